@@ -1,0 +1,81 @@
+// `npm run check [-- piece ...]`: every check runs even when one fails; the exit code tells.
+import { execFileSync, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { checkBoundaries } from "./check/boundaries.ts";
+import { checkDocs } from "./check/docs.ts";
+
+type Verdict = { readonly ok: boolean; readonly text: string };
+type Piece = { readonly name: string; run(): Verdict };
+
+const root = join(import.meta.dirname, "..");
+
+const pieces: readonly Piece[] = [
+  tool("format", "oxfmt", "--check", "."),
+  tool("lint", "oxlint", "--format=stylish"),
+  tool("types", "tsc", "--noEmit"),
+  { name: "boundaries", run: boundaries },
+  tool("dead-code", "knip", "--no-progress", "--treat-config-hints-as-errors"),
+  { name: "docs", run: docs },
+  tool("database-types", "node", "scripts/generate-database-types.ts", "--check"),
+];
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !pieces.some((piece) => piece.name === name));
+if (unknown.length > 0) {
+  console.error(
+    `no such check: ${unknown.join(", ")}; there are ${pieces.map((p) => p.name).join(", ")}`,
+  );
+  process.exit(2);
+}
+const failed = pieces
+  .filter((piece) => asked.length === 0 || asked.includes(piece.name))
+  .filter((piece) => !passes(piece));
+if (failed.length > 0) {
+  console.error(`\ncheck failed: ${failed.map((piece) => piece.name).join(", ")}`);
+  process.exitCode = 1;
+}
+
+function passes(piece: Piece): boolean {
+  const began_ms = performance.now();
+  const { ok, text } = piece.run();
+  const seconds = ((performance.now() - began_ms) / 1000).toFixed(1);
+  console.log(`${ok ? "ok    " : "FAILED"} ${piece.name} (${seconds} s)`);
+  if (text !== "") console.log(text.replaceAll(/^(?=.)/gm, "       "));
+  return ok;
+}
+
+/** A command of node_modules/.bin, silent unless it fails. */
+function tool(name: string, command: string, ...args: string[]): Piece {
+  const run = (): Verdict => {
+    const path = `${join(root, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`;
+    const env = { ...process.env, PATH: path, NO_COLOR: "1", FORCE_COLOR: "0" };
+    const done = spawnSync(command, args, { cwd: root, env, encoding: "utf8" });
+    if (done.error) return { ok: false, text: `${command}: ${done.error.message}` };
+    const ok = done.status === 0;
+    return { ok, text: ok ? "" : `${done.stdout}\n${done.stderr}`.trim() };
+  };
+  return { name, run };
+}
+
+function boundaries(): Verdict {
+  const { modules, imports, faults } = checkBoundaries(root, repositoryFiles("server/*.ts"));
+  if (faults.length > 0) return { ok: false, text: faults.join("\n") };
+  return { ok: true, text: `${modules} modules, ${imports} imports` };
+}
+
+function docs(): Verdict {
+  const pages = repositoryFiles("*.md");
+  const faults = checkDocs(root, pages);
+  if (faults.length > 0) return { ok: false, text: faults.join("\n") };
+  return { ok: true, text: `${pages.length} pages` };
+}
+
+/** What git tracks or would track, as it stands in the working tree. */
+function repositoryFiles(pattern: string): string[] {
+  const list = (...args: string[]) =>
+    execFileSync("git", ["ls-files", "-z", ...args, "--", pattern], { cwd: root, encoding: "utf8" })
+      .split("\0")
+      .filter((file) => file !== "");
+  const deleted = new Set(list("--deleted"));
+  return list("--cached", "--others", "--exclude-standard").filter((file) => !deleted.has(file));
+}

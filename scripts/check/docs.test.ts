@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { checkDocs } from "./docs.ts";
+
+function faultsOf(t: TestContext, text: string, page = "docs/page.md"): readonly string[] {
+  const root = mkdtempSync(join(tmpdir(), "docs-"));
+  t.after(() => rmSync(root, { recursive: true }));
+  const files = {
+    [page]: text,
+    "README.md": "",
+    "server/crm/create-lead.ts": "",
+    "package.json": `{"scripts": {"test": "x", "check": "x", "test:fuzz": "x"}}`,
+    "bench/package.json": `{"scripts": {"smoke": "x"}}`,
+  };
+  for (const [file, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, file)), { recursive: true });
+    writeFileSync(join(root, file), content);
+  }
+  return checkDocs(root, [page]);
+}
+
+test("what exists passes: links, paths, globs, lines, scripts, and addresses elsewhere", (t) => {
+  const text = [
+    "[up](../README.md#top) [out](https://example.org/x) [here](#here) `server/crm/`",
+    "`server/crm/create-lead.ts:12` `server/*/*.ts` `serverless/x` `GET server/x y`",
+    "Type `npm run check`, `npm run test:fuzz`, npm test or `npm --prefix bench run smoke`.",
+    "[ref]: ../README.md",
+  ].join("\n");
+  assert.deepEqual(faultsOf(t, text), []);
+});
+
+for (const [line, fault] of [
+  ["see [this](gone.md)", "the link to gone.md leads nowhere"],
+  ["[ref]: ./gone.md", "the link to ./gone.md leads nowhere"],
+  ["in `server/crm/gone.ts`", "server/crm/gone.ts does not exist"],
+  ["in `server/voice/*.ts`", "server/voice/*.ts does not exist"],
+  ["run `npm run gone`.", `package.json has no script "gone"`],
+  ["type npm start", `package.json has no script "start"`],
+  ["npm --prefix bench run gone", `bench/package.json has no script "gone"`],
+] as const) {
+  test(`"${line}" is named with its file and line when nothing is there`, (t) => {
+    assert.deepEqual(faultsOf(t, `first\n\n${line}\n`), [`docs/page.md:3: ${fault}`]);
+  });
+}
+
+test("a script in a code block must exist, a path in one need not", (t) => {
+  const text = "```sh\nnpm run gone\ncat `server/gone.ts`\n```\n`server/gone.ts`\n";
+  assert.deepEqual(faultsOf(t, text), [
+    `docs/page.md:2: package.json has no script "gone"`,
+    "docs/page.md:5: server/gone.ts does not exist",
+  ]);
+});
+
+test("a decision may name what has gone since", (t) => {
+  assert.deepEqual(faultsOf(t, "`server/gone.ts`", "docs/decisions/2026-01-01-x.md"), []);
+});
