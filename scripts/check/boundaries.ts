@@ -6,7 +6,8 @@ import { parseSync } from "oxc-parser";
 /** From the top down. A part imports its own files and rows below its own, never a neighbour. */
 const ladder: readonly (readonly string[])[] = [
   ["main", "cli"],
-  ["worker", "api"],
+  ["print-welcome"],
+  ["worker", "api", "seed-demo"],
   ["config"],
   ["automation"],
   ["crm", "chat", "voice"],

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Installs what the benches run beside the server and npm does not carry: wrk and pgbench (Debian
+# and its kin). Does nothing when they are there; says which package is missing when it cannot.
+set -euo pipefail
+
+missing=()
+command -v wrk >/dev/null || missing+=(wrk)
+if ! command -v pgbench >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/pgbench' >/dev/null; then
+  missing+=(postgresql)
+fi
+if [ "${#missing[@]}" -eq 0 ]; then
+  echo "wrk and pgbench are installed"
+  exit 0
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then as_root=(sudo -n); fi
+if ! command -v apt-get >/dev/null || ! "${as_root[@]}" true 2>/dev/null; then
+  echo "please install: ${missing[*]} (this needs apt-get and root)" >&2
+  exit 1
+fi
+echo "installing ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
