@@ -1,0 +1,23 @@
+/** What an account has bought or switched on; each write of the contract belongs to one. */
+export const features = ["crm", "bulk_chat", "voice", "calls"] as const;
+export type Feature = (typeof features)[number];
+
+/** What a role may allow its users, and a token's scopes may narrow. */
+export const permissions = {
+  "crm.leads.create": "Create leads",
+  "crm.read": "See workspaces, contacts and leads",
+  "crm.write": "Change leads and contacts",
+  "crm.import": "Import leads from CSV",
+  "crm.export": "Export leads to CSV",
+  "crm.manage": "Manage workspaces, picklists and custom fields",
+  "chat.campaigns.create": "Create chat campaigns",
+  "voice.campaigns.create": "Create voice campaigns",
+  "account.read": "See the account and its settings",
+  "account.manage": "Change the account's settings",
+  "users.read": "See users and roles",
+  "users.manage": "Manage users and roles",
+  "tokens.manage": "Create, rotate and revoke tokens",
+  "audit.read": "Read the audit trail",
+} as const;
+export type Permission = keyof typeof permissions;
+export const permissionNames = Object.keys(permissions) as Permission[];

@@ -1,0 +1,36 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** The parts of `trk_<account>_<key id>_<secret>`. */
+export type TokenParts = {
+  readonly account_id: number;
+  readonly token_id: number;
+  readonly secret: string;
+};
+
+const form = /^trk_([1-9][0-9]{0,15})_([1-9][0-9]{0,15})_([0-9a-f]{64})$/;
+
+/** A new secret of 256 bits. */
+export function newSecret(): string {
+  return randomBytes(32).toString("hex");
+}
+
+/** What is kept of a secret: it has the entropy of a key, so one fast hash is enough. */
+export function hashSecret(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+/**
+ * The account stands in the token, as in every key that comes from outside, so that each
+ * look-up goes to one shard.
+ */
+export function writeToken(parts: TokenParts): string {
+  return `trk_${parts.account_id}_${parts.token_id}_${parts.secret}`;
+}
+
+/** The parts of a token, or null when the text has not its form. */
+export function readToken(text: string): TokenParts | null {
+  const match = form.exec(text);
+  if (!match) return null;
+  const [, account, token, secret] = match;
+  return { account_id: Number(account), token_id: Number(token), secret: secret! };
+}

@@ -1,0 +1,25 @@
+import { openTokenDirectory, type TokenDirectory } from "../accounts/token-directory.ts";
+import { openLeadIntake, type LeadIntake } from "../crm/lead-intake.ts";
+import { openWorkspaceSchemas, type WorkspaceSchemas } from "../crm/workspace-schema.ts";
+import type { App } from "../engine/app.ts";
+import { openMetrics, type Metrics } from "../lib/metrics.ts";
+
+/** What the API's handlers reach, beyond what every verb stands on. */
+export type ApiApp = App & {
+  readonly tokens: TokenDirectory;
+  readonly workspaceSchemas: WorkspaceSchemas;
+  readonly leadIntake: LeadIntake;
+  readonly metrics: Metrics;
+};
+
+/** Opens the API's own parts on an app. */
+export function openApiApp(app: App): ApiApp {
+  const metrics = openMetrics();
+  return {
+    ...app,
+    metrics,
+    tokens: openTokenDirectory(app),
+    workspaceSchemas: openWorkspaceSchemas(app),
+    leadIntake: openLeadIntake(app, metrics),
+  };
+}

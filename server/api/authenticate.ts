@@ -1,0 +1,43 @@
+// 401, then 403: before a byte of the body is read.
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Caller } from "../accounts/caller.ts";
+import { Refusal } from "../lib/errors.ts";
+import type { ApiApp } from "./api-app.ts";
+import type { Access } from "./route.ts";
+
+/** The caller behind the Authorization header, or 401 (contract 5.1, 5.6). */
+export async function authenticate(app: ApiApp, request: FastifyRequest): Promise<Caller> {
+  const header = request.headers.authorization;
+  if (header === undefined) throw unauthorized("The Authorization header is missing");
+  const match = /^bearer +([^ ]+) *$/i.exec(header);
+  if (!match)
+    throw unauthorized("The Authorization header is not of the form: Bearer <ACCESS_TOKEN>");
+  const caller = await app.tokens.find(match[1]!);
+  if (!caller) throw unauthorized("The access token is unknown, expired or revoked");
+  return caller;
+}
+
+/** 403 unless the account has the feature and the caller one of the permissions. */
+export function authorize(access: Access, caller: Caller): void {
+  if (access.feature && !caller.account.features.has(access.feature)) {
+    throw new Refusal("forbidden", `This account does not have the feature ${access.feature}`);
+  }
+  if (!access.anyOf.some((permission) => caller.permissions.has(permission))) {
+    throw new Refusal("forbidden", `This token needs the permission ${access.anyOf.join(" or ")}`);
+  }
+}
+
+/** Both in one hook, which also keeps the caller on the request. */
+export function guard(app: ApiApp, access: Access) {
+  return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
+    const caller = await authenticate(app, request);
+    authorize(access, caller);
+    request.caller = caller;
+  };
+}
+
+function unauthorized(detail: string): Refusal {
+  return new Refusal("unauthorized", detail, {
+    headers: { "www-authenticate": 'Bearer realm="trunkline"' },
+  });
+}

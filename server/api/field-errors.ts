@@ -1,0 +1,124 @@
+// Turns a validator's findings into the contract's errors array: each failing field with a reason
+// that a person can act on, each field once.
+import type { ErrorObject } from "ajv";
+import type { FieldError } from "../lib/errors.ts";
+
+type Finding = Pick<ErrorObject, "keyword" | "instancePath" | "params"> & {
+  parentSchema?: Record<string, unknown>;
+};
+
+/** One entry per failing field, in the order found. Needs ajv's `verbose`. */
+export function fieldErrors(findings: readonly unknown[]): FieldError[] {
+  const byField = new Map<string, string>();
+  for (const finding of findings as Finding[]) {
+    const { field, reason } = describe(finding);
+    if (!byField.has(field)) byField.set(field, reason);
+  }
+  return [...byField].map(([field, reason]) => ({ field, reason }));
+}
+
+function describe(finding: Finding): FieldError {
+  const at = pathOf(finding.instancePath);
+  const { params, parentSchema } = finding;
+  switch (finding.keyword) {
+    case "required":
+      return { field: join(at, params["missingProperty"]), reason: "is required" };
+    case "additionalProperties": {
+      const name = String(params["additionalProperty"]);
+      const known = Object.keys((parentSchema?.["properties"] as object | undefined) ?? {});
+      const meant = closest(name, known);
+      return {
+        field: join(at, name),
+        reason: meant ? `unknown field; did you mean ${meant}?` : "unknown field",
+      };
+    }
+    default:
+      return { field: at || "body", reason: reasonOf(finding) };
+  }
+}
+
+function reasonOf({ keyword, params, parentSchema }: Finding): string {
+  const own = parentSchema?.["x-reason"];
+  if (typeof own === "string") return own;
+  switch (keyword) {
+    case "type":
+      return `must be ${[params["type"]]
+        .flat()
+        .filter((type) => type !== "null")
+        .map(article)
+        .join(" or ")}`;
+    case "enum":
+      return `must be one of ${(params["allowedValues"] as unknown[]).filter((value) => value !== null).join(", ")}`;
+    case "const":
+      return `must be ${JSON.stringify(params["allowedValue"])}`;
+    case "format":
+      return formats[String(params["format"])] ?? `must be a valid ${params["format"]}`;
+    case "minLength":
+      return params["limit"] === 1
+        ? "must not be empty"
+        : `must have at least ${params["limit"]} characters`;
+    case "maxLength":
+      return `must have at most ${params["limit"]} characters`;
+    case "minimum":
+      return `must be at least ${params["limit"]}`;
+    case "maximum":
+      return `must be at most ${params["limit"]}`;
+    case "minItems":
+      return `must have at least ${params["limit"]} entries`;
+    case "maxItems":
+      return `must have at most ${params["limit"]} entries`;
+    case "uniqueItems":
+      return "must not hold an entry twice";
+    case "minProperties":
+      return "must name at least one field";
+    default:
+      return "is not valid";
+  }
+}
+
+const formats: Record<string, string> = {
+  email: "must be a valid email address",
+  "date-time": "must be an ISO 8601 time",
+  int64: "must be an integer of at most 64 bits",
+};
+
+function article(type: unknown): string {
+  return type === "object" || type === "array" || type === "integer" ? `an ${type}` : `a ${type}`;
+}
+
+function pathOf(instancePath: string): string {
+  return instancePath
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .join(".");
+}
+
+function join(at: string, name: unknown): string {
+  return at ? `${at}.${name}` : String(name);
+}
+
+/** The known name within a small edit distance, for misspelt fields. */
+function closest(name: string, known: readonly string[]): string | null {
+  if (name.length > 64) return null;
+  const simple = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+  const ranked = known
+    .map((candidate) => ({ candidate, distance: distance(simple(name), simple(candidate)) }))
+    .sort((a, b) => a.distance - b.distance);
+  const best = ranked[0];
+  return best && best.distance <= Math.max(1, Math.floor(name.length / 4)) ? best.candidate : null;
+}
+
+/** Levenshtein's, one row at a time. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const swap = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}

@@ -1,0 +1,163 @@
+// Builds the HTTP server around the list of routes: limits, headers, parsing, errors, documents.
+import { randomBytes } from "node:crypto";
+import type { Socket } from "node:net";
+import fastifyMultipart from "@fastify/multipart";
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import type { Caller } from "../accounts/caller.ts";
+import { Refusal, unavailable } from "../lib/errors.ts";
+import { parseJsonBody } from "../lib/json-body.ts";
+import type { ApiApp } from "./api-app.ts";
+import { compileValidator } from "./compile-validator.ts";
+import { openIdempotency, type KeyedRequest, type StoredAnswer } from "./idempotency.ts";
+import { publishOpenApi } from "./openapi.ts";
+import { registerRoutes } from "./register-routes.ts";
+import { renderProblem, sendError, type RenderError } from "./render-error.ts";
+import { routes } from "./routes.ts";
+import { Problem } from "../lib/schemas.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set on every route that is not public. */
+    caller: Caller | null;
+    /** The write's Idempotency-Key, if it came with one. */
+    keyed: KeyedRequest | null;
+    /** The answer of a keyed write, as stored. */
+    stored: StoredAnswer | null;
+  }
+  interface FastifyContextConfig {
+    renderError?: RenderError;
+  }
+}
+
+export type HttpLimits = {
+  /** How long a client may take to send its headers, and its whole request. */
+  readonly headers_timeout_ms: number;
+  readonly request_timeout_ms: number;
+};
+
+const default_limits: HttpLimits = { headers_timeout_ms: 10_000, request_timeout_ms: 120_000 };
+const body_bytes_max = 1_048_576;
+/** The largest CSV upload, in bytes. */
+const file_bytes_max = 256 * 1_048_576;
+
+/** A server that is ready to listen; closing it lets requests in flight finish. */
+export async function buildHttpServer(
+  app: ApiApp,
+  options: { public_url: string; limits?: HttpLimits },
+): Promise<FastifyInstance> {
+  const limits = options.limits ?? default_limits;
+  const server = Fastify({
+    genReqId: nextRequestId,
+    requestIdHeader: false,
+    bodyLimit: body_bytes_max,
+    routerOptions: { ignoreTrailingSlash: true },
+    requestTimeout: limits.request_timeout_ms,
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    http: { headersTimeout: limits.headers_timeout_ms, connectionsCheckingInterval: 500 },
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => sendError(error, request, reply, app.log),
+  });
+  server.addSchema(Problem);
+  server.decorateRequest("caller", null);
+  server.decorateRequest("keyed", null);
+  server.decorateRequest("stored", null);
+  server.setValidatorCompiler(compileValidator);
+  server.setErrorHandler((error, request, reply) => sendError(error, request, reply, app.log));
+  server.setNotFoundHandler((request, reply) => {
+    sendError(new Refusal("not-found", "There is nothing at this path"), request, reply, app.log);
+  });
+  takeJson(server);
+  addHooks(server, app);
+  await server.register(fastifyMultipart, {
+    limits: { files: 1, fileSize: file_bytes_max, fields: 50, fieldSize: 65_536 },
+  });
+  await publishOpenApi(server, options.public_url);
+  registerRoutes(server, app, openIdempotency(app), routes);
+  await server.ready();
+  return server;
+}
+
+/** JSON is what a body is, also when nobody said so; multipart belongs to its plugin. */
+function takeJson(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  const parse = (
+    request: FastifyRequest,
+    body: Buffer,
+    done: (error: Error | null, value?: unknown) => void,
+  ) => {
+    const isExpected = request.routeOptions.schema?.body !== undefined;
+    try {
+      done(null, body.length > 0 || isExpected ? parseJsonBody(body) : undefined);
+    } catch (error) {
+      done(error as Error);
+    }
+  };
+  server.addContentTypeParser("application/json", { parseAs: "buffer" }, parse);
+}
+
+const security_headers = {
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "cache-control": "no-store",
+};
+
+function addHooks(server: FastifyInstance, app: ApiApp): void {
+  let stopping = false;
+  server.addHook("preClose", (done) => {
+    stopping = true;
+    done();
+  });
+  server.addHook("onRequest", (request, reply, done) => {
+    request.raw.headers["content-type"] ??= "application/json";
+    void reply.headers(security_headers).header("x-request-id", request.id);
+    if (!stopping) return done();
+    void reply.header("connection", "close");
+    done(unavailable(new Error("the server is stopping")));
+  });
+  server.addHook("onResponse", (request, reply, done) => {
+    const route = request.routeOptions.url ?? "unknown";
+    const seconds = reply.elapsedTime / 1_000;
+    app.metrics.httpRequestSeconds.observe(
+      { method: request.method, route, status: reply.statusCode },
+      seconds,
+    );
+    app.log.debug(
+      { request_id: request.id, method: request.method, route, status: reply.statusCode },
+      "answered",
+    );
+    done();
+  });
+}
+
+const process_prefix = randomBytes(6).toString("hex");
+let request_number = 0;
+
+/** Unique across processes, and cheap. */
+function nextRequestId(): string {
+  return `req_${process_prefix}${(++request_number).toString(36).padStart(6, "0")}`;
+}
+
+/** What HTTP itself refuses: broken requests, and those too slow to arrive. */
+function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const slow = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
+  const large = error.code === "HPE_HEADER_OVERFLOW";
+  const refusal = slow
+    ? new Refusal("request-timeout", "The request did not arrive in time")
+    : new Refusal(
+        "bad-request",
+        large ? "The headers are too large" : "This is not an HTTP request",
+      );
+  const requestId = nextRequestId();
+  const { contentType, body } = renderProblem(refusal, requestId);
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${slow ? "408 Request Timeout" : "400 Bad Request"}\r\ncontent-type: ${contentType}\r\n` +
+      `x-request-id: ${requestId}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
+  );
+}

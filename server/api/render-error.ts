@@ -1,0 +1,87 @@
+// The one place where an error becomes an answer.
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { isDatabaseUnavailable } from "../lib/database-errors.ts";
+import { Refusal, refusals, unavailable, notFound } from "../lib/errors.ts";
+import type { Log } from "../lib/log.ts";
+
+/** Turns a refusal into the body of a route's errors and its media type. */
+export type RenderError = (
+  refusal: Refusal,
+  requestId: string,
+) => { contentType: string; body: unknown };
+
+/** RFC 9457; `type` is the contract's word for the error. */
+export const renderProblem: RenderError = (refusal, requestId) => ({
+  contentType: "application/problem+json",
+  body: {
+    type: refusal.type,
+    title: refusals[refusal.type].title,
+    status: refusals[refusal.type].status,
+    detail: refusal.message,
+    request_id: requestId,
+    ...(refusal.errors ? { errors: refusal.errors } : {}),
+  },
+});
+
+/** Answers with the refusal that `error` amounts to; what is nobody's fault but ours is logged. */
+export function sendError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Log,
+): void {
+  const refusal = toRefusal(error);
+  const status = refusals[refusal.type].status;
+  if (status >= 500) {
+    log.error(
+      { err: refusal.cause ?? error, request_id: request.id, route: request.routeOptions.url },
+      "request failed",
+    );
+  }
+  const render = request.routeOptions.config.renderError ?? renderProblem;
+  const { contentType, body } = render(refusal, request.id);
+  void reply
+    .code(status)
+    .headers(refusal.headers)
+    .header("content-type", contentType)
+    .serializer((text: string) => text)
+    .send(JSON.stringify(body));
+}
+
+function toRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (isDatabaseUnavailable(error)) return unavailable(error);
+  if (error instanceof Error && "code" in error) {
+    const refusal = fromFastify(error as FastifyError);
+    if (refusal) return refusal;
+  }
+  return new Refusal(
+    "internal-error",
+    "The request failed on our side; it has been logged under its request_id",
+    {
+      cause: error,
+    },
+  );
+}
+
+function fromFastify(error: FastifyError): Refusal | null {
+  switch (error.code) {
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+    case "FST_REQ_FILE_TOO_LARGE":
+      return new Refusal("body-too-large", "The body is larger than this endpoint takes");
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+    case "FST_INVALID_MULTIPART_CONTENT_TYPE":
+      return new Refusal(
+        "unsupported-media-type",
+        "The Content-Type is not one this endpoint takes",
+      );
+    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
+      return new Refusal("malformed-body", "The body is not as long as its Content-Length says");
+    case "FST_ERR_BAD_URL":
+      return notFound();
+    default:
+      return error.statusCode === 400 || error.code === "ECONNRESET"
+        ? new Refusal("bad-request", "The request could not be read", { cause: error })
+        : null;
+  }
+}

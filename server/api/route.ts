@@ -1,0 +1,94 @@
+// What one route is. The explicit list of all of them is routes.ts.
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Static, TSchema } from "typebox";
+import type { Caller } from "../accounts/caller.ts";
+import type { Feature, Permission } from "../accounts/permissions.ts";
+import type { Actor } from "../accounts/record-audit.ts";
+import type { Tx } from "../lib/database.ts";
+import type { FieldError } from "../lib/errors.ts";
+import type { ApiApp } from "./api-app.ts";
+import type { RenderError } from "./render-error.ts";
+
+/** Who may: any of the permissions, on an account that has the feature. */
+export type Access = { readonly feature?: Feature; readonly anyOf: readonly Permission[] };
+
+type Schemas<P extends TSchema, Q extends TSchema, B extends TSchema> = {
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+};
+
+type Common = {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly url: string;
+  /** The operation's name in the OpenAPI and in stored idempotency keys: never changes. */
+  readonly id: string;
+  readonly summary: string;
+  readonly tag: string;
+  /** The schema of each success; exactly one status, unless the handler replies by itself. */
+  readonly success: Readonly<Record<number, TSchema | { readonly contentType: string }>>;
+  /** Bytes of body taken; 1 MB unless said. */
+  readonly body_bytes_max?: number;
+  /** The body is handed on as a stream: multipart uploads. */
+  readonly multipart?: true;
+  /** Replaces the standard problem body on every error of this route. */
+  readonly renderError?: RenderError;
+};
+
+/** One request on its way through a handler. */
+export type Call<P, Q, B> = {
+  readonly app: ApiApp;
+  readonly caller: Caller;
+  readonly actor: Actor;
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Whether the request carries an Idempotency-Key. */
+  readonly keyed: boolean;
+  /**
+   * Runs a write in one transaction. With an Idempotency-Key its answer is stored in that same
+   * transaction, and a repeated key gets the stored answer instead.
+   */
+  write<Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer>;
+};
+
+export type Route = Common & {
+  readonly access: Access | "public";
+  readonly params?: TSchema;
+  readonly query?: TSchema;
+  readonly body?: TSchema;
+  readonly before?: (call: Call<never, never, never>) => Promise<void>;
+  readonly judge?: (call: Call<never, never, never>) => Promise<readonly FieldError[]>;
+  readonly handle: (call: Call<never, never, never>) => Promise<unknown>;
+};
+
+/** Declares a route for callers with a token; the handler's types follow from its schemas. */
+export function route<P extends TSchema, Q extends TSchema, B extends TSchema>(
+  definition: Common &
+    Schemas<P, Q, B> & {
+      readonly access: Access;
+      /** What outranks a 422: runs once the body is parsed, before its shape is judged. */
+      readonly before?: (call: Call<Static<P>, Static<Q>, unknown>) => Promise<void>;
+      /** Failing fields that a schema cannot see; told together with the shape's. The body may have any shape. */
+      readonly judge?: (
+        call: Call<Static<P>, Static<Q>, unknown>,
+      ) => Promise<readonly FieldError[]>;
+      readonly handle: (call: Call<Static<P>, Static<Q>, Static<B>>) => Promise<unknown>;
+    },
+): Route {
+  return definition as unknown as Route;
+}
+
+/** Declares a route that needs no token: health, metrics. */
+export function publicRoute<Q extends TSchema>(
+  definition: Common & {
+    readonly query?: Q;
+    readonly handle: (
+      call: Pick<Call<never, Static<Q>, never>, "app" | "query" | "request" | "reply">,
+    ) => Promise<unknown>;
+  },
+): Route {
+  return { ...definition, access: "public" } as unknown as Route;
+}

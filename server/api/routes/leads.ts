@@ -1,0 +1,45 @@
+import { createLead } from "../../crm/create-lead.ts";
+import { judgeLead } from "../../crm/judge-lead.ts";
+import { createLeads } from "../../crm/lead-intake.ts";
+import { LeadAnswer, NewLead } from "../../crm/lead-schema.ts";
+import { notFound } from "../../lib/errors.ts";
+import { closed, pathId } from "../../lib/schemas.ts";
+import type { ApiApp } from "../api-app.ts";
+import { route } from "../route.ts";
+
+const workspaceParams = closed({ workspaceId: pathId("The workspace") });
+
+export const leadRoutes = [
+  route({
+    method: "POST",
+    url: "/api/v1/crm/workspaces/:workspaceId/leads/create",
+    id: "createLead",
+    summary: "Create a lead",
+    tag: "Leads",
+    access: { feature: "crm", anyOf: ["crm.leads.create"] },
+    params: workspaceParams,
+    body: NewLead,
+    success: { 201: LeadAnswer },
+    before: async ({ app, caller, params }) =>
+      void (await schemaOf(app, caller.account.id, params.workspaceId)),
+    judge: async ({ app, caller, params, body }) =>
+      judgeLead(await schemaOf(app, caller.account.id, params.workspaceId), body),
+    handle: ({ app, caller, params, body, keyed, write }) => {
+      const create = (writeLead: typeof app.leadIntake.create) =>
+        createLead(app.workspaceSchemas, writeLead, caller, params.workspaceId, body);
+      if (!keyed) return create(app.leadIntake.create);
+      return write((tx) =>
+        create(
+          async (accountId, lead) =>
+            (await createLeads(tx, accountId, [lead], app.clock.now()))[0]!,
+        ),
+      );
+    },
+  }),
+];
+
+async function schemaOf(app: ApiApp, accountId: number, workspaceId: number) {
+  const schema = await app.workspaceSchemas.find(accountId, workspaceId);
+  if (!schema) throw notFound();
+  return schema;
+}

@@ -1,0 +1,54 @@
+// What operators and machines ask of the process itself; none of it needs a token.
+import Type from "typebox";
+import { pendingMigrations } from "../../lib/migrate.ts";
+import { unavailable } from "../../lib/errors.ts";
+import { publicRoute } from "../route.ts";
+
+const Health = Type.Object({ status: Type.Literal("ok") });
+
+export const systemRoutes = [
+  publicRoute({
+    method: "GET",
+    url: "/health/live",
+    id: "isLive",
+    summary: "The process runs",
+    tag: "System",
+    success: { 200: Health },
+    handle: async () => ({ status: "ok" }),
+  }),
+  publicRoute({
+    method: "GET",
+    url: "/health/ready",
+    id: "isReady",
+    summary: "The database answers and has this version's schema",
+    tag: "System",
+    success: { 200: Health },
+    handle: async ({ app }) => {
+      const pending = await pendingMigrations(app.db.pool);
+      if (pending.length > 0)
+        throw unavailable(new Error(`migrations have not run: ${pending.join(", ")}`));
+      return { status: "ok" };
+    },
+  }),
+  publicRoute({
+    method: "GET",
+    url: "/metrics",
+    id: "readMetrics",
+    summary: "The process's figures, in Prometheus' text format",
+    tag: "System",
+    success: { 200: { contentType: "text/plain" } },
+    handle: async ({ app, reply }) => {
+      void reply.header("content-type", app.metrics.registry.contentType);
+      return app.metrics.registry.metrics();
+    },
+  }),
+  publicRoute({
+    method: "GET",
+    url: "/openapi.json",
+    id: "readOpenApi",
+    summary: "This document",
+    tag: "System",
+    success: { 200: Type.Unknown() },
+    handle: async ({ request }) => request.server.swagger(),
+  }),
+];

@@ -1,0 +1,132 @@
+// The only reader of the environment. Every fault is reported at once.
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
+export type Role = "api" | "worker";
+
+/** What the process was told by its environment; `.env.example` describes each setting. */
+export type Config = {
+  readonly host: string;
+  readonly port: number;
+  readonly data_dir: string;
+  /** Null: the embedded PostgreSQL in `data_dir`. */
+  readonly database_url: string | null;
+  readonly roles: readonly Role[];
+  readonly log_level: LogLevel;
+  /** The address people and callbacks reach us at, without a trailing slash. */
+  readonly public_url: string;
+  readonly seed: "demo" | "none";
+};
+
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(
+      `The environment has ${faults.length} fault(s):\n${faults.map((f) => `  - ${f}`).join("\n")}`,
+    );
+    this.faults = faults;
+  }
+}
+
+const logLevels: readonly LogLevel[] = [
+  "fatal",
+  "error",
+  "warn",
+  "info",
+  "debug",
+  "trace",
+  "silent",
+];
+
+/** Reads the settings, or throws a ConfigError that names every setting that is wrong. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const faults: string[] = [];
+  const fault = (text: string) => void faults.push(text);
+  const host = env["HOST"] || "127.0.0.1";
+  const port = readPort(env["PORT"] || "8080", fault);
+  const config: Config = {
+    host,
+    port,
+    data_dir: resolve(env["DATA_DIR"] || "./data"),
+    database_url: readDatabaseUrl(readSecret(env, "DATABASE_URL", fault), fault),
+    roles: readRoles(env["ROLES"] || "api,worker", fault),
+    log_level: oneOf("LOG_LEVEL", env["LOG_LEVEL"] || "info", logLevels, fault),
+    public_url: readPublicUrl(env["PUBLIC_URL"] || `http://${hostInUrl(host)}:${port}`, fault),
+    seed: oneOf(
+      "TRUNKLINE_SEED",
+      env["TRUNKLINE_SEED"] || "demo",
+      ["demo", "none"] as const,
+      fault,
+    ),
+  };
+  if (config.roles.length === 1 && config.database_url === null) {
+    fault(
+      "ROLES: one process with a single role needs DATABASE_URL, so that the others reach its database",
+    );
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}
+
+type Fault = (text: string) => void;
+
+function readSecret(env: NodeJS.ProcessEnv, name: string, fault: Fault): string | null {
+  const file = env[`${name}_FILE`];
+  if (!file) return env[name] || null;
+  if (env[name]) fault(`${name} and ${name}_FILE are both set; keep one`);
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    fault(
+      `${name}_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? error})`,
+    );
+    return null;
+  }
+}
+
+function readPort(text: string, fault: Fault): number {
+  const port = Number(text);
+  if (!/^[0-9]{1,5}$/.test(text) || port > 65_535) fault(`PORT: "${text}" is no port (0-65535)`);
+  return port;
+}
+
+function readDatabaseUrl(text: string | null, fault: Fault): string | null {
+  if (text === null) return null;
+  const isPostgres = URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
+  // The value is not echoed: it holds a password.
+  if (!isPostgres)
+    fault("DATABASE_URL: not of the form postgres://user:password@host:port/database");
+  return text;
+}
+
+function readRoles(text: string, fault: Fault): Role[] {
+  const names = text.split(",").map((name) => name.trim());
+  const roles = (["api", "worker"] as const).filter((role) => names.includes(role));
+  if (roles.length !== names.length) fault(`ROLES: "${text}" is not a list of api, worker`);
+  return roles;
+}
+
+function readPublicUrl(text: string, fault: Fault): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    fault(`PUBLIC_URL: "${text}" is no http(s) address`);
+  }
+  return text.replace(/\/+$/, "");
+}
+
+function oneOf<T extends string>(
+  name: string,
+  text: string,
+  allowed: readonly T[],
+  fault: Fault,
+): T {
+  const found = allowed.find((value) => value === text);
+  if (found === undefined) fault(`${name}: "${text}" is not one of ${allowed.join(", ")}`);
+  return found ?? allowed[0]!;
+}
+
+function hostInUrl(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}

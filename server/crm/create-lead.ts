@@ -1,0 +1,114 @@
+// Creates a lead in a workspace, with its contact, timeline and event (contract 4.1). Every create
+// makes a lead; the contact is found or made by phone, unless contactId names one.
+import type { Caller } from "../accounts/caller.ts";
+import { Refusal, invalid, notFound, unavailable } from "../lib/errors.ts";
+import { knownId } from "../lib/ids.ts";
+import { e164 } from "../lib/phone-numbers.ts";
+import { judgeLead } from "./judge-lead.ts";
+import type { LeadRow, LeadVerdict } from "./lead-intake.ts";
+import type { LeadAnswer, NewLead } from "./lead-schema.ts";
+import type { PicklistOption, WorkspaceSchema, WorkspaceSchemas } from "./workspace-schema.ts";
+
+/** Writes one lead: batched with others, or within a transaction. */
+export type WriteLead = (accountId: number, lead: LeadRow) => Promise<LeadVerdict>;
+
+/** How often a lead is judged anew because its workspace's schema changed under it. */
+const attempts_max = 5;
+
+/**
+ * The created lead. Refuses: not-found (workspace), validation-failed (options and custom fields),
+ * INVALID_AGENT, INVALID_CONTACT; unavailable when the database is away.
+ */
+export async function createLead(
+  schemas: WorkspaceSchemas,
+  write: WriteLead,
+  caller: Caller,
+  workspaceId: number,
+  lead: NewLead,
+): Promise<LeadAnswer> {
+  let schema = await schemas.find(caller.account.id, workspaceId);
+  for (let attempt = 1; attempt <= attempts_max; attempt++) {
+    if (!schema) throw notFound();
+    const faults = judgeLead(schema, lead);
+    if (faults.length > 0) throw invalid(faults);
+    const row = leadRow(schema, caller, lead);
+    const verdict = await write(caller.account.id, row);
+    if (verdict.verdict === "created") return leadAnswer(schema, row, verdict);
+    if (verdict.verdict !== "retry") throw refusalOf(verdict.verdict);
+    schema = await schemas.refresh(caller.account.id, workspaceId);
+  }
+  throw unavailable(new Error("the workspace's schema kept changing"));
+}
+
+function leadRow(schema: WorkspaceSchema, caller: Caller, lead: NewLead): LeadRow {
+  return {
+    workspace_id: schema.workspace_id,
+    schema_version: schema.version,
+    name: lead.name || "Untitled",
+    email: lead.email ?? null,
+    phone: lead.phone,
+    phone_e164: e164(lead.phone, caller.account.country_code),
+    assigned_agent_id: orNull(lead.assignedAgentId),
+    contact_id: orNull(lead.contactId),
+    status_id: lead.statusId ?? schema.default_status.id,
+    source_id: lead.sourceId ?? null,
+    priority_id: lead.priorityId ?? schema.default_priority.id,
+    custom_fields: withoutNulls(lead.customFields ?? {}),
+    created_by: caller.user_id,
+  };
+}
+
+function orNull(id: number | null | undefined): number | null {
+  return id === null || id === undefined ? null : knownId(id);
+}
+
+function withoutNulls(values: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+}
+
+function refusalOf(verdict: "not-found" | "INVALID_AGENT" | "INVALID_CONTACT"): Refusal {
+  switch (verdict) {
+    case "not-found":
+      return notFound();
+    case "INVALID_AGENT":
+      return new Refusal("INVALID_AGENT", "assignedAgentId matches no known user");
+    case "INVALID_CONTACT":
+      return new Refusal("INVALID_CONTACT", "contactId matches no contact in this workspace");
+  }
+}
+
+function leadAnswer(schema: WorkspaceSchema, row: LeadRow, verdict: LeadVerdict): LeadAnswer {
+  const contactId = verdict.contact_id!;
+  const createdAt = verdict.created_at.toISOString();
+  return {
+    id: verdict.lead_id!,
+    workspaceId: row.workspace_id,
+    name: row.name,
+    email: row.email,
+    phone: row.phone,
+    assignedAgentId: row.assigned_agent_id,
+    contactId,
+    statusId: row.status_id,
+    sourceId: row.source_id,
+    priorityId: row.priority_id,
+    customFields: row.custom_fields,
+    createdBy: row.created_by,
+    createdAt,
+    updatedAt: createdAt,
+    status: optionAnswer(schema, row.status_id),
+    source: row.source_id === null ? null : optionAnswer(schema, row.source_id),
+    priority: optionAnswer(schema, row.priority_id),
+    contact: { id: contactId, name: verdict.contact_name!, phone: verdict.contact_phone! },
+    collaborators: [],
+  };
+}
+
+/** An option as the contract shows it. Options are never deleted while a lead has them. */
+export function optionAnswer(
+  schema: WorkspaceSchema,
+  id: number,
+): Pick<PicklistOption, "id" | "value" | "label" | "color"> {
+  const option = schema.options.get(id);
+  if (!option) throw new Error(`option ${id} is not in workspace ${schema.workspace_id}`);
+  return { id, value: option.value, label: option.label, color: option.color };
+}

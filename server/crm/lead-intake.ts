@@ -1,0 +1,139 @@
+// Leads on their way into the database. While the lanes are busy, arriving leads of an account
+// gather, and go together when a lane is free: no timer, so an idle server adds no delay.
+import type { App } from "../engine/app.ts";
+import { statement, type Executor } from "../lib/database.ts";
+import { isDatabaseUnavailable } from "../lib/database-errors.ts";
+import { unavailable } from "../lib/errors.ts";
+import type { Metrics } from "../lib/metrics.ts";
+
+/** A lead judged against a version of its workspace's schema: what create_leads takes. */
+export type LeadRow = {
+  readonly workspace_id: number;
+  readonly schema_version: number;
+  readonly name: string;
+  readonly email: string | null;
+  readonly phone: string;
+  readonly phone_e164: string;
+  readonly assigned_agent_id: number | null;
+  readonly contact_id: number | null;
+  readonly status_id: number;
+  readonly source_id: number | null;
+  readonly priority_id: number;
+  readonly custom_fields: Readonly<Record<string, unknown>>;
+  readonly created_by: number;
+};
+
+export type LeadVerdict = {
+  readonly verdict: "created" | "not-found" | "retry" | "INVALID_AGENT" | "INVALID_CONTACT";
+  readonly lead_id: number | null;
+  readonly contact_id: number | null;
+  readonly contact_name: string | null;
+  readonly contact_phone: string | null;
+  readonly created_at: Date;
+};
+
+export type LeadIntake = {
+  /** Resolves when the lead is committed or refused; 503 when the database is away or too much waits. */
+  create(accountId: number, lead: LeadRow): Promise<LeadVerdict>;
+};
+
+type Waiting = {
+  readonly lead: LeadRow;
+  readonly resolve: (verdict: LeadVerdict) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+const lanes_max = 2;
+const batch_rows_max = 128;
+const waiting_max = 5_000;
+
+export function openLeadIntake(
+  app: App,
+  metrics: Pick<Metrics, "leadBatchRows" | "leadsCreated" | "leadsWaiting">,
+): LeadIntake {
+  // Insertion order is the accounts' turn: one that was served goes to the end.
+  const queues = new Map<number, Waiting[]>();
+  let waiting = 0;
+  let lanes = 0;
+
+  const next = (): [number, Waiting[]] | null => {
+    const [first] = queues;
+    if (!first) return null;
+    const [accountId, queue] = first;
+    queues.delete(accountId);
+    const batch = queue.splice(0, batch_rows_max);
+    if (queue.length > 0) queues.set(accountId, queue);
+    waiting -= batch.length;
+    return [accountId, batch];
+  };
+
+  const runLane = async () => {
+    for (let turn = next(); turn; turn = next()) {
+      metrics.leadBatchRows.observe(turn[1].length);
+      metrics.leadsWaiting.set(waiting);
+      await writeBatch(app, ...turn, metrics);
+    }
+    lanes--;
+  };
+
+  return {
+    create(accountId, lead) {
+      if (waiting >= waiting_max)
+        return Promise.reject(unavailable(new Error("too many leads wait for the database")));
+      const { promise, resolve, reject } = Promise.withResolvers<LeadVerdict>();
+      const queue = queues.get(accountId);
+      if (queue) queue.push({ lead, resolve, reject });
+      else queues.set(accountId, [{ lead, resolve, reject }]);
+      waiting++;
+      if (lanes < lanes_max) {
+        lanes++;
+        // After this turn of the event loop: requests that arrived together go together.
+        setImmediate(() => void runLane());
+      }
+      return promise;
+    },
+  };
+}
+
+async function writeBatch(
+  app: App,
+  accountId: number,
+  batch: Waiting[],
+  metrics: Pick<Metrics, "leadsCreated">,
+): Promise<void> {
+  try {
+    const verdicts = await createLeads(
+      app.db.pool,
+      accountId,
+      batch.map(({ lead }) => lead),
+      app.clock.now(),
+    );
+    metrics.leadsCreated.inc(verdicts.filter(({ verdict }) => verdict === "created").length);
+    batch.forEach(({ resolve }, i) => resolve(verdicts[i]!));
+  } catch (error) {
+    // The connection may have died at the commit: whether the leads exist is not known here.
+    if (isDatabaseUnavailable(error)) for (const { reject } of batch) reject(unavailable(error));
+    else if (batch.length === 1) batch[0]!.reject(error);
+    // One bad row must not fail its neighbours.
+    else for (const one of batch) await writeBatch(app, accountId, [one], metrics);
+  }
+}
+
+const callCreateLeads = statement<Omit<LeadVerdict, "created_at"> & { ordinal: number }>(
+  "select ordinal, verdict, lead_id, contact_id, contact_name, contact_phone from create_leads($1, $2, $3)",
+);
+
+/** One call of create_leads; the verdicts stand in the order of the leads. */
+export async function createLeads(
+  executor: Executor,
+  accountId: number,
+  leads: readonly LeadRow[],
+  now: Date,
+): Promise<LeadVerdict[]> {
+  const rows = JSON.stringify(leads.map((lead, ordinal) => ({ ordinal, ...lead })));
+  const verdicts: LeadVerdict[] = [];
+  for (const { ordinal, ...verdict } of await callCreateLeads(executor, [accountId, rows, now])) {
+    verdicts[ordinal] = { ...verdict, created_at: now };
+  }
+  return verdicts;
+}

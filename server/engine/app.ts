@@ -1,0 +1,12 @@
+import type { Clock } from "../lib/clock.ts";
+import type { Database } from "../lib/database.ts";
+import type { Log } from "../lib/log.ts";
+import type { Hints } from "./hints.ts";
+
+/** What every verb stands on; made once in main.ts (and by tests, with a clock of their own). */
+export type App = {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly hints: Hints;
+};

@@ -1,0 +1,15 @@
+import type { Tx } from "../lib/database.ts";
+
+/** Every kind of news that callbacks and the console can be told of (design: Callbacks). */
+export type EventType = "lead.created" | "lead.updated";
+
+/** Records what happened, in the transaction of the change: it is told exactly when that commits. */
+export async function recordEvent(
+  tx: Tx,
+  event: { account_id: number; type: EventType; occurred_at: Date; data: unknown },
+): Promise<void> {
+  await tx
+    .insertInto("events")
+    .values({ ...event, data: JSON.stringify(event.data) })
+    .execute();
+}

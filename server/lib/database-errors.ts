@@ -1,0 +1,36 @@
+// What an error of the database means to us, told from its SQLSTATE or the socket's error code.
+
+/** The server cannot be reached, is restarting, is full, or did not answer in time: try again later. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === "string") {
+    return (
+      code.startsWith("08") ||
+      code.startsWith("57P") ||
+      code.startsWith("53") ||
+      unavailable_codes.has(code)
+    );
+  }
+  return /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|connection error/i.test(
+    error.message,
+  );
+}
+
+const unavailable_codes = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ENOTFOUND",
+  "ETIMEDOUT",
+  "ENOENT", // A Unix socket that is not there yet.
+  "57014", // Our statement_timeout.
+  "55P03", // Our lock_timeout.
+  "40P01", // Deadlock: the loser may come again.
+]);
+
+/** Whether `error` is a violation of that unique constraint or index. */
+export function violatesUnique(error: unknown, constraint: string): boolean {
+  const { code, constraint: violated } = error as { code?: unknown; constraint?: unknown };
+  return code === "23505" && violated === constraint;
+}

@@ -1,0 +1,95 @@
+// JSON as this service takes it: UTF-8, bounded depth, no text that PostgreSQL cannot hold, and
+// integers told apart beyond 2^53. What is not JSON at all is a Refusal `malformed-body`.
+import { isUtf8 } from "node:buffer";
+import { Refusal, invalid, type FieldError } from "./errors.ts";
+
+const depth_max = 32;
+const int64_max = 2n ** 63n - 1n;
+
+/**
+ * Parses a body. Throws `malformed-body` for what is not JSON in UTF-8, `validation-failed` for
+ * nesting beyond 32 levels, NUL, lone surrogates, and integers beyond 64 bits.
+ */
+export function parseJsonBody(body: Buffer): unknown {
+  if (body.length === 0) throw malformed("the body is empty");
+  if (!isUtf8(body)) throw malformed("the body is not UTF-8");
+  const text = body.toString("utf8").replace(/^\uFEFF/, "");
+  // Before parsing: neither a parser nor a validator should meet 100,000 levels.
+  if (isNestedDeeperThan(text, depth_max)) {
+    throw invalid([{ field: "body", reason: `is nested deeper than ${depth_max} levels` }]);
+  }
+  const value = parse(text);
+  const faults = /\\u(?:0000|[dD][89a-fA-F])|\d{16}/.test(text) ? faultsOf(value, text) : [];
+  if (faults.length > 0) throw invalid(faults);
+  return value;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw malformed((error as SyntaxError).message.replace(/, ?(?:\.\.\.)?"[\s\S]*$/, ""));
+  }
+}
+
+function malformed(reason: string): Refusal {
+  return new Refusal("malformed-body", `The body could not be parsed as JSON: ${reason}`);
+}
+
+function isNestedDeeperThan(text: string, limit: number): boolean {
+  if (text.length <= 2 * limit) return false;
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === 92 /* \ */) i++;
+      else if (code === 34 /* " */) inString = false;
+    } else if (code === 34) inString = true;
+    else if (code === 91 /* [ */ || code === 123 /* { */) {
+      if (++depth > limit) return true;
+    } else if (code === 93 || code === 125) depth--;
+  }
+  return false;
+}
+
+/** Only for a text that shows a sign of one: the walk is not for every request. */
+function faultsOf(value: unknown, text: string): FieldError[] {
+  const faults: FieldError[] = [];
+  walk(value, "", faults);
+  // The reviver alone sees the digits: as a number, 2^63 - 1 and 2^63 are the same.
+  JSON.parse(text, function check(key, _value, context?: { source?: string }) {
+    const digits = context?.source;
+    if (digits !== undefined && /^-?\d{16,}$/.test(digits) && !fitsInt64(digits)) {
+      faults.push({ field: key || "body", reason: "is an integer beyond 64 bits" });
+    }
+    return undefined;
+  } as Parameters<typeof JSON.parse>[1]);
+  return faults;
+}
+
+function fitsInt64(digits: string): boolean {
+  if (digits.length > 20) return false;
+  const value = BigInt(digits);
+  return value <= int64_max && value >= -int64_max - 1n;
+}
+
+function walk(value: unknown, path: string, faults: FieldError[]): void {
+  if (typeof value === "string") {
+    const reason = unstorable(value);
+    if (reason) faults.push({ field: path || "body", reason });
+  } else if (typeof value === "object" && value !== null) {
+    for (const [key, child] of Object.entries(value)) {
+      const reason = unstorable(key);
+      const childPath = path ? `${path}.${key}` : key;
+      if (reason) faults.push({ field: path || "body", reason: `has a key that ${reason}` });
+      else walk(child, childPath, faults);
+    }
+  }
+}
+
+/** Why PostgreSQL cannot hold this text, or null. */
+export function unstorable(text: string): string | null {
+  if (text.includes("\0")) return "contains a NUL character";
+  return text.isWellFormed() ? null : "contains half of a surrogate pair";
+}

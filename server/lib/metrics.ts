@@ -1,0 +1,42 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+
+export type Metrics = {
+  readonly registry: Registry;
+  readonly httpRequestSeconds: Histogram<"method" | "route" | "status">;
+  readonly leadBatchRows: Histogram;
+  readonly leadsCreated: Counter;
+  readonly leadsWaiting: Gauge;
+};
+
+/** The process's figures in Prometheus' terms; one registry per server, so that tests can run several. */
+export function openMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    registry,
+    httpRequestSeconds: new Histogram({
+      name: "trunkline_http_request_duration_seconds",
+      help: "Time from a request's headers to the end of its answer",
+      labelNames: ["method", "route", "status"],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    }),
+    leadBatchRows: new Histogram({
+      name: "trunkline_lead_batch_rows",
+      help: "Leads written per call of create_leads",
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128],
+      registers,
+    }),
+    leadsCreated: new Counter({
+      name: "trunkline_leads_created_total",
+      help: "Leads created",
+      registers,
+    }),
+    leadsWaiting: new Gauge({
+      name: "trunkline_leads_waiting",
+      help: "Leads waiting for a batch",
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,72 @@
+// The schema pieces that many routes share. The same schemas validate and document.
+import Type, { type Static, type TSchema } from "typebox";
+import { ten_digits } from "./phone-numbers.ts";
+
+/** An id without a minimum (design: ids): whatever fits 64 bits, as a JSON number can say it. */
+export const id = (description: string) =>
+  Type.Integer({ format: "int64", description, minimum: -(2 ** 63), maximum: 2 ** 63 });
+
+/** An id in a path: anything else is simply not there (404). */
+export const pathId = (description: string) =>
+  Type.Integer({ format: "int64", description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+
+export const phone10 = (description: string) =>
+  Type.String({ pattern: ten_digits, description, "x-reason": "must be exactly 10 digits" });
+
+export const timestamp = (description: string) => Type.String({ format: "date-time", description });
+
+/** `null` besides the schema's own type, in one schema: an anyOf would fail with three messages. */
+export function nullable<T extends TSchema>(schema: T) {
+  const { type } = schema as unknown as { type: string };
+  return Type.Unsafe<Static<T> | null>({ ...schema, type: [type, "null"] } as TSchema);
+}
+
+/** Null equals omitted. */
+export function optional<T extends TSchema>(schema: T) {
+  return Type.Optional(nullable(schema));
+}
+
+/** An object that takes no unknown field. */
+export function closed<T extends Record<string, TSchema>>(
+  properties: T,
+  options: Record<string, unknown> = {},
+) {
+  return Type.Object(properties, { additionalProperties: false, ...options });
+}
+
+/** Query fields of every list. */
+export const pageQuery = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 200, default: 50, description: "Rows a page" }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ description: "Where the page before ended", minLength: 1, maxLength: 200 }),
+  ),
+};
+
+/** `{data, next_cursor}`. */
+export function pageOf<T extends TSchema>(row: T) {
+  return Type.Object({ data: Type.Array(row), next_cursor: nullable(Type.String()) });
+}
+
+/** `{data, nextCursor}`: lists under /crm are camelCase, like the lead. */
+export function crmPageOf<T extends TSchema>(row: T) {
+  return Type.Object({ data: Type.Array(row), nextCursor: nullable(Type.String()) });
+}
+
+/** The error body of the standard endpoints (RFC 9457, contract 7.1). */
+export const Problem = Type.Object(
+  {
+    type: Type.String({ description: "The kind of error, as the contract spells it" }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    request_id: Type.String(),
+    errors: Type.Optional(
+      Type.Array(Type.Object({ field: Type.String(), reason: Type.String() }), {
+        description: "Every failing field",
+      }),
+    ),
+  },
+  { $id: "Problem" },
+);

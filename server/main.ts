@@ -1,0 +1,88 @@
+// The composition root: settings, database, schema, demo, server; and a graceful stop.
+import { mkdir } from "node:fs/promises";
+import { openApiApp } from "./api/api-app.ts";
+import { buildHttpServer } from "./api/http-server.ts";
+import { ConfigError, readConfig, type Config } from "./config.ts";
+import { openHints } from "./engine/hints.ts";
+import type { App } from "./engine/app.ts";
+import { systemClock } from "./lib/clock.ts";
+import { openDatabase } from "./lib/database.ts";
+import {
+  EmbeddedPostgresError,
+  startEmbeddedPostgres,
+} from "./lib/embedded-postgres/start-embedded-postgres.ts";
+import { openLog, type Log } from "./lib/log.ts";
+import { migrate, MigrationError } from "./lib/migrate.ts";
+import { seedDemo } from "./seed-demo.ts";
+import { printWelcome } from "./print-welcome.ts";
+
+/** A stop that takes longer is cut short: what is left then is refused or rolled back. */
+const stop_ms = 9_000;
+
+try {
+  await start(readConfig(process.env));
+} catch (error) {
+  const told =
+    error instanceof ConfigError ||
+    error instanceof EmbeddedPostgresError ||
+    error instanceof MigrationError;
+  console.error(told ? error.message : error);
+  process.exit(1);
+}
+
+async function start(config: Config): Promise<void> {
+  const log = openLog(config.log_level);
+  /** What to undo at the stop, newest first. */
+  const stops: (() => Promise<unknown>)[] = [];
+  stopOnSignals(log, stops);
+
+  const database_url = config.database_url ?? (await startDatabase(config, log, stops));
+  await migrate(database_url);
+  const db = openDatabase(database_url, log);
+  stops.unshift(() => db.close());
+  const hints = openHints(database_url, log);
+  stops.unshift(() => hints.close());
+  const app: App = { db, clock: systemClock, log, hints };
+  const demo =
+    config.seed === "demo"
+      ? await seedDemo(db, config.data_dir, config.public_url, app.clock.now())
+      : null;
+
+  if (config.roles.includes("api")) {
+    const server = await buildHttpServer(openApiApp(app), { public_url: config.public_url });
+    await server.listen({ host: config.host, port: config.port });
+    stops.unshift(() => server.close());
+    printWelcome(config, demo !== null);
+  }
+}
+
+async function startDatabase(
+  config: Config,
+  log: Log,
+  stops: (() => Promise<unknown>)[],
+): Promise<string> {
+  await mkdir(config.data_dir, { recursive: true });
+  const postgres = await startEmbeddedPostgres({
+    dataDir: config.data_dir,
+    log: (line) => log.info(line),
+  });
+  stops.unshift(() => postgres.stop());
+  return postgres.url;
+}
+
+/** Requests in flight finish, new ones are refused, and the process is gone within 10 s. */
+function stopOnSignals(log: Log, stops: (() => Promise<unknown>)[]): void {
+  let stopping = false;
+  const stop = async (signal: NodeJS.Signals) => {
+    // A terminal's Ctrl-C arrives twice: from the terminal and from npm.
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, "stopping");
+    setTimeout(() => process.exit(1), stop_ms).unref();
+    for (const undo of stops)
+      await undo().catch((err: unknown) => log.error({ err }, "a part did not stop cleanly"));
+    process.exit(0);
+  };
+  process.on("SIGTERM", (signal) => void stop(signal));
+  process.on("SIGINT", (signal) => void stop(signal));
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import type { Config } from "./config.ts";
+import { demoFile, type Demo } from "./seed-demo.ts";
+
+/** Tells a person at a terminal where everything is, with a line to try each write. */
+export function printWelcome(config: Config, seeded: boolean): void {
+  const lines = [
+    `Trunkline answers at ${config.public_url}`,
+    `  API documents  ${config.public_url}/docs`,
+  ];
+  const demo = readDemo(config);
+  if (demo) {
+    lines.push(
+      `  Demo tokens    ${demoFile(config.data_dir)}${seeded ? " (just made)" : ""}`,
+      "",
+      "Create a lead:",
+      ...leadLine(config, demo),
+    );
+  }
+  console.log(`\n${lines.join("\n")}\n`);
+}
+
+function leadLine(config: Config, demo: Demo): string[] {
+  return [
+    `  curl -X POST ${config.public_url}/api/v1/crm/workspaces/${demo.workspace_id}/leads/create \\`,
+    `    -H 'Authorization: Bearer ${demo.tokens["account"]}' \\`,
+    `    -H 'Content-Type: application/json' \\`,
+    `    -d '{"phone": "9876543210", "name": "Ada Lovelace"}'`,
+  ];
+}
+
+/** The demo of this data folder, or null where none was seeded. */
+function readDemo(config: Config): Demo | null {
+  if (config.seed === "none") return null;
+  try {
+    return JSON.parse(readFileSync(demoFile(config.data_dir), "utf8")) as Demo;
+  } catch {
+    return null;
+  }
+}

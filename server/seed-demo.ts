@@ -1,0 +1,233 @@
+// The demo: what a newcomer needs to try every endpoint, written once on an empty database.
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { createAccount } from "./accounts/create-account.ts";
+import { createToken, type NewToken } from "./accounts/create-token.ts";
+import { features, permissionNames, type Permission } from "./accounts/permissions.ts";
+import { createWorkspace } from "./crm/create-workspace.ts";
+import type { Database, Tx } from "./lib/database.ts";
+import { e164 } from "./lib/phone-numbers.ts";
+
+/** What `demo.json` holds: where the service is, tokens for each situation, and ids to use. */
+export type Demo = {
+  readonly base_url: string;
+  readonly tokens: Readonly<Record<string, string>>;
+  readonly workspace_id: number;
+  readonly inactive_workspace_id: number;
+  readonly other_workspace_id: number;
+  readonly status_id: number;
+  readonly source_id: number;
+  readonly priority_id: number;
+  readonly contact_id: number;
+  readonly custom_field_key: string;
+  readonly agent_id: number;
+};
+
+/** Seeds an empty database and writes `demo.json` (mode 0600); null when there are accounts already. */
+export async function seedDemo(
+  db: Database,
+  dataDir: string,
+  baseUrl: string,
+  now: Date,
+): Promise<Demo | null> {
+  return db.query.transaction().execute(async (tx) => {
+    // Two processes that start at once on one empty database seed it once.
+    await sql`select pg_advisory_xact_lock(${seed_lock_key}::bigint)`.execute(tx);
+    const existing = await tx.selectFrom("accounts").select("account_id").limit(1).execute();
+    if (existing.length > 0) return null;
+    const demo = await seed(tx, baseUrl, now);
+    // Before the commit: tokens that nobody can read again must never be committed without their file.
+    await mkdir(dataDir, { recursive: true });
+    await writeFile(demoFile(dataDir), `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+    await chmod(demoFile(dataDir), 0o600);
+    return demo;
+  });
+}
+
+/** Any fixed number, for the advisory lock. */
+const seed_lock_key = 7_286_542_002;
+
+export function demoFile(dataDir: string): string {
+  return join(dataDir, "demo.json");
+}
+
+async function seed(tx: Tx, base_url: string, now: Date): Promise<Demo> {
+  const main = await createAccount(
+    tx,
+    { name: "Demo", features, owner: { name: "Olivia Owner", email: "owner@demo.example" } },
+    now,
+  );
+  const other = await createAccount(
+    tx,
+    {
+      name: "Demo, second account",
+      features: ["crm"],
+      owner: { name: "Oscar Other", email: "owner@other.example" },
+    },
+    now,
+  );
+  const workspace_id = await createWorkspace(tx, main.account_id, { name: "Sales" }, now);
+  const inactive_workspace_id = await createWorkspace(
+    tx,
+    main.account_id,
+    { name: "Archive", active: false },
+    now,
+  );
+  const other_workspace_id = await createWorkspace(tx, other.account_id, { name: "Sales" }, now);
+  const { agent_id, tokens } = await seedAgents(tx, main, other, now);
+  return {
+    base_url,
+    tokens,
+    workspace_id,
+    inactive_workspace_id,
+    other_workspace_id,
+    status_id: await optionId(tx, main.account_id, workspace_id, "status", "contacted"),
+    source_id: await optionId(tx, main.account_id, workspace_id, "source", "website"),
+    priority_id: await optionId(tx, main.account_id, workspace_id, "priority", "high"),
+    contact_id: await seedContact(tx, main.account_id, workspace_id, now),
+    custom_field_key: await seedCustomField(tx, main.account_id, workspace_id, now),
+    agent_id,
+  };
+}
+
+type Owned = { account_id: number; owner_id: number };
+
+async function seedAgents(tx: Tx, main: Owned, other: Owned, now: Date) {
+  const noVoice = permissionNames.filter((permission) => permission !== "voice.campaigns.create");
+  const agent = await seedAgent(tx, main, "Asha Agent", "agent", permissionNames, now);
+  const agentNoVoice = await seedAgent(tx, main, "Nadia Novoice", "agent-no-voice", noVoice, now);
+  const agentNoRole = await seedAgent(tx, main, "Noel Norole", "agent-no-role", null, now);
+  const noPermission = await seedAgent(tx, main, "Petra Nothing", "no-permission", [], now);
+  const day_ms = 86_400_000;
+  const token = async (owned: Owned, name: string, more: Partial<NewToken> = {}) =>
+    createToken(
+      tx,
+      {
+        account_id: owned.account_id,
+        kind: "account",
+        user_id: owned.owner_id,
+        name,
+        scopes: null,
+        expires_at: null,
+        created_by: owned.owner_id,
+        ...more,
+      },
+      now,
+    );
+  const agentToken = (user_id: number, name: string) =>
+    token(main, name, { kind: "agent", user_id });
+  const revoked = await token(main, "revoked");
+  await tx
+    .updateTable("tokens")
+    .set({ revoked_at: now })
+    .where("account_id", "=", main.account_id)
+    .where("id", "=", revoked.id)
+    .execute();
+  const tokens = {
+    account: (await token(main, "account")).token,
+    agent: (await agentToken(agent, "agent")).token,
+    agent_no_voice: (await agentToken(agentNoVoice, "agent_no_voice")).token,
+    agent_no_role: (await agentToken(agentNoRole, "agent_no_role")).token,
+    no_permission: (await agentToken(noPermission, "no_permission")).token,
+    other_account: (await token(other, "other_account")).token,
+    expired: (await token(main, "expired", { expires_at: new Date(now.getTime() - day_ms) })).token,
+    revoked: revoked.token,
+  };
+  return { agent_id: agent, tokens };
+}
+
+/** A user with a role of these permissions, or without a role. */
+async function seedAgent(
+  tx: Tx,
+  { account_id }: Owned,
+  name: string,
+  slug: string,
+  permissions: readonly Permission[] | null,
+  now: Date,
+): Promise<number> {
+  const stamps = { created_at: now, updated_at: now };
+  const role =
+    permissions &&
+    (await tx
+      .insertInto("roles")
+      .values({ account_id, name: slug, permissions: [...permissions], ...stamps })
+      .returning("id")
+      .executeTakeFirstOrThrow());
+  const user = await tx
+    .insertInto("users")
+    .values({
+      account_id,
+      name,
+      email: `${slug}@demo.example`,
+      role_id: role?.id ?? null,
+      ...stamps,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return user.id;
+}
+
+async function optionId(
+  tx: Tx,
+  accountId: number,
+  workspaceId: number,
+  picklist: string,
+  value: string,
+): Promise<number> {
+  const { id } = await tx
+    .selectFrom("picklist_options")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("workspace_id", "=", workspaceId)
+    .where("picklist", "=", picklist)
+    .where("value", "=", value)
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+async function seedContact(
+  tx: Tx,
+  account_id: number,
+  workspace_id: number,
+  now: Date,
+): Promise<number> {
+  const phone = "9000000001";
+  const { id } = await tx
+    .insertInto("contacts")
+    .values({
+      account_id,
+      workspace_id,
+      phone,
+      phone_e164: e164(phone, "91"),
+      name: "Carla Contact",
+      created_at: now,
+      updated_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+async function seedCustomField(
+  tx: Tx,
+  account_id: number,
+  workspace_id: number,
+  now: Date,
+): Promise<string> {
+  const key = "campaign_note";
+  await tx
+    .insertInto("custom_fields")
+    .values({
+      account_id,
+      workspace_id,
+      key,
+      label: "Campaign note",
+      type: "text",
+      position: 0,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute();
+  return key;
+}

@@ -1,0 +1,98 @@
+// The API in this process, on a database of its own, over real HTTP.
+import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { openApiApp, type ApiApp } from "../../server/api/api-app.ts";
+import { buildHttpServer, type HttpLimits } from "../../server/api/http-server.ts";
+import { openHints } from "../../server/engine/hints.ts";
+import { openDatabase } from "../../server/lib/database.ts";
+import { openLog } from "../../server/lib/log.ts";
+import { cloneDatabase } from "./database.ts";
+import { testClock, type TestClock } from "./clock.ts";
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed JSON, or undefined. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  readonly body: any;
+};
+
+export type RequestOptions = {
+  readonly token?: string | undefined;
+  readonly headers?: Record<string, string>;
+  /** Sent as it is; otherwise `json` is sent. */
+  readonly raw?: string | Buffer | FormData;
+  readonly json?: unknown;
+};
+
+export type TestApi = {
+  readonly app: ApiApp;
+  readonly server: FastifyInstance;
+  readonly clock: TestClock;
+  readonly url: string;
+  readonly database_url: string;
+  send(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+  close(): Promise<void>;
+};
+
+/** Starts the API; close it in `after`. `databaseUrl` shares another API's database. */
+export async function startApi(
+  options: { limits?: HttpLimits; databaseUrl?: string } = {},
+): Promise<TestApi> {
+  const database = options.databaseUrl ? null : await cloneDatabase();
+  const database_url = options.databaseUrl ?? database!.url;
+  const log = openLog(process.env["TEST_LOG_LEVEL"] ?? "silent", { readable: false });
+  const db = openDatabase(database_url, log);
+  const hints = openHints(database_url, log);
+  const clock = testClock();
+  const app = openApiApp({ db, clock, log, hints });
+  const server = await buildHttpServer(app, {
+    public_url: "http://127.0.0.1",
+    ...(options.limits ? { limits: options.limits } : {}),
+  });
+  await server.listen({ host: "127.0.0.1", port: 0 });
+  const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+  return {
+    app,
+    server,
+    clock,
+    url,
+    database_url,
+    send: (method, path, request) => send(url, method, path, request),
+    async close() {
+      await server.close();
+      await hints.close();
+      await db.close();
+      await database?.drop();
+    },
+  };
+}
+
+/** One request to a server at `url`. */
+export async function send(
+  url: string,
+  method: string,
+  path: string,
+  options: RequestOptions = {},
+): Promise<Answer> {
+  const headers = new Headers(options.headers);
+  if (options.token !== undefined) headers.set("authorization", `Bearer ${options.token}`);
+  const body =
+    options.raw ?? (options.json === undefined ? undefined : JSON.stringify(options.json));
+  if (options.json !== undefined && !headers.has("content-type"))
+    headers.set("content-type", "application/json");
+  const response = await fetch(url + path, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: body as NonNullable<RequestInit["body"]> }),
+  });
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text ? JSON.parse(text) : undefined,
+  };
+}

@@ -1,0 +1,13 @@
+import type { Clock } from "../../server/lib/clock.ts";
+
+export type TestClock = Clock & { set(now: Date | string): void; advance(ms: number): void };
+
+/** Real time until it is set; then it stands still. */
+export function testClock(): TestClock {
+  let fixed: number | null = null;
+  return {
+    now: () => new Date(fixed ?? Date.now()),
+    set: (now) => void (fixed = new Date(now).getTime()),
+    advance: (ms) => void (fixed = (fixed ?? Date.now()) + ms),
+  };
+}

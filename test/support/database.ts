@@ -1,0 +1,51 @@
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+
+export const template_database = "trunkline_test_template";
+
+/** The test server's URL with another database in it. */
+export function databaseUrl(database: string): string {
+  const server = process.env["TEST_DATABASE_URL"];
+  if (!server)
+    throw new Error(
+      "TEST_DATABASE_URL is unset: run tests by the npm scripts, which start a PostgreSQL",
+    );
+  const url = new URL(server);
+  url.pathname = `/${database}`;
+  return url.href;
+}
+
+export type TestDatabase = { readonly url: string; drop(): Promise<void> };
+
+/** A migrated database of its own for one test file. */
+export async function cloneDatabase(): Promise<TestDatabase> {
+  return newDatabase(`template ${template_database}`);
+}
+
+/** An empty one, for tests of the migrations themselves. */
+export async function emptyDatabase(): Promise<TestDatabase> {
+  return newDatabase("template template0");
+}
+
+async function newDatabase(clause: string): Promise<TestDatabase> {
+  const name = `trunkline_test_${randomBytes(6).toString("hex")}`;
+  await asAdmin((admin) => admin.query(`create database ${name} ${clause}`));
+  return {
+    url: databaseUrl(name),
+    drop: async () =>
+      void (await asAdmin((admin) => admin.query(`drop database if exists ${name} with (force)`))),
+  };
+}
+
+async function asAdmin<T>(work: (admin: pg.Client) => Promise<T>): Promise<T> {
+  const admin = new pg.Client({ connectionString: databaseUrl("postgres") });
+  admin.on("error", () => {});
+  await admin.connect();
+  try {
+    // Files start together, and one template is copied by one session at a time.
+    await admin.query("select pg_advisory_lock(7286542003)");
+    return await work(admin);
+  } finally {
+    await admin.end();
+  }
+}
