@@ -79,9 +79,7 @@ function readSecret(env: NodeJS.ProcessEnv, name: string, fault: Fault): string 
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {
-    fault(
-      `${name}_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? error})`,
-    );
+    fault(`${name}_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
     return null;
   }
 }

@@ -95,10 +95,12 @@ type Owned = { account_id: number; owner_id: number };
 
 async function seedAgents(tx: Tx, main: Owned, other: Owned, now: Date) {
   const noVoice = permissionNames.filter((permission) => permission !== "voice.campaigns.create");
-  const agent = await seedAgent(tx, main, "Asha Agent", "agent", permissionNames, now);
-  const agentNoVoice = await seedAgent(tx, main, "Nadia Novoice", "agent-no-voice", noVoice, now);
-  const agentNoRole = await seedAgent(tx, main, "Noel Norole", "agent-no-role", null, now);
-  const noPermission = await seedAgent(tx, main, "Petra Nothing", "no-permission", [], now);
+  const agentOf = (name: string, slug: string, permissions: readonly Permission[] | null) =>
+    seedAgent(tx, { account_id: main.account_id, name, slug, permissions }, now);
+  const agent = await agentOf("Asha Agent", "agent", permissionNames);
+  const agentNoVoice = await agentOf("Nadia Novoice", "agent-no-voice", noVoice);
+  const agentNoRole = await agentOf("Noel Norole", "agent-no-role", null);
+  const noPermission = await agentOf("Petra Nothing", "no-permission", []);
   const day_ms = 86_400_000;
   const token = async (owned: Owned, name: string, more: Partial<NewToken> = {}) =>
     createToken(
@@ -140,12 +142,15 @@ async function seedAgents(tx: Tx, main: Owned, other: Owned, now: Date) {
 /** A user with a role of these permissions, or without a role. */
 async function seedAgent(
   tx: Tx,
-  { account_id }: Owned,
-  name: string,
-  slug: string,
-  permissions: readonly Permission[] | null,
+  agent: {
+    account_id: number;
+    name: string;
+    slug: string;
+    permissions: readonly Permission[] | null;
+  },
   now: Date,
 ): Promise<number> {
+  const { account_id, name, slug, permissions } = agent;
   const stamps = { created_at: now, updated_at: now };
   const role =
     permissions &&

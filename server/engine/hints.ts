@@ -15,82 +15,95 @@ export type Hints = {
 
 const pg_channel = "trunkline";
 const gather_ms = 10;
+const reconnect_ms = 500;
 /** NOTIFY takes 8,000 bytes; a subject is below 100. */
 const subjects_max = 50;
 
 /** Opens the listening connection in the background and reopens it for ever. */
 export function openHints(url: string, log: Log): Hints {
-  const heard = new Map<HintChannel, ((subject: string) => void)[]>();
+  const listeners = new Map<HintChannel, ((subject: string) => void)[]>();
   const pending = new Map<HintChannel, Set<string>>();
-  let client: pg.Client | null = null;
-  let closed = false;
   let timer: NodeJS.Timeout | null = null;
-  let reconnect: NodeJS.Timeout | null = null;
 
-  const deliver = (payload: string) => {
-    const [channel, subjects] = JSON.parse(payload) as [HintChannel, string[]];
-    for (const tell of heard.get(channel) ?? []) for (const subject of subjects) tell(subject);
+  const deliver = (channel: HintChannel, subjects: readonly string[]) => {
+    for (const tell of listeners.get(channel) ?? []) for (const subject of subjects) tell(subject);
+  };
+  const connection = keepListening(url, log, (payload) => {
+    deliver(...(JSON.parse(payload) as [HintChannel, string[]]));
+  });
+  const flush = () => {
+    timer = null;
+    for (const [channel, subjects] of pending) {
+      const all = [...subjects];
+      for (let i = 0; i < all.length; i += subjects_max) {
+        connection.notify(JSON.stringify([channel, all.slice(i, i + subjects_max)]));
+      }
+    }
+    pending.clear();
   };
 
+  return {
+    send(channel, subject) {
+      // This process needs no round trip to hear itself.
+      deliver(channel, [subject]);
+      pending.set(channel, (pending.get(channel) ?? new Set()).add(subject));
+      timer ??= setTimeout(flush, gather_ms);
+    },
+    on(channel, tell) {
+      listeners.set(channel, [...(listeners.get(channel) ?? []), tell]);
+    },
+    async close() {
+      if (timer) clearTimeout(timer);
+      flush();
+      await connection.close();
+    },
+  };
+}
+
+/** One connection that listens; a notification while it is away is dropped. */
+function keepListening(url: string, log: Log, heard: (payload: string) => void) {
+  let client: pg.Client | null = null;
+  let closed = false;
+  let reconnect: NodeJS.Timeout | null = null;
+
+  const connectLater = () => {
+    client = null;
+    if (closed || reconnect) return;
+    reconnect = setTimeout(() => {
+      reconnect = null;
+      void connect();
+    }, reconnect_ms);
+  };
   const connect = async () => {
     const next = new pg.Client({
       connectionString: url,
       application_name: "trunkline-hints",
       keepAlive: true,
     });
-    next.on("notification", ({ payload }) => deliver(payload ?? "[]"));
+    next.on("notification", ({ payload }) => heard(payload ?? ""));
     next.on("error", () => {}); // `end` follows.
-    next.on("end", () => {
-      client = null;
-      connectLater();
-    });
+    next.on("end", connectLater);
     try {
       await next.connect();
       await next.query(`listen ${pg_channel}`);
-      client = next;
+      if (closed) await next.end();
+      else client = next;
     } catch (err) {
       log.warn({ err }, "the hints connection is not open; trying again");
       await next.end().catch(() => {});
       connectLater();
     }
   };
+  const opening = connect();
 
-  const connectLater = () => {
-    if (closed || reconnect) return;
-    reconnect = setTimeout(() => {
-      reconnect = null;
-      void connect();
-    }, 500);
-  };
-
-  const flush = () => {
-    timer = null;
-    for (const [channel, subjects] of pending) {
-      const all = [...subjects];
-      for (let i = 0; i < all.length; i += subjects_max) {
-        const payload = JSON.stringify([channel, all.slice(i, i + subjects_max)]);
-        client?.query("select pg_notify($1, $2)", [pg_channel, payload]).catch(() => {});
-      }
-    }
-    pending.clear();
-  };
-
-  void connect();
   return {
-    send(channel, subject) {
-      // This process needs no round trip to hear itself.
-      for (const tell of heard.get(channel) ?? []) tell(subject);
-      pending.set(channel, (pending.get(channel) ?? new Set()).add(subject));
-      timer ??= setTimeout(flush, gather_ms);
-    },
-    on(channel, tell) {
-      heard.set(channel, [...(heard.get(channel) ?? []), tell]);
+    notify(payload: string) {
+      client?.query("select pg_notify($1, $2)", [pg_channel, payload]).catch(() => {});
     },
     async close() {
       closed = true;
-      if (timer) clearTimeout(timer);
       if (reconnect) clearTimeout(reconnect);
-      flush();
+      await opening;
       await client?.end();
     },
   };

@@ -42,6 +42,7 @@ export function openLog(level: string, options: { readable?: boolean } = {}): Lo
     level,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    serializers: { err: describeError },
     formatters: {
       level: (label: string) => ({ level: label }),
       log: keepAllowed,
@@ -55,7 +56,7 @@ const pretty = prettyFactory({ colorize: true, translateTime: "SYS:HH:MM:ss", si
 function keepAllowed(fields: Record<string, unknown>): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
-    if (name === "err") kept["err"] = describeError(value);
+    if (name === "err") kept["err"] = value;
     else if (allowed.has(name) && (typeof value !== "object" || value === null)) kept[name] = value;
   }
   return kept;

@@ -107,5 +107,5 @@ function readMigrations(dir: string): Migration[] {
 function migrationNames(dir: string): string[] {
   return readdirSync(dir)
     .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
-    .sort();
+    .toSorted();
 }

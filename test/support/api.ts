@@ -88,7 +88,7 @@ export async function send(
     ...(body === undefined ? {} : { body: body as NonNullable<RequestInit["body"]> }),
   });
   const text = await response.text();
-  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+  const isJson = (response.headers.get("content-type") ?? "").includes("json");
   return {
     status: response.status,
     headers: response.headers,

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { ConfigError, readConfig } from "./config.ts";
+
+function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readConfig(env);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.faults;
+  }
+  return [];
+}
+
+test("an empty environment starts everything on this machine alone", () => {
+  assert.deepEqual(readConfig({}), {
+    host: "127.0.0.1",
+    port: 8080,
+    data_dir: resolve("data"),
+    database_url: null,
+    roles: ["api", "worker"],
+    log_level: "info",
+    public_url: "http://127.0.0.1:8080",
+    seed: "demo",
+  });
+});
+
+test("every fault is told at once, and none echoes the database's password", () => {
+  const faults = faultsOf({
+    PORT: "99999",
+    DATABASE_URL: "mysql://user:hunter2@host/db",
+    ROLES: "api,cook",
+    LOG_LEVEL: "loud",
+    PUBLIC_URL: "ftp://x",
+    TRUNKLINE_SEED: "maybe",
+  });
+  const named = faults.map((fault) => fault.split(":")[0]);
+  assert.deepEqual(
+    new Set(named),
+    new Set(["DATABASE_URL", "PORT", "ROLES", "LOG_LEVEL", "PUBLIC_URL", "TRUNKLINE_SEED"]),
+  );
+  assert.equal(faults.length, 6);
+  assert.doesNotMatch(faults.join("\n"), /hunter2/);
+});
+
+test("a secret may stand in a file, not in both places, and an unreadable file is a fault", () => {
+  const dir = mkdtempSync(join(tmpdir(), "trunkline-config-"));
+  const file = join(dir, "url");
+  writeFileSync(file, "postgres://u:p@db/trunkline\n");
+  assert.equal(readConfig({ DATABASE_URL_FILE: file }).database_url, "postgres://u:p@db/trunkline");
+  assert.match(
+    faultsOf({ DATABASE_URL_FILE: file, DATABASE_URL: "postgres://x/y" }).join(),
+    /both set/,
+  );
+  assert.match(faultsOf({ DATABASE_URL_FILE: join(dir, "none") }).join(), /cannot be read/);
+  rmSync(dir, { recursive: true });
+});
+
+test("a process with one role needs a database that others can reach", () => {
+  assert.match(faultsOf({ ROLES: "api" }).join(), /needs DATABASE_URL/);
+  assert.deepEqual(faultsOf({ ROLES: "worker", DATABASE_URL: "postgres://u@db/t" }), []);
+});
+
+test(".env.example lists every setting that is read, and nothing else", () => {
+  const source = readFileSync(new URL("config.ts", import.meta.url), "utf8");
+  const read = new Set(
+    [...source.matchAll(/env\["([A-Z_]+)"\]|readSecret\(env, "([A-Z_]+)"/g)].map(
+      (m) => m[1] ?? m[2]!,
+    ),
+  );
+  const example = readFileSync(new URL("../.env.example", import.meta.url), "utf8");
+  const listed = new Set([...example.matchAll(/^# ?([A-Z_]+)=/gm)].map((m) => m[1]!));
+  assert.deepEqual(
+    [...listed].filter((name) => !name.endsWith("_FILE")).toSorted(),
+    [...read].toSorted(),
+  );
+});

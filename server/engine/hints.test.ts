@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import { openLog } from "../lib/log.ts";
+import { openHints, type Hints } from "./hints.ts";
+
+const log = openLog("silent", { readable: false });
+let database: TestDatabase;
+let here: Hints;
+let there: Hints;
+
+before(async () => {
+  database = await cloneDatabase();
+  here = openHints(database.url, log);
+  there = openHints(database.url, log);
+});
+after(async () => {
+  await here.close();
+  await there.close();
+  await database.drop();
+});
+
+test("a hint reaches this process at once and another process soon, also after both lost their connections", async () => {
+  const heardHere: string[] = [];
+  const heardThere: string[] = [];
+  here.on("token", (subject) => void heardHere.push(subject));
+  there.on("token", (subject) => void heardThere.push(subject));
+  const sendAndAsk = (subject: string) => {
+    here.send("token", subject);
+    return heardThere.includes(subject);
+  };
+  here.send("token", "1:1");
+  assert.deepEqual(heardHere, ["1:1"]);
+  // The connections open in the background: a hint before that may be lost, the next is not.
+  await eventually(() => sendAndAsk("1:1"));
+
+  const admin = new pg.Client({ connectionString: database.url });
+  await admin.connect();
+  await admin.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'trunkline-hints' and datname = current_database()",
+  );
+  await admin.end();
+  await eventually(() => sendAndAsk("2:2"));
+});
+
+test("hints of one channel within a moment go out as one notification", async () => {
+  const heard: string[] = [];
+  there.on("workspace", (subject) => void heard.push(subject));
+  const listener = new pg.Client({ connectionString: database.url });
+  const notifications: string[] = [];
+  listener.on("notification", ({ payload }) => void notifications.push(payload ?? ""));
+  await listener.connect();
+  await listener.query("listen trunkline");
+  for (let i = 0; i < 40; i++) here.send("workspace", `1:${i}`);
+  await eventually(() => heard.includes("1:39"));
+  assert.equal(notifications.filter((payload) => payload.includes("workspace")).length, 1);
+  await listener.end();
+});
