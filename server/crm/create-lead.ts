@@ -2,10 +2,9 @@
 // makes a lead; the contact is found or made by phone, unless contactId names one.
 import type { Caller } from "../accounts/caller.ts";
 import { Refusal, invalid, notFound, unavailable } from "../lib/errors.ts";
-import { knownId } from "../lib/ids.ts";
-import { e164 } from "../lib/phone-numbers.ts";
 import { judgeLead } from "./judge-lead.ts";
 import type { LeadRow, LeadVerdict } from "./lead-intake.ts";
+import { leadRow } from "./lead-row.ts";
 import type { LeadAnswer, NewLead } from "./lead-schema.ts";
 import type { PicklistOption, WorkspaceSchema, WorkspaceSchemas } from "./workspace-schema.ts";
 
@@ -31,39 +30,17 @@ export async function createLead(
     if (!schema) throw notFound();
     const faults = judgeLead(schema, lead);
     if (faults.length > 0) throw invalid(faults);
-    const row = leadRow(schema, caller, lead);
+    const row = leadRow(
+      schema,
+      { user_id: caller.user_id, country_code: caller.account.country_code },
+      lead,
+    );
     const verdict = await write(caller.account.id, row);
     if (verdict.verdict === "created") return leadAnswer(schema, row, verdict);
     if (verdict.verdict !== "retry") throw refusalOf(verdict.verdict);
     schema = await schemas.refresh(caller.account.id, workspaceId);
   }
   throw unavailable(new Error("the workspace's schema kept changing"));
-}
-
-function leadRow(schema: WorkspaceSchema, caller: Caller, lead: NewLead): LeadRow {
-  return {
-    workspace_id: schema.workspace_id,
-    schema_version: schema.version,
-    name: lead.name || "Untitled",
-    email: lead.email ?? null,
-    phone: lead.phone,
-    phone_e164: e164(lead.phone, caller.account.country_code),
-    assigned_agent_id: orNull(lead.assignedAgentId),
-    contact_id: orNull(lead.contactId),
-    status_id: lead.statusId ?? schema.default_status.id,
-    source_id: lead.sourceId ?? null,
-    priority_id: lead.priorityId ?? schema.default_priority.id,
-    custom_fields: withoutNulls(lead.customFields ?? {}),
-    created_by: caller.user_id,
-  };
-}
-
-function orNull(id: number | null | undefined): number | null {
-  return id === null || id === undefined ? null : knownId(id);
-}
-
-function withoutNulls(values: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
 }
 
 function refusalOf(verdict: "not-found" | "INVALID_AGENT" | "INVALID_CONTACT"): Refusal {

@@ -1,7 +1,7 @@
 // What leads of a workspace are checked against: its picklists and custom fields, in one version.
 // Kept per process; create_leads compares the version, so a stale copy can do no harm.
 import type { App } from "../engine/app.ts";
-import { statement } from "../lib/database.ts";
+import { statement, type Executor } from "../lib/database.ts";
 
 export type Picklist = "status" | "source" | "priority";
 
@@ -58,7 +58,7 @@ export function openWorkspaceSchemas(app: App): WorkspaceSchemas {
   const refresh = async (accountId: number, workspaceId: number) => {
     const subject = workspaceSubject(accountId, workspaceId);
     const read_at_ms = performance.now();
-    const schema = await readWorkspaceSchema(app, accountId, workspaceId);
+    const schema = await readWorkspaceSchema(app.db.pool, accountId, workspaceId);
     if (entries.size >= entries_max) entries.clear();
     if (schema) entries.set(subject, { schema, read_at_ms });
     else entries.delete(subject);
@@ -98,12 +98,13 @@ const findSchema = statement<{
   from workspaces w
   where w.account_id = $1 and w.id = $2 and w.active`);
 
-async function readWorkspaceSchema(
-  app: App,
+/** The schema of an active workspace as `executor` sees it, or null: for writes that hold the workspace. */
+export async function readWorkspaceSchema(
+  executor: Executor,
   accountId: number,
   workspaceId: number,
 ): Promise<WorkspaceSchema | null> {
-  const [row] = await findSchema(app.db.pool, [accountId, workspaceId]);
+  const [row] = await findSchema(executor, [accountId, workspaceId]);
   if (!row) return null;
   const defaultOf = (picklist: Picklist): PicklistOption => {
     const found = row.options.find((option) => option.picklist === picklist && option.is_default);
