@@ -49,7 +49,7 @@ async function start(config: Config): Promise<void> {
       : null;
 
   if (config.roles.includes("api")) {
-    const server = await buildHttpServer(openApiApp(app), { public_url: config.public_url });
+    const server = await buildHttpServer(openApiApp(app));
     await server.listen({ host: config.host, port: config.port });
     stops.unshift(() => server.close());
     printWelcome(config, demo !== null);

@@ -43,9 +43,8 @@ const file_bytes_max = 256 * 1_048_576;
 /** A server that is ready to listen; closing it lets requests in flight finish. */
 export async function buildHttpServer(
   app: ApiApp,
-  options: { public_url: string; limits?: HttpLimits },
+  limits: HttpLimits = default_limits,
 ): Promise<FastifyInstance> {
-  const limits = options.limits ?? default_limits;
   const server = Fastify({
     genReqId: nextRequestId,
     requestIdHeader: false,
@@ -72,7 +71,7 @@ export async function buildHttpServer(
   await server.register(fastifyMultipart, {
     limits: { files: 1, fileSize: file_bytes_max, fields: 50, fieldSize: 65_536 },
   });
-  await publishOpenApi(server, options.public_url);
+  await publishOpenApi(server);
   registerRoutes(server, app, openIdempotency(app), routes);
   await server.ready();
   return server;

@@ -4,8 +4,12 @@ import fastifySwaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance, FastifySchema } from "fastify";
 import type { Route } from "./route.ts";
 
+/** The page is all its own; its styles are partly inline. */
+const docs_page_policy =
+  "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
+
 /** Must be registered before the routes. */
-export async function publishOpenApi(server: FastifyInstance, publicUrl: string): Promise<void> {
+export async function publishOpenApi(server: FastifyInstance): Promise<void> {
   await server.register(fastifySwagger, {
     openapi: {
       openapi: "3.1.0",
@@ -17,7 +21,8 @@ export async function publishOpenApi(server: FastifyInstance, publicUrl: string)
           "Every request carries `Authorization: Bearer <ACCESS_TOKEN>`.",
         license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       },
-      servers: [{ url: publicUrl }],
+      // Relative: requests tried on the docs page go where the page came from.
+      servers: [{ url: "/" }],
       components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
       security: [{ bearer: [] }],
     },
@@ -27,7 +32,11 @@ export async function publishOpenApi(server: FastifyInstance, publicUrl: string)
   });
   await server.register(fastifySwaggerUi, {
     routePrefix: "/docs",
-    staticCSP: true,
+    staticCSP: docs_page_policy,
+    theme: {
+      title: "Trunkline API",
+      css: [{ filename: "page.css", content: ".swagger-ui .topbar { display: none }" }],
+    },
     uiConfig: { persistAuthorization: true, docExpansion: "list", displayRequestDuration: true },
   });
 }

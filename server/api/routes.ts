@@ -3,4 +3,4 @@ import type { Route } from "./route.ts";
 import { leadRoutes } from "./routes/leads.ts";
 import { systemRoutes } from "./routes/system.ts";
 
-export const routes: readonly Route[] = [...systemRoutes, ...leadRoutes];
+export const routes: readonly Route[] = [...leadRoutes, ...systemRoutes];

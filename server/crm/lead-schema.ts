@@ -21,7 +21,10 @@ const leadFields = {
 };
 
 /** The body of lead creation (contract 4.1). */
-export const NewLead = closed(leadFields, { description: "A lead to create" });
+export const NewLead = closed(leadFields, {
+  description: "A lead to create",
+  examples: [{ phone: "9876543210", name: "Ada Lovelace", email: "ada@example.com" }],
+});
 export type NewLead = Static<typeof NewLead>;
 
 /** A picklist option as the contract shows it (2.1). */

@@ -47,10 +47,7 @@ export async function startApi(
   const hints = openHints(database_url, log);
   const clock = testClock();
   const app = openApiApp({ db, clock, log, hints });
-  const server = await buildHttpServer(app, {
-    public_url: "http://127.0.0.1",
-    ...(options.limits ? { limits: options.limits } : {}),
-  });
+  const server = await buildHttpServer(app, options.limits);
   await server.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
   return {

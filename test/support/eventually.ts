@@ -8,7 +8,7 @@ export async function eventually(
   const deadline = performance.now() + seconds * 1_000;
   while (!(await holds())) {
     if (performance.now() > deadline)
-      throw new Error(`it did not come true within ${seconds} s: ${holds}`);
+      throw new Error(`it did not come true within ${seconds} s: ${holds.toString()}`);
     await wait(10);
   }
 }

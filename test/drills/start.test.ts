@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { readFile, stat } from "node:fs/promises";
+import { test } from "node:test";
+import pg from "pg";
+import type { Demo } from "../../server/seed-demo.ts";
+import { emptyDatabase } from "../support/database.ts";
+import { spawnService, startService } from "../support/service-process.ts";
+
+test("two processes that start at once on one empty database migrate it once and seed it once", async () => {
+  const database = await emptyDatabase();
+  const services = await Promise.all([
+    startService({ DATABASE_URL: database.url }),
+    startService({ DATABASE_URL: database.url }),
+  ]);
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>(
+    "select name from accounts order by account_id",
+  );
+  await client.end();
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    ["Demo", "Demo, second account"],
+  );
+  for (const service of services) await service.dispose();
+  await database.drop();
+});
+
+test("the demo file is for its owner alone, and each of its tokens does what its name says", async () => {
+  const database = await emptyDatabase();
+  const service = await startService({ DATABASE_URL: database.url });
+  const file = `${service.data_dir}/demo.json`;
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  const demo = JSON.parse(await readFile(file, "utf8")) as Demo;
+  const expected: Record<string, number> = {
+    account: 201,
+    agent: 201,
+    agent_no_voice: 201,
+    agent_no_role: 403,
+    no_permission: 403,
+    other_account: 404,
+    expired: 401,
+    revoked: 401,
+  };
+  assert.deepEqual(Object.keys(demo.tokens).toSorted(), Object.keys(expected).toSorted());
+  for (const [name, token] of Object.entries(demo.tokens)) {
+    const answer = await service.send(
+      "POST",
+      `/api/v1/crm/workspaces/${demo.workspace_id}/leads/create`,
+      {
+        token,
+        json: {
+          phone: "9876543210",
+          contactId: demo.contact_id,
+          assignedAgentId: demo.agent_id,
+          statusId: demo.status_id,
+          sourceId: demo.source_id,
+          priorityId: demo.priority_id,
+          customFields: { [demo.custom_field_key]: "hello" },
+        },
+      },
+    );
+    assert.equal(answer.status, expected[name], `${name}: ${answer.text}`);
+  }
+  await service.dispose();
+  await database.drop();
+});
+
+test("the curl line that is printed at the start creates a lead", async () => {
+  const database = await emptyDatabase();
+  const service = await startService({ DATABASE_URL: database.url });
+  const [, url] = /curl -X POST (\S+)/.exec(service.output())!;
+  const [, token] = /Bearer (\S+)'/.exec(service.output())!;
+  const [, body] = /-d '(.+)'/.exec(service.output())!;
+  const path = new URL(url!).pathname;
+  const answer = await service.send("POST", path, { token, json: JSON.parse(body!) });
+  assert.equal(answer.status, 201);
+  await service.dispose();
+  await database.drop();
+});
+
+test("a wrong environment ends the start with every fault in one message", async () => {
+  const service = await spawnService({ PORT: "x", LOG_LEVEL: "loud" });
+  assert.equal(await service.ended(), 1);
+  assert.match(service.output(), /PORT: "x"[\s\S]*LOG_LEVEL: "loud"/);
+  await service.dispose();
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { afterEach, test } from "node:test";
+import pg from "pg";
+import type { Demo } from "../../server/seed-demo.ts";
+import { cloneDatabase, type TestDatabase } from "../support/database.ts";
+import { eventually } from "../support/eventually.ts";
+import { startService, type ServiceProcess } from "../support/service-process.ts";
+
+let database: TestDatabase;
+let service: ServiceProcess;
+let demo: Demo;
+const locks: pg.Client[] = [];
+
+async function start(): Promise<void> {
+  database = await cloneDatabase();
+  service = await startService({ DATABASE_URL: database.url });
+  demo = JSON.parse(await readFile(`${service.data_dir}/demo.json`, "utf8")) as Demo;
+}
+
+afterEach(async () => {
+  for (const lock of locks.splice(0)) await lock.end();
+  await service.dispose();
+  await database.drop();
+});
+
+const create = (phone: string) =>
+  service.send("POST", `/api/v1/crm/workspaces/${demo.workspace_id}/leads/create`, {
+    token: demo.tokens["account"],
+    json: { phone },
+  });
+
+/** Holds the leads table, so that a create stays in flight until it is released. */
+async function holdLeads(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query("begin");
+  await client.query("lock table leads in access exclusive mode");
+  locks.push(client);
+  return client;
+}
+
+async function waitsForLock(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query(
+    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+  );
+  return rows.length > 0;
+}
+
+test("on SIGTERM a request in flight finishes, new ones are refused, and the process ends with code 0", async () => {
+  await start();
+  assert.equal((await create("9000000002")).status, 201);
+  const lock = await holdLeads();
+  const inFlight = create("9000000003");
+  await eventually(() => waitsForLock(lock));
+  service.kill("SIGTERM");
+  await eventually(async () => {
+    const refused = await service.send("GET", "/health/live").catch(() => null);
+    return refused === null || refused.status === 503;
+  });
+  await lock.query("commit");
+  assert.equal((await inFlight).status, 201);
+  assert.equal(await service.ended(), 0);
+});
+
+test("a request that never ends does not keep the process beyond 10 s, and a second signal changes nothing", async () => {
+  await start();
+  const lock = await holdLeads();
+  const stuck = create("9000000004").catch(() => null);
+  await eventually(() => waitsForLock(lock));
+  const asked = performance.now();
+  service.kill("SIGTERM");
+  service.kill("SIGINT");
+  await service.ended();
+  assert.ok(performance.now() - asked < 10_000);
+  await stuck;
+});

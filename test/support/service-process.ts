@@ -1,0 +1,90 @@
+// The service as its operator runs it: a process of its own, stopped and killed for real.
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { send, type Answer, type RequestOptions } from "./api.ts";
+import { eventually } from "./eventually.ts";
+
+export type ServiceProcess = {
+  readonly url: string;
+  readonly pid: number;
+  readonly data_dir: string;
+  /** Everything it printed so far. */
+  output(): string;
+  send(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+  kill(signal: NodeJS.Signals): void;
+  /** Its exit code, or the signal that ended it; waits for the end. */
+  ended(): Promise<number | NodeJS.Signals>;
+  /** Ends it if it lives and removes its data folder. */
+  dispose(): Promise<void>;
+};
+
+const main = join(import.meta.dirname, "../../server/main.ts");
+
+/** Starts `server/main.ts` with these settings on a free port; resolves when it is ready to serve. */
+export async function startService(env: Record<string, string>): Promise<ServiceProcess> {
+  const service = await spawnService(env);
+  await eventually(async () => {
+    if (service.child.exitCode !== null)
+      throw new Error(`it ended at the start:\n${service.output()}`);
+    return (await service.send("GET", "/health/ready").catch(() => null))?.status === 200;
+  }, 60);
+  return service;
+}
+
+/** The same without waiting, for starts that are meant to fail. */
+export async function spawnService(
+  env: Record<string, string>,
+): Promise<ServiceProcess & { child: ChildProcess }> {
+  const port = await freePort();
+  const ownDir = env["DATA_DIR"] === undefined;
+  const data_dir = env["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "trunkline-service-")));
+  const child = spawn(process.execPath, [main], {
+    env: {
+      PATH: process.env["PATH"],
+      LOG_LEVEL: "warn",
+      PORT: String(port),
+      DATA_DIR: data_dir,
+      ...env,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const end = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    child,
+    url,
+    pid: child.pid!,
+    data_dir,
+    output: () => output,
+    send: (method, path, options) => send(url, method, path, options),
+    kill: (signal) => void child.kill(signal),
+    ended: async () => {
+      const [code, signal] = await end;
+      return code ?? signal!;
+    },
+    async dispose() {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill("SIGCONT");
+        child.kill("SIGTERM");
+      }
+      await end;
+      if (ownDir) await rm(data_dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
