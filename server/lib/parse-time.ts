@@ -1,0 +1,106 @@
+// The one reader of times from outside (design: Times, one parser for all).
+
+const form =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2}))?$/;
+const day_ms = 86_400_000;
+
+/**
+ * The instant a text names, or the reason why it names none, fit to follow a field's name. Takes
+ * `2026-01-31T09:30:00.250+05:30` with T or a space, seconds and fraction optional (beyond the
+ * millisecond cut off), and Z, ±hh:mm or ±hhmm. Without an offset it is local time in `timeZone`
+ * (IANA, see isTimeZone): a local time that comes twice as clocks go back is the first one, and one
+ * that clocks skip as they go forward is later by what they skip.
+ */
+export function parseTime(text: string, timeZone: string): Date | string {
+  const match = form.exec(text);
+  if (!match) return "must be a time such as 2026-01-31T09:30:00Z";
+  const [, year, month, day, hour, minute, second = "0", fraction = "", utc, sign] = match;
+  if (Number(year) < 1970) return "must be a time from 1970 on";
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
+    return "must be a time of day from 00:00:00 to 23:59:59";
+  const midnight = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  // 30 February rolls over into March.
+  if (!midnight.toISOString().startsWith(`${year}-${month}-${day}`))
+    return "must be a day of the calendar";
+  const local = new Date(
+    midnight.getTime() +
+      Number(hour) * 3_600_000 +
+      Number(minute) * 60_000 +
+      Number(second) * 1_000 +
+      Number(fraction.padEnd(3, "0").slice(0, 3)),
+  );
+  if (utc) return local;
+  if (!sign) return inZone(local, timeZone);
+  const [hours, minutes] = [Number(match[10]), Number(match[11])];
+  if (hours > 18 || minutes > 59) return "must have an offset from -18:00 to +18:00";
+  return new Date(local.getTime() - (sign === "-" ? -1 : 1) * (hours * 60 + minutes) * 60_000);
+}
+
+/** Whether `name` is a time zone of the IANA database, such as Asia/Kolkata or UTC. */
+export function isTimeZone(name: string): boolean {
+  // Intl also takes offsets (+05:30), which are no zones.
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
+  try {
+    zoneFormat(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `local` holds the wall clock's figures as if they were UTC. */
+function inZone(local: Date, timeZone: string): Date {
+  const wall_ms = local.getTime();
+  // No zone changes its offset twice within two days, so the offset is one of these two.
+  const before_ms = offset(timeZone, wall_ms - day_ms);
+  const after_ms = offset(timeZone, wall_ms + day_ms);
+  const instants = [before_ms, after_ms]
+    .map((offset_ms) => wall_ms - offset_ms)
+    .filter((instant_ms) => wall_ms - instant_ms === offset(timeZone, instant_ms));
+  return new Date(instants.length > 0 ? Math.min(...instants) : wall_ms - before_ms);
+}
+
+/** How far the zone's wall clock is ahead of UTC at an instant, in milliseconds. */
+function offset(timeZone: string, instant_ms: number): number {
+  const whole_ms = Math.floor(instant_ms / 1_000) * 1_000;
+  const parts = new Map(
+    zoneFormat(timeZone)
+      .formatToParts(whole_ms)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
+  const wall_ms = Date.UTC(
+    part("year"),
+    part("month") - 1,
+    part("day"),
+    part("hour"),
+    part("minute"),
+    part("second"),
+  );
+  return wall_ms - whole_ms;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+/** More than there are zones: spellings in another case count too. */
+const formats_max = 2_000;
+
+/** Making a format costs a thousand times its use. Throws RangeError when there is no such zone. */
+function zoneFormat(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat("en-US", {
+    timeZone,
+    calendar: "gregory",
+    numberingSystem: "latn",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  });
+  if (formats.size >= formats_max) formats.clear();
+  formats.set(timeZone, made);
+  return made;
+}
