@@ -1,0 +1,61 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+import { latestLog } from "./launch-server.ts";
+import type { Place } from "./place.ts";
+import { isServerOf, liveServer, type LiveServer } from "./postmaster-pid.ts";
+
+const poll_ms = 5;
+/** The first word of a slow start, and the pause between the next ones. */
+const report_after_ms = 1_000;
+const report_every_ms = 5_000;
+
+/**
+ * Waits until the server `pid` accepts connections and returns its port; null when it ends
+ * instead. A replay of the log takes the time it takes, and `log` hears about it; a server that is
+ * still not ready after `patience_ms` is left to go on, and an EmbeddedPostgresError is thrown.
+ */
+export async function awaitReady(
+  place: Place,
+  pid: number,
+  { patience_ms, log }: { readonly patience_ms: number; readonly log: (line: string) => void },
+): Promise<number | null> {
+  const began_ms = performance.now();
+  let report_at_ms = report_after_ms;
+  for (;;) {
+    const live = liveServer(place);
+    if (live?.pid === pid && live.status === "ready" && live.port !== null) return live.port;
+    if (!isServerOf(place, pid)) return null;
+    const waited_ms = performance.now() - began_ms;
+    if (waited_ms > patience_ms) throw notReady(place, pid, live, patience_ms);
+    if (waited_ms >= report_at_ms) {
+      report_at_ms += report_every_ms;
+      log(`PostgreSQL is ${activity(place, live)} (${Math.round(waited_ms / 1000)} s so far)`);
+    }
+    await delay(poll_ms);
+  }
+}
+
+/** Waits until the server `pid` has ended. */
+export async function awaitGone(place: Place, pid: number): Promise<void> {
+  while (isServerOf(place, pid)) await delay(poll_ms);
+}
+
+function notReady(
+  place: Place,
+  pid: number,
+  live: LiveServer | null,
+  patience_ms: number,
+): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    `PostgreSQL (pid ${pid}) in ${place.cluster_dir} did not become ready within ` +
+      `${Math.round(patience_ms / 1000)} s: it is still ${activity(place, live)}. It was left to ` +
+      `go on: start again later, and see ${place.log_file}.`,
+  );
+}
+
+function activity(place: Place, live: LiveServer | null): string {
+  if (live?.status === "stopping") return "stopping";
+  return latestLog(place).includes("automatic recovery in progress")
+    ? "replaying its log after a crash"
+    : "starting";
+}

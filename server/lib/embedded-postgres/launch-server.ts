@@ -1,0 +1,101 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import * as fs from "node:fs";
+import { createServer } from "node:net";
+import type { Binaries } from "./locate-binaries.ts";
+import type { Place } from "./place.ts";
+import { serverSettings } from "./server-settings.ts";
+
+/** Beyond it the log is put aside (one old one is kept) before a start. */
+const log_size_max_bytes = 10 * 1024 * 1024;
+
+/** A server process that was started; whether it comes up shows later. */
+export type Launched = {
+  readonly pid: number;
+  /** What it has written so far. */
+  output(): string;
+};
+
+/**
+ * Starts PostgreSQL in a session of its own, so that a Ctrl-C in the terminal and the death of
+ * this process leave it alone. As root it runs as the place's account, with the folder as working
+ * directory: by its path the folder may be closed to that account.
+ */
+export async function launchServer(
+  place: Place,
+  binaries: Binaries,
+  max_connections: number,
+): Promise<Launched> {
+  const settings = serverSettings(place, await freePort(place), max_connections);
+  const pgdata = place.account ? "/proc/self/cwd" : place.cluster_dir;
+  // The open file is handed over, since the account may not be able to open it.
+  const log = openLog(place);
+  const from_bytes = fs.fstatSync(log).size;
+  try {
+    const child = spawn(
+      binaries.postgres,
+      ["-D", pgdata, ...settings.flatMap((setting) => ["-c", setting])],
+      {
+        ...place.account,
+        cwd: place.cluster_dir,
+        detached: true,
+        env: { LC_ALL: "C" },
+        stdio: ["ignore", log, log],
+      },
+    );
+    await once(child, "spawn");
+    child.unref();
+    return { pid: child.pid!, output: () => readFrom(place.log_file, from_bytes) };
+  } finally {
+    fs.closeSync(log);
+  }
+}
+
+/** The end of the server's log, from its latest start on. */
+export function latestLog(place: Place): string {
+  const { size } = fs.statSync(place.log_file);
+  const text = readFrom(place.log_file, Math.max(0, size - 64 * 1024));
+  return text.slice(Math.max(0, text.lastIndexOf("starting PostgreSQL")));
+}
+
+function openLog(place: Place): number {
+  const size = fs.statSync(place.log_file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > log_size_max_bytes) fs.renameSync(place.log_file, `${place.log_file}.1`);
+  return fs.openSync(place.log_file, "a", 0o600);
+}
+
+function readFrom(file: string, position_bytes: number): string {
+  const handle = fs.openSync(file, "r");
+  try {
+    const bytes = Buffer.alloc(Math.max(0, fs.fstatSync(handle).size - position_bytes));
+    const read_bytes = fs.readSync(handle, bytes, 0, bytes.length, position_bytes);
+    return bytes.toString("utf8", 0, read_bytes);
+  } finally {
+    fs.closeSync(handle);
+  }
+}
+
+/** The port of the last time, or any other when somebody else has it now. */
+async function freePort(place: Place): Promise<number> {
+  const last = fs.existsSync(place.port_file)
+    ? Number(fs.readFileSync(place.port_file, "utf8"))
+    : 0;
+  if (last > 0 && (await listenBriefly(last)) === last) return last;
+  const port = await listenBriefly(0);
+  if (port === null) throw new Error("the system has no free TCP port on 127.0.0.1");
+  fs.writeFileSync(place.port_file, `${port}\n`);
+  return port;
+}
+
+/** The port that could be listened on (any free one for 0), or null when it is taken. */
+function listenBriefly(port: number): Promise<number | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.on("error", () => resolve(null));
+    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => {
+      const address = server.address();
+      const found = typeof address === "object" && address !== null ? address.port : null;
+      server.close(() => resolve(found));
+    });
+  });
+}

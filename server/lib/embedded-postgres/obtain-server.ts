@@ -1,0 +1,112 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { awaitReady } from "./await-ready.ts";
+import { EmbeddedPostgresError, fullDiskError } from "./embedded-postgres-error.ts";
+import { launchServer } from "./launch-server.ts";
+import type { Binaries } from "./locate-binaries.ts";
+import type { Place } from "./place.ts";
+import {
+  anyServerOf,
+  liveServer,
+  orphanedBackends,
+  removeForeignPidFile,
+} from "./postmaster-pid.ts";
+import { signalProcess } from "./processes.ts";
+
+/** A server that accepts connections. */
+export type Server = {
+  readonly pid: number;
+  readonly port: number;
+  /** True when it ran already. */
+  readonly found: boolean;
+};
+
+export type ObtainOptions = {
+  readonly max_connections: number;
+  /** How long a start may take before it is reported as failed. */
+  readonly patience_ms: number;
+  readonly log: (line: string) => void;
+};
+
+/** Starts that lost to something passing: a port taken meanwhile, another process that starts too. */
+const attempts_max = 10;
+/** What a killed server left behind usually ends by itself; what is still busy then is told to. */
+const orphan_grace_ms = 2_000;
+const poll_ms = 100;
+
+/**
+ * The server of this folder, ready: the one that runs already, or a new one. Whoever else starts
+ * at the same time gets the same server, because PostgreSQL lets only one run in a folder. Throws
+ * EmbeddedPostgresError when it does not come up.
+ */
+export async function obtainServer(
+  place: Place,
+  binaries: Binaries,
+  options: ObtainOptions,
+): Promise<Server> {
+  for (let attempt = 1; ; attempt++) {
+    const live = liveServer(place);
+    if (live !== null) {
+      const port = await awaitReady(place, live.pid, options);
+      if (port !== null) return { pid: live.pid, port, found: true };
+      continue; // It was about to stop. Now a new one can start.
+    }
+    removeForeignPidFile(place, options.log);
+    const launched = await launchServer(place, binaries, options.max_connections);
+    const port = await awaitReady(place, launched.pid, options);
+    if (port !== null) return { pid: launched.pid, port, found: false };
+    const output = launched.output();
+    if (attempt >= attempts_max || !(await canRetry(place, output, options))) {
+      throw failedStart(place, output);
+    }
+  }
+}
+
+/** True when the reason for a failed start is of the passing kind, after it has passed. */
+async function canRetry(place: Place, output: string, options: ObtainOptions): Promise<boolean> {
+  if (output.includes("pre-existing shared memory block")) {
+    await awaitOrphansGone(place, options);
+    return true;
+  }
+  if (/lock file "postmaster.pid" already exists|could not bind IPv4 address/.test(output)) {
+    await delay(poll_ms);
+    return true;
+  }
+  return false;
+}
+
+/** Children of a killed server hold its memory, and may still write, until they have ended. */
+async function awaitOrphansGone(place: Place, options: ObtainOptions): Promise<void> {
+  const began_ms = performance.now();
+  let told = false;
+  for (;;) {
+    await delay(poll_ms);
+    const pids = orphanedBackends(place).map(({ pid }) => pid);
+    if (pids.length === 0) return;
+    if (!told)
+      options.log(`Waiting for what a killed PostgreSQL left behind: pids ${pids.join(", ")}`);
+    told = true;
+    const waited_ms = performance.now() - began_ms;
+    if (waited_ms > options.patience_ms) {
+      throw new EmbeddedPostgresError(
+        `PostgreSQL cannot start in ${place.cluster_dir}: processes of the one before ` +
+          `(pids ${pids.join(", ")}) do not end. End them (kill -9) and start again.`,
+      );
+    }
+    // What PostgreSQL itself sends its children in an emergency: they end without touching anything.
+    if (waited_ms > orphan_grace_ms && !anyServerOf(place)) {
+      for (const pid of pids) signalProcess(pid, "SIGQUIT");
+    }
+  }
+}
+
+function failedStart(place: Place, output: string): EmbeddedPostgresError {
+  const faults = output.split("\n").filter((line) => /FATAL|PANIC|error while loading/.test(line));
+  const said = faults.map((line) => line.replace(/^.*?\] /, "").trim()).join(" ");
+  return (
+    fullDiskError(place.data_dir, output) ??
+    new EmbeddedPostgresError(
+      `PostgreSQL ended while it was starting in ${place.cluster_dir}` +
+        `${said === "" ? "" : ` (${said})`}. See ${place.log_file}.`,
+    )
+  );
+}

@@ -1,0 +1,126 @@
+// Real PostgreSQL on a folder of ours, from the binaries of an optional npm package.
+import { setTimeout as delay } from "node:timers/promises";
+import type { Client } from "pg";
+import { awaitGone } from "./await-ready.ts";
+import { claimOwnership, type Ownership } from "./claim-ownership.ts";
+import { database_user, ensureCluster } from "./create-cluster.ts";
+import { EmbeddedPostgresError, explainFileError } from "./embedded-postgres-error.ts";
+import { locateBinaries, type Binaries } from "./locate-binaries.ts";
+import { obtainServer, type ObtainOptions, type Server } from "./obtain-server.ts";
+import { preparePlace, type Place } from "./place.ts";
+import { isServerOf, liveServer } from "./postmaster-pid.ts";
+import { signalProcess } from "./processes.ts";
+
+export { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+
+/** A running server that this process owns. */
+export type EmbeddedPostgres = {
+  /** `postgres://trunkline:<password>@127.0.0.1:<port>/trunkline`; the user is superuser. */
+  readonly url: string;
+  /** True when a server that a dead process left running was taken over. */
+  readonly adopted: boolean;
+  /** The server's main process. */
+  readonly pid: number;
+  /** Ends the server in good order (open transactions are rolled back) and waits until it is gone. */
+  stop(): Promise<void>;
+};
+
+/** A redo is bounded by max_wal_size, but on a slow disk it may take minutes. */
+const ready_patience_ms = 10 * 60_000;
+
+/**
+ * Starts PostgreSQL on `${dataDir}/postgres`, which is made when missing, or takes over the server
+ * that a dead process left running there. Durable like any PostgreSQL; listens on 127.0.0.1 only.
+ * `log` gets lines for a human. Throws EmbeddedPostgresError, with a message that says what to do,
+ * when a live process owns the folder, it belongs to another user, the disk is full, another
+ * version made the cluster, there is no PostgreSQL for this platform, or it does not become ready.
+ */
+export async function startEmbeddedPostgres(options: {
+  readonly dataDir: string;
+  readonly log: (line: string) => void;
+  readonly maxConnections?: number;
+}): Promise<EmbeddedPostgres> {
+  const { dataDir, log, maxConnections = 100 } = options;
+  try {
+    const place = preparePlace(dataDir);
+    const binaries = await locateBinaries(place.account !== null);
+    const password = await ensureCluster(place, binaries, log);
+    const start = { max_connections: maxConnections, patience_ms: ready_patience_ms, log };
+    const { server, ownership } = await ownServer(place, binaries, password, start);
+    if (server.found) log(`Took over the PostgreSQL that was running (pid ${server.pid})`);
+    let stopped: Promise<void> | null = null;
+    return {
+      url: urlOf(server, password, database_user),
+      adopted: server.found,
+      pid: server.pid,
+      stop: () => (stopped ??= stopServer(place, ownership)),
+    };
+  } catch (error) {
+    throw explainFileError(dataDir, error);
+  }
+}
+
+/** A ready server that this process holds the lock of, with the program's database in it. */
+async function ownServer(
+  place: Place,
+  binaries: Binaries,
+  password: string,
+  options: ObtainOptions,
+): Promise<{ server: Server; ownership: Ownership }> {
+  const deadline_ms = performance.now() + options.patience_ms;
+  for (;;) {
+    const server = await obtainServer(place, binaries, options);
+    try {
+      const ownership = await claimOwnership(
+        place,
+        urlOf(server, password, "postgres"),
+        options.log,
+      );
+      await ensureDatabase(ownership.client);
+      return { server, ownership };
+    } catch (error) {
+      const passing = isPassing(error) || !isServerOf(place, server.pid);
+      if (!passing || performance.now() > deadline_ms) throw explainRefusal(place, server, error);
+      await delay(100);
+    }
+  }
+}
+
+/** The server restarts after a crash of one of its processes, or was just told to stop. */
+function isPassing(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return ["57P01", "57P02", "57P03", "ECONNREFUSED", "ECONNRESET"].includes(code ?? "");
+}
+
+function explainRefusal(place: Place, { pid, port }: Server, error: unknown): unknown {
+  if (error instanceof EmbeddedPostgresError) return error;
+  const { code, message } = error as { code?: string; message?: string };
+  const advice =
+    code === "28P01"
+      ? `${place.password_file} does not hold its password: restore that file from a backup`
+      : `see ${place.log_file}`;
+  return new EmbeddedPostgresError(
+    `PostgreSQL (pid ${pid}, port ${port}) in ${place.cluster_dir} is running, but cannot be used: ` +
+      `${message ?? String(error)}; ${advice}.`,
+    { cause: error },
+  );
+}
+
+async function ensureDatabase(client: Client): Promise<void> {
+  const { rowCount } = await client.query("select from pg_database where datname = $1", [
+    database_user,
+  ]);
+  if (rowCount === 0) await client.query(`create database ${database_user}`);
+}
+
+function urlOf(server: Server, password: string, database: string): string {
+  return `postgres://${database_user}:${password}@127.0.0.1:${server.port}/${database}`;
+}
+
+async function stopServer(place: Place, ownership: Ownership): Promise<void> {
+  const live = ownership.isLost() ? null : liveServer(place);
+  // Signalled while the lock is still held: nobody takes the server over in between.
+  if (live !== null) signalProcess(live.pid, "SIGINT");
+  await ownership.release();
+  if (live !== null) await awaitGone(place, live.pid);
+}
