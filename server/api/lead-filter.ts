@@ -1,0 +1,46 @@
+// The query fields that narrow a list or an export of leads.
+import Type, { type Static } from "typebox";
+import type { LeadFilter } from "../crm/list-leads.ts";
+import { invalid, type FieldError } from "../lib/errors.ts";
+import { parseTime } from "../lib/parse-time.ts";
+import { id, phone10 } from "../lib/schemas.ts";
+
+const time = (description: string) => Type.String({ maxLength: 64, description });
+
+export const search = Type.String({
+  maxLength: 100,
+  description: "Digits: how the phone starts; else a part of name or email",
+});
+
+export const leadFilterQuery = {
+  statusId: Type.Optional(id("Picklist option")),
+  sourceId: Type.Optional(id("Picklist option")),
+  priorityId: Type.Optional(id("Picklist option")),
+  assignedAgentId: Type.Optional(id("User id of the agent")),
+  contactId: Type.Optional(id("Contact")),
+  phone: Type.Optional(phone10("The lead's number")),
+  createdFrom: Type.Optional(time("ISO 8601, inclusive; without an offset, the account's zone")),
+  createdTo: Type.Optional(time("ISO 8601, exclusive; without an offset, the account's zone")),
+  q: Type.Optional(search),
+};
+
+type FilterQuery = {
+  readonly [Key in keyof typeof leadFilterQuery]?: Static<(typeof leadFilterQuery)[Key]>;
+};
+
+/** The filter of a request, its times read in the account's zone; 422 on each time that is none. */
+export function readLeadFilter(query: FilterQuery, timeZone: string): LeadFilter {
+  const faults: FieldError[] = [];
+  const readTime = (field: "createdFrom" | "createdTo") => {
+    const text = query[field];
+    if (text === undefined) return {};
+    const at = parseTime(text, timeZone);
+    if (at instanceof Date) return { [field]: at };
+    faults.push({ field, reason: at });
+    return {};
+  };
+  const { createdFrom: _from, createdTo: _to, ...rest } = query;
+  const filter = { ...rest, ...readTime("createdFrom"), ...readTime("createdTo") };
+  if (faults.length > 0) throw invalid(faults);
+  return filter;
+}

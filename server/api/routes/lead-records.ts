@@ -1,0 +1,197 @@
+// What happens to leads after their creation: lists, look-ups, changes, notes and collaborators.
+import Type from "typebox";
+import { addCollaborator } from "../../crm/add-collaborator.ts";
+import { addNote } from "../../crm/add-note.ts";
+import { findLead } from "../../crm/find-lead.ts";
+import { judgeLead } from "../../crm/judge-lead.ts";
+import { LeadAnswer } from "../../crm/lead-schema.ts";
+import { listCollaborators } from "../../crm/list-collaborators.ts";
+import { listLeads } from "../../crm/list-leads.ts";
+import { listTimeline, TimelineEntry } from "../../crm/list-timeline.ts";
+import { LeadPatch, patchLead } from "../../crm/patch-lead.ts";
+import { removeCollaborator } from "../../crm/remove-collaborator.ts";
+import { closed, crmPageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { leadFilterQuery, readLeadFilter } from "../lead-filter.ts";
+import { requireWorkspace } from "../require-workspace.ts";
+import { route, type Call } from "../route.ts";
+
+const workspaceId = pathId("The workspace");
+const workspaceParams = closed({ workspaceId });
+const leadParams = closed({ workspaceId, leadId: pathId("The lead") });
+const collaboratorParams = closed({
+  workspaceId,
+  leadId: pathId("The lead"),
+  userId: pathId("The user"),
+});
+const Collaborators = Type.Object({ data: LeadAnswer.properties.collaborators });
+
+const leads = "/api/v1/crm/workspaces/:workspaceId/leads";
+const lead = `${leads}/:leadId`;
+const reads = { feature: "crm", anyOf: ["crm.read"] } as const;
+const changes = { feature: "crm", anyOf: ["crm.write"] } as const;
+
+type InWorkspace = Pick<Call<{ workspaceId: number }, unknown, unknown>, "app" | "caller"> & {
+  readonly params: { readonly workspaceId: number };
+};
+
+const inWorkspace = async ({ app, caller, params }: InWorkspace) =>
+  void (await requireWorkspace(app, caller.account.id, params.workspaceId));
+
+const placeOf = (call: {
+  readonly caller: InWorkspace["caller"];
+  readonly params: { readonly workspaceId: number; readonly leadId: number };
+}) => ({
+  account_id: call.caller.account.id,
+  workspace_id: call.params.workspaceId,
+  lead_id: call.params.leadId,
+});
+
+export const leadRecordRoutes = [
+  route({
+    method: "GET",
+    url: leads,
+    id: "listLeads",
+    summary: "List and search leads, newest first",
+    tag: "Leads",
+    access: reads,
+    params: workspaceParams,
+    query: closed({ ...leadFilterQuery, ...pageQuery }),
+    success: { 200: crmPageOf(LeadAnswer) },
+    before: inWorkspace,
+    handle: ({ app, caller, params, query: { limit = 50, cursor, ...filter } }) =>
+      listLeads(
+        app,
+        caller.account.id,
+        params.workspaceId,
+        readLeadFilter(filter, caller.account.time_zone),
+        { limit, cursor },
+      ),
+  }),
+  route({
+    method: "GET",
+    url: lead,
+    id: "findLead",
+    summary: "Read a lead",
+    tag: "Leads",
+    access: reads,
+    params: leadParams,
+    success: { 200: LeadAnswer },
+    before: inWorkspace,
+    handle: ({ app, caller, params }) =>
+      findLead(app.db.query, caller.account.id, params.workspaceId, params.leadId),
+  }),
+  route({
+    method: "PATCH",
+    url: lead,
+    id: "patchLead",
+    summary: "Change a lead",
+    tag: "Leads",
+    access: changes,
+    params: leadParams,
+    body: LeadPatch,
+    success: { 200: LeadAnswer },
+    before: inWorkspace,
+    judge: async ({ app, caller, params, body }) =>
+      judgeLead(await requireWorkspace(app, caller.account.id, params.workspaceId), body, "patch"),
+    handle: (call) =>
+      call.write((tx) =>
+        patchLead(
+          tx,
+          placeOf(call),
+          { user_id: call.caller.user_id, country_code: call.caller.account.country_code },
+          call.body,
+          call.app.clock.now(),
+        ),
+      ),
+  }),
+  route({
+    method: "GET",
+    url: `${lead}/timeline`,
+    id: "listTimeline",
+    summary: "What happened to a lead, newest first",
+    tag: "Leads",
+    access: reads,
+    params: leadParams,
+    query: closed(pageQuery),
+    success: { 200: crmPageOf(TimelineEntry) },
+    before: inWorkspace,
+    handle: (call) =>
+      listTimeline(call.app, placeOf(call), {
+        limit: call.query.limit ?? 50,
+        cursor: call.query.cursor,
+      }),
+  }),
+  route({
+    method: "POST",
+    url: `${lead}/notes`,
+    id: "addNote",
+    summary: "Write a note into a lead's timeline",
+    tag: "Leads",
+    access: changes,
+    params: leadParams,
+    body: closed({ text: Type.String({ minLength: 1, maxLength: 5_000 }) }),
+    success: { 201: TimelineEntry },
+    before: inWorkspace,
+    handle: (call) =>
+      call.write((tx) =>
+        addNote(
+          tx,
+          placeOf(call),
+          { user_id: call.caller.user_id, text: call.body.text },
+          call.app.clock.now(),
+        ),
+      ),
+  }),
+  route({
+    method: "GET",
+    url: `${lead}/collaborators`,
+    id: "listCollaborators",
+    summary: "The users who work on a lead with its agent",
+    tag: "Leads",
+    access: reads,
+    params: leadParams,
+    success: { 200: Collaborators },
+    before: inWorkspace,
+    handle: (call) => listCollaborators(call.app.db.query, placeOf(call)),
+  }),
+  route({
+    method: "PUT",
+    url: `${lead}/collaborators/:userId`,
+    id: "addCollaborator",
+    summary: "Make a user a collaborator of a lead",
+    tag: "Leads",
+    access: changes,
+    params: collaboratorParams,
+    success: { 200: Collaborators },
+    before: inWorkspace,
+    handle: (call) =>
+      call.write((tx) =>
+        addCollaborator(
+          tx,
+          placeOf(call),
+          { userId: call.params.userId, by: call.caller.user_id },
+          call.app.clock.now(),
+        ),
+      ),
+  }),
+  route({
+    method: "DELETE",
+    url: `${lead}/collaborators/:userId`,
+    id: "removeCollaborator",
+    summary: "Take a user off a lead's collaborators",
+    tag: "Leads",
+    access: changes,
+    params: collaboratorParams,
+    success: { 200: Collaborators },
+    before: inWorkspace,
+    handle: (call) =>
+      call.write((tx) =>
+        removeCollaborator(
+          tx,
+          placeOf(call),
+          { userId: call.params.userId, by: call.caller.user_id },
+          call.app.clock.now(),
+        ),
+      ),
+  }),
+];
