@@ -57,15 +57,28 @@ function isNestedDeeperThan(text: string, limit: number): boolean {
 function faultsOf(value: unknown, text: string): FieldError[] {
   const faults: FieldError[] = [];
   walk(value, "", faults);
-  // The reviver alone sees the digits: as a number, 2^63 - 1 and 2^63 are the same.
-  JSON.parse(text, function check(key, _value, context?: { source?: string }) {
-    const digits = context?.source;
-    if (digits !== undefined && /^-?\d{16,}$/.test(digits) && !fitsInt64(digits)) {
-      faults.push({ field: key || "body", reason: "is an integer beyond 64 bits" });
-    }
-    return undefined;
-  } as Parameters<typeof JSON.parse>[1]);
+  for (const path of pathsOfOverlong(text)) {
+    faults.push({ field: path || "body", reason: "is an integer beyond 64 bits" });
+  }
   return faults;
+}
+
+/** The reviver alone sees the digits: as a number, 2^63 - 1 and 2^63 are the same. */
+function pathsOfOverlong(text: string): string[] {
+  // Runs from the leaves up: each value becomes the list of the overlong integers' paths below it.
+  const collect = (_key: string, value: unknown, context?: { source?: string }) => {
+    const source = context?.source;
+    if (source !== undefined) {
+      return /^-?\d{16,}$/.test(source) && !fitsInt64(source) ? [""] : undefined;
+    }
+    const below = Object.entries(value as Record<string, string[]>).flatMap(([key, paths]) =>
+      paths.map((path) => (path ? `${key}.${path}` : key)),
+    );
+    return below.length > 0 ? below : undefined;
+  };
+  return (
+    (JSON.parse(text, collect as Parameters<typeof JSON.parse>[1]) as string[] | undefined) ?? []
+  );
 }
 
 function fitsInt64(digits: string): boolean {
