@@ -109,6 +109,8 @@ function addHooks(server: FastifyInstance, app: ApiApp): void {
   let stopping = false;
   server.addHook("preClose", (done) => {
     stopping = true;
+    // A connection that becomes idle after its last answer would keep the server open.
+    setInterval(() => server.server.closeIdleConnections(), 50).unref();
     done();
   });
   server.addHook("onRequest", (request, reply, done) => {

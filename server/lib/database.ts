@@ -42,10 +42,10 @@ export function openDatabase(
     max: options.connections ?? 10,
     application_name: options.application ?? "trunkline",
     connectionTimeoutMillis: 5_000,
-    statement_timeout: 30_000,
+    statement_timeout: 10_000,
     idle_in_transaction_session_timeout: 60_000,
     // A frozen server must not hold a request for ever.
-    query_timeout: 35_000,
+    query_timeout: 12_000,
     keepAlive: true,
   });
   // Both are needed: an idle client fails on the pool, one in use on itself; unheard, either ends the process.

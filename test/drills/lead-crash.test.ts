@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startEmbeddedPostgres } from "../../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { cloneDatabase } from "../support/database.ts";
+import { eventually } from "../support/eventually.ts";
+import { startService } from "../support/service-process.ts";
+import { startLeadLoad, type LeadLoad } from "./lead-load.ts";
+
+/** Waits until so many more creates are acknowledged: the service works again. */
+const moves = async (load: LeadLoad, more: number) => {
+  const goal = load.acknowledged() + more;
+  await eventually(() => load.acknowledged() >= goal, 30);
+};
+
+test("no acknowledged lead is lost and no keyed one doubled while processes are killed under load", async () => {
+  const database = await cloneDatabase();
+  const services = await Promise.all([
+    startService({ DATABASE_URL: database.url }),
+    startService({ DATABASE_URL: database.url }),
+  ]);
+  const seeder = services.find(({ output }) => output().includes("just made"))!;
+  const load = await startLeadLoad(seeder, () => services.map(({ url }) => url));
+  for (let kill = 0; kill < 10; kill++) {
+    await moves(load, 50 + Math.floor(Math.random() * 200));
+    const victim = services[kill % 2]!;
+    victim.kill("SIGKILL");
+    await victim.ended();
+    services[kill % 2] = await startService({ DATABASE_URL: database.url });
+    if (victim !== seeder) await victim.dispose();
+  }
+  await load.stop();
+  await load.checkBooks(database.url);
+  for (const service of new Set([...services, seeder])) await service.dispose();
+  await database.drop();
+});
+
+test("a restart of PostgreSQL under load ends no process and loses nothing that was acknowledged", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "trunkline-restart-"));
+  const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
+  let postgres = await start();
+  const { url } = postgres;
+  const services = [
+    await startService({ DATABASE_URL: url }),
+    await startService({ DATABASE_URL: url }),
+  ];
+  const load = await startLeadLoad(services[0]!, () => services.map((service) => service.url));
+  for (let restart = 0; restart < 3; restart++) {
+    await moves(load, 200);
+    await postgres.stop();
+    postgres = await start();
+    assert.equal(postgres.url, url);
+  }
+  await moves(load, 200);
+  await load.stop();
+  await load.checkBooks(url);
+  assert.deepEqual([...load.statuses()], [503]);
+  for (const service of services) {
+    assert.equal((await service.send("GET", "/health/ready")).status, 200);
+    await service.dispose();
+  }
+  await postgres.stop();
+  await rm(dataDir, { recursive: true });
+});
+
+test("while PostgreSQL is frozen requests end with 503, and work goes on when it thaws", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "trunkline-freeze-"));
+  const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
+  const service = await startService({ DATABASE_URL: postgres.url });
+  const load = await startLeadLoad(service, () => [service.url]);
+  await moves(load, 100);
+  signalServer(postgres.pid, "SIGSTOP");
+  await eventually(() => load.statuses().has(503), 40);
+  assert.equal((await service.send("GET", "/health/live")).status, 200);
+  assert.equal((await service.send("GET", "/health/ready")).status, 503);
+  signalServer(postgres.pid, "SIGCONT");
+  await moves(load, 100);
+  await load.stop();
+  await load.checkBooks(postgres.url);
+  await service.dispose();
+  await postgres.stop();
+  await rm(dataDir, { recursive: true });
+});
+
+/** The postmaster and every backend: each is a process group of its own. */
+function signalServer(postmaster: number, signal: NodeJS.Signals): void {
+  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8");
+  for (const pid of [postmaster, ...children.trim().split(/\s+/).map(Number)])
+    process.kill(pid, signal);
+}

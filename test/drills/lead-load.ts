@@ -1,0 +1,106 @@
+// Leads created without pause by several callers while the house burns, and the account afterwards.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
+import type { Demo } from "../../server/seed-demo.ts";
+import { send } from "../support/api.ts";
+import type { ServiceProcess } from "../support/service-process.ts";
+
+export type LeadLoad = {
+  /** How many creates were answered 201 so far. */
+  acknowledged(): number;
+  /** Every status seen besides 201; 0 stands for a connection that broke. */
+  statuses(): ReadonlySet<number>;
+  /** Lets what runs end; keyed creates are repeated until they are answered. */
+  stop(): Promise<void>;
+  /** Nothing acknowledged is lost, nothing keyed is doubled, and every lead is whole. */
+  checkBooks(databaseUrl: string): Promise<void>;
+};
+
+const callers = 12;
+const phones = 40;
+
+/** `urls` is asked before each request, so services may come and go. */
+export async function startLeadLoad(
+  first: ServiceProcess,
+  urls: () => readonly string[],
+): Promise<LeadLoad> {
+  const demo = JSON.parse(await readFile(`${first.data_dir}/demo.json`, "utf8")) as Demo;
+  const path = `/api/v1/crm/workspaces/${demo.workspace_id}/leads/create`;
+  const acknowledged = new Map<string, number>();
+  const keyed = new Set<string>();
+  const statuses = new Set<number>();
+  let stopping = false;
+  let made = 0;
+
+  const attempt = async (name: string, phone: string, withKey: boolean): Promise<boolean> => {
+    const all = urls();
+    const url = all[Math.floor(Math.random() * all.length)]!;
+    const answer = await send(url, "POST", path, {
+      token: demo.tokens["account"],
+      headers: withKey ? { "idempotency-key": name } : {},
+      json: { phone, name },
+    }).catch(() => null);
+    if (answer?.status === 201) {
+      acknowledged.set(name, (answer.body as { id: number }).id);
+      return true;
+    }
+    statuses.add(answer?.status ?? 0);
+    await wait(20);
+    return false;
+  };
+  const call = async () => {
+    while (!stopping) {
+      const name = `lead-${++made}`;
+      const phone = `98${String(made % phones).padStart(8, "0")}`;
+      const withKey = made % 2 === 0;
+      if (withKey) keyed.add(name);
+      let done = await attempt(name, phone, withKey);
+      while (withKey && !done) done = await attempt(name, phone, withKey);
+    }
+  };
+  const running = Array.from({ length: callers }, call);
+
+  return {
+    acknowledged: () => acknowledged.size,
+    statuses: () => statuses,
+    stop: async () => {
+      stopping = true;
+      await Promise.all(running);
+    },
+    checkBooks: (databaseUrl) => checkBooks(databaseUrl, acknowledged, keyed),
+  };
+}
+
+async function checkBooks(
+  url: string,
+  acknowledged: ReadonlyMap<string, number>,
+  keyed: ReadonlySet<string>,
+): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const leads = await client.query<{ id: string; name: string }>("select id, name from leads");
+  const byName = Map.groupBy(leads.rows, ({ name }) => name);
+  for (const [name, id] of acknowledged) {
+    assert.ok(
+      byName.get(name)?.some((lead) => Number(lead.id) === id),
+      `${name} was acknowledged and is lost`,
+    );
+  }
+  for (const name of keyed)
+    assert.equal(byName.get(name)?.length, 1, `${name} was sent under one key`);
+  const { rows } = await client.query<Record<string, string>>(`
+    select (select count(*) from leads) as leads,
+      (select count(distinct lead_id) from lead_timeline where kind = 'created') as timelines,
+      (select count(*) from lead_timeline where kind = 'created') as entries,
+      (select count(*) from events where type = 'lead.created') as events,
+      (select count(*) from (select 1 from contacts group by account_id, workspace_id, phone having count(*) > 1) d) as doubles,
+      (select count(*) from idempotency_keys where response = '') as unanswered`);
+  await client.end();
+  const books = rows[0]!;
+  assert.deepEqual(
+    [books["timelines"], books["entries"], books["events"], books["doubles"], books["unanswered"]],
+    [books["leads"], books["leads"], books["leads"], "0", "0"],
+  );
+}
