@@ -29,7 +29,12 @@ export async function createLead(
   for (let attempt = 1; attempt <= attempts_max; attempt++) {
     if (!schema) throw notFound();
     const faults = judgeLead(schema, lead);
-    if (faults.length > 0) throw invalid(faults);
+    // The first judgement may be by a copy older than the option or field it misses.
+    if (faults.length > 0 && attempt > 1) throw invalid(faults);
+    if (faults.length > 0) {
+      schema = await schemas.refresh(caller.account.id, workspaceId);
+      continue;
+    }
     const row = leadRow(
       schema,
       { user_id: caller.user_id, country_code: caller.account.country_code },

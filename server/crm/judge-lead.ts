@@ -1,10 +1,34 @@
 // What a schema alone cannot say of a lead: whether its options and custom fields are this
 // workspace's. Takes anything, because it runs beside the shape's check: all faults at once.
+import { notFound, type FieldError } from "../lib/errors.ts";
 import { unstorable } from "../lib/json-body.ts";
-import type { FieldError } from "../lib/errors.ts";
-import type { CustomField, Picklist, WorkspaceSchema } from "./workspace-schema.ts";
+import type {
+  CustomField,
+  Picklist,
+  WorkspaceSchema,
+  WorkspaceSchemas,
+} from "./workspace-schema.ts";
 
-/** `required` says whether a required custom field may be absent (a patch) or not (a new lead). */
+/**
+ * The faults of a new lead by the workspace's present schema; not-found when there is no such
+ * active workspace. A kept copy that finds faults is read anew first: another process may just
+ * have added what it misses.
+ */
+export async function judgeNewLead(
+  schemas: WorkspaceSchemas,
+  accountId: number,
+  workspaceId: number,
+  lead: unknown,
+): Promise<FieldError[]> {
+  const kept = await schemas.find(accountId, workspaceId);
+  if (!kept) throw notFound();
+  if (judgeLead(kept, lead).length === 0) return [];
+  const present = await schemas.refresh(accountId, workspaceId);
+  if (!present) throw notFound();
+  return judgeLead(present, lead);
+}
+
+/** Every fault by this schema. In a patch, a required custom field may be absent but not cleared. */
 export function judgeLead(
   schema: WorkspaceSchema,
   lead: unknown,
@@ -68,25 +92,41 @@ function judgeValue(field: CustomField, value: unknown, mode: "new" | "patch"): 
   switch (field.type) {
     case "text":
       if (typeof value !== "string") return "must be a string";
-      if (value.length > text_max) return `must have at most ${text_max} characters`;
+      if (value.length > text_max && [...value].length > text_max)
+        return `must have at most ${text_max} characters`;
       if (field.required && value === "") return "is required";
       return unstorable(value);
     case "number":
-      return typeof value === "number" && Number.isFinite(value) ? null : "must be a number";
+      return judgeNumber(value);
     case "boolean":
       return typeof value === "boolean" ? null : "must be true or false";
     case "date":
       return isDate(value) ? null : "must be a date of the form YYYY-MM-DD";
     case "select":
-      return isChoice(field, value) ? null : `must be one of ${field.options.join(", ")}`;
+      return isChoice(field, value) ? null : `must be one of ${choicesOf(field)}`;
     case "multiselect":
       return judgeChoices(field, value);
   }
 }
 
+/** Beyond 2^53 a number of JSON is no longer the one that was sent. */
+function judgeNumber(value: unknown): string | null {
+  if (typeof value !== "number") return "must be a number";
+  if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return null;
+  return `must be a number of at most ${Number.MAX_SAFE_INTEGER}`;
+}
+
+const choices_told_max = 20;
+
+function choicesOf(field: CustomField): string {
+  const told = field.options.slice(0, choices_told_max).join(", ");
+  const more = field.options.length - choices_told_max;
+  return more > 0 ? `${told} and ${more} more` : told;
+}
+
 function judgeChoices(field: CustomField, value: unknown): string | null {
   if (!Array.isArray(value) || !value.every((choice) => isChoice(field, choice))) {
-    return `must be a list of ${field.options.join(", ")}`;
+    return `must be a list of ${choicesOf(field)}`;
   }
   if (new Set(value).size !== value.length) return "must not hold an entry twice";
   return field.required && value.length === 0 ? "is required" : null;

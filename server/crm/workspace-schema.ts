@@ -1,5 +1,6 @@
 // What leads of a workspace are checked against: its picklists and custom fields, in one version.
-// Kept per process; create_leads compares the version, so a stale copy can do no harm.
+// Kept per process. create_leads compares the version, so a stale copy lets nothing wrong in; what
+// it would refuse is judged anew by a fresh one.
 import type { App } from "../engine/app.ts";
 import { statement, type Executor } from "../lib/database.ts";
 
@@ -53,15 +54,25 @@ type Entry = { readonly schema: WorkspaceSchema; readonly read_at_ms: number };
 
 export function openWorkspaceSchemas(app: App): WorkspaceSchemas {
   const entries = new Map<string, Entry>();
-  app.hints.on("workspace", (subject) => void entries.delete(subject));
+  let hints_heard = 0;
+  app.hints.on("workspace", (subject) => {
+    hints_heard++;
+    entries.delete(subject);
+  });
 
   const refresh = async (accountId: number, workspaceId: number) => {
     const subject = workspaceSubject(accountId, workspaceId);
     const read_at_ms = performance.now();
+    const heard_before = hints_heard;
     const schema = await readWorkspaceSchema(app.db.pool, accountId, workspaceId);
+    // What was read while a hint came in may be what the hint is about: used, but not kept.
+    if (heard_before !== hints_heard) return schema;
     if (entries.size >= entries_max) entries.clear();
-    if (schema) entries.set(subject, { schema, read_at_ms });
-    else entries.delete(subject);
+    const kept = entries.get(subject);
+    if (!schema) entries.delete(subject);
+    else if (!kept || kept.schema.version <= schema.version) {
+      entries.set(subject, { schema, read_at_ms });
+    }
     return schema;
   };
 

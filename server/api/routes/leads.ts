@@ -1,5 +1,5 @@
 import { createLead } from "../../crm/create-lead.ts";
-import { judgeLead } from "../../crm/judge-lead.ts";
+import { judgeNewLead } from "../../crm/judge-lead.ts";
 import { createLeads } from "../../crm/lead-intake.ts";
 import { LeadAnswer, NewLead } from "../../crm/lead-schema.ts";
 import { notFound } from "../../lib/errors.ts";
@@ -22,8 +22,8 @@ export const leadRoutes = [
     success: { 201: LeadAnswer },
     before: async ({ app, caller, params }) =>
       void (await schemaOf(app, caller.account.id, params.workspaceId)),
-    judge: async ({ app, caller, params, body }) =>
-      judgeLead(await schemaOf(app, caller.account.id, params.workspaceId), body),
+    judge: ({ app, caller, params, body }) =>
+      judgeNewLead(app.workspaceSchemas, caller.account.id, params.workspaceId, body),
     handle: ({ app, caller, params, body, keyed, write }) => {
       const create = (writeLead: typeof app.leadIntake.create) =>
         createLead(app.workspaceSchemas, writeLead, caller, params.workspaceId, body);

@@ -1,0 +1,79 @@
+import Type from "typebox";
+import { createCustomField } from "../../crm/create-custom-field.ts";
+import {
+  CustomFieldAnswer,
+  CustomFieldPatch,
+  NewCustomField,
+  judgeNewCustomField,
+} from "../../crm/custom-field-schema.ts";
+import { deleteCustomField } from "../../crm/delete-custom-field.ts";
+import { listCustomFields } from "../../crm/list-custom-fields.ts";
+import { updateCustomField } from "../../crm/update-custom-field.ts";
+import { closed, pathId } from "../../lib/schemas.ts";
+import { route } from "../route.ts";
+import { archivedQuery, changeWorkspace, lookUp, manage, workspaceParams } from "./workspaces.ts";
+
+const fieldParams = { ...workspaceParams, fieldId: pathId("The custom field") };
+
+export const customFieldRoutes = [
+  route({
+    method: "GET",
+    url: "/api/v1/crm/workspaces/:workspaceId/custom-fields",
+    id: "listCustomFields",
+    summary: "List the custom fields",
+    tag: "Custom fields",
+    access: lookUp,
+    params: closed(workspaceParams),
+    query: archivedQuery,
+    success: { 200: Type.Object({ data: Type.Array(CustomFieldAnswer) }) },
+    handle: ({ app, caller, params, query }) =>
+      listCustomFields(app, caller.account.id, params.workspaceId, {
+        includeArchived: query.includeArchived ?? false,
+      }),
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/crm/workspaces/:workspaceId/custom-fields",
+    id: "createCustomField",
+    summary: "Add a custom field",
+    tag: "Custom fields",
+    access: manage,
+    params: closed(workspaceParams),
+    body: NewCustomField,
+    success: { 201: CustomFieldAnswer },
+    judge: async ({ body }) => judgeNewCustomField(body),
+    handle: (call) =>
+      changeWorkspace(call, (tx) =>
+        createCustomField(tx, call.actor, call.params.workspaceId, call.body, call.app.clock.now()),
+      ),
+  }),
+  route({
+    method: "PATCH",
+    url: "/api/v1/crm/workspaces/:workspaceId/custom-fields/:fieldId",
+    id: "updateCustomField",
+    summary: "Change, archive or restore a custom field",
+    tag: "Custom fields",
+    access: manage,
+    params: closed(fieldParams),
+    body: CustomFieldPatch,
+    success: { 200: CustomFieldAnswer },
+    handle: (call) =>
+      changeWorkspace(call, (tx) =>
+        updateCustomField(tx, call.actor, call.params, call.body, call.app.clock.now()),
+      ),
+  }),
+  route({
+    method: "DELETE",
+    url: "/api/v1/crm/workspaces/:workspaceId/custom-fields/:fieldId",
+    id: "deleteCustomField",
+    summary: "Delete a custom field that no lead has a value of",
+    tag: "Custom fields",
+    access: manage,
+    params: closed(fieldParams),
+    success: { 204: Type.Null() },
+    handle: (call) =>
+      changeWorkspace(call, (tx) =>
+        deleteCustomField(tx, call.actor, call.params, call.app.clock.now()),
+      ),
+  }),
+];

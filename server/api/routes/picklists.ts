@@ -1,0 +1,93 @@
+import Type from "typebox";
+import { createPicklistOption } from "../../crm/create-picklist-option.ts";
+import { deletePicklistOption } from "../../crm/delete-picklist-option.ts";
+import { listPicklists } from "../../crm/list-picklists.ts";
+import {
+  NewPicklistOption,
+  PicklistOptionAnswer,
+  PicklistOptionPatch,
+  Picklists,
+} from "../../crm/picklist-schema.ts";
+import { updatePicklistOption } from "../../crm/update-picklist-option.ts";
+import type { Picklist } from "../../crm/workspace-schema.ts";
+import type { FieldError } from "../../lib/errors.ts";
+import { closed, pathId } from "../../lib/schemas.ts";
+import { route } from "../route.ts";
+import { archivedQuery, changeWorkspace, lookUp, manage, workspaceParams } from "./workspaces.ts";
+
+const picklistParams = {
+  ...workspaceParams,
+  picklist: Type.Enum(["status", "source", "priority"] as const, { type: "string" }),
+};
+const optionParams = { ...picklistParams, optionId: pathId("The option") };
+
+export const picklistRoutes = [
+  route({
+    method: "GET",
+    url: "/api/v1/crm/workspaces/:workspaceId/picklists",
+    id: "listPicklists",
+    summary: "List the options of every picklist",
+    tag: "Picklists",
+    access: lookUp,
+    params: closed(workspaceParams),
+    query: archivedQuery,
+    success: { 200: Picklists },
+    handle: ({ app, caller, params, query }) =>
+      listPicklists(app, caller.account.id, params.workspaceId, {
+        includeArchived: query.includeArchived ?? false,
+      }),
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/crm/workspaces/:workspaceId/picklists/:picklist/options",
+    id: "createPicklistOption",
+    summary: "Add an option to a picklist",
+    tag: "Picklists",
+    access: manage,
+    params: closed(picklistParams),
+    body: NewPicklistOption,
+    success: { 201: PicklistOptionAnswer },
+    judge: async ({ params, body }) => judgeDefault(params.picklist, body),
+    handle: (call) =>
+      changeWorkspace(call, (tx) =>
+        createPicklistOption(tx, call.actor, call.params, call.body, call.app.clock.now()),
+      ),
+  }),
+  route({
+    method: "PATCH",
+    url: "/api/v1/crm/workspaces/:workspaceId/picklists/:picklist/options/:optionId",
+    id: "updatePicklistOption",
+    summary: "Change, archive or restore an option, or make it the default",
+    tag: "Picklists",
+    access: manage,
+    params: closed(optionParams),
+    body: PicklistOptionPatch,
+    success: { 200: PicklistOptionAnswer },
+    judge: async ({ params, body }) => judgeDefault(params.picklist, body),
+    handle: (call) =>
+      changeWorkspace(call, (tx) =>
+        updatePicklistOption(tx, call.actor, call.params, call.body, call.app.clock.now()),
+      ),
+  }),
+  route({
+    method: "DELETE",
+    url: "/api/v1/crm/workspaces/:workspaceId/picklists/:picklist/options/:optionId",
+    id: "deletePicklistOption",
+    summary: "Delete an option that no lead has",
+    tag: "Picklists",
+    access: manage,
+    params: closed(optionParams),
+    success: { 204: Type.Null() },
+    handle: (call) =>
+      changeWorkspace(call, (tx) =>
+        deletePicklistOption(tx, call.actor, call.params, call.app.clock.now()),
+      ),
+  }),
+];
+
+/** A lead without a source has none: that picklist has no default. */
+function judgeDefault(picklist: Picklist, body: unknown): FieldError[] {
+  const isDefault = (body as { isDefault?: unknown } | null)?.isDefault;
+  if (picklist !== "source" || isDefault !== true) return [];
+  return [{ field: "isDefault", reason: "cannot be true: the source picklist has no default" }];
+}

@@ -1,0 +1,93 @@
+import Type from "typebox";
+import { addWorkspace } from "../../crm/add-workspace.ts";
+import { findWorkspace } from "../../crm/find-workspace.ts";
+import { listWorkspaces } from "../../crm/list-workspaces.ts";
+import { updateWorkspace } from "../../crm/update-workspace.ts";
+import { NewWorkspace, WorkspaceAnswer, WorkspacePatch } from "../../crm/workspace-answer.ts";
+import { workspaceSubject } from "../../crm/workspace-schema.ts";
+import type { Tx } from "../../lib/database.ts";
+import { closed, crmPageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { route, type Access, type Call } from "../route.ts";
+
+/** Whoever works with leads may look up what they refer to. */
+export const lookUp: Access = {
+  feature: "crm",
+  anyOf: ["crm.read", "crm.leads.create", "crm.manage"],
+};
+/** Who may change the CRM's configuration. */
+export const manage: Access = { feature: "crm", anyOf: ["crm.manage"] };
+
+export const workspaceParams = { workspaceId: pathId("The workspace") };
+/** Query of the look-ups that hide archived entries. */
+export const archivedQuery = closed({
+  includeArchived: Type.Optional(Type.Boolean({ default: false })),
+});
+
+/** A write to a workspace; once it is committed, every process is told to look at it anew. */
+export async function changeWorkspace<Answer>(
+  {
+    app,
+    caller,
+    params,
+    write,
+  }: Pick<Call<{ workspaceId: number }, never, never>, "app" | "caller" | "params" | "write">,
+  effect: (tx: Tx) => Promise<Answer>,
+): Promise<Answer> {
+  const answer = await write(effect);
+  app.hints.send("workspace", workspaceSubject(caller.account.id, params.workspaceId));
+  return answer;
+}
+
+export const workspaceRoutes = [
+  route({
+    method: "GET",
+    url: "/api/v1/crm/workspaces",
+    id: "listWorkspaces",
+    summary: "List the workspaces",
+    tag: "Workspaces",
+    access: lookUp,
+    query: closed(pageQuery),
+    success: { 200: crmPageOf(WorkspaceAnswer) },
+    handle: ({ app, caller, query }) =>
+      listWorkspaces(app, caller.account.id, { ...query, limit: query.limit ?? 50 }),
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/crm/workspaces",
+    id: "createWorkspace",
+    summary: "Create a workspace with its picklists",
+    tag: "Workspaces",
+    access: manage,
+    body: NewWorkspace,
+    success: { 201: WorkspaceAnswer },
+    handle: ({ app, actor, body, write }) =>
+      write((tx) => addWorkspace(tx, actor, body, app.clock.now())),
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/crm/workspaces/:workspaceId",
+    id: "readWorkspace",
+    summary: "Read a workspace",
+    tag: "Workspaces",
+    access: lookUp,
+    params: closed(workspaceParams),
+    success: { 200: WorkspaceAnswer },
+    handle: ({ app, caller, params }) =>
+      findWorkspace(app.db.query, caller.account.id, params.workspaceId),
+  }),
+  route({
+    method: "PATCH",
+    url: "/api/v1/crm/workspaces/:workspaceId",
+    id: "updateWorkspace",
+    summary: "Rename, deactivate or reactivate a workspace",
+    tag: "Workspaces",
+    access: manage,
+    params: closed(workspaceParams),
+    body: WorkspacePatch,
+    success: { 200: WorkspaceAnswer },
+    handle: (call) =>
+      changeWorkspace(call, (tx) =>
+        updateWorkspace(tx, call.actor, call.params.workspaceId, call.body, call.app.clock.now()),
+      ),
+  }),
+];
