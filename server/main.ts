@@ -7,6 +7,7 @@ import { openHints } from "./engine/hints.ts";
 import type { App } from "./engine/app.ts";
 import { systemClock } from "./lib/clock.ts";
 import { openDatabase } from "./lib/database.ts";
+import { isDatabaseUnavailable } from "./lib/database-errors.ts";
 import {
   EmbeddedPostgresError,
   startEmbeddedPostgres,
@@ -19,23 +20,21 @@ import { printWelcome } from "./print-welcome.ts";
 /** A stop that takes longer is cut short: what is left then is refused or rolled back. */
 const stop_ms = 9_000;
 
+/** What to undo at the stop, newest first. */
+type Stops = (() => Promise<unknown>)[];
+
+const stops: Stops = [];
 try {
-  await start(readConfig(process.env));
+  await start(readConfig(process.env), stops);
 } catch (error) {
-  const told =
-    error instanceof ConfigError ||
-    error instanceof EmbeddedPostgresError ||
-    error instanceof MigrationError;
-  console.error(told ? error.message : error);
+  console.error(explain(error));
+  for (const undo of stops) await undo().catch(() => {});
   process.exit(1);
 }
 
-async function start(config: Config): Promise<void> {
+async function start(config: Config, stops: Stops): Promise<void> {
   const log = openLog(config.log_level);
-  /** What to undo at the stop, newest first. */
-  const stops: (() => Promise<unknown>)[] = [];
   stopOnSignals(log, stops);
-
   const database_url = config.database_url ?? (await startDatabase(config, log, stops));
   await migrate(database_url);
   const db = openDatabase(database_url, log);
@@ -43,24 +42,14 @@ async function start(config: Config): Promise<void> {
   const hints = openHints(database_url, log);
   stops.unshift(() => hints.close());
   const app: App = { db, clock: systemClock, log, hints };
-  const demo =
-    config.seed === "demo"
-      ? await seedDemo(db, config.data_dir, config.public_url, app.clock.now())
-      : null;
-
-  if (config.roles.includes("api")) {
-    const server = await buildHttpServer(openApiApp(app));
-    await server.listen({ host: config.host, port: config.port });
-    stops.unshift(() => server.close());
-    printWelcome(config, demo !== null);
-  }
+  const seeded =
+    config.seed === "demo" &&
+    (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;
+  if (config.roles.includes("api")) await serve(config, app, stops);
+  printWelcome(config, seeded);
 }
 
-async function startDatabase(
-  config: Config,
-  log: Log,
-  stops: (() => Promise<unknown>)[],
-): Promise<string> {
+async function startDatabase(config: Config, log: Log, stops: Stops): Promise<string> {
   await mkdir(config.data_dir, { recursive: true });
   const postgres = await startEmbeddedPostgres({
     dataDir: config.data_dir,
@@ -70,8 +59,14 @@ async function startDatabase(
   return postgres.url;
 }
 
+async function serve(config: Config, app: App, stops: Stops): Promise<void> {
+  const server = await buildHttpServer(openApiApp(app));
+  stops.unshift(() => server.close());
+  await server.listen({ host: config.host, port: config.port });
+}
+
 /** Requests in flight finish, new ones are refused, and the process is gone within 10 s. */
-function stopOnSignals(log: Log, stops: (() => Promise<unknown>)[]): void {
+function stopOnSignals(log: Log, stops: Stops): void {
   let stopping = false;
   const stop = async (signal: NodeJS.Signals) => {
     // A terminal's Ctrl-C arrives twice: from the terminal and from npm.
@@ -85,4 +80,21 @@ function stopOnSignals(log: Log, stops: (() => Promise<unknown>)[]): void {
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
+}
+
+/** What an operator can act on, in a sentence; the whole error where nobody foresaw it. */
+function explain(error: unknown): unknown {
+  if (
+    error instanceof ConfigError ||
+    error instanceof EmbeddedPostgresError ||
+    error instanceof MigrationError
+  ) {
+    return error.message;
+  }
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === "EADDRINUSE" || code === "EACCES")
+    return `HOST and PORT: this process cannot listen there (${message})`;
+  if (isDatabaseUnavailable(error))
+    return `DATABASE_URL: the database cannot be reached (${message})`;
+  return error;
 }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFile, stat } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
 import pg from "pg";
 import type { Demo } from "../../server/seed-demo.ts";
@@ -84,4 +86,21 @@ test("a wrong environment ends the start with every fault in one message", async
   assert.equal(await service.ended(), 1);
   assert.match(service.output(), /PORT: "x"[\s\S]*LOG_LEVEL: "loud"/);
   await service.dispose();
+});
+
+test("a start that fails tells why in a sentence and leaves no PostgreSQL behind", async () => {
+  const blocker = createServer().listen(0, "127.0.0.1");
+  await once(blocker, "listening");
+  const { port } = blocker.address() as AddressInfo;
+  const service = await spawnService({ PORT: String(port) });
+  assert.equal(await service.ended(), 1);
+  assert.match(service.output(), /^HOST and PORT: this process cannot listen there .*EADDRINUSE/m);
+  await assert.rejects(stat(`${service.data_dir}/postgres/postmaster.pid`), { code: "ENOENT" });
+  blocker.close();
+  await service.dispose();
+
+  const unreachable = await spawnService({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
+  assert.equal(await unreachable.ended(), 1);
+  assert.match(unreachable.output(), /^DATABASE_URL: the database cannot be reached/m);
+  await unreachable.dispose();
 });
