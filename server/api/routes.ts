@@ -1,15 +1,23 @@
 // Every route of the service, in one list: the table of contents.
 import type { Route } from "./route.ts";
+import { agentRoutes } from "./routes/agents.ts";
+import { customFieldRoutes } from "./routes/custom-fields.ts";
 import { contactRoutes } from "./routes/contacts.ts";
 import { leadExportRoutes } from "./routes/lead-exports.ts";
 import { leadRecordRoutes } from "./routes/lead-records.ts";
 import { leadRoutes } from "./routes/leads.ts";
+import { picklistRoutes } from "./routes/picklists.ts";
 import { systemRoutes } from "./routes/system.ts";
+import { workspaceRoutes } from "./routes/workspaces.ts";
 
 export const routes: readonly Route[] = [
+  ...agentRoutes,
+  ...customFieldRoutes,
   ...contactRoutes,
   ...leadExportRoutes,
   ...leadRecordRoutes,
   ...leadRoutes,
+  ...picklistRoutes,
   ...systemRoutes,
+  ...workspaceRoutes,
 ];

@@ -90,7 +90,7 @@ export function judgeNewCustomField(body: unknown): FieldError[] {
   if (hasChoices(type) && !isGiven) {
     return [{ field: "options", reason: "is required for a select or multiselect" }];
   }
-  if (typeof type === "string" && !hasChoices(type) && isGiven) {
+  if (types.some((known) => known === type) && !hasChoices(type) && isGiven) {
     return [{ field: "options", reason: options_refused }];
   }
   return [];
