@@ -21,21 +21,20 @@ import { printWelcome } from "./print-welcome.ts";
 const stop_ms = 9_000;
 
 /** What to undo at the stop, newest first. */
-type Stops = (() => Promise<unknown>)[];
+const stops: (() => Promise<unknown>)[] = [];
 
-const stops: Stops = [];
 try {
-  await start(readConfig(process.env), stops);
+  await start(readConfig(process.env));
 } catch (error) {
   console.error(explain(error));
   for (const undo of stops) await undo().catch(() => {});
   process.exit(1);
 }
 
-async function start(config: Config, stops: Stops): Promise<void> {
+async function start(config: Config): Promise<void> {
   const log = openLog(config.log_level);
-  stopOnSignals(log, stops);
-  const database_url = config.database_url ?? (await startDatabase(config, log, stops));
+  stopOnSignals(log);
+  const database_url = config.database_url ?? (await startDatabase(config, log));
   await migrate(database_url);
   const db = openDatabase(database_url, log);
   stops.unshift(() => db.close());
@@ -45,11 +44,11 @@ async function start(config: Config, stops: Stops): Promise<void> {
   const seeded =
     config.seed === "demo" &&
     (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;
-  if (config.roles.includes("api")) await serve(config, app, stops);
+  if (config.roles.includes("api")) await serve(config, app);
   printWelcome(config, seeded);
 }
 
-async function startDatabase(config: Config, log: Log, stops: Stops): Promise<string> {
+async function startDatabase(config: Config, log: Log): Promise<string> {
   await mkdir(config.data_dir, { recursive: true });
   const postgres = await startEmbeddedPostgres({
     dataDir: config.data_dir,
@@ -59,14 +58,14 @@ async function startDatabase(config: Config, log: Log, stops: Stops): Promise<st
   return postgres.url;
 }
 
-async function serve(config: Config, app: App, stops: Stops): Promise<void> {
+async function serve(config: Config, app: App): Promise<void> {
   const server = await buildHttpServer(openApiApp(app));
   stops.unshift(() => server.close());
   await server.listen({ host: config.host, port: config.port });
 }
 
 /** Requests in flight finish, new ones are refused, and the process is gone within 10 s. */
-function stopOnSignals(log: Log, stops: Stops): void {
+function stopOnSignals(log: Log): void {
   let stopping = false;
   const stop = async (signal: NodeJS.Signals) => {
     // A terminal's Ctrl-C arrives twice: from the terminal and from npm.

@@ -31,7 +31,7 @@ export async function startLeadLoad(
   const acknowledged = new Map<string, number>();
   const keyed = new Set<string>();
   const statuses = new Set<number>();
-  let stopping = false;
+  const stopping = new AbortController();
   let made = 0;
 
   const attempt = async (name: string, phone: string, withKey: boolean): Promise<boolean> => {
@@ -51,13 +51,12 @@ export async function startLeadLoad(
     return false;
   };
   const call = async () => {
-    while (!stopping) {
+    while (!stopping.signal.aborted) {
       const name = `lead-${++made}`;
       const phone = `98${String(made % phones).padStart(8, "0")}`;
       const withKey = made % 2 === 0;
       if (withKey) keyed.add(name);
-      let done = await attempt(name, phone, withKey);
-      while (withKey && !done) done = await attempt(name, phone, withKey);
+      for (let done = false; !done;) done = (await attempt(name, phone, withKey)) || !withKey;
     }
   };
   const running = Array.from({ length: callers }, call);
@@ -66,7 +65,7 @@ export async function startLeadLoad(
     acknowledged: () => acknowledged.size,
     statuses: () => statuses,
     stop: async () => {
-      stopping = true;
+      stopping.abort();
       await Promise.all(running);
     },
     checkBooks: (databaseUrl) => checkBooks(databaseUrl, acknowledged, keyed),

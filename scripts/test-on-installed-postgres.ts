@@ -1,0 +1,70 @@
+// Runs a command (the tests, unless said) on the PostgreSQL that this machine has installed, instead of the
+// embedded one: the oldest version we support must pass like the newest. The server lives as long as it runs.
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { chownSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const installed = "/usr/lib/postgresql";
+const versions = readdirSync(installed).map(Number).filter(Number.isInteger);
+const version = Math.min(...versions.filter((each) => each >= 15));
+const bin = join(installed, String(version), "bin");
+
+/** PostgreSQL refuses to run as root. */
+const nobody = 65_534;
+const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+
+const dir = mkdtempSync(join(tmpdir(), "trunkline-installed-postgres-"));
+if ("uid" in user) chownSync(dir, nobody, nobody);
+const data = join(dir, "data");
+const port = await freePort();
+execFileSync(
+  join(bin, "initdb"),
+  ["-D", data, "-A", "trust", "-U", "trunkline", "--no-sync", "-E", "UTF8"],
+  {
+    ...user,
+    stdio: "ignore",
+  },
+);
+const settings = [
+  "-c",
+  `unix_socket_directories=${dir}`,
+  "-c",
+  "max_connections=300",
+  "-c",
+  "listen_addresses=127.0.0.1",
+];
+const postgres = spawn(join(bin, "postgres"), ["-D", data, "-p", String(port), ...settings], {
+  ...user,
+  stdio: "ignore",
+});
+const isReady = () =>
+  spawnSync(join(bin, "pg_isready"), ["-q", "-h", "127.0.0.1", "-p", String(port)]).status === 0;
+const deadline = performance.now() + 30_000;
+while (!isReady()) {
+  if (postgres.exitCode !== null || performance.now() > deadline)
+    throw new Error(`PostgreSQL ${version} did not start`);
+}
+
+const [command = "npm", ...words] =
+  process.argv.length > 2 ? process.argv.slice(2) : ["npm", "test"];
+console.log(`PostgreSQL ${version}: ${[command, ...words].join(" ")}`);
+const run = spawnSync(command, words, {
+  stdio: "inherit",
+  env: { ...process.env, TEST_DATABASE_URL: `postgres://trunkline@127.0.0.1:${port}/postgres` },
+});
+postgres.kill("SIGINT");
+await once(postgres, "exit");
+rmSync(dir, { recursive: true });
+process.exit(run.status ?? 1);
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port: free } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return free;
+}
