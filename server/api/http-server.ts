@@ -23,6 +23,8 @@ declare module "fastify" {
     keyed: KeyedRequest | null;
     /** The answer of a keyed write, as stored. */
     stored: StoredAnswer | null;
+    /** Why a body that is JSON cannot be taken: told after what outranks a 422. */
+    bodyRefusal: Refusal | null;
   }
   interface FastifyContextConfig {
     renderError?: RenderError;
@@ -49,7 +51,8 @@ export async function buildHttpServer(
     genReqId: nextRequestId,
     requestIdHeader: false,
     bodyLimit: body_bytes_max,
-    routerOptions: { ignoreTrailingSlash: true },
+    // No path is so long that its id would be another kind of unknown.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     requestTimeout: limits.request_timeout_ms,
     forceCloseConnections: "idle",
     return503OnClosing: false,
@@ -61,6 +64,7 @@ export async function buildHttpServer(
   server.decorateRequest("caller", null);
   server.decorateRequest("keyed", null);
   server.decorateRequest("stored", null);
+  server.decorateRequest("bodyRefusal", null);
   server.setValidatorCompiler(compileValidator);
   server.setErrorHandler((error, request, reply) => sendError(error, request, reply, app.log));
   server.setNotFoundHandler((request, reply) => {
@@ -89,7 +93,10 @@ function takeJson(server: FastifyInstance): void {
     try {
       done(null, body.length > 0 || isExpected ? parseJsonBody(body) : undefined);
     } catch (error) {
-      done(error as Error);
+      const isJson = error instanceof Refusal && error.type === "validation-failed";
+      if (!isJson) return done(error as Error);
+      request.bodyRefusal = error;
+      done(null, undefined);
     }
   };
   server.addContentTypeParser("application/json", { parseAs: "buffer" }, parse);

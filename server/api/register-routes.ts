@@ -1,6 +1,7 @@
 // Puts the list of routes on the server, each with its checks in the contract's order:
 // 401 → 403 → body parsed → replay of a known key → what outranks the shape → shape → handler.
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
+import type { TSchema } from "typebox";
 import type { Tx } from "../lib/database.ts";
 import { Refusal, invalid, notFound } from "../lib/errors.ts";
 import { unstorable } from "../lib/json-body.ts";
@@ -19,6 +20,8 @@ export function registerRoutes(
 ): void {
   for (const route of routes) {
     const status = successStatus(route);
+    const integersOfQuery = integersOf(route.query);
+    const integersOfPath = integersOf(route.params);
     const callOf = (request: FastifyRequest, reply: FastifyReply) =>
       makeCall(app, idempotency, route, status, request, reply);
     server.route({
@@ -31,8 +34,9 @@ export function registerRoutes(
       // A failed shape is told by the handler, after what outranks it and with what judge finds.
       attachValidation: true,
       preValidation: async (request, reply) => {
-        refuseUnstorable(request);
+        refuseOddQuery(integersOfQuery, request);
         if (await replay(app, route, request, reply)) return reply;
+        refuseOddPath(integersOfPath, request);
       },
       handler: async (request, reply) => {
         const call = callOf(request, reply);
@@ -56,6 +60,7 @@ async function refuseInvalid(
   // A path that is not of the route's form names nothing that exists.
   if (validationError?.validationContext === "params") throw notFound();
   await route.before?.(call);
+  if (request.bodyRefusal) throw request.bodyRefusal;
   const shape = validationError ? fieldErrors(validationError.validation ?? []) : [];
   const judged = (await route.judge?.(call)) ?? [];
   const failing = new Set(shape.map(({ field }) => field));
@@ -103,15 +108,30 @@ function makeCall(
   } as Call<never, never, never>;
 }
 
-/** Paths and query strings reach the database as they are. */
-function refuseUnstorable(request: FastifyRequest): void {
+/** Query strings reach the database as they are; and "1e999" would be coerced to a number without end. */
+function refuseOddQuery(integers: ReadonlySet<string>, request: FastifyRequest): void {
   const faults = Object.entries(request.query as Record<string, unknown>).flatMap(
     ([field, value]) => {
-      const reason = unstorable([value].flat().join());
+      const text = [value].flat().join();
+      const isOdd = integers.has(field) && !/^-?\d{1,16}$/.test(text);
+      const reason = isOdd ? "must be an integer" : unstorable(text);
       return reason ? [{ field, reason }] : [];
     },
   );
   if (faults.length > 0) throw invalid(faults);
+}
+
+/** Coercion would make ids of "1e1", "0x10" and " 10"; no path of ours is written so. */
+function refuseOddPath(integers: ReadonlySet<string>, request: FastifyRequest): void {
+  for (const [name, text] of Object.entries(request.params as Record<string, string>)) {
+    if (integers.has(name) && !/^[1-9]\d{0,15}$/.test(text)) throw notFound();
+  }
+}
+
+/** The names of a schema's integers. */
+function integersOf(schema: TSchema | undefined): Set<string> {
+  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, { type?: unknown }> };
+  return new Set(Object.keys(properties).filter((name) => properties[name]?.type === "integer"));
 }
 
 async function replay(

@@ -1,0 +1,69 @@
+// HTTP as bytes on a socket: what a well-behaved client would never send.
+import { connect } from "node:net";
+
+export type RawAnswer = {
+  readonly status: number;
+  /** By lower-case name; the last of a repeated one. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly text: string;
+};
+
+/**
+ * Writes `parts` one after the other and reads until the server closes the connection, or for
+ * `patience_ms` after the last byte; null when it answered nothing.
+ */
+export async function sendRaw(
+  url: string,
+  parts: readonly (string | Buffer)[],
+  options: { patience_ms?: number } = {},
+): Promise<RawAnswer | null> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  const end = () => resolve(Buffer.concat(chunks));
+  const socket = connect(Number(port), hostname);
+  socket.setTimeout(options.patience_ms ?? 5_000, end);
+  socket.on("data", (chunk) => chunks.push(chunk));
+  // A server that refuses while bytes still come resets the connection, after its answer.
+  socket.on("error", (error: Error & { code?: string }) =>
+    error.code === "ECONNREFUSED" ? reject(error) : end(),
+  );
+  socket.on("close", end);
+  for (const part of parts) socket.write(part);
+  try {
+    return readAnswer(await promise);
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** A request as text, with the Host header that HTTP asks for. */
+export function rawRequest(
+  line: string,
+  headers: Readonly<Record<string, string>> = {},
+  body = "",
+): string {
+  const all = { host: "127.0.0.1", connection: "close", ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${line} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
+}
+
+function readAnswer(bytes: Buffer): RawAnswer | null {
+  const text = bytes.toString("latin1");
+  const split = text.indexOf("\r\n\r\n");
+  const status = /^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1];
+  if (status === undefined || split < 0) return null;
+  const headers = text
+    .slice(0, split)
+    .split("\r\n")
+    .slice(1)
+    .map((line): [string, string] => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    });
+  return {
+    status: Number(status),
+    headers: new Map(headers),
+    text: bytes.subarray(split + 4).toString(),
+  };
+}
