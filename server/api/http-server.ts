@@ -12,7 +12,8 @@ import { openIdempotency, type KeyedRequest, type StoredAnswer } from "./idempot
 import { publishOpenApi } from "./openapi.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { renderProblem, sendError, type RenderError } from "./render-error.ts";
-import { routes } from "./routes.ts";
+import type { Route } from "./route.ts";
+import { routes as allRoutes } from "./routes.ts";
 import { Problem } from "../lib/schemas.ts";
 
 declare module "fastify" {
@@ -28,8 +29,15 @@ declare module "fastify" {
   }
   interface FastifyContextConfig {
     renderError?: RenderError;
+    rawBody?: true;
   }
 }
+
+export type HttpOptions = {
+  /** Every route of the service, unless said. */
+  readonly routes?: readonly Route[];
+  readonly limits?: HttpLimits;
+};
 
 export type HttpLimits = {
   /** How long a client may take to send its headers, and its whole request. */
@@ -45,7 +53,7 @@ const file_bytes_max = 256 * 1_048_576;
 /** A server that is ready to listen; closing it lets requests in flight finish. */
 export async function buildHttpServer(
   app: ApiApp,
-  limits: HttpLimits = default_limits,
+  { routes = allRoutes, limits = default_limits }: HttpOptions = {},
 ): Promise<FastifyInstance> {
   const server = Fastify({
     genReqId: nextRequestId,
@@ -58,7 +66,11 @@ export async function buildHttpServer(
     return503OnClosing: false,
     http: { headersTimeout: limits.headers_timeout_ms, connectionsCheckingInterval: 500 },
     clientErrorHandler: answerClientError,
-    frameworkErrors: (error, request, reply) => sendError(error, request, reply, app.log),
+    frameworkErrors: (error, request, reply) => {
+      // No hook runs for a path that cannot be decoded.
+      void reply.headers(security_headers).header("x-request-id", request.id);
+      sendError(error, request, reply, app.log);
+    },
   });
   server.addSchema(Problem);
   server.decorateRequest("caller", null);
@@ -89,6 +101,7 @@ function takeJson(server: FastifyInstance): void {
     body: Buffer,
     done: (error: Error | null, value?: unknown) => void,
   ) => {
+    if (request.routeOptions.config.rawBody) return done(null, body);
     const isExpected = request.routeOptions.schema?.body !== undefined;
     try {
       done(null, body.length > 0 || isExpected ? parseJsonBody(body) : undefined);

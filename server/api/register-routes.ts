@@ -29,11 +29,15 @@ export function registerRoutes(
       url: route.url,
       schema: openApiSchema(route),
       ...(route.body_bytes_max ? { bodyLimit: route.body_bytes_max } : {}),
-      config: route.renderError ? { renderError: route.renderError } : {},
+      config: {
+        ...(route.renderError ? { renderError: route.renderError } : {}),
+        ...(route.raw_body ? { rawBody: true } : {}),
+      },
       ...(route.access === "public" ? {} : { onRequest: guard(app, route.access) }),
       // A failed shape is told by the handler, after what outranks it and with what judge finds.
       attachValidation: true,
       preValidation: async (request, reply) => {
+        if (!route.multipart && request.isMultipart()) throw otherMediaType();
         refuseOddQuery(integersOfQuery, request);
         if (await replay(app, route, request, reply)) return reply;
         refuseOddPath(integersOfPath, request);
@@ -106,6 +110,11 @@ function makeCall(
       return JSON.parse(request.stored.response) as Answer;
     },
   } as Call<never, never, never>;
+}
+
+/** The multipart parser serves every route; this one takes no parts. */
+function otherMediaType(): Refusal {
+  return new Refusal("unsupported-media-type", "The Content-Type is not one this endpoint takes");
 }
 
 /** Query strings reach the database as they are; and "1e999" would be coerced to a number without end. */

@@ -29,6 +29,8 @@ type Common = {
   readonly success: Readonly<Record<number, TSchema | { readonly contentType: string }>>;
   /** Bytes of body taken; 1 MB unless said. */
   readonly body_bytes_max?: number;
+  /** The body is handed on as the bytes that came, for signatures over them. */
+  readonly raw_body?: true;
   /** The body is handed on as a stream: multipart uploads. */
   readonly multipart?: true;
   /** Replaces the standard problem body on every error of this route. */
@@ -86,7 +88,7 @@ export function publicRoute<Q extends TSchema>(
   definition: Common & {
     readonly query?: Q;
     readonly handle: (
-      call: Pick<Call<never, Static<Q>, never>, "app" | "query" | "request" | "reply">,
+      call: Pick<Call<never, Static<Q>, unknown>, "app" | "query" | "body" | "request" | "reply">,
     ) => Promise<unknown>;
   },
 ): Route {
