@@ -1,0 +1,45 @@
+// A client that sends too slowly is told so and let go.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { rawRequest, sendRaw } from "../support/raw-http.ts";
+import { leadPath, startLeadApi, type LeadApi } from "./lead-api.ts";
+
+let lead: LeadApi;
+
+before(async () => {
+  lead = await startLeadApi({ limits: { headers_timeout_ms: 300, request_timeout_ms: 900 } });
+});
+after(() => lead.api.close());
+
+test("headers that do not arrive in time are 408 and the connection is closed", async () => {
+  const began = performance.now();
+  const answer = await sendRaw(lead.api.url, ["POST / HTTP/1.1\r\nhost: x\r\nx-slow: "]);
+  assert.equal(answer?.status, 408);
+  assert.equal(answer.headers.get("connection"), "close");
+  assert.equal(JSON.parse(answer.text).type, "request-timeout");
+  // The limit and the interval at which the server looks, not the patience of the test.
+  assert.ok(performance.now() - began < 4_000);
+});
+
+test("a body that does not arrive in time is 408 and the connection is closed", async () => {
+  const head = rawRequest(`POST ${leadPath(lead.account.workspace_id)}`, {
+    authorization: `Bearer ${lead.account.token}`,
+    "content-type": "application/json",
+    "content-length": "22",
+    connection: "keep-alive",
+  });
+  const answer = await sendRaw(lead.api.url, [head, '{"phone":']);
+  assert.equal(answer?.status, 408);
+  assert.equal(answer.headers.get("connection"), "close");
+  assert.equal(await lead.leadCount(), 0);
+});
+
+test("a client that goes away in the middle of its body makes no lead and harms nobody", async () => {
+  const head = rawRequest(`POST ${leadPath(lead.account.workspace_id)}`, {
+    authorization: `Bearer ${lead.account.token}`,
+    "content-length": "22",
+  });
+  assert.equal(await sendRaw(lead.api.url, [head, '{"phone":'], { patience_ms: 50 }), null);
+  assert.equal((await lead.create({ phone: "9876543210" })).status, 201);
+  assert.equal(await lead.leadCount(), 1);
+});
