@@ -22,7 +22,7 @@ function describe(finding: Finding): FieldError {
   const { params, parentSchema } = finding;
   switch (finding.keyword) {
     case "required":
-      return { field: join(at, params["missingProperty"]), reason: "is required" };
+      return { field: join(at, String(params["missingProperty"])), reason: "is required" };
     case "additionalProperties": {
       const name = String(params["additionalProperty"]);
       const known = Object.keys((parentSchema?.["properties"] as object | undefined) ?? {});
@@ -42,13 +42,13 @@ function reasonOf({ keyword, params, parentSchema }: Finding): string {
   if (typeof own === "string") return own;
   switch (keyword) {
     case "type":
-      return `must be ${[params["type"]]
+      return `must be ${[params["type"] as string | string[]]
         .flat()
         .filter((type) => type !== "null")
         .map(article)
         .join(" or ")}`;
     case "enum":
-      return `must be one of ${(params["allowedValues"] as unknown[]).filter((value) => value !== null).join(", ")}`;
+      return `must be one of ${(params["allowedValues"] as (string | null)[]).filter((value) => value !== null).join(", ")}`;
     case "const":
       return `must be ${JSON.stringify(params["allowedValue"])}`;
     case "format":
@@ -82,7 +82,7 @@ const formats: Record<string, string> = {
   int64: "must be an integer of at most 64 bits",
 };
 
-function article(type: unknown): string {
+function article(type: string): string {
   return type === "object" || type === "array" || type === "integer" ? `an ${type}` : `a ${type}`;
 }
 
@@ -94,8 +94,8 @@ function pathOf(instancePath: string): string {
     .join(".");
 }
 
-function join(at: string, name: unknown): string {
-  return at ? `${at}.${name}` : String(name);
+function join(at: string, name: string): string {
+  return at ? `${at}.${name}` : name;
 }
 
 /** The known name within a small edit distance, for misspelt fields. */
@@ -104,7 +104,7 @@ function closest(name: string, known: readonly string[]): string | null {
   const simple = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
   const ranked = known
     .map((candidate) => ({ candidate, distance: distance(simple(name), simple(candidate)) }))
-    .sort((a, b) => a.distance - b.distance);
+    .toSorted((a, b) => a.distance - b.distance);
   const best = ranked[0];
   return best && best.distance <= Math.max(1, Math.floor(name.length / 4)) ? best.candidate : null;
 }

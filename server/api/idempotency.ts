@@ -150,11 +150,9 @@ async function withinBound(first: Promise<StoredAnswer>): Promise<void> {
 }
 
 /** JSON with sorted keys: bodies are compared as parsed values. */
-function canonical(value: unknown): string {
-  return (
-    JSON.stringify(value, (_key, child: unknown) => {
-      if (typeof child !== "object" || child === null || Array.isArray(child)) return child;
-      return Object.fromEntries(Object.entries(child).sort(([a], [b]) => (a < b ? -1 : 1)));
-    }) ?? ""
-  );
+function canonical(value: object): string {
+  return JSON.stringify(value, (_key, child: unknown) => {
+    if (typeof child !== "object" || child === null || Array.isArray(child)) return child;
+    return Object.fromEntries(Object.entries(child).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  });
 }

@@ -27,7 +27,8 @@ export async function publishOpenApi(server: FastifyInstance): Promise<void> {
       security: [{ bearer: [] }],
     },
     refResolver: {
-      buildLocalReference: (json, _base, _fragment, i) => String(json["$id"] ?? `def-${i}`),
+      buildLocalReference: (json, _base, _fragment, i) =>
+        typeof json["$id"] === "string" ? json["$id"] : `def-${i}`,
     },
   });
   await server.register(fastifySwaggerUi, {
@@ -80,6 +81,9 @@ function responsesOf(route: Route): Record<string, unknown> {
             content: { [schema.contentType]: { schema: { type: "string" } } },
           },
         ];
+      }
+      if ("content" in schema) {
+        return [status, { description: route.summary, content: schema.content }];
       }
       return [status, { description: route.summary, ...schema }];
     }),

@@ -7,6 +7,7 @@ import { Refusal, invalid, notFound } from "../lib/errors.ts";
 import { unstorable } from "../lib/json-body.ts";
 import type { ApiApp } from "./api-app.ts";
 import { guard } from "./authenticate.ts";
+import { compileValidator } from "./compile-validator.ts";
 import { fieldErrors } from "./field-errors.ts";
 import { findStoredAnswer, readKey, sendStored, type Idempotency } from "./idempotency.ts";
 import { openApiSchema } from "./openapi.ts";
@@ -22,8 +23,7 @@ export function registerRoutes(
     const status = successStatus(route);
     const integersOfQuery = integersOf(route.query);
     const integersOfPath = integersOf(route.params);
-    const callOf = (request: FastifyRequest, reply: FastifyReply) =>
-      makeCall(app, idempotency, route, status, request, reply);
+    const callOf = callMaker(app, idempotency, route);
     server.route({
       method: route.method,
       url: route.url,
@@ -34,6 +34,7 @@ export function registerRoutes(
         ...(route.raw_body ? { rawBody: true } : {}),
       },
       ...(route.access === "public" ? {} : { onRequest: guard(app, route.access) }),
+      ...(route.multipart ? { validatorCompiler: skipBody } : {}),
       // A failed shape is told by the handler, after what outranks it and with what judge finds.
       attachValidation: true,
       preValidation: async (request, reply) => {
@@ -55,6 +56,11 @@ export function registerRoutes(
   refuseOtherMethods(server, routes);
 }
 
+/** The body of a multipart route is judged part by part as it streams in; its schema documents it. */
+function skipBody(part: { schema: object; httpPart?: string | undefined }) {
+  return part.httpPart === "body" ? () => true : compileValidator(part);
+}
+
 async function refuseInvalid(
   route: Route,
   call: Call<never, never, never>,
@@ -65,7 +71,7 @@ async function refuseInvalid(
   if (validationError?.validationContext === "params") throw notFound();
   await route.before?.(call);
   if (request.bodyRefusal) throw request.bodyRefusal;
-  const shape = validationError ? fieldErrors(validationError.validation ?? []) : [];
+  const shape = validationError ? fieldErrors((validationError.validation ?? []) as unknown[]) : [];
   const judged = (await route.judge?.(call)) ?? [];
   const failing = new Set(shape.map(({ field }) => field));
   const faults = [...shape, ...judged.filter(({ field }) => !failing.has(field))];
@@ -76,40 +82,36 @@ function successStatus(route: Route): number {
   return Number(Object.keys(route.success)[0]);
 }
 
-function makeCall(
-  app: ApiApp,
-  idempotency: Idempotency,
-  route: Route,
-  status: number,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Call<never, never, never> {
-  const caller = request.caller;
-  return {
-    app,
-    caller,
-    actor: caller && {
-      account_id: caller.account.id,
-      user_id: caller.user_id,
-      token_id: caller.token_id,
-      request_id: request.id,
-    },
-    params: request.params,
-    query: request.query,
-    body: request.body,
-    request,
-    reply,
-    keyed: request.keyed !== null,
-    write: async <Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer> => {
-      const { keyed } = request;
-      if (!keyed) return app.db.query.transaction().execute(effect);
-      const serialize = reply.getSerializationFunction(String(status)) ?? JSON.stringify;
-      request.stored = await idempotency.once(keyed, status, async (tx) =>
-        serialize({ ...(await effect(tx)) }),
-      );
-      return JSON.parse(request.stored.response) as Answer;
-    },
-  } as Call<never, never, never>;
+function callMaker(app: ApiApp, idempotency: Idempotency, route: Route) {
+  const status = successStatus(route);
+  return (request: FastifyRequest, reply: FastifyReply) => {
+    const caller = request.caller;
+    return {
+      app,
+      caller,
+      actor: caller && {
+        account_id: caller.account.id,
+        user_id: caller.user_id,
+        token_id: caller.token_id,
+        request_id: request.id,
+      },
+      params: request.params,
+      query: request.query,
+      body: request.body,
+      request,
+      reply,
+      keyed: request.keyed !== null,
+      write: async <Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer> => {
+        const { keyed } = request;
+        if (!keyed) return app.db.query.transaction().execute(effect);
+        const serialize = reply.getSerializationFunction(String(status)) ?? JSON.stringify;
+        request.stored = await idempotency.once(keyed, status, async (tx) =>
+          serialize({ ...(await effect(tx)) }),
+        );
+        return JSON.parse(request.stored.response) as Answer;
+      },
+    } as Call<never, never, never>;
+  };
 }
 
 /** The multipart parser serves every route; this one takes no parts. */
@@ -122,7 +124,7 @@ function refuseOddQuery(integers: ReadonlySet<string>, request: FastifyRequest):
   const faults = Object.entries(request.query as Record<string, unknown>).flatMap(
     ([field, value]) => {
       const text = [value].flat().join();
-      const isOdd = integers.has(field) && !/^-?\d{1,16}$/.test(text);
+      const isOdd = integers.has(field) && !/^-?\d{1,19}$/.test(text);
       const reason = isOdd ? "must be an integer" : unstorable(text);
       return reason ? [{ field, reason }] : [];
     },

@@ -18,6 +18,9 @@ type Schemas<P extends TSchema, Q extends TSchema, B extends TSchema> = {
   readonly body?: B;
 };
 
+/** The schema per media type, where the caller chooses between several. */
+type Contents = Readonly<Record<string, { readonly schema: TSchema }>>;
+
 type Common = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: string;
@@ -26,7 +29,9 @@ type Common = {
   readonly summary: string;
   readonly tag: string;
   /** The schema of each success; exactly one status, unless the handler replies by itself. */
-  readonly success: Readonly<Record<number, TSchema | { readonly contentType: string }>>;
+  readonly success: Readonly<
+    Record<number, TSchema | { readonly contentType: string } | { readonly content: Contents }>
+  >;
   /** Bytes of body taken; 1 MB unless said. */
   readonly body_bytes_max?: number;
   /** The body is handed on as the bytes that came, for signatures over them. */
@@ -80,7 +85,7 @@ export function route<P extends TSchema, Q extends TSchema, B extends TSchema>(
       readonly handle: (call: Call<Static<P>, Static<Q>, Static<B>>) => Promise<unknown>;
     },
 ): Route {
-  return definition as unknown as Route;
+  return definition;
 }
 
 /** Declares a route that needs no token: health, metrics. */
