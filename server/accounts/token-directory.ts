@@ -4,13 +4,15 @@ import { timingSafeEqual } from "node:crypto";
 import type { App } from "../engine/app.ts";
 import { statement } from "../lib/database.ts";
 import type { Caller } from "./caller.ts";
-import { permissionNames, type Feature, type Permission } from "./permissions.ts";
+import { grantedPermissions } from "./granted-permissions.ts";
+import { openLastUses } from "./last-uses.ts";
+import type { Feature, Permission } from "./permissions.ts";
 import { hashSecret, readToken } from "./token-text.ts";
 
 export type TokenDirectory = {
   /** The caller behind a token, or null when it is malformed, unknown, expired or revoked. */
   find(token: string): Promise<Caller | null>;
-  /** Writes down which tokens were used since the last call; run now and then. */
+  /** Writes down when tokens were last used, of those used since the call before. */
   saveLastUses(): Promise<void>;
 };
 
@@ -22,17 +24,36 @@ type Entry = {
   readonly secret_sha256: Buffer;
   readonly expires_at: Date | null;
   readonly read_at_ms: number;
-  used: boolean;
 };
 
 export function openTokenDirectory(app: App): TokenDirectory {
   const entries = new Map<string, Entry>();
   const reads = new Map<string, Promise<Entry | null>>();
-  app.hints.on("token", (subject) => void entries.delete(subject));
+  const lastUses = openLastUses(app.db);
+
+  app.hints.on("token", (subject) => {
+    const [account, token] = subject.split(":");
+    // A read that is under way may have seen the state before: its entry is not kept.
+    for (const map of [entries, reads]) {
+      if (token !== all_tokens) map.delete(subject);
+      else for (const key of map.keys()) if (key.startsWith(`${account}:`)) map.delete(key);
+    }
+  });
 
   const read = (subject: string, accountId: number, tokenId: number): Promise<Entry | null> => {
-    const reading =
-      reads.get(subject) ?? readEntry(app, accountId, tokenId).finally(() => reads.delete(subject));
+    const known = reads.get(subject);
+    if (known) return known;
+    const reading = readEntry(app, accountId, tokenId)
+      .then((entry) => {
+        if (reads.get(subject) !== reading) return entry;
+        if (entries.size >= entries_max) entries.clear();
+        if (entry) entries.set(subject, entry);
+        else entries.delete(subject);
+        return entry;
+      })
+      .finally(() => {
+        if (reads.get(subject) === reading) reads.delete(subject);
+      });
     reads.set(subject, reading);
     return reading;
   };
@@ -46,32 +67,27 @@ export function openTokenDirectory(app: App): TokenDirectory {
       if (!entry || performance.now() - entry.read_at_ms > fresh_ms) {
         entry = await read(subject, parts.account_id, parts.token_id);
         if (!entry) return null;
-        if (entries.size >= entries_max) entries.clear();
-        entries.set(subject, entry);
       }
       if (!timingSafeEqual(entry.secret_sha256, hashSecret(parts.secret))) return null;
-      if (entry.expires_at && entry.expires_at <= app.clock.now()) return null;
-      entry.used = true;
+      const now = app.clock.now();
+      if (entry.expires_at && entry.expires_at <= now) return null;
+      lastUses.note(parts.account_id, parts.token_id, now);
       return entry.caller;
     },
-    async saveLastUses() {
-      const used = [...entries.values()].filter((entry) => entry.used);
-      for (const entry of used) {
-        entry.used = false;
-        await app.db.query
-          .updateTable("tokens")
-          .set({ last_used_at: app.clock.now() })
-          .where("account_id", "=", entry.caller.account.id)
-          .where("id", "=", entry.caller.token_id)
-          .execute();
-      }
-    },
+    saveLastUses: lastUses.save,
   };
 }
 
 /** How a token is named in hints. */
 export function tokenSubject(accountId: number, tokenId: number): string {
   return `${accountId}:${tokenId}`;
+}
+
+const all_tokens = "all";
+
+/** How all tokens of an account are named in hints, when its settings, users or roles change. */
+export function accountTokensSubject(accountId: number): string {
+  return `${accountId}:${all_tokens}`;
 }
 
 type Row = {
@@ -115,19 +131,10 @@ async function readEntry(app: App, accountId: number, tokenId: number): Promise<
       token_id: tokenId,
       token_kind: row.kind,
       has_role: row.is_owner || row.role_permissions !== null,
-      permissions: permissionsOf(row),
+      permissions: grantedPermissions(row, row.scopes),
     },
     secret_sha256: row.secret_sha256,
     expires_at: row.expires_at,
     read_at_ms,
-    used: false,
   };
-}
-
-/** The owner may do everything; others what their role says; scopes only narrow. */
-function permissionsOf(row: Row): Set<Permission> {
-  const granted = row.is_owner ? permissionNames : (row.role_permissions ?? []);
-  return new Set(
-    row.scopes ? granted.filter((permission) => row.scopes!.includes(permission)) : granted,
-  );
 }

@@ -1,23 +1,33 @@
 // Every route of the service, in one list: the table of contents.
 import type { Route } from "./route.ts";
+import { accountRoutes } from "./routes/account.ts";
 import { agentRoutes } from "./routes/agents.ts";
+import { auditRoutes } from "./routes/audit.ts";
 import { customFieldRoutes } from "./routes/custom-fields.ts";
 import { contactRoutes } from "./routes/contacts.ts";
 import { leadExportRoutes } from "./routes/lead-exports.ts";
 import { leadRecordRoutes } from "./routes/lead-records.ts";
 import { leadRoutes } from "./routes/leads.ts";
 import { picklistRoutes } from "./routes/picklists.ts";
+import { roleRoutes } from "./routes/roles.ts";
 import { systemRoutes } from "./routes/system.ts";
+import { tokenRoutes } from "./routes/tokens.ts";
+import { userRoutes } from "./routes/users.ts";
 import { workspaceRoutes } from "./routes/workspaces.ts";
 
 export const routes: readonly Route[] = [
+  ...accountRoutes,
   ...agentRoutes,
+  ...auditRoutes,
   ...customFieldRoutes,
   ...contactRoutes,
   ...leadExportRoutes,
   ...leadRecordRoutes,
   ...leadRoutes,
   ...picklistRoutes,
+  ...roleRoutes,
   ...systemRoutes,
+  ...tokenRoutes,
+  ...userRoutes,
   ...workspaceRoutes,
 ];

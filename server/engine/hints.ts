@@ -60,6 +60,16 @@ export function openHints(url: string, log: Log): Hints {
   };
 }
 
+/** Sends one hint and waits until it is sent: for a process that ends too soon to open Hints. */
+export async function sendHint(
+  executor: Pick<pg.ClientBase, "query">,
+  channel: HintChannel,
+  subject: string,
+): Promise<void> {
+  const payload = JSON.stringify([channel, [subject]]);
+  await executor.query("select pg_notify($1, $2)", [pg_channel, payload]);
+}
+
 /** One connection that listens; a notification while it is away is dropped. */
 function keepListening(url: string, log: Log, heard: (payload: string) => void) {
   let client: pg.Client | null = null;

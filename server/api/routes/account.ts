@@ -1,0 +1,35 @@
+import { AccountAnswer, AccountPatch } from "../../accounts/account-schema.ts";
+import { findAccount } from "../../accounts/accounts.ts";
+import { judgeAccount } from "../../accounts/judge-account.ts";
+import { accountTokensSubject } from "../../accounts/token-directory.ts";
+import { updateAccount } from "../../accounts/update-account.ts";
+import { route } from "../route.ts";
+
+export const accountRoutes = [
+  route({
+    method: "GET",
+    url: "/api/v1/account",
+    id: "readAccount",
+    summary: "The account and its settings",
+    tag: "Account",
+    access: { anyOf: ["account.read", "account.manage"] },
+    success: { 200: AccountAnswer },
+    handle: ({ app, caller }) => findAccount(app.db.query, caller.account.id),
+  }),
+  route({
+    method: "PATCH",
+    url: "/api/v1/account",
+    id: "updateAccount",
+    summary: "Change the account's settings",
+    tag: "Account",
+    access: { anyOf: ["account.manage"] },
+    body: AccountPatch,
+    success: { 200: AccountAnswer },
+    judge: async ({ body }) => judgeAccount(body),
+    handle: async ({ app, caller, actor, body, write }) => {
+      const account = await write((tx) => updateAccount(tx, actor, body, app.clock.now()));
+      app.hints.send("token", accountTokensSubject(caller.account.id));
+      return account;
+    },
+  }),
+];

@@ -1,0 +1,124 @@
+import type { Caller } from "../../accounts/caller.ts";
+import { grantorOf } from "../../accounts/grantor.ts";
+import { issueToken, type Issued } from "../../accounts/issue-token.ts";
+import { judgeToken } from "../../accounts/judge-token.ts";
+import { revokeToken } from "../../accounts/revoke-token.ts";
+import { rotateToken } from "../../accounts/rotate-token.ts";
+import { tokenSubject } from "../../accounts/token-directory.ts";
+import {
+  IssuedToken,
+  TokenRequest,
+  TokenAnswer,
+  TokenRotation,
+} from "../../accounts/token-schema.ts";
+import { findToken, listTokens } from "../../accounts/tokens.ts";
+import type { Tx } from "../../lib/database.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import type { ApiApp } from "../api-app.ts";
+import { route, type Call } from "../route.ts";
+
+const tokenParams = closed({ id: pathId("The token") });
+const access = { anyOf: ["tokens.manage"] } as const;
+
+export const tokenRoutes = [
+  route({
+    method: "GET",
+    url: "/api/v1/tokens",
+    id: "listTokens",
+    summary: "List tokens, without their secrets",
+    tag: "Tokens",
+    access,
+    query: closed(pageQuery),
+    success: { 200: pageOf(TokenAnswer) },
+    handle: ({ app, caller, query }) => listTokens(app.db.query, caller.account.id, query),
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/tokens",
+    id: "createToken",
+    summary: "Create a token; the answer shows it once",
+    tag: "Tokens",
+    access,
+    body: TokenRequest,
+    success: { 201: IssuedToken },
+    judge: async ({ app, caller, body }) =>
+      judgeToken(body, caller.account.time_zone, app.clock.now()),
+    handle: (call) =>
+      issueOnce(call, (tx) =>
+        issueToken(
+          tx,
+          grantorOf(call),
+          call.body,
+          call.caller.account.time_zone,
+          call.app.clock.now(),
+        ),
+      ),
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/tokens/:id",
+    id: "readToken",
+    summary: "One token, without its secret",
+    tag: "Tokens",
+    access,
+    params: tokenParams,
+    success: { 200: TokenAnswer },
+    handle: ({ app, caller, params }) => findToken(app.db.query, caller.account.id, params.id),
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/tokens/:id/revoke",
+    id: "revokeToken",
+    summary: "End a token at once",
+    tag: "Tokens",
+    access,
+    params: tokenParams,
+    success: { 200: TokenAnswer },
+    handle: async ({ app, caller, actor, params, write }) => {
+      const token = await write((tx) => revokeToken(tx, actor, params.id, app.clock.now()));
+      purge(app, caller, params.id);
+      return token;
+    },
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/tokens/:id/rotate",
+    id: "rotateToken",
+    summary: "Replace a token by a new one; the answer shows it once",
+    tag: "Tokens",
+    access,
+    params: tokenParams,
+    body: TokenRotation,
+    success: { 201: IssuedToken },
+    handle: async (call) => {
+      const { app, caller, params, body } = call;
+      const token = await issueOnce(call, (tx) =>
+        rotateToken(tx, grantorOf(call), params.id, body, app.clock.now()),
+      );
+      purge(app, caller, params.id);
+      return token;
+    },
+  }),
+];
+
+function purge(app: ApiApp, caller: Caller, tokenId: number): void {
+  app.hints.send("token", tokenSubject(caller.account.id, tokenId));
+}
+
+/**
+ * The answer with the token in it, for the request that made it. Under an Idempotency-Key an answer
+ * without it is stored: no secret is kept, and a repetition still makes no second token.
+ */
+async function issueOnce(
+  { write, request }: Call<unknown, unknown, unknown>,
+  issue: (tx: Tx) => Promise<Issued>,
+): Promise<IssuedToken> {
+  const made: { token: string | null } = { token: null };
+  const stored = await write(async (tx): Promise<IssuedToken> => {
+    const issued = await issue(tx);
+    made.token = issued.token;
+    return { ...issued.answer, token: null };
+  });
+  if (made.token !== null) request.stored = null;
+  return { ...stored, token: made.token };
+}

@@ -1,0 +1,66 @@
+import { createUser } from "../../accounts/create-user.ts";
+import { grantorOf } from "../../accounts/grantor.ts";
+import { accountTokensSubject } from "../../accounts/token-directory.ts";
+import { updateUser } from "../../accounts/update-user.ts";
+import { NewUser, UserAnswer, UserPatch } from "../../accounts/user-schema.ts";
+import { findUser, listUsers } from "../../accounts/users.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { route } from "../route.ts";
+
+const userParams = closed({ id: pathId("The user") });
+
+export const userRoutes = [
+  route({
+    method: "GET",
+    url: "/api/v1/users",
+    id: "listUsers",
+    summary: "List users",
+    tag: "Users",
+    access: { anyOf: ["users.read", "users.manage"] },
+    query: closed(pageQuery),
+    success: { 200: pageOf(UserAnswer) },
+    handle: ({ app, caller, query }) => listUsers(app.db.query, caller.account.id, query),
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/users",
+    id: "createUser",
+    summary: "Create a user",
+    tag: "Users",
+    access: { anyOf: ["users.manage"] },
+    body: NewUser,
+    success: { 201: UserAnswer },
+    handle: (call) =>
+      call.write((tx) => createUser(tx, grantorOf(call), call.body, call.app.clock.now())),
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/users/:id",
+    id: "readUser",
+    summary: "One user",
+    tag: "Users",
+    access: { anyOf: ["users.read", "users.manage"] },
+    params: userParams,
+    success: { 200: UserAnswer },
+    handle: ({ app, caller, params }) => findUser(app.db.query, caller.account.id, params.id),
+  }),
+  route({
+    method: "PATCH",
+    url: "/api/v1/users/:id",
+    id: "updateUser",
+    summary: "Change a user, deactivate or reactivate them",
+    tag: "Users",
+    access: { anyOf: ["users.manage"] },
+    params: userParams,
+    body: UserPatch,
+    success: { 200: UserAnswer },
+    handle: async (call) => {
+      const { app, caller, params, body } = call;
+      const user = await call.write((tx) =>
+        updateUser(tx, grantorOf(call), params.id, body, app.clock.now()),
+      );
+      app.hints.send("token", accountTokensSubject(caller.account.id));
+      return user;
+    },
+  }),
+];
