@@ -52,7 +52,7 @@ function judgeOption(
 ): FieldError[] {
   if (typeof id !== "number") return [];
   const option = schema.options.get(id);
-  if (option && option.picklist === picklist && !option.archived) return [];
+  if (option?.picklist === picklist && !option.archived) return [];
   return [{ field, reason: `is not a ${picklist} option of this workspace` }];
 }
 
@@ -92,7 +92,7 @@ function judgeValue(field: CustomField, value: unknown, mode: "new" | "patch"): 
   switch (field.type) {
     case "text":
       if (typeof value !== "string") return "must be a string";
-      if (value.length > text_max && [...value].length > text_max)
+      if (value.length > text_max && Array.from(value).length > text_max)
         return `must have at most ${text_max} characters`;
       if (field.required && value === "") return "is required";
       return unstorable(value);

@@ -1,6 +1,6 @@
 // Picklists and their options as they go in and come out.
 import Type, { type Static } from "typebox";
-import { closed, id, nullable, optional } from "../lib/schemas.ts";
+import { closed, nullable, optional } from "../lib/schemas.ts";
 import { OptionAnswer } from "./lead-schema.ts";
 import type { Picklist } from "./workspace-schema.ts";
 

@@ -14,8 +14,10 @@ before(async () => {
 });
 after(() => api.close());
 
-const as = (token: string) => (method: string, path: string, json?: unknown, headers = {}) =>
-  api.send(method, base + path, { token, headers, ...(json === undefined ? {} : { json }) });
+const as =
+  (token: string) =>
+  (method: string, path: string, json?: unknown, headers = {}) =>
+    api.send(method, base + path, { token, headers, ...(json === undefined ? {} : { json }) });
 const send = (...request: Parameters<ReturnType<typeof as>>) => as(account.token)(...request);
 const createLead = (workspaceId: number, lead: object = { phone: "9876543210" }) =>
   send("POST", `/${workspaceId}/leads/create`, lead);
