@@ -1,0 +1,237 @@
+// One row per route: a request that is right for the ids it is given, and who may send it. The
+// tenant matrix, the fuzz and the judge of the OpenAPI all go by these rows.
+import type { Feature, Permission } from "../../server/accounts/permissions.ts";
+import { unique } from "../support/makers.ts";
+import type { Ids } from "./seed-ids.ts";
+
+export type RowRequest = {
+  readonly path: string;
+  readonly json?: unknown;
+  readonly form?: FormData;
+};
+
+export type RouteRow = {
+  readonly feature: Feature | null;
+  /** Any of these will do. */
+  readonly may: readonly Permission[];
+  /** Made anew at each call: names are unique. */
+  readonly request: (ids: Ids) => RowRequest;
+};
+
+const account = "/api/v1";
+const crm = "/api/v1/crm/workspaces";
+
+const free = (may: readonly Permission[], request: RouteRow["request"]): RouteRow => ({
+  feature: null,
+  may,
+  request,
+});
+const ofCrm = (may: readonly Permission[], request: RouteRow["request"]): RouteRow => ({
+  feature: "crm",
+  may,
+  request,
+});
+
+const look_up: readonly Permission[] = ["crm.read", "crm.leads.create", "crm.manage"];
+const see_users: readonly Permission[] = ["users.read", "users.manage"];
+
+const accounts: Record<string, RouteRow> = {
+  readAccount: free(["account.read", "account.manage"], () => ({ path: `${account}/account` })),
+  updateAccount: free(["account.manage"], () => ({
+    path: `${account}/account`,
+    json: { name: unique("renamed"), country_code: "91", time_zone: "Asia/Kolkata" },
+  })),
+  listAudit: free(["audit.read"], (ids) => ({
+    path: `${account}/audit?limit=200&user_id=${ids.user_id}&from=2020-01-01T00:00:00Z`,
+  })),
+  listPermissions: free(["users.read", "users.manage", "tokens.manage"], () => ({
+    path: `${account}/permissions`,
+  })),
+  listRoles: free(see_users, () => ({ path: `${account}/roles?limit=2` })),
+  createRole: free(["users.manage"], () => ({
+    path: `${account}/roles`,
+    json: { name: unique("role"), permissions: [] },
+  })),
+  readRole: free(see_users, (ids) => ({ path: `${account}/roles/${ids.role_id}` })),
+  updateRole: free(["users.manage"], (ids) => ({
+    path: `${account}/roles/${ids.role_id}`,
+    json: { name: unique("role"), permissions: [] },
+  })),
+  deleteRole: free(["users.manage"], (ids) => ({ path: `${account}/roles/${ids.role_id}` })),
+  listUsers: free(see_users, () => ({ path: `${account}/users?limit=2` })),
+  createUser: free(["users.manage"], (ids) => ({
+    path: `${account}/users`,
+    json: {
+      name: "New",
+      email: `${unique("new")}@test.example`,
+      phone: "9876543210",
+      extension: "1234",
+      role_id: ids.role_id,
+      active: true,
+    },
+  })),
+  readUser: free(see_users, (ids) => ({ path: `${account}/users/${ids.user_id}` })),
+  updateUser: free(["users.manage"], (ids) => ({
+    path: `${account}/users/${ids.user_id}`,
+    json: { name: "Changed", phone: null, role_id: ids.role_id },
+  })),
+  listTokens: free(["tokens.manage"], () => ({ path: `${account}/tokens?limit=2` })),
+  createToken: free(["tokens.manage"], (ids) => ({
+    path: `${account}/tokens`,
+    json: {
+      kind: "agent",
+      name: unique("token"),
+      user_id: ids.user_id,
+      scopes: [],
+      expires_at: "2099-01-01T00:00:00Z",
+    },
+  })),
+  readToken: free(["tokens.manage"], (ids) => ({ path: `${account}/tokens/${ids.token_id}` })),
+  revokeToken: free(["tokens.manage"], (ids) => ({
+    path: `${account}/tokens/${ids.token_id}/revoke`,
+  })),
+  rotateToken: free(["tokens.manage"], (ids) => ({
+    path: `${account}/tokens/${ids.token_id}/rotate`,
+    json: { overlap_seconds: 60 },
+  })),
+};
+
+const workspaces: Record<string, RouteRow> = {
+  listWorkspaces: ofCrm(look_up, () => ({ path: `${crm}?limit=2` })),
+  createWorkspace: ofCrm(["crm.manage"], () => ({
+    path: crm,
+    json: { name: unique("workspace"), active: true },
+  })),
+  readWorkspace: ofCrm(look_up, (ids) => ({ path: `${crm}/${ids.workspace_id}` })),
+  updateWorkspace: ofCrm(["crm.manage"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}`,
+    json: { name: unique("renamed") },
+  })),
+  listAgents: ofCrm(look_up, (ids) => ({
+    path: `${crm}/${ids.workspace_id}/agents?limit=2&active=true`,
+  })),
+  listPicklists: ofCrm(look_up, (ids) => ({
+    path: `${crm}/${ids.workspace_id}/picklists?includeArchived=true`,
+  })),
+  createPicklistOption: ofCrm(["crm.manage"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/picklists/status/options`,
+    json: { label: unique("Option"), color: "#00ff00", isDefault: false, position: 3 },
+  })),
+  updatePicklistOption: ofCrm(["crm.manage"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/picklists/status/options/${ids.option_id}`,
+    json: { label: unique("Option"), color: null, archived: true },
+  })),
+  deletePicklistOption: ofCrm(["crm.manage"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/picklists/status/options/${ids.option_id}`,
+  })),
+  listCustomFields: ofCrm(look_up, (ids) => ({
+    path: `${crm}/${ids.workspace_id}/custom-fields`,
+  })),
+  createCustomField: ofCrm(["crm.manage"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/custom-fields`,
+    json: {
+      key: unique("field").replaceAll("-", "_"),
+      label: "Field",
+      type: "select",
+      options: ["a", "b"],
+      required: false,
+    },
+  })),
+  updateCustomField: ofCrm(["crm.manage"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/custom-fields/${ids.field_id}`,
+    json: { label: "Changed", position: 1 },
+  })),
+  deleteCustomField: ofCrm(["crm.manage"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/custom-fields/${ids.field_id}`,
+  })),
+};
+
+const contacts: Record<string, RouteRow> = {
+  listContacts: ofCrm(["crm.read"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/contacts?limit=2&q=a`,
+  })),
+  findContact: ofCrm(["crm.read"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/contacts/${ids.contact_id}`,
+  })),
+  patchContact: ofCrm(["crm.write"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/contacts/${ids.contact_id}`,
+    json: { name: "Changed", email: "changed@test.example" },
+  })),
+  listContactLeads: ofCrm(["crm.read"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/contacts/${ids.contact_id}/leads?limit=2`,
+  })),
+};
+
+const leadOf = (ids: Ids) => `${crm}/${ids.workspace_id}/leads/${ids.lead_id}`;
+
+const leads: Record<string, RouteRow> = {
+  createLead: ofCrm(["crm.leads.create"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/leads/create`,
+    json: {
+      phone: "9876543210",
+      name: "New",
+      email: "new@test.example",
+      assignedAgentId: ids.user_id,
+      contactId: ids.contact_id,
+      statusId: ids.option_id,
+      customFields: { note: "text" },
+    },
+  })),
+  listLeads: ofCrm(["crm.read"], (ids) => ({
+    path:
+      `${crm}/${ids.workspace_id}/leads?limit=2&statusId=${ids.option_id}` +
+      `&assignedAgentId=${ids.user_id}&createdFrom=2020-01-01T00:00:00Z`,
+  })),
+  findLead: ofCrm(["crm.read"], (ids) => ({ path: leadOf(ids) })),
+  patchLead: ofCrm(["crm.write"], (ids) => ({
+    path: leadOf(ids),
+    json: {
+      name: "Changed",
+      email: null,
+      assignedAgentId: ids.user_id,
+      statusId: ids.option_id,
+      customFields: { note: "changed" },
+    },
+  })),
+  exportLeads: ofCrm(["crm.export"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/leads/export?contactId=${ids.contact_id}`,
+  })),
+  listTimeline: ofCrm(["crm.read"], (ids) => ({ path: `${leadOf(ids)}/timeline?limit=2` })),
+  addNote: ofCrm(["crm.write"], (ids) => ({
+    path: `${leadOf(ids)}/notes`,
+    json: { text: "A note" },
+  })),
+  listCollaborators: ofCrm(["crm.read"], (ids) => ({ path: `${leadOf(ids)}/collaborators` })),
+  addCollaborator: ofCrm(["crm.write"], (ids) => ({
+    path: `${leadOf(ids)}/collaborators/${ids.user_id}`,
+  })),
+  removeCollaborator: ofCrm(["crm.write"], (ids) => ({
+    path: `${leadOf(ids)}/collaborators/${ids.collaborator_id}`,
+  })),
+};
+
+const importOf = (ids: Ids) => `${crm}/${ids.workspace_id}/leads/imports/${ids.import_id}`;
+
+const imports: Record<string, RouteRow> = {
+  importLeads: ofCrm(["crm.import"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/leads/import`,
+    form: uploadOf("Phone,Name\n9876543210,Ann\n12,Bob\n", { phone: "Phone", name: "Name" }),
+  })),
+  listLeadImports: ofCrm(["crm.import"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/leads/imports?limit=2`,
+  })),
+  findLeadImport: ofCrm(["crm.import"], (ids) => ({ path: importOf(ids) })),
+  listLeadRejects: ofCrm(["crm.import"], (ids) => ({ path: `${importOf(ids)}/rejects?limit=2` })),
+};
+
+function uploadOf(csv: string, columnMap: Record<string, string>): FormData {
+  const form = new FormData();
+  form.set("columnMap", JSON.stringify(columnMap));
+  form.set("file", new Blob([csv], { type: "text/csv" }), "leads.csv");
+  return form;
+}
+
+/** By the route's id. */
+export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
+  Object.entries({ ...accounts, ...workspaces, ...contacts, ...leads, ...imports }),
+);

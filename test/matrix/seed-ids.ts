@@ -1,0 +1,151 @@
+import type { TestApi } from "../support/api.ts";
+import { makeContact, makeCustomField, makeOption } from "../support/crm-makers.ts";
+import { makeToken, makeUser, unique, type TestAccount } from "../support/makers.ts";
+
+/** One of everything that a path or a body can name, of one account. */
+export type Ids = {
+  readonly workspace_id: number;
+  /** An option of the status picklist that no lead has. */
+  readonly option_id: number;
+  /** A text field `note` stands beside it; no lead has a value of either. */
+  readonly field_id: number;
+  readonly contact_id: number;
+  readonly lead_id: number;
+  /** A user without a role. */
+  readonly user_id: number;
+  /** A user who works on the lead. */
+  readonly collaborator_id: number;
+  /** A role that no user has. */
+  readonly role_id: number;
+  /** A token of the user. */
+  readonly token_id: number;
+  /** A finished import with one rejected row. */
+  readonly import_id: number;
+};
+
+/** Ids that nothing has. */
+export const unknownIds: Ids = {
+  workspace_id: 8_000_000_000_000_001,
+  option_id: 8_000_000_000_000_002,
+  field_id: 8_000_000_000_000_003,
+  contact_id: 8_000_000_000_000_004,
+  lead_id: 8_000_000_000_000_005,
+  user_id: 8_000_000_000_000_006,
+  collaborator_id: 8_000_000_000_000_007,
+  role_id: 8_000_000_000_000_008,
+  token_id: 8_000_000_000_000_009,
+  import_id: 8_000_000_000_000_010,
+};
+
+/** Makes one of everything in the account; whatever has a name or text carries `mark`. */
+export async function seedIds(api: TestApi, account: TestAccount, mark: string): Promise<Ids> {
+  const { app } = api;
+  const phone = `9${String(Date.now()).slice(-4)}${unique("").slice(1).padStart(5, "0")}`.slice(
+    0,
+    10,
+  );
+  const note = { key: "note", type: "text" } as const;
+  const hasNote = await app.db.query
+    .selectFrom("custom_fields")
+    .select("id")
+    .where("account_id", "=", account.account_id)
+    .where("workspace_id", "=", account.workspace_id)
+    .where("key", "=", note.key)
+    .execute();
+  if (hasNote.length === 0) await makeCustomField(app, account, note);
+  const user_id = await makeUser(app, account);
+  const collaborator_id = await makeUser(app, account);
+  const token = await makeToken(app, account, { kind: "agent", user_id });
+  const lead_id = await seedLead(api, account, { phone, name: `${mark} lead` });
+  await app.db.query
+    .insertInto("lead_collaborators")
+    .values({
+      account_id: account.account_id,
+      lead_id,
+      user_id: collaborator_id,
+      added_at: app.clock.now(),
+    })
+    .execute();
+  return {
+    workspace_id: account.workspace_id,
+    option_id: await makeOption(app, account, {
+      picklist: "status",
+      value: unique(`${mark}-option`),
+    }),
+    field_id: await makeCustomField(app, account, {
+      key: unique(`${mark}_field`).replaceAll("-", "_"),
+      type: "text",
+    }),
+    contact_id: await makeContact(app, account, {
+      phone: `8${phone.slice(1)}`,
+      name: `${mark} contact`,
+    }),
+    lead_id,
+    user_id,
+    collaborator_id,
+    role_id: await seedRole(api, account, unique(`${mark} role`)),
+    token_id: Number(token.split("_")[2]),
+    import_id: await seedImport(api, account, mark),
+  };
+}
+
+async function seedLead(
+  api: TestApi,
+  account: TestAccount,
+  lead: { phone: string; name: string },
+): Promise<number> {
+  const path = `/api/v1/crm/workspaces/${account.workspace_id}/leads/create`;
+  const answer = await api.send("POST", path, { token: account.token, json: lead });
+  if (answer.status !== 201) throw new Error(`no lead to stand on: ${answer.text}`);
+  return answer.body.id as number;
+}
+
+async function seedRole(api: TestApi, account: TestAccount, name: string): Promise<number> {
+  const now = api.app.clock.now();
+  const { id } = await api.app.db.query
+    .insertInto("roles")
+    .values({
+      account_id: account.account_id,
+      name,
+      permissions: [],
+      created_at: now,
+      updated_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+async function seedImport(api: TestApi, account: TestAccount, mark: string): Promise<number> {
+  const { account_id, workspace_id, owner_id: created_by } = account;
+  const now = api.app.clock.now();
+  const { id: import_id } = await api.app.db.query
+    .insertInto("lead_imports")
+    .values({
+      account_id,
+      workspace_id,
+      created_by,
+      file_name: `${mark}.csv`,
+      column_map: JSON.stringify({ phone: "Phone" }),
+      header: ["Phone"],
+      state: "completed",
+      total_rows: 1,
+      next_row: 2,
+      rejected_count: 1,
+      created_at: now,
+      finished_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  await api.app.db.query
+    .insertInto("lead_import_rejects")
+    .values({
+      account_id,
+      import_id,
+      row_number: 1,
+      cells: [`${mark} cell`],
+      errors: JSON.stringify([{ field: "phone", reason: "must be exactly 10 digits" }]),
+    })
+    .execute();
+  return import_id;
+}
