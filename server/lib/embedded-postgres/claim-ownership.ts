@@ -7,9 +7,11 @@ import type { Place } from "./place.ts";
 export type Ownership = {
   /** The connection that holds the lock; in the database `postgres`. */
   readonly client: pg.Client;
-  /** True when another process took the server over while the connection was lost. */
+  /** True when another process took the server over while the connection was broken. */
   isLost(): boolean;
-  /** Ends the connection, for good. */
+  /** From now on nothing is brought back; resolves when nothing is being brought back any more. */
+  settle(): Promise<void>;
+  /** Ends the connection, and with it the claim. */
   release(): Promise<void>;
 };
 
@@ -17,79 +19,86 @@ export type Ownership = {
 const lock_key = 7_286_542_002;
 /** A killed owner's lock goes when PostgreSQL has noticed that its connection is closed. */
 const lock_patience_ms = 1_000;
-const retry_ms = 100;
+const retry_min_ms = 100;
+const retry_max_ms = 5_000;
 const application = "trunkline-owner-";
 
 /**
- * Takes the advisory lock that says "a live process uses this server", on a connection of its own
- * that is made anew when it breaks (PostgreSQL restarts itself after a crash of one of its
- * processes). Throws EmbeddedPostgresError when a live process has it, and what pg throws.
+ * Takes the advisory lock that says "a live process uses this server", on a connection of its own.
+ * When that breaks, `revive` sees to it that a server runs, and the lock is taken anew; neither
+ * ever throws out of here. Throws EmbeddedPostgresError when a live process has the lock, and what
+ * pg throws when there is no way in.
  */
 export async function claimOwnership(
   place: Place,
   url: string,
+  revive: () => Promise<void>,
   log: (line: string) => void,
 ): Promise<Ownership> {
-  let state: "held" | "lost" | "released" = "held";
-  let client = await lock(place, url, lock_patience_ms, onBreak);
+  let state: "held" | "lost" | "settled" = "held";
+  let restoring = Promise.resolve();
+  const first = await takeLock(url, lock_patience_ms, onBreak);
+  if (typeof first === "string") throw alreadyRunning(place, first);
+  let client = first;
 
   function onBreak(): void {
-    if (state === "held") void restore();
+    if (state === "held") restoring = restore();
   }
 
   async function restore(): Promise<void> {
-    log("PostgreSQL broke the connection; waiting for it to come back");
-    while (state === "held") {
-      await delay(retry_ms);
+    log("The connection to PostgreSQL broke; bringing it back");
+    let told = "";
+    for (let pause_ms = retry_min_ms; state === "held"; pause_ms *= 2) {
+      await delay(Math.min(pause_ms, retry_max_ms));
       try {
-        client = await lock(place, url, 0, onBreak);
-        log("PostgreSQL is back");
-        break;
+        await revive();
+        const taken = await takeLock(url, 0, onBreak);
+        if (typeof taken === "string") return lose(taken);
+        client = taken;
+        return log("PostgreSQL is back");
       } catch (error) {
-        // Anything else means that it is not back yet.
-        if (!(error instanceof EmbeddedPostgresError)) continue;
-        state = "lost";
-        log(`PostgreSQL was taken over by another process. ${error.message}`);
+        const { message } = error as Error;
+        if (message !== told) log(`PostgreSQL is not back yet: ${message}`);
+        told = message;
       }
     }
-    // Released while a new connection was being made: that one has to end as well.
-    if (isReleased()) await client.end();
   }
 
-  function isReleased(): boolean {
-    return state === "released";
+  function lose(holder: string): void {
+    state = "lost";
+    log(`Another process took PostgreSQL over meanwhile. ${alreadyRunning(place, holder).message}`);
   }
 
   return {
     client,
     isLost: () => state === "lost",
-    release: async () => {
-      state = "released";
-      await client.end();
+    settle: () => {
+      if (state === "held") state = "settled";
+      return restoring;
     },
+    release: () => client.end(),
   };
 }
 
-/** A connection with the lock. `onBreak` is called once when it ends unasked. */
-async function lock(
-  place: Place,
+/** A connection with the lock, or else who has it. `onBreak` is called when the connection ends. */
+async function takeLock(
   url: string,
   patience_ms: number,
   onBreak: () => void,
-): Promise<pg.Client> {
+): Promise<pg.Client | string> {
   const client = await connect(url);
+  let locked = false;
   try {
     const deadline_ms = performance.now() + patience_ms;
-    while (!(await tryLock(client))) {
-      if (performance.now() > deadline_ms) throw await alreadyRunning(place, client);
-      await delay(retry_ms);
+    while (!(locked = await tryLock(client))) {
+      if (performance.now() > deadline_ms) return await holderPid(client);
+      await delay(retry_min_ms);
     }
-  } catch (error) {
-    await client.end();
-    throw error;
+    client.once("end", onBreak);
+    return client;
+  } finally {
+    if (!locked) await client.end();
   }
-  client.once("end", onBreak);
-  return client;
 }
 
 async function connect(url: string): Promise<pg.Client> {
@@ -113,15 +122,18 @@ async function tryLock(client: pg.Client): Promise<boolean> {
   return rows[0]!.locked;
 }
 
-async function alreadyRunning(place: Place, client: pg.Client): Promise<EmbeddedPostgresError> {
+async function holderPid(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ owner: string }>(
     `select a.application_name as owner from pg_locks l join pg_stat_activity a using (pid)
       where l.locktype = 'advisory' and l.granted and a.application_name like $1`,
     [`${application}%`],
   );
-  const pid = rows[0]?.owner.slice(application.length) ?? "unknown";
+  return rows[0]?.owner.slice(application.length) ?? "unknown";
+}
+
+function alreadyRunning(place: Place, holder: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
-    `Trunkline is already running on ${place.data_dir} (pid ${pid}). ` +
+    `Trunkline is already running on ${place.data_dir} (pid ${holder}). ` +
       `Stop it first, or choose another DATA_DIR for this one.`,
   );
 }

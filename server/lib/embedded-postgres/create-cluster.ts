@@ -3,9 +3,13 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { EmbeddedPostgresError, fullDiskError } from "./embedded-postgres-error.ts";
+import {
+  EmbeddedPostgresError,
+  fullDiskError,
+  or_database_url,
+} from "./embedded-postgres-error.ts";
 import type { Binaries } from "./locate-binaries.ts";
-import { folder, type Place } from "./place.ts";
+import { folder, serverUid, type Place } from "./place.ts";
 import { pidIsTaken } from "./processes.ts";
 
 /** The superuser and the database of the program. */
@@ -21,10 +25,10 @@ export async function ensureCluster(
   binaries: Binaries,
   log: (line: string) => void,
 ): Promise<string> {
+  await removeAbandonedDrafts(place);
   if (!isEmpty(place)) return existingPassword(place, binaries);
   const began_ms = performance.now();
   log(`Making a new PostgreSQL ${binaries.major} cluster in ${place.cluster_dir}`);
-  await removeAbandonedDrafts(place);
   const password = newPassword(place);
   const draft = await mkdtemp(join(place.data_dir, draftPrefix()));
   try {
@@ -124,11 +128,13 @@ async function runInitdb(
   ];
   const { code, output } = await run(place, binaries.initdb, args, cluster);
   if (code === 0) return;
-  throw (
-    fullDiskError(place.data_dir, output) ??
-    new EmbeddedPostgresError(
-      `No PostgreSQL cluster could be made in ${place.data_dir}; initdb said: ${faults(output)}`,
-    )
+  const full = fullDiskError(place.data_dir, output);
+  if (full !== null) throw full;
+  const advice = output.includes("user does not exist")
+    ? ` User ${serverUid(place)} needs a name: give it one in /etc/passwd, ${or_database_url}.`
+    : "";
+  throw new EmbeddedPostgresError(
+    `No PostgreSQL cluster could be made in ${place.data_dir}. ${faults(output)}.${advice}`,
   );
 }
 

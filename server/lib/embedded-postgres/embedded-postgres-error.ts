@@ -42,8 +42,15 @@ function freeBytes(dir: string): number {
 
 /** Says what a refused file operation means for `dir`; every other error is returned as it is. */
 export function explainFileError(dir: string, error: unknown): unknown {
-  const { code, message } = error as NodeJS.ErrnoException;
+  const { code, message, syscall } = error as NodeJS.ErrnoException;
   const cause = { cause: error };
+  if (syscall?.startsWith("spawn")) {
+    return new EmbeddedPostgresError(
+      `PostgreSQL's program cannot be run: ${message}. It needs glibc (Alpine has none), a folder ` +
+        `not mounted noexec and, as root, the right to become another user; ${or_database_url}.`,
+      cause,
+    );
+  }
   switch (code) {
     case "ENOSPC":
     case "EDQUOT":

@@ -100,7 +100,9 @@ async function awaitOrphansGone(place: Place, options: ObtainOptions): Promise<v
 }
 
 function failedStart(place: Place, output: string): EmbeddedPostgresError {
-  const faults = output.split("\n").filter((line) => /FATAL|PANIC|error while loading/.test(line));
+  const faults = output
+    .split("\n")
+    .filter((line) => /FATAL|PANIC|error|could not|invalid/.test(line));
   const said = faults.map((line) => line.replace(/^.*?\] /, "").trim()).join(" ");
   return (
     fullDiskError(place.data_dir, output) ??

@@ -19,27 +19,31 @@ export type Place = {
 /** `nobody` of every distribution we know: PostgreSQL refuses to run as root. */
 const nobody = 65_534;
 
-/**
- * Names the files of the server in `data_dir` and makes the folder. Throws EmbeddedPostgresError
- * when a cluster is there that belongs to another user than the one the server would run as.
- */
-export function preparePlace(data_dir: string): Place {
+/** Names the files of the server in `data_dir`; touches nothing. */
+export function placeIn(data_dir: string): Place {
   const dir = resolve(data_dir);
-  const is_root = process.getuid?.() === 0;
-  if (is_root && process.platform !== "linux") {
-    throw new EmbeddedPostgresError(
-      `PostgreSQL does not run as root. Start this program as an ordinary user, ${or_database_url}.`,
-    );
-  }
-  mkdirSync(dir, { recursive: true });
-  const place: Place = {
+  return {
     data_dir: dir,
     cluster_dir: join(dir, "postgres"),
     log_file: join(dir, "postgres.log"),
     password_file: join(dir, "postgres-password"),
     port_file: join(dir, "postgres-port"),
-    account: is_root ? { uid: nobody, gid: nobody } : null,
+    account: process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : null,
   };
+}
+
+/**
+ * The place in `data_dir`, which is made when missing. Throws EmbeddedPostgresError when a cluster
+ * is there that belongs to another user than the one the server would run as.
+ */
+export function preparePlace(data_dir: string): Place {
+  const place = placeIn(data_dir);
+  if (place.account !== null && process.platform !== "linux") {
+    throw new EmbeddedPostgresError(
+      `PostgreSQL does not run as root. Start this program as an ordinary user, ${or_database_url}.`,
+    );
+  }
+  mkdirSync(place.data_dir, { recursive: true });
   refuseOtherOwner(place);
   return place;
 }

@@ -4,7 +4,11 @@ import type { Client } from "pg";
 import { awaitGone } from "./await-ready.ts";
 import { claimOwnership, type Ownership } from "./claim-ownership.ts";
 import { database_user, ensureCluster } from "./create-cluster.ts";
-import { EmbeddedPostgresError, explainFileError } from "./embedded-postgres-error.ts";
+import {
+  EmbeddedPostgresError,
+  explainFileError,
+  fullDiskError,
+} from "./embedded-postgres-error.ts";
 import { locateBinaries, type Binaries } from "./locate-binaries.ts";
 import { obtainServer, type ObtainOptions, type Server } from "./obtain-server.ts";
 import { preparePlace, type Place } from "./place.ts";
@@ -70,20 +74,37 @@ async function ownServer(
   const deadline_ms = performance.now() + options.patience_ms;
   for (;;) {
     const server = await obtainServer(place, binaries, options);
+    const revive = async () =>
+      requireSamePort(server, await obtainServer(place, binaries, options));
+    const url = urlOf(server, password, "postgres");
     try {
-      const ownership = await claimOwnership(
-        place,
-        urlOf(server, password, "postgres"),
-        options.log,
-      );
-      await ensureDatabase(ownership.client);
+      const ownership = await claimOwnership(place, url, revive, options.log);
+      await ensureDatabase(ownership.client).catch(async (error: unknown) => {
+        await stopServer(place, ownership);
+        throw explainRefusal(place, server, error);
+      });
       return { server, ownership };
     } catch (error) {
+      if (error instanceof EmbeddedPostgresError) throw error;
       const passing = isPassing(error) || !isServerOf(place, server.pid);
-      if (!passing || performance.now() > deadline_ms) throw explainRefusal(place, server, error);
-      await delay(100);
+      if (passing && performance.now() < deadline_ms) {
+        await delay(100);
+        continue;
+      }
+      // Nobody can have any use for a server of ours that does not let us in.
+      if (!server.found) signalProcess(server.pid, "SIGINT");
+      throw explainRefusal(place, server, error);
     }
   }
+}
+
+/** Everybody in this process has the address of before. */
+function requireSamePort(before: Server, now: Server): void {
+  if (before.port === now.port) return;
+  throw new EmbeddedPostgresError(
+    `PostgreSQL had to come back on another port (${now.port}, before ${before.port}), because ` +
+      `another process listens on the old one. Restart this program.`,
+  );
 }
 
 /** The server restarts after a crash of one of its processes, or was just told to stop. */
@@ -92,16 +113,17 @@ function isPassing(error: unknown): boolean {
   return ["57P01", "57P02", "57P03", "ECONNREFUSED", "ECONNRESET"].includes(code ?? "");
 }
 
-function explainRefusal(place: Place, { pid, port }: Server, error: unknown): unknown {
-  if (error instanceof EmbeddedPostgresError) return error;
-  const { code, message } = error as { code?: string; message?: string };
+function explainRefusal(place: Place, server: Server, error: unknown): EmbeddedPostgresError {
+  const { code, message = String(error) } = error as { code?: string; message?: string };
+  const full = fullDiskError(place.data_dir, message);
+  if (full !== null) return full;
   const advice =
     code === "28P01"
       ? `${place.password_file} does not hold its password: restore that file from a backup`
       : `see ${place.log_file}`;
   return new EmbeddedPostgresError(
-    `PostgreSQL (pid ${pid}, port ${port}) in ${place.cluster_dir} is running, but cannot be used: ` +
-      `${message ?? String(error)}; ${advice}.`,
+    `PostgreSQL (pid ${server.pid}, port ${server.port}) in ${place.cluster_dir} runs, but cannot ` +
+      `be used: ${message}; ${advice}.`,
     { cause: error },
   );
 }
@@ -118,6 +140,7 @@ function urlOf(server: Server, password: string, database: string): string {
 }
 
 async function stopServer(place: Place, ownership: Ownership): Promise<void> {
+  await ownership.settle();
   const live = ownership.isLost() ? null : liveServer(place);
   // Signalled while the lock is still held: nobody takes the server over in between.
   if (live !== null) signalProcess(live.pid, "SIGINT");

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { locateBinaries } from "./locate-binaries.ts";
+import { obtainServer } from "./obtain-server.ts";
+import type { Place } from "./place.ts";
+import { liveServer, orphanedBackends } from "./postmaster-pid.ts";
+import { liveProcess, pidIsTaken } from "./processes.ts";
+import {
+  killServer,
+  openScene,
+  openSceneWithCluster,
+  query,
+  until,
+  type Scene,
+} from "./test/scene.ts";
+
+/** A scene whose program and server were killed after they had committed, besides, `rows` of ballast. */
+async function crashedScene(t: TestContext, rows = 0): Promise<Scene> {
+  const scene = await openSceneWithCluster(t);
+  const starter = scene.start();
+  const { url } = await starter.ready;
+  await query(url, "create table kept as select 7 as n");
+  if (rows > 0) {
+    await query(
+      url,
+      `create table ballast as select repeat('x', 1000) from generate_series(1, ${rows})`,
+    );
+  }
+  await starter.kill();
+  await killServer(scene.place);
+  await until("its children are gone", () => orphanedBackends(scene.place).length === 0);
+  return scene;
+}
+
+test("after SIGKILL of its owner the server is taken over by the next start, and stopped by it", async (t) => {
+  const scene = await openSceneWithCluster(t);
+  const first = scene.start();
+  const before = await first.ready;
+  await query(before.url, "create table kept as select 7 as n");
+  await first.kill();
+  const second = scene.start();
+  assert.deepEqual(await second.ready, { ...before, adopted: true });
+  assert.deepEqual(await query(before.url, "select n from kept"), [{ n: 7 }]);
+  assert.match(second.lines.join(), /Took over the PostgreSQL that was running \(pid \d+\)/);
+  await second.stop();
+  assert.equal(liveServer(scene.place), null);
+});
+
+test("after SIGKILL of owner and server the next start replays the log; nothing committed is lost", async (t) => {
+  const scene = await crashedScene(t);
+  const { url, adopted } = await scene.start().ready;
+  assert.equal(adopted, false);
+  assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
+});
+
+test("a long replay is reported and waited for; a start that gives up leaves it alone", async (t) => {
+  const scene = await crashedScene(t, 100_000);
+  const starter = scene.start();
+  const replaying = await freezeReplay(scene.place);
+  await until("the replay is reported", () =>
+    starter.lines.includes("PostgreSQL is replaying its log after a crash (1 s so far)"),
+  );
+  const binaries = await locateBinaries(scene.place.account !== null);
+  const impatience = { max_connections: 20, patience_ms: 100, log: () => {} };
+  await assert.rejects(obtainServer(scene.place, binaries, impatience), {
+    name: "EmbeddedPostgresError",
+    message:
+      /did not become ready within 0 s: it is still replaying its log after a crash\. .*start again later/,
+  });
+  process.kill(replaying, "SIGCONT");
+  const { url } = await starter.ready;
+  assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
+});
+
+/** Stops the process that replays the log in its tracks, as a very slow disk would. */
+async function freezeReplay(place: Place): Promise<number> {
+  let pid: number | undefined;
+  await until("the log is being replayed", () => {
+    pid = orphanedBackends(place).find(({ command }) =>
+      command.includes(": startup recovering"),
+    )?.pid;
+    return pid !== undefined;
+  });
+  process.kill(pid!, "SIGSTOP");
+  return pid!;
+}
+
+test("what a killed server left behind is waited for, then ended, before a new one starts", async (t) => {
+  const scene = await openSceneWithCluster(t);
+  const first = scene.start();
+  const { url } = await first.ready;
+  // A loop that never looks whether its server still lives.
+  const busy = query(url, "do $$ begin loop end loop; end $$").catch(() => {});
+  await until("the loop runs", () =>
+    orphanedBackends(scene.place).some(({ command }) => /trunkline .* DO$/.test(command)),
+  );
+  await first.kill();
+  await killServer(scene.place);
+  const second = scene.start();
+  const { adopted } = await second.ready;
+  assert.equal(adopted, false);
+  assert.match(second.lines.join(), /Waiting for what a killed PostgreSQL left behind: pids \d+/);
+  await busy;
+});
+
+test("a postmaster.pid whose number now belongs to another program is removed", async (t) => {
+  const scene = await crashedScene(t);
+  const file = join(scene.place.cluster_dir, "postmaster.pid");
+  // Of the server's own user: of others PostgreSQL itself knows that they are no server.
+  const other = spawn("sleep", ["60"], { ...scene.place.account, stdio: "ignore" });
+  await once(other, "spawn");
+  t.after(() => other.kill("SIGKILL"));
+  const [, ...rest] = fs.readFileSync(file, "utf8").split("\n");
+  fs.writeFileSync(file, [other.pid, ...rest].join("\n"));
+  const starter = scene.start();
+  const { url, adopted } = await starter.ready;
+  assert.equal(adopted, false);
+  assert.match(
+    starter.lines.join(),
+    new RegExp(`Removed a stale postmaster.pid: process ${other.pid} is no server of this folder`),
+  );
+  assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
+  assert.notEqual(liveProcess(other.pid!), null, "the other program was harmed");
+});
+
+test("a postmaster.pid that a power cut left empty is removed", async (t) => {
+  const scene = await crashedScene(t);
+  fs.truncateSync(join(scene.place.cluster_dir, "postmaster.pid"));
+  const starter = scene.start();
+  const { url } = await starter.ready;
+  assert.match(starter.lines.join(), /Removed a stale postmaster.pid: it names no process/);
+  assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
+});
+
+test("a folder copied from under a running server gets a server of its own", async (t) => {
+  const scene = await openSceneWithCluster(t);
+  const { pid } = await scene.start().ready;
+  const copy = await openScene(t);
+  execFileSync("cp", ["-a", scene.data_dir, copy.data_dir]);
+  const second = await copy.start().ready;
+  assert.equal(second.adopted, false);
+  assert.notEqual(second.pid, pid);
+});
+
+test("when PostgreSQL restarts itself its owner survives and owns it again", async (t) => {
+  const scene = await openSceneWithCluster(t);
+  const owner = scene.start();
+  const { url, pid } = await owner.ready;
+  const [{ backend }] = await query(
+    url,
+    "select pid as backend from pg_stat_activity where backend_type = 'checkpointer'",
+  );
+  process.kill(backend, "SIGKILL"); // PostgreSQL then ends every connection and starts over.
+  await until("the owner is back", () => owner.lines.includes("PostgreSQL is back"));
+  assert.equal(liveServer(scene.place)?.pid, pid);
+  await assert.rejects(
+    scene.start().ready,
+    new RegExp(`already running on .* \\(pid ${owner.pid}\\)`),
+  );
+});
+
+test("when its server is killed a living owner starts it again at the same address, and stops it", async (t) => {
+  const scene = await openSceneWithCluster(t);
+  const owner = scene.start();
+  const { url, pid } = await owner.ready;
+  await query(url, "create table kept as select 7 as n");
+  await killServer(scene.place);
+  await until("the owner is back", () => owner.lines.includes("PostgreSQL is back"));
+  assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
+  assert.notEqual(liveServer(scene.place)?.pid, pid);
+  await owner.stop();
+  assert.equal(liveServer(scene.place), null);
+});
+
+test("an initdb that was killed half way is not taken for a cluster, and leaves nothing", async (t) => {
+  const scene = await openScene(t);
+  const first = scene.start();
+  await until("initdb is at work", () => draftFiles(scene) > 100);
+  process.kill(-first.pid, "SIGKILL"); // The whole group: it, initdb and what that has started.
+  await until("all of it is dead", () => !pidIsTaken(-first.pid));
+  assert.ok(draftFiles(scene) > 100);
+  const { url } = await scene.start().ready;
+  assert.equal((await query(url, "select")).length, 1);
+  assert.equal(draftFiles(scene), 0);
+});
+
+function draftFiles({ data_dir }: Scene): number {
+  if (!fs.existsSync(data_dir)) return 0;
+  const drafts = fs.readdirSync(data_dir).filter((name) => name.includes("draft"));
+  return drafts.flatMap((name) =>
+    fs.readdirSync(join(data_dir, name), { recursive: true, encoding: "utf8" }),
+  ).length;
+}

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import * as fs from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { isServerOf, orphanedBackends } from "./postmaster-pid.ts";
+import { startEmbeddedPostgres } from "./start-embedded-postgres.ts";
+import {
+  needs_root,
+  openScene,
+  ordinary_uid,
+  openSceneWithCluster,
+  query,
+  userOf,
+} from "./test/scene.ts";
+
+const silent = () => {};
+
+test("an empty folder becomes a durable database that only its password opens", async (t) => {
+  const scene = await openScene(t);
+  const starter = scene.start();
+  const { url, adopted } = await starter.ready;
+  assert.equal(adopted, false);
+  const [settings] = await query(
+    url,
+    `select current_database() as database, current_setting('fsync') as fsync,
+       current_setting('synchronous_commit') as commit, current_setting('full_page_writes') as pages,
+       current_setting('data_checksums') as checksums, current_setting('server_encoding') as encoding,
+       current_setting('listen_addresses') as addresses, current_setting('unix_socket_directories') as sockets,
+       lower('ÄÉ') as lower, rolsuper as superuser from pg_roles where rolname = current_user`,
+  );
+  assert.deepEqual(settings, {
+    database: "trunkline",
+    fsync: "on",
+    commit: "on",
+    pages: "on",
+    checksums: "on",
+    encoding: "UTF8",
+    addresses: "127.0.0.1",
+    sockets: "",
+    lower: "äé",
+    superuser: true,
+  });
+  await assert.rejects(
+    query(url.replace(/:[^:@]+@/, ":wrong@"), "select"),
+    /password authentication/,
+  );
+  assert.equal(fs.statSync(scene.place.password_file).mode & 0o777, 0o600);
+  assert.equal(fs.statSync(scene.place.log_file).mode & 0o777, 0o600);
+  const password = fs.readFileSync(scene.place.password_file, "utf8");
+  assert.ok(!starter.lines.join("\n").includes(password), "the log lines hold the password");
+  assert.ok(!fs.readFileSync(scene.place.log_file, "utf8").includes(password));
+});
+
+test("a database can be cloned from the program's own while the owner's connection is open", async (t) => {
+  const scene = await openSceneWithCluster(t);
+  const { url } = await scene.start().ready;
+  await query(url, "create table kept as select 7 as n");
+  await query(url.replace(/\/trunkline$/, "/postgres"), "create database clone template trunkline");
+  assert.deepEqual(await query(url.replace(/\/trunkline$/, "/clone"), "select n from kept"), [
+    { n: 7 },
+  ]);
+});
+
+test("stop waits until every process is gone, may be repeated, and the next start has the data at the same address", async (t) => {
+  const scene = await openSceneWithCluster(t);
+  const first = await startEmbeddedPostgres({ dataDir: scene.data_dir, log: silent });
+  await query(first.url, "create table kept as select 7 as n");
+  await Promise.all([first.stop(), first.stop()]);
+  await first.stop();
+  assert.equal(isServerOf(scene.place, first.pid), false);
+  assert.deepEqual(orphanedBackends(scene.place), []);
+  const second = await startEmbeddedPostgres({ dataDir: scene.data_dir, log: silent });
+  try {
+    assert.equal(second.adopted, false);
+    assert.equal(second.url, first.url);
+    assert.deepEqual(await query(second.url, "select n from kept"), [{ n: 7 }]);
+  } finally {
+    await second.stop();
+  }
+});
+
+test("a port that somebody else has taken meanwhile is replaced", async (t) => {
+  const scene = await openSceneWithCluster(t);
+  const first = await startEmbeddedPostgres({ dataDir: scene.data_dir, log: silent });
+  await first.stop();
+  const port = Number(new URL(first.url).port);
+  const squatter = createServer().listen(port, "127.0.0.1");
+  await once(squatter, "listening");
+  t.after(() => squatter.close());
+  const second = await startEmbeddedPostgres({ dataDir: scene.data_dir, log: silent });
+  try {
+    assert.notEqual(new URL(second.url).port, String(port));
+    assert.equal((await query(second.url, "select")).length, 1);
+  } finally {
+    await second.stop();
+  }
+});
+
+test("a second start on a folder in use is told who runs there, and disturbs nobody", async (t) => {
+  const scene = await openSceneWithCluster(t);
+  const owner = scene.start();
+  const { url } = await owner.ready;
+  const told = {
+    name: "EmbeddedPostgresError",
+    message: new RegExp(`already running on ${scene.data_dir} \\(pid ${owner.pid}\\)`),
+  };
+  await assert.rejects(scene.start().ready, told);
+  await assert.rejects(startEmbeddedPostgres({ dataDir: scene.data_dir, log: silent }), told);
+  assert.equal((await query(url, "select")).length, 1);
+});
+
+test("of three first starts at once on one empty folder one wins and the others are told so", async (t) => {
+  const scene = await openScene(t);
+  const starters = [scene.start(), scene.start(), scene.start()];
+  const outcomes = await Promise.allSettled(starters.map(({ ready }) => ready));
+  const won = outcomes.filter((outcome) => outcome.status === "fulfilled");
+  const lost = outcomes.filter((outcome) => outcome.status === "rejected");
+  assert.equal(won.length, 1, JSON.stringify(outcomes));
+  for (const { reason } of lost) assert.match(reason.message, /already running on .* \(pid \d+\)/);
+  assert.deepEqual(leftOvers(scene.data_dir), []);
+  assert.equal((await query(won[0]!.value.url, "select")).length, 1);
+});
+
+test("an ordinary user's server runs as that user, from the first start to the next", async (t) => {
+  const scene = await openScene(t, ordinary_uid);
+  for (const n of [0, 1]) {
+    const starter = scene.start({ uid: ordinary_uid });
+    const { url, pid } = await starter.ready;
+    assert.equal(userOf(pid), ordinary_uid);
+    await query(url, `create table kept_${n} ()`);
+    await starter.stop();
+  }
+});
+
+test(
+  "root's server runs as nobody, although no other user can reach its folder",
+  { skip: needs_root },
+  async (t) => {
+    const scene = await openScene(t);
+    const outer = join(scene.data_dir, "..");
+    assert.deepEqual([fs.statSync(outer).uid, fs.statSync(outer).mode & 0o777], [0, 0o700]);
+    for (const n of [0, 1]) {
+      const starter = scene.start();
+      const { url, pid } = await starter.ready;
+      assert.equal(userOf(pid), 65_534);
+      await query(url, `create table kept_${n} ()`);
+      await starter.stop();
+    }
+    assert.equal(fs.statSync(scene.place.cluster_dir).uid, 65_534);
+  },
+);
+
+test("a Ctrl-C of the terminal does not reach the server before its owner ends it", async (t) => {
+  const scene = await openSceneWithCluster(t);
+  const starter = scene.start();
+  const { pid } = await starter.ready;
+  process.kill(-starter.pid, "SIGINT"); // What a terminal does: to the whole process group.
+  await starter.ended;
+  assert.equal(isServerOf(scene.place, pid), true);
+});
+
+function leftOvers(data_dir: string): string[] {
+  return fs.readdirSync(data_dir).filter((name) => /draft|password\./.test(name));
+}
