@@ -1,0 +1,69 @@
+import { median, renderTable } from "../lib/figures.ts";
+
+/** Leads or answers a second of each contender. */
+export type Round = {
+  readonly http: number;
+  readonly one_lead: number;
+  readonly function: number;
+  readonly hello_fastify: number;
+  readonly hello_http: number;
+};
+
+export type Figures = {
+  readonly rounds: readonly Round[];
+  readonly p50_ms: number;
+  readonly p99_ms: number;
+  readonly ready_seconds: number;
+  readonly idle_mb: number;
+};
+
+/** The page that is printed and kept: the figures against their limits, each round, the machine. */
+export function reportLeads(figures: Figures, machine: readonly string[]): string {
+  const { rounds } = figures;
+  const middle = (name: keyof Round) => median(rounds.map((round) => round[name]));
+  const ratio = (to: keyof Round) => median(rounds.map((round) => round.http / round[to]));
+  const rate = (name: keyof Round) => `${Math.round(middle(name))}/s`;
+  const times = (value: number) => `${value.toFixed(2)} x`;
+  const against = (to: keyof Round, limit: number) => [
+    times(ratio(to)),
+    `>= ${limit.toFixed(1)} x`,
+    ratio(to) >= limit ? "met" : "missed",
+  ];
+  const below = (value: number, limit: number, unit: string, digits: number) => [
+    `${value.toFixed(digits)} ${unit}`,
+    `<= ${limit} ${unit}`,
+    value <= limit ? "met" : "missed",
+  ];
+  const plain = ["", "", ""];
+  const rows = [
+    ["leads over HTTP, wrk, 64 connections", rate("http"), ...plain],
+    ["(a) best one-lead SQL, pgbench", rate("one_lead"), ...against("one_lead", 1.2)],
+    ["    the aim", "", ...against("one_lead", 1.5)],
+    ["(b) create_leads with one lead, pgbench", rate("function"), ...against("function", 1.5)],
+    ["ceiling: Fastify hello-world", rate("hello_fastify"), times(ratio("hello_fastify")), "", ""],
+    ["ceiling: node:http hello-world", rate("hello_http"), times(ratio("hello_http")), "", ""],
+    ["one lead, idle server, p50", "", ...below(figures.p50_ms, 1, "ms", 2)],
+    ["one lead, idle server, p99", "", `${figures.p99_ms.toFixed(2)} ms`, "", ""],
+    ["start to ready, warm", "", ...below(figures.ready_seconds, 2, "s", 2)],
+    ["idle memory with PostgreSQL (PSS)", "", ...below(figures.idle_mb, 250, "MB", 0)],
+  ];
+  const names = ["http", "one_lead", "function", "hello_fastify", "hello_http"] as const;
+  const perRound = rounds.map((round, i) => [
+    String(i + 1),
+    ...names.map((name) => String(Math.round(round[name]))),
+  ]);
+  return [
+    "# Lead creation",
+    "",
+    ...machine.map((fact) => `- ${fact}`),
+    "",
+    `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios, HTTP to the other.`,
+    "",
+    renderTable(["what", "rate", "figure", "limit", ""], rows),
+    "",
+    "Each round, per second:",
+    "",
+    renderTable(["round", ...names], perRound),
+    "",
+  ].join("\n");
+}

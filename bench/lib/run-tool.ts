@@ -1,0 +1,25 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** Runs a load tool to its end and returns what it printed; throws with its output when it fails. */
+export async function runTool(name: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await run(locate(name), args, { maxBuffer: 16 * 1_048_576 });
+  return stdout;
+}
+
+/** On the PATH, or where Debian keeps PostgreSQL's tools. */
+function locate(name: string): string {
+  const debian = "/usr/lib/postgresql";
+  const versions = existsSync(debian) ? readdirSync(debian) : [];
+  const folders = [
+    ...(process.env["PATH"] ?? "").split(delimiter),
+    ...versions.map((version) => join(debian, version, "bin")),
+  ];
+  const found = folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
+  if (!found) throw new Error(`${name} is not installed: run scripts/install-test-tools.sh`);
+  return found;
+}
