@@ -56,7 +56,12 @@ export function openDatabase(
     nameStatements(client, names);
   });
   const query = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
-  return { query, pool, close: () => query.destroy() };
+  const close = async () => {
+    await query.destroy();
+    // Kysely leaves a pool alone that it never used.
+    if (!pool.ending) await pool.end();
+  };
+  return { query, pool, close };
 }
 
 /** What a statement can run on: the pool or a connection (autocommit), or inside a transaction. */

@@ -1,0 +1,97 @@
+import Type from "typebox";
+import { AccountRequest } from "../accounts/account-schema.ts";
+import { findAccount, listAccounts } from "../accounts/accounts.ts";
+import { createAccount } from "../accounts/create-account.ts";
+import { operatorOf } from "../accounts/grantor.ts";
+import { judgeAccount } from "../accounts/judge-account.ts";
+import { features } from "../accounts/permissions.ts";
+import { recordAudit } from "../accounts/record-audit.ts";
+import { setAccountFeatures } from "../accounts/set-account-features.ts";
+import { invalid } from "../lib/errors.ts";
+import type { Command, Outcome, Words } from "./command.ts";
+import { readAs, readId, readList } from "./read-words.ts";
+import type { Session } from "./session.ts";
+import { textTable } from "./text-table.ts";
+
+const columns = ["id", "name", "features", "country_code", "time_zone"] as const;
+const feature_list = `A list of ${features.join(",")}`;
+
+export const accountCommands: readonly Command[] = [
+  {
+    name: "account create",
+    summary: "Create an account and its owner",
+    options: {
+      name: { value: "name", about: "The account's name", required: true },
+      "owner-name": { value: "name", about: "The owner's name", required: true },
+      "owner-email": { value: "email", about: "The owner's e-mail", required: true },
+      features: { value: "list", about: `${feature_list}; none unless given` },
+      "country-code": { value: "digits", about: "Of ten-digit numbers; default 91" },
+      "time-zone": { value: "zone", about: "IANA name; default UTC" },
+    },
+    run: create,
+  },
+  {
+    name: "account list",
+    summary: "List all accounts",
+    run: async (session) => {
+      const db = await session.migratedDatabase();
+      const accounts = await listAccounts(db.query);
+      return { json: { data: accounts }, text: textTable(accounts, columns) };
+    },
+  },
+  {
+    name: "account features",
+    summary: "Show an account's features, or switch exactly these on",
+    operands: ["account"],
+    options: { set: { value: "list", about: `${feature_list}; "" for none` } },
+    run: async (session, words) => {
+      const id = readId("account", words.operands[0]!);
+      const set = words.option("set");
+      if (set === undefined) return told(await session.account(id));
+      const wanted = readAs(Type.Object({ features: AccountRequest.properties.features }), {
+        features: readList(set),
+      });
+      return told(
+        await session.change(id, (tx, { actor }) =>
+          setAccountFeatures(tx, actor, wanted.features, session.now()),
+        ),
+      );
+    },
+  },
+];
+
+function told(account: Awaited<ReturnType<typeof findAccount>>): Outcome {
+  return { json: account, text: textTable([account], columns) };
+}
+
+async function create(session: Session, words: Words): Promise<Outcome> {
+  const wanted = readAs(AccountRequest, {
+    name: words.option("name"),
+    owner_name: words.option("owner-name"),
+    owner_email: words.option("owner-email"),
+    features: readList(words.option("features") ?? ""),
+    country_code: words.option("country-code"),
+    time_zone: words.option("time-zone"),
+  });
+  const faults = judgeAccount(wanted);
+  if (faults.length > 0) throw invalid(faults);
+  const db = await session.migratedDatabase();
+  const now = session.now();
+  const made = await db.query.transaction().execute(async (tx) => {
+    const { account_id, owner_id } = await createAccount(
+      tx,
+      { ...wanted, owner: { name: wanted.owner_name, email: wanted.owner_email } },
+      now,
+    );
+    await recordAudit(tx, operatorOf(account_id, session.request_id).actor, {
+      at: now,
+      action: "account.created",
+      subject_id: account_id,
+      detail: { features: wanted.features, owner_id },
+    });
+    return { ...(await findAccount(tx, account_id)), owner_id };
+  });
+  const next = `trunkline token create --account ${made.id} --kind account --name first`;
+  const text = `${textTable([made], [...columns, "owner_id"])}\n\nIts first token: ${next}`;
+  return { json: made, text };
+}

@@ -1,0 +1,17 @@
+// Every command of the command line, in one list.
+import { accountCommands } from "./account-commands.ts";
+import type { Command } from "./command.ts";
+import { doctorCommand } from "./doctor-command.ts";
+import { migrateCommand } from "./migrate-command.ts";
+import { roleCommands } from "./role-commands.ts";
+import { tokenCommands } from "./token-commands.ts";
+import { userCommands } from "./user-commands.ts";
+
+export const commands: readonly Command[] = [
+  migrateCommand,
+  ...accountCommands,
+  ...userCommands,
+  ...roleCommands,
+  ...tokenCommands,
+  doctorCommand,
+];

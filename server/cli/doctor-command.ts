@@ -1,0 +1,147 @@
+// Looks for what makes an installation fail, and changes nothing.
+import type { Config } from "../config.ts";
+import { pendingMigrations } from "../lib/migrate.ts";
+import { checkDataDir } from "./check-data-dir.ts";
+import type { Command } from "./command.ts";
+import { databaseExists } from "./find-database.ts";
+import type { Session } from "./session.ts";
+
+/** One thing looked at; `detail` says what was found, or what to do. */
+export type Finding = { readonly check: string; readonly ok: boolean; readonly detail: string };
+
+export const doctorCommand: Command = {
+  name: "doctor",
+  summary: "Check the configuration, the database and the data folder",
+  run: async (session) => {
+    const findings = await examine(session);
+    const bad = findings.some(({ ok }) => !ok);
+    const text = findings
+      .map(({ check, ok, detail }) => `${ok ? "ok    " : "FAILED"}  ${check}: ${detail}`)
+      .join("\n");
+    return { json: { ok: !bad, findings }, text, bad };
+  },
+};
+
+async function examine(session: Session): Promise<Finding[]> {
+  const config = await look("configuration", async () => session.config());
+  if ("finding" in config) return [config.finding];
+  const findings = [
+    finding("configuration", true, whereOf(config.found)),
+    await findingOf("data folder", () => checkDataDir(config.found.data_dir)),
+  ];
+  if (!databaseExists(config.found))
+    return [...findings, finding("database", false, "there is none yet; run: trunkline migrate")];
+  for (const check of database_checks) {
+    const result = await findingOf(check.name, () => check.run(session));
+    findings.push(result);
+    if (!result.ok && check.needed) break;
+  }
+  return findings;
+}
+
+function whereOf({ database_url, data_dir }: Config): string {
+  return database_url === null
+    ? `embedded database in ${data_dir}`
+    : `database at ${new URL(database_url).host || "a local socket"}`;
+}
+
+/** What is fine, as a sentence; throws an Error that says what is not. */
+type Check = {
+  readonly name: string;
+  readonly run: (session: Session) => Promise<string>;
+  /** Without it the checks below cannot run. */
+  readonly needed?: true;
+};
+
+const database_checks: readonly Check[] = [
+  { name: "database", run: reach, needed: true },
+  { name: "clocks", run: compareClocks },
+  { name: "migrations", run: compareSchema, needed: true },
+  { name: "owners", run: findOwnerless },
+  { name: "workspaces", run: findWithoutDefaults },
+];
+
+async function reach(session: Session): Promise<string> {
+  const db = await session.database();
+  const { rows } = await db.pool.query<{ version: string; number: number }>(
+    "select current_setting('server_version') as version, current_setting('server_version_num')::int as number",
+  );
+  const { version, number } = rows[0]!;
+  if (number < 150_000) throw new Error(`PostgreSQL 15 or newer is needed; this is ${version}`);
+  return `PostgreSQL ${version} answers`;
+}
+
+/** Leases run by the database's clock and business by ours: they must agree. */
+const skew_max_ms = 2_000;
+
+async function compareClocks(session: Session): Promise<string> {
+  const db = await session.database();
+  const asked_ms = session.now().getTime();
+  const { rows } = await db.pool.query<{ now: Date }>("select clock_timestamp() as now");
+  const answered_ms = session.now().getTime();
+  const theirs_ms = rows[0]!.now.getTime();
+  // Their reading was taken between ours: only what lies outside is surely skew.
+  const skew_ms = Math.max(asked_ms - theirs_ms, theirs_ms - answered_ms, 0);
+  if (skew_ms > skew_max_ms)
+    throw new Error(
+      `this machine and the database are ${skew_ms} ms apart; synchronise them (NTP)`,
+    );
+  return "this machine and the database agree";
+}
+
+async function compareSchema(session: Session): Promise<string> {
+  const db = await session.database();
+  const pending = await pendingMigrations(db.pool).catch(() => ["all"]);
+  if (pending.length > 0) throw new Error(`missing: ${pending.join(", ")}; run: trunkline migrate`);
+  return "the schema is this version's";
+}
+
+async function findOwnerless(session: Session): Promise<string> {
+  const db = await session.database();
+  const { rows } = await db.pool.query<{ account_id: number }>(
+    `select a.account_id from accounts a
+     where not exists (select from users u
+       where u.account_id = a.account_id and u.is_owner and u.active)
+     order by a.account_id`,
+  );
+  if (rows.length === 0) return "every account has an active owner";
+  throw new Error(`accounts without one: ${rows.map(({ account_id }) => account_id).join(", ")}`);
+}
+
+async function findWithoutDefaults(session: Session): Promise<string> {
+  const db = await session.database();
+  const { rows } = await db.pool.query<{ account_id: number; id: number; picklist: string }>(
+    `select w.account_id, w.id, needed.picklist
+     from workspaces w cross join (values ('status'), ('priority')) needed(picklist)
+     where not exists (select from picklist_options o
+       where o.account_id = w.account_id and o.workspace_id = w.id
+         and o.picklist = needed.picklist and o.is_default)
+     order by w.account_id, w.id`,
+  );
+  if (rows.length === 0) return "every workspace has a default status and priority";
+  const listed = rows.map(
+    ({ account_id, id, picklist }) => `workspace ${id} of account ${account_id} (${picklist})`,
+  );
+  throw new Error(`no default in ${listed.join(", ")}`);
+}
+
+async function findingOf(check: string, run: () => Promise<string>): Promise<Finding> {
+  const looked = await look(check, run);
+  return "finding" in looked ? looked.finding : finding(check, true, looked.found);
+}
+
+async function look<T>(
+  check: string,
+  run: () => Promise<T>,
+): Promise<{ found: T } | { finding: Finding }> {
+  try {
+    return { found: await run() };
+  } catch (error) {
+    const { message, code } = error as { message?: string; code?: string };
+    return { finding: finding(check, false, message || code || String(error)) };
+  }
+}
+
+function finding(check: string, ok: boolean, detail: string): Finding {
+  return { check, ok, detail };
+}

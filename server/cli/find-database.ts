@@ -1,0 +1,38 @@
+// Where the database is: DATABASE_URL, the embedded server that runs already, or one started for the command.
+import { readFileSync, statSync } from "node:fs";
+import type { Config } from "../config.ts";
+import { database_user } from "../lib/embedded-postgres/create-cluster.ts";
+import { placeIn } from "../lib/embedded-postgres/place.ts";
+import { liveServer } from "../lib/embedded-postgres/postmaster-pid.ts";
+import { startEmbeddedPostgres } from "../lib/embedded-postgres/start-embedded-postgres.ts";
+
+export type FoundDatabase = {
+  readonly url: string;
+  /** Ends what was started for it, and only that. */
+  close(): Promise<void>;
+};
+
+/** A database that takes connections. Throws EmbeddedPostgresError, or what reading its password throws. */
+export async function findDatabase(config: Config): Promise<FoundDatabase> {
+  const url = config.database_url ?? runningEmbeddedUrl(config.data_dir);
+  if (url !== null) return { url, close: async () => {} };
+  const started = await startEmbeddedPostgres({
+    dataDir: config.data_dir,
+    log: (line) => console.error(line),
+  });
+  return { url: started.url, close: started.stop };
+}
+
+/** Whether there is a database to look at: doctor must not make one. */
+export function databaseExists(config: Config): boolean {
+  if (config.database_url !== null) return true;
+  return statSync(placeIn(config.data_dir).cluster_dir, { throwIfNoEntry: false }) !== undefined;
+}
+
+function runningEmbeddedUrl(dataDir: string): string | null {
+  const place = placeIn(dataDir);
+  const server = liveServer(place);
+  if (server?.status !== "ready" || server.port === null) return null;
+  const password = readFileSync(place.password_file, "utf8").trim();
+  return `postgres://${database_user}:${password}@127.0.0.1:${server.port}/${database_user}`;
+}

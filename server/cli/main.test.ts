@@ -1,0 +1,336 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { emptyDatabase } from "../../test/support/database.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import { makeAccount, makeToken, unique, type TestAccount } from "../../test/support/makers.ts";
+import { startService } from "../../test/support/service-process.ts";
+import { commands } from "./commands.ts";
+
+let api: TestApi;
+let account: TestAccount;
+let data_dir: string;
+
+before(async () => {
+  data_dir = await mkdtemp(join(tmpdir(), "trunkline-cli-"));
+  api = await startApi();
+  account = await makeAccount(api.app);
+});
+after(async () => {
+  await api.close();
+  await rm(data_dir, { recursive: true, force: true });
+});
+
+type Ran = {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** What `--json` printed. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  readonly json: any;
+};
+
+const main = join(import.meta.dirname, "main.ts");
+
+/** Runs the command line as a process of its own. */
+function runIn(env: Record<string, string>, ...args: string[]): Promise<Ran> {
+  const { promise, resolve } = Promise.withResolvers<Ran>();
+  const options = { env: { PATH: process.env["PATH"], DATA_DIR: data_dir, ...env } };
+  execFile(process.execPath, [main, ...args], options, (error, stdout, stderr) => {
+    const code = error === null ? 0 : Number(error.code);
+    const json: unknown = args.includes("--json") && stdout !== "" ? JSON.parse(stdout) : undefined;
+    resolve({ code, stdout, stderr, json });
+  });
+  return promise;
+}
+
+const run = (...args: (string | string[])[]) =>
+  runIn({ DATABASE_URL: api.database_url }, ...args.flat());
+
+/** The same with --json, which must have worked. */
+async function done(...args: (string | string[])[]) {
+  const ran = await run(...args, "--json");
+  assert.equal(ran.code, 0, ran.stderr);
+  return ran.json;
+}
+
+const ofAccount = () => ["--account", String(account.account_id)];
+
+test("an operator makes an account, a role, a user and tokens that work at once, and no one is named in its trail", async () => {
+  const made = await done(
+    ["account", "create", "--name", "Acme", "--features", "crm,voice"],
+    ["--owner-name", "Ola", "--owner-email", "Ola@Acme.Example", "--time-zone", "Asia/Kolkata"],
+  );
+  assert.deepEqual(made, {
+    id: made.id,
+    name: "Acme",
+    features: ["crm", "voice"],
+    country_code: "91",
+    time_zone: "Asia/Kolkata",
+    owner_id: made.owner_id,
+  });
+  const of = ["--account", String(made.id)];
+  const role = await done(
+    "role",
+    "create",
+    ...of,
+    "--name",
+    "sales",
+    "--permissions",
+    "users.read",
+  );
+  const user = await done(
+    ["user", "create", ...of, "--name", "Asha", "--email", "asha@acme.example"],
+    ["--role", String(role.id), "--phone", "9876543210", "--extension", "201"],
+  );
+  assert.equal(user.role_id, role.id);
+  const agent = await done(
+    ["token", "create", ...of, "--kind", "agent", "--user", String(user.id)],
+    ["--name", "phone", "--scopes", "users.read", "--expires", "2999-01-01 00:00"],
+  );
+  assert.equal(agent.expires_at, "2998-12-31T18:30:00.000Z", "local to the account");
+  const owner = await done("token", "create", ...of, "--kind", "account", "--name", "first");
+  assert.equal(owner.created_by, made.owner_id);
+  const users = await api.send("GET", "/api/v1/users", { token: agent.token });
+  assert.equal(users.status, 200);
+  const audit = await api.send("GET", "/api/v1/audit", { token: owner.token });
+  assert.deepEqual(
+    audit.body.data.map((entry: { action: string; user_id: unknown }) => [
+      entry.action,
+      entry.user_id,
+    ]),
+    [
+      ["token.created", null],
+      ["token.created", null],
+      ["user.created", null],
+      ["role.created", null],
+      ["account.created", null],
+    ],
+  );
+  assert.match(audit.body.data[0].request_id, /^cli_/);
+});
+
+test("lists show what there is, for machines and for people, and never a token's secret", async () => {
+  const email = `${unique("listed")}@test.example`;
+  await done("user", "create", ...ofAccount(), "--name", "Listed", "--email", email, "--inactive");
+  const users = await done("user", "list", ...ofAccount());
+  const listed = users.data.find((user: { email: string }) => user.email === email);
+  assert.equal(listed.active, false);
+  await done("role", "create", ...ofAccount(), "--name", "everything", "--permissions", "all");
+  const roles = await done("role", "list", ...ofAccount());
+  assert.ok(roles.data.some((role: { name: string }) => role.name === "everything"));
+  const accounts = await done("account", "list");
+  assert.ok(accounts.data.some(({ id }: { id: number }) => id === account.account_id));
+  const tokens = await run("token", "list", ...ofAccount());
+  assert.equal(tokens.code, 0);
+  assert.match(tokens.stdout, /^id +kind +user_id/);
+  assert.ok(!tokens.stdout.includes(account.token.split("_")[3]!));
+  const text = await run("user", "list", ...ofAccount());
+  assert.ok(text.stdout.includes(email));
+});
+
+test("revoking and switching features reach a running server that has the caller in memory", async () => {
+  const token = await makeToken(api.app, account);
+  const lead = async () =>
+    (
+      await api.send("POST", `/api/v1/crm/workspaces/${account.workspace_id}/leads/create`, {
+        token,
+        json: { phone: "9876543210" },
+      })
+    ).status;
+  assert.equal(await lead(), 201);
+  const id = String(account.account_id);
+  assert.deepEqual((await done("account", "features", id, "--set", "calls")).features, ["calls"]);
+  await eventually(async () => (await lead()) === 403, 6);
+  assert.deepEqual((await done("account", "features", id, "--set", "")).features, []);
+  assert.deepEqual((await done("account", "features", id, "--set", "crm,calls")).features, [
+    "crm",
+    "calls",
+  ]);
+  assert.deepEqual((await done("account", "features", id)).features, ["crm", "calls"]);
+  await eventually(async () => (await lead()) === 201, 6);
+  const revoked = await done("token", "revoke", token.split("_")[2]!, ...ofAccount());
+  assert.ok(revoked.revoked_at);
+  await eventually(async () => (await lead()) === 401, 6);
+});
+
+test("what was typed wrongly ends with 2 and says what was wrong, before anything is done", async () => {
+  const cases: [string[], RegExp][] = [
+    [["frobnicate"], /there is no command frobnicate/],
+    [["token"], /which one\? token create, token list, token revoke/],
+    [["user", "list"], /--account missing/],
+    [["user", "list", "--account", "x"], /--account: "x" is no id/],
+    [["user", "list", "--acount", "1"], /Unknown option '--acount'/],
+    [["account", "features"], /<account> missing/],
+    [["account", "list", "more"], /unexpected: more/],
+    [["account", "features", "1", "--set", "crm,fax"], /features\.1 must be one of crm, bulk_chat/],
+    [["role", "create", "--account", "1", "--name", "", "--permissions", "root"], /name must have/],
+    [
+      ["token", "create", "--account", "1", "--kind", "root", "--name", "x"],
+      /kind must be one of account, agent/,
+    ],
+  ];
+  for (const [args, reason] of cases) {
+    // No database: none of these may come that far.
+    const { code, stdout, stderr } = await runIn(
+      { DATABASE_URL: "postgres://127.0.0.1:1/none" },
+      ...args,
+    );
+    assert.equal(code, 2, args.join(" "));
+    assert.match(stderr, reason);
+    assert.equal(stdout, "");
+  }
+});
+
+test("what fails ends with 1 and says why, as JSON when asked", async () => {
+  const owner = "--owner-email o@x.example --owner-name o --name n".split(" ");
+  const cases: [string[], RegExp][] = [
+    [["user", "list", "--account", "999999"], /There is no account 999999/],
+    [["account", "create", ...owner, "--time-zone", "Mars/Base"], /time_zone must be an IANA/],
+    [["token", "revoke", "999999", ...ofAccount()], /no such resource/],
+    [
+      ["token", "create", ...ofAccount(), "--kind", "agent", "--name", "x", "--user", "999999"],
+      /user_id matches no active user/,
+    ],
+  ];
+  for (const [args, reason] of cases) {
+    const { code, stderr } = await run(...args);
+    assert.equal(code, 1, args.join(" "));
+    assert.match(stderr, reason);
+    assert.ok(!stderr.includes(" at "), "no stack");
+  }
+  const { stderr } = await run("token", "revoke", "999999", ...ofAccount(), "--json");
+  assert.equal(JSON.parse(stderr).error.type, "not-found");
+  const away = await runIn(
+    { DATABASE_URL: "postgres://u:secret@127.0.0.1:1/x" },
+    "account",
+    "list",
+  );
+  assert.equal(away.code, 1);
+  assert.match(away.stderr, /^The database cannot be reached/);
+  assert.ok(!away.stderr.includes("secret"));
+  const misset = await runIn({ PORT: "x", LOG_LEVEL: "loud" }, "account", "list");
+  assert.equal(misset.code, 1);
+  assert.match(misset.stderr, /PORT[\s\S]*LOG_LEVEL/);
+});
+
+test("every command explains itself", async () => {
+  const all = await run("--help");
+  assert.equal(all.code, 0);
+  for (const { name, summary, options = {} } of commands) {
+    assert.ok(all.stdout.includes(name) && all.stdout.includes(summary), name);
+    const { code, stdout } = await run(...name.split(" "), "--help");
+    assert.equal(code, 0, name);
+    for (const option of [...Object.keys(options), "json", "help"])
+      assert.ok(stdout.includes(`--${option}`), `${name} --${option}`);
+  }
+});
+
+test("migrate brings an empty database up, and commands before it say so", async () => {
+  const database = await emptyDatabase();
+  try {
+    const env = { DATABASE_URL: database.url };
+    const early = await runIn(env, "account", "list");
+    assert.equal(early.code, 1);
+    assert.match(early.stderr, /run: trunkline migrate/);
+    const first = await runIn(env, "migrate", "--json");
+    assert.equal(first.code, 0, first.stderr);
+    assert.ok(first.json.applied.includes("0001-accounts.sql"));
+    assert.deepEqual((await runIn(env, "migrate", "--json")).json, { applied: [] });
+    assert.equal((await runIn(env, "account", "list")).stdout, "none\n");
+  } finally {
+    await database.drop();
+  }
+});
+
+test("the doctor passes a sound installation and changes nothing", async () => {
+  const { code, json } = await run("doctor", "--json");
+  assert.equal(code, 0, JSON.stringify(json));
+  assert.equal(json.ok, true);
+  assert.deepEqual(
+    json.findings.map(({ check }: { check: string }) => check),
+    ["configuration", "data folder", "database", "clocks", "migrations", "owners", "workspaces"],
+  );
+  const fresh = join(data_dir, "fresh");
+  const none = await runIn({ DATA_DIR: fresh }, "doctor");
+  assert.equal(none.code, 1);
+  assert.match(none.stdout, /FAILED {2}database: there is none yet; run: trunkline migrate/);
+  await assert.rejects(stat(fresh), { code: "ENOENT" });
+});
+
+test("the doctor finds each thing that is wrong, by name", async () => {
+  const found = async (env: Record<string, string> = {}) => {
+    const ran = await runIn({ DATABASE_URL: api.database_url, ...env }, "doctor");
+    assert.equal(ran.code, 1);
+    return ran.stdout;
+  };
+  const sick = await makeAccount(api.app);
+  const sql = (text: string) => api.app.db.pool.query(text);
+  await sql(`update users set is_owner = false where account_id = ${sick.account_id}`);
+  await sql(`update picklist_options set is_default = false
+    where account_id = ${sick.account_id} and picklist = 'priority'`);
+  const secret = join(data_dir, "demo.json");
+  await writeFile(secret, "{}");
+  await chmod(secret, 0o644);
+  const text = await found();
+  assert.match(text, new RegExp(`FAILED {2}owners: accounts without one: ${sick.account_id}`));
+  assert.match(
+    text,
+    new RegExp(`FAILED {2}workspaces: no default in workspace ${sick.workspace_id} of account`),
+  );
+  assert.match(text, /FAILED {2}data folder: .*demo\.json can be read by others; run: chmod 600/);
+  await rm(secret);
+  assert.match(await found({ PORT: "x" }), /FAILED {2}configuration: [\s\S]*PORT/);
+  assert.match(
+    await found({ DATABASE_URL: "postgres://127.0.0.1:1/x" }),
+    /FAILED {2}database: .*ECONNREFUSED/,
+  );
+  await sql("update migrations set name = '9' || name where name = '0003-idempotency.sql'");
+  assert.match(await found(), /FAILED {2}migrations: missing: 0003-idempotency\.sql/);
+  await sql("update migrations set name = '0003-idempotency.sql' where name like '90003%'");
+});
+
+test("beside a running server with the embedded database it works on that very database", async () => {
+  const service = await startService({});
+  try {
+    const env = { DATA_DIR: service.data_dir };
+    const { code, json, stderr } = await runIn(env, "account", "list", "--json");
+    assert.equal(code, 0, stderr);
+    assert.equal(json.data[0].name, "Demo");
+    const demo = JSON.parse(await readFile(join(service.data_dir, "demo.json"), "utf8")) as {
+      tokens: { account: string };
+    };
+    const token = demo.tokens.account;
+    const works = async () => (await service.send("GET", "/api/v1/account", { token })).status;
+    assert.equal(await works(), 200);
+    const [, accountId, tokenId] = token.split("_");
+    await runIn(env, "token", "revoke", tokenId!, "--account", accountId!);
+    await eventually(async () => (await works()) === 401, 6);
+    assert.equal((await runIn(env, "doctor")).code, 0);
+    service.kill("SIGTERM");
+    await service.ended();
+    const alone = await runIn(env, "account", "list", "--json");
+    assert.equal(alone.code, 0, "without the server it starts the database and ends it again");
+    assert.equal(alone.json.data[0].name, "Demo");
+  } finally {
+    await service.dispose();
+  }
+});
+
+test("the database the command line used has no connection of it left", async () => {
+  await done("account", "list");
+  const client = new pg.Client({ connectionString: api.database_url });
+  await client.connect();
+  await eventually(async () => {
+    const { rows } = await client.query<{ count: number }>(
+      "select count(*)::int as count from pg_stat_activity where application_name = 'trunkline-cli' and datname = current_database()",
+    );
+    return rows[0]!.count === 0;
+  });
+  await client.end();
+});

@@ -1,0 +1,79 @@
+import { parseArgs } from "node:util";
+import type { Static, TSchema } from "typebox";
+import { compileValidator } from "../api/compile-validator.ts";
+import { fieldErrors } from "../api/field-errors.ts";
+import { UsageError, type Command, type Words } from "./command.ts";
+
+/** Options that every command has. */
+export const common_options = {
+  json: { about: "Print JSON" },
+  help: { about: "Print what the command takes" },
+} as const;
+
+/** The words of a command line for one command. Throws UsageError for what it does not take or lacks. */
+export function readWords(command: Command, args: readonly string[]): Words {
+  const own = { ...command.options, ...common_options };
+  const options = Object.fromEntries(
+    Object.entries(own).map(([name, option]) => [
+      name,
+      { type: "value" in option ? ("string" as const) : ("boolean" as const) },
+    ]),
+  );
+  const { values, positionals } = parse(args, options);
+  const words: Words = {
+    operands: positionals,
+    option: (name) => (typeof values[name] === "string" ? values[name] : undefined),
+    flag: (name) => values[name] === true,
+  };
+  if (!words.flag("help")) requireAll(command, words);
+  return words;
+}
+
+function parse(args: readonly string[], options: Record<string, { type: "string" | "boolean" }>) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    // parseArgs appends advice about dashes after the first sentence.
+    throw new UsageError((error as Error).message.replace(/\. .*$/s, ""));
+  }
+}
+
+function requireAll(command: Command, words: Words): void {
+  const operands = command.operands ?? [];
+  const missing = [
+    ...operands.slice(words.operands.length).map((operand) => `<${operand}>`),
+    ...Object.entries(command.options ?? {})
+      .filter(([name, option]) => option.required && words.option(name) === undefined)
+      .map(([name]) => `--${name}`),
+  ];
+  if (missing.length > 0) throw new UsageError(`${missing.join(", ")} missing`);
+  const surplus = words.operands.slice(operands.length);
+  if (surplus.length > 0) throw new UsageError(`unexpected: ${surplus.join(" ")}`);
+}
+
+/** An id among the words. `label` is how the word is called in the help. */
+export function readId(label: string, text: string): number {
+  const id = Number(text);
+  if (!/^[0-9]{1,16}$/.test(text) || !Number.isSafeInteger(id))
+    throw new UsageError(`${label}: "${text}" is no id`);
+  return id;
+}
+
+/** A comma-separated list; empty for "". */
+export function readList(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+/** `input` as the schema of the API takes it, without what is undefined; else UsageError with every fault. */
+export function readAs<S extends TSchema>(schema: S, input: Record<string, unknown>): Static<S> {
+  const given = Object.fromEntries(
+    Object.entries(input).filter(([, value]) => value !== undefined),
+  );
+  const validate = compileValidator({ schema, httpPart: "body" });
+  if (validate(given)) return given as Static<S>;
+  const faults = fieldErrors(validate.errors ?? []);
+  throw new UsageError(faults.map(({ field, reason }) => `${field} ${reason}`).join("\n"));
+}

@@ -1,0 +1,88 @@
+// One run of the command line: its settings, its database, and who it is in the audit trail.
+import { randomBytes } from "node:crypto";
+import type { AccountAnswer } from "../accounts/account-schema.ts";
+import { findAccount } from "../accounts/accounts.ts";
+import { operatorOf, type Grantor } from "../accounts/grantor.ts";
+import { accountTokensSubject } from "../accounts/token-directory.ts";
+import { readConfig, type Config } from "../config.ts";
+import { sendHint } from "../engine/hints.ts";
+import { systemClock } from "../lib/clock.ts";
+import { openDatabase, type Database, type Tx } from "../lib/database.ts";
+import { Refusal } from "../lib/errors.ts";
+import { openLog } from "../lib/log.ts";
+import { pendingMigrations } from "../lib/migrate.ts";
+import { findDatabase, type FoundDatabase } from "./find-database.ts";
+
+export type Session = {
+  readonly request_id: string;
+  now(): Date;
+  /** Throws ConfigError. */
+  config(): Config;
+  /** The database's address; starts the embedded server when it does not run. */
+  databaseUrl(): Promise<string>;
+  /** The database as it is. */
+  database(): Promise<Database>;
+  /** The database, when it has exactly this version's schema; else an Error that says what to do. */
+  migratedDatabase(): Promise<Database>;
+  /** An account of the migrated database; else an Error. */
+  account(id: number): Promise<AccountAnswer>;
+  /** One transaction of an operator on an account, after which no process keeps an outdated caller. */
+  change<T>(accountId: number, effect: (tx: Tx, operator: Grantor) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+};
+
+/** Opens nothing before it is asked for. */
+export function openSession(env: NodeJS.ProcessEnv): Session {
+  let found: FoundDatabase | null = null;
+  let opened: Database | null = null;
+  const session: Session = {
+    request_id: `cli_${randomBytes(8).toString("hex")}`,
+    now: () => systemClock.now(),
+    config: () => readConfig(env),
+    async databaseUrl() {
+      found ??= await findDatabase(session.config());
+      return found.url;
+    },
+    async database() {
+      opened ??= openDatabase(await session.databaseUrl(), openLog("silent", { readable: false }), {
+        connections: 2,
+        application: "trunkline-cli",
+      });
+      return opened;
+    },
+    async migratedDatabase() {
+      const db = await session.database();
+      const pending = await pendingMigrations(db.pool).catch(whenThereIsNone);
+      if (pending?.length === 0) return db;
+      throw new Error("The database lacks this version's schema; run: trunkline migrate");
+    },
+    async account(id) {
+      const db = await session.migratedDatabase();
+      return findAccount(db.query, id).catch((error: unknown) => {
+        if (error instanceof Refusal)
+          throw new Error(`There is no account ${id}`, { cause: error });
+        throw error;
+      });
+    },
+    async change(accountId, effect) {
+      await session.account(accountId);
+      const db = await session.database();
+      const result = await db.query
+        .transaction()
+        .execute((tx) => effect(tx, operatorOf(accountId, session.request_id)));
+      await sendHint(db.pool, "token", accountTokensSubject(accountId));
+      return result;
+    },
+    async close() {
+      await opened?.close();
+      await found?.close();
+    },
+  };
+  return session;
+}
+
+/** The table of migrations is made by the first of them. */
+function whenThereIsNone(error: unknown): null {
+  if ((error as { code?: unknown }).code === "42P01") return null;
+  throw error;
+}

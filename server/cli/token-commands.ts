@@ -1,0 +1,89 @@
+import { issueToken } from "../accounts/issue-token.ts";
+import { revokeToken } from "../accounts/revoke-token.ts";
+import { TokenRequest, type IssuedToken } from "../accounts/token-schema.ts";
+import { listTokens } from "../accounts/tokens.ts";
+import type { Command, Outcome, Words } from "./command.ts";
+import { everyPage } from "./every-page.ts";
+import { readAs, readId, readList } from "./read-words.ts";
+import type { Session } from "./session.ts";
+import { textTable } from "./text-table.ts";
+
+const columns = [
+  "id",
+  "kind",
+  "user_id",
+  "name",
+  "scopes",
+  "expires_at",
+  "revoked_at",
+  "last_used_at",
+] as const;
+const account = { value: "id", about: "The account", required: true } as const;
+
+export const tokenCommands: readonly Command[] = [
+  {
+    name: "token create",
+    summary: "Create a token and print it, once",
+    options: {
+      account,
+      kind: {
+        value: "kind",
+        about: "account (acts as the owner) or agent (acts as --user)",
+        required: true,
+      },
+      name: { value: "name", about: "What it is for", required: true },
+      user: { value: "id", about: "Whom an agent token acts as" },
+      scopes: {
+        value: "list",
+        about: "Permissions it is narrowed to; all its user has unless given",
+      },
+      expires: {
+        value: "time",
+        about: "Never unless given; local to the account without an offset",
+      },
+    },
+    run: create,
+  },
+  {
+    name: "token list",
+    summary: "List an account's tokens, without their secrets",
+    options: { account },
+    run: async (session, words) => {
+      const { id } = await session.account(readId("--account", words.option("account")!));
+      const db = await session.database();
+      const tokens = await everyPage((page) => listTokens(db.query, id, page));
+      return { json: { data: tokens }, text: textTable(tokens, columns) };
+    },
+  },
+  {
+    name: "token revoke",
+    summary: "End a token at once",
+    operands: ["token id"],
+    options: { account },
+    run: async (session, words) => {
+      const id = readId("token id", words.operands[0]!);
+      const accountId = readId("--account", words.option("account")!);
+      const token = await session.change(accountId, (tx, { actor }) =>
+        revokeToken(tx, actor, id, session.now()),
+      );
+      return { json: token, text: textTable([token], columns) };
+    },
+  },
+];
+
+async function create(session: Session, words: Words): Promise<Outcome> {
+  const [user, scopes] = [words.option("user"), words.option("scopes")];
+  const wanted = readAs(TokenRequest, {
+    kind: words.option("kind"),
+    name: words.option("name"),
+    user_id: user === undefined ? undefined : readId("--user", user),
+    scopes: scopes === undefined ? undefined : readList(scopes),
+    expires_at: words.option("expires"),
+  });
+  const { id, time_zone } = await session.account(readId("--account", words.option("account")!));
+  const { answer, token } = await session.change(id, (tx, operator) =>
+    issueToken(tx, operator, wanted, time_zone, session.now()),
+  );
+  const json: IssuedToken = { ...answer, token };
+  return { json, text: `${textTable([answer], columns)}\n\n${token}` };
+}

@@ -1,0 +1,53 @@
+import { createUser } from "../accounts/create-user.ts";
+import { NewUser } from "../accounts/user-schema.ts";
+import { listUsers } from "../accounts/users.ts";
+import type { Command } from "./command.ts";
+import { everyPage } from "./every-page.ts";
+import { readAs, readId } from "./read-words.ts";
+import { textTable } from "./text-table.ts";
+
+const columns = ["id", "name", "email", "extension", "role_id", "is_owner", "active"] as const;
+const account = { value: "id", about: "The account", required: true } as const;
+
+export const userCommands: readonly Command[] = [
+  {
+    name: "user create",
+    summary: "Create a user",
+    options: {
+      account,
+      name: { value: "name", about: "The user's name", required: true },
+      email: { value: "email", about: "Unique in the account", required: true },
+      phone: { value: "digits", about: "Ten digits" },
+      extension: { value: "digits", about: "2 to 6 digits" },
+      role: { value: "id", about: "A role's id; without one the user may do nothing" },
+      inactive: { about: "Not active yet" },
+    },
+    run: async (session, words) => {
+      const role = words.option("role");
+      const wanted = readAs(NewUser, {
+        name: words.option("name"),
+        email: words.option("email"),
+        phone: words.option("phone"),
+        extension: words.option("extension"),
+        role_id: role === undefined ? undefined : readId("--role", role),
+        active: !words.flag("inactive"),
+      });
+      const accountId = readId("--account", words.option("account")!);
+      const user = await session.change(accountId, (tx, operator) =>
+        createUser(tx, operator, wanted, session.now()),
+      );
+      return { json: user, text: textTable([user], columns) };
+    },
+  },
+  {
+    name: "user list",
+    summary: "List an account's users",
+    options: { account },
+    run: async (session, words) => {
+      const { id } = await session.account(readId("--account", words.option("account")!));
+      const db = await session.database();
+      const users = await everyPage((page) => listUsers(db.query, id, page));
+      return { json: { data: users }, text: textTable(users, columns) };
+    },
+  },
+];
