@@ -155,10 +155,11 @@ test(
 test("a Ctrl-C of the terminal does not reach the server before its owner ends it", async (t) => {
   const scene = await openSceneWithCluster(t);
   const starter = scene.start();
-  const { pid } = await starter.ready;
+  const { url, pid } = await starter.ready;
   process.kill(-starter.pid, "SIGINT"); // What a terminal does: to the whole process group.
   await starter.ended;
-  assert.equal(isServerOf(scene.place, pid), true);
+  assert.deepEqual(await query(url, "select 7 as n"), [{ n: 7 }]);
+  assert.equal((await scene.start().ready).pid, pid);
 });
 
 function leftOvers(data_dir: string): string[] {
