@@ -115,7 +115,7 @@ function isPassing(error: unknown): boolean {
 
 function explainRefusal(place: Place, server: Server, error: unknown): EmbeddedPostgresError {
   const { code, message = String(error) } = error as { code?: string; message?: string };
-  const full = fullDiskError(place.data_dir, message);
+  const full = code === "53100" ? fullDiskError(place.data_dir, message) : null;
   if (full !== null) return full;
   const advice =
     code === "28P01"
