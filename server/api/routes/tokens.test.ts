@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { permissionNames } from "../../accounts/permissions.ts";
+import { saveLastUses } from "../../accounts/save-last-uses.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import {
@@ -412,4 +413,13 @@ test("the last use of each token is written in one go, keeps the latest, and sur
   await works(used.token);
   await api.app.tokens.saveLastUses();
   assert.equal(await lastUse(used.id), "2998-01-01T00:00:05.000Z", "never goes back");
+});
+
+test("a process that stops writes the last uses it still has in memory", async () => {
+  const { body: used } = await create(accountToken());
+  const stop = saveLastUses(api.app.tokens, api.app.log);
+  await works(used.token);
+  await stop();
+  const { body } = await api.send("GET", `/api/v1/tokens/${used.id}`, { token: account.token });
+  assert.equal(body.last_used_at, api.clock.now().toISOString());
 });
