@@ -6,6 +6,7 @@ import { auditRoutes } from "./routes/audit.ts";
 import { customFieldRoutes } from "./routes/custom-fields.ts";
 import { contactRoutes } from "./routes/contacts.ts";
 import { leadExportRoutes } from "./routes/lead-exports.ts";
+import { leadImportRoutes } from "./routes/lead-imports.ts";
 import { leadRecordRoutes } from "./routes/lead-records.ts";
 import { leadRoutes } from "./routes/leads.ts";
 import { picklistRoutes } from "./routes/picklists.ts";
@@ -22,6 +23,7 @@ export const routes: readonly Route[] = [
   ...customFieldRoutes,
   ...contactRoutes,
   ...leadExportRoutes,
+  ...leadImportRoutes,
   ...leadRecordRoutes,
   ...leadRoutes,
   ...picklistRoutes,

@@ -1,0 +1,122 @@
+// Takes a multipart upload in, its parts in any order. The file's bytes go to a temporary file that
+// has no name any more when the first of them arrives: whatever happens, nothing is left behind.
+import { createWriteStream } from "node:fs";
+import { mkdtemp, open, rm, type FileHandle } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { Multipart } from "@fastify/multipart";
+import type { FastifyRequest } from "fastify";
+import { Refusal, invalid, unavailable, type FieldError } from "../lib/errors.ts";
+import { unstorable } from "../lib/json-body.ts";
+import { openSlots } from "../lib/slots.ts";
+
+/** The largest file taken, in bytes. */
+const file_bytes_max = 256 * 1_048_576;
+/** Bounds the temporary space of a process. */
+const slots = openSlots(8, 0);
+
+export type Upload = {
+  /** Present as far as they came. */
+  readonly fields: ReadonlyMap<string, string>;
+  readonly file: { readonly fd: number; readonly name: string } | null;
+};
+
+/**
+ * Receives the whole upload, then hands it to `use`; the file lasts until that ends. Refuses
+ * parts that are unknown, doubled or of the wrong kind (422, all at once), a file beyond 256 MB
+ * (413), what is no multipart (415), and a body that breaks off.
+ */
+export async function receiveUpload<Answer>(
+  request: FastifyRequest,
+  expected: { readonly file: string; readonly fields: readonly string[] },
+  use: (upload: Upload) => Promise<Answer>,
+): Promise<Answer> {
+  return slots.use(async () => {
+    const handle = await openTemporary();
+    try {
+      return await use(await receive(request, expected, handle));
+    } finally {
+      await handle.close();
+    }
+  });
+}
+
+/** An open file that nobody else can find. */
+async function openTemporary(): Promise<FileHandle> {
+  const dir = await mkdtemp(join(tmpdir(), "trunkline-upload-"));
+  try {
+    return await open(join(dir, "upload"), "wx+", 0o600);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+type Expected = { readonly file: string; readonly fields: readonly string[] };
+
+async function receive(
+  request: FastifyRequest,
+  expected: Expected,
+  handle: FileHandle,
+): Promise<Upload> {
+  const faults: FieldError[] = [];
+  const fields = new Map<string, string>();
+  let file: Upload["file"] = null;
+  try {
+    const limits = { files: 4, fields: 20, fileSize: file_bytes_max, fieldSize: 65_536 };
+    for await (const part of request.parts({ limits })) {
+      const seen = part.fieldname === expected.file ? file !== null : fields.has(part.fieldname);
+      const reason = reasonAgainst(part, expected, seen);
+      if (reason !== null) faults.push({ field: part.fieldname, reason });
+      if (part.type === "field") {
+        if (reason === null) fields.set(part.fieldname, textOf(part.value));
+      } else if (reason === null) {
+        // By its number: a stream of the handle itself would keep the handle from closing.
+        await pipeline(part.file, createWriteStream("", { fd: handle.fd, autoClose: false }));
+        if (part.file.truncated) throw tooLarge();
+        file = { fd: handle.fd, name: part.filename };
+      } else part.file.resume();
+    }
+  } catch (error) {
+    throw refusalOf(error);
+  }
+  if (faults.length > 0) throw invalid(faults);
+  return { fields, file };
+}
+
+function reasonAgainst(part: Multipart, expected: Expected, seen: boolean): string | null {
+  const name = part.fieldname;
+  const isExpected = name === expected.file || expected.fields.includes(name);
+  if (!isExpected) {
+    return part.type === "file"
+      ? `unknown field; the file goes in ${expected.file}`
+      : "unknown field";
+  }
+  if (seen) return "must be there only once";
+  if (name === expected.file) return part.type === "file" ? null : "must be a file";
+  if (part.type === "file") return "must not be a file";
+  if (part.valueTruncated) return "is too long";
+  return unstorable(textOf(part.value));
+}
+
+/** A part that calls itself application/json arrives parsed. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function tooLarge(): Refusal {
+  return new Refusal("body-too-large", "The file is larger than 256 MB");
+}
+
+/** What the multipart plugin, its parser and the disk throw. */
+function refusalOf(error: unknown): unknown {
+  if (error instanceof Refusal) return error;
+  const code = (error as { code?: string }).code ?? "";
+  if (code === "FST_REQ_FILE_TOO_LARGE") return tooLarge();
+  if (code === "FST_INVALID_MULTIPART_CONTENT_TYPE") return error;
+  if (/^FST_(?:PARTS|FILES|FIELDS)_LIMIT$/.test(code)) {
+    return new Refusal("body-too-large", "The body has too many parts");
+  }
+  if (code === "ENOSPC" || code === "EDQUOT" || code === "EMFILE") return unavailable(error);
+  return new Refusal("bad-request", "The multipart body could not be read", { cause: error });
+}

@@ -1,0 +1,126 @@
+import { Readable } from "node:stream";
+import {
+  LeadImportAnswer,
+  LeadImportUpload,
+  leadImportAnswerOf,
+} from "../../crm/lead-import-schema.ts";
+import { findLeadImport, listLeadImports } from "../../crm/list-lead-imports.ts";
+import { LeadReject, listLeadRejects, openLeadRejectsCsv } from "../../crm/list-lead-rejects.ts";
+import { startLeadImport } from "../../crm/start-lead-import.ts";
+import Type from "typebox";
+import { closed, crmPageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { receiveUpload } from "../receive-upload.ts";
+import { requireWorkspace } from "../require-workspace.ts";
+import { route } from "../route.ts";
+
+const workspaceId = pathId("The workspace");
+const workspaceParams = closed({ workspaceId });
+const importParams = closed({ workspaceId, importId: pathId("The import") });
+
+const workspace = "/api/v1/crm/workspaces/:workspaceId";
+const imports = `${workspace}/leads/imports`;
+const access = { feature: "crm", anyOf: ["crm.import"] } as const;
+
+export const leadImportRoutes = [
+  route({
+    method: "POST",
+    url: `${workspace}/leads/import`,
+    id: "importLeads",
+    summary: "Import leads from a CSV file",
+    tag: "Lead imports",
+    access,
+    params: workspaceParams,
+    multipart: true,
+    body: LeadImportUpload,
+    success: { 202: LeadImportAnswer },
+    before: async ({ app, caller, params }) =>
+      void (await requireWorkspace(app, caller.account.id, params.workspaceId)),
+    handle: async ({ app, caller, actor, params, request }) => {
+      const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);
+      const parts = { file: "file", fields: ["columnMap"] };
+      return receiveUpload(request, parts, ({ fields, file }) =>
+        startLeadImport(app, { ...actor, user_id: caller.user_id }, schema, {
+          fd: file?.fd ?? null,
+          file_name: file?.name ?? "",
+          column_map: fields.get("columnMap"),
+        }),
+      );
+    },
+  }),
+  route({
+    method: "GET",
+    url: imports,
+    id: "listLeadImports",
+    summary: "List imports, newest first",
+    tag: "Lead imports",
+    access,
+    params: workspaceParams,
+    query: closed(pageQuery),
+    success: { 200: crmPageOf(LeadImportAnswer) },
+    handle: ({ app, caller, params, query: { limit = 50, cursor } }) =>
+      listLeadImports(app, caller.account.id, params.workspaceId, { limit, cursor }),
+  }),
+  route({
+    method: "GET",
+    url: `${imports}/:importId`,
+    id: "findLeadImport",
+    summary: "Read an import and how far it is",
+    tag: "Lead imports",
+    access,
+    params: importParams,
+    success: { 200: LeadImportAnswer },
+    handle: async ({ app, caller, params }) =>
+      leadImportAnswerOf(await findLeadImport(app, placeOf(caller.account.id, params))),
+  }),
+  route({
+    method: "GET",
+    url: `${imports}/:importId/rejects`,
+    id: "listLeadRejects",
+    summary: "The rows of an import that became no lead, with the reasons",
+    tag: "Lead imports",
+    access,
+    params: importParams,
+    query: closed({
+      format: Type.Optional(
+        Type.Unsafe<"json" | "csv">(
+          Type.String({
+            enum: ["json", "csv"],
+            description: "csv: all of them, to be mended and imported again; as Accept: text/csv",
+          }),
+        ),
+      ),
+      ...pageQuery,
+    }),
+    success: {
+      200: {
+        content: {
+          "application/json": { schema: crmPageOf(LeadReject) },
+          "text/csv": { schema: Type.String() },
+        },
+      },
+    },
+    handle: async ({ app, caller, params, query, request, reply }) => {
+      const place = placeOf(caller.account.id, params);
+      const format = query.format ?? (asksForCsv(request.headers.accept) ? "csv" : "json");
+      if (format === "json") {
+        const { limit = 50, cursor } = query;
+        return listLeadRejects(app, place, { limit, cursor });
+      }
+      const chunks = await openLeadRejectsCsv(app, place);
+      void reply.header("content-type", "text/csv; charset=utf-8");
+      void reply.header(
+        "content-disposition",
+        `attachment; filename="import-${params.importId}-rejects.csv"`,
+      );
+      return Readable.from(chunks, { objectMode: false, highWaterMark: 65_536 });
+    },
+  }),
+];
+
+function placeOf(accountId: number, params: { workspaceId: number; importId: number }) {
+  return { account_id: accountId, workspace_id: params.workspaceId, import_id: params.importId };
+}
+
+function asksForCsv(accept: string | undefined): boolean {
+  return accept !== undefined && /\btext\/csv\b/i.test(accept);
+}

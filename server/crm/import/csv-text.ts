@@ -1,0 +1,63 @@
+// The text of an uploaded file, whichever of the usual encodings it came in. Runs in a thread of
+// its own, so it reads synchronously.
+import { isUtf8 } from "node:buffer";
+import { readSync } from "node:fs";
+import iconv from "iconv-lite";
+
+const chunk_bytes = 65_536;
+
+export type Encoding = "utf8" | "utf16le" | "utf16be" | "win1252";
+
+/** What a byte order mark says; without one UTF-8 where all bytes are, else Windows-1252. */
+export function detectEncoding(fd: number): Encoding {
+  const head = Buffer.alloc(4);
+  const bytes = readSync(fd, head, 0, head.length, 0);
+  if (bytes >= 2 && head.readUInt16BE(0) === 0xfffe) return "utf16le";
+  if (bytes >= 2 && head.readUInt16BE(0) === 0xfeff) return "utf16be";
+  return isAllUtf8(fd) ? "utf8" : "win1252";
+}
+
+/** Pieces of the file's text, without a byte order mark. */
+export function* readText(fd: number, encoding: Encoding): Generator<string> {
+  const decoder = iconv.getDecoder(encoding);
+  for (const chunk of readBytes(fd)) {
+    const text = decoder.write(chunk);
+    if (text !== "") yield text;
+  }
+  const rest = decoder.end() ?? "";
+  if (rest !== "") yield rest;
+}
+
+function* readBytes(fd: number): Generator<Buffer> {
+  for (let position = 0; ;) {
+    const chunk = Buffer.allocUnsafe(chunk_bytes);
+    const bytes = readSync(fd, chunk, 0, chunk.length, position);
+    if (bytes === 0) return;
+    position += bytes;
+    yield chunk.subarray(0, bytes);
+  }
+}
+
+function isAllUtf8(fd: number): boolean {
+  let rest = Buffer.alloc(0);
+  for (const chunk of readBytes(fd)) {
+    const bytes = Buffer.concat([rest, chunk]);
+    const whole = wholeLength(bytes);
+    if (!isUtf8(bytes.subarray(0, whole))) return false;
+    rest = bytes.subarray(whole);
+  }
+  return rest.length === 0;
+}
+
+/** Where the last character that may go on in the next chunk begins; at most three bytes are held back. */
+function wholeLength(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back]!;
+    if (byte >= 0xc0) {
+      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+      return length > back ? bytes.length - back : bytes.length;
+    }
+    if (byte < 0x80) return bytes.length;
+  }
+  return bytes.length;
+}

@@ -1,0 +1,94 @@
+// Streams the rows of an uploaded file into lead_import_rows, parsed in a thread of its own.
+import { on, once } from "node:events";
+import { finished } from "node:stream/promises";
+import { Worker } from "node:worker_threads";
+import type pg from "pg";
+import { from as copyFrom } from "pg-copy-streams";
+import { invalidField } from "../../lib/errors.ts";
+import type { CsvThreadData, CsvThreadMessage, CsvThreadOrder } from "./csv-thread.ts";
+
+const copy_sql = `copy lead_import_rows (account_id, import_id, row_number, cells) from stdin`;
+const heap_mb_max = 256;
+
+/**
+ * Reads the open file from its start and returns the number of rows stored. `onHeader` may refuse
+ * the header, and returns the account and import that the rows belong to. Refuses what is no CSV
+ * or has too many rows, on `file`. Whatever it throws, the caller must roll back.
+ */
+export async function storeRows(
+  client: pg.PoolClient,
+  file: CsvThreadData & { readonly seconds_max: number },
+  onHeader: (header: string[]) => Promise<{ account_id: number; import_id: number }>,
+): Promise<number> {
+  const { seconds_max, ...workerData } = file;
+  const thread = new Worker(new URL("./csv-thread.ts", import.meta.url), {
+    workerData,
+    resourceLimits: { maxOldGenerationSizeMb: heap_mb_max },
+  });
+  const order = (message: CsvThreadOrder) => thread.postMessage(message, []);
+  let copy: Copy | null = null;
+  try {
+    const messages = on(thread, "message", {
+      close: ["exit"],
+      signal: AbortSignal.timeout(seconds_max * 1_000),
+    }) as AsyncIterable<[CsvThreadMessage]>;
+    for await (const [message] of messages) {
+      switch (message.kind) {
+        case "refused":
+          throw invalidField("file", message.reason);
+        case "header": {
+          const { account_id, import_id } = await onHeader(message.header);
+          copy = openCopy(client, seconds_max);
+          order({ kind: "go", first_columns: `${account_id}\t${import_id}` });
+          break;
+        }
+        case "rows":
+          await copy!.write(message.lines);
+          order({ kind: "taken" });
+          break;
+        case "end":
+          await copy!.end();
+          return message.rows;
+      }
+    }
+    throw new Error("the thread that parses the CSV ended early");
+  } finally {
+    await copy?.abandon();
+    // Resolves when the thread is gone: the file may be closed after it.
+    await thread.terminate();
+  }
+}
+
+type Copy = {
+  /** Resolves when more may be written. */
+  write(lines: Uint8Array): Promise<void>;
+  /** Resolves when all rows are stored. */
+  end(): Promise<void>;
+  /** Unless it ended: tells the server to undo the COPY and waits for it, as the connection takes no statement before. */
+  abandon(): Promise<void>;
+};
+
+function openCopy(client: pg.PoolClient, seconds_max: number): Copy {
+  const stream = copyFrom(copy_sql);
+  // The pool's limit for one query is far below what a large file takes.
+  stream.query_timeout = seconds_max * 1_000;
+  let failure: Error | null = null;
+  stream.on("error", (error) => void (failure = error));
+  client.query(stream);
+  return {
+    async write(lines) {
+      if (failure) throw failure;
+      if (!stream.write(lines)) await once(stream, "drain");
+    },
+    async end() {
+      if (failure) throw failure;
+      stream.end();
+      await finished(stream);
+    },
+    async abandon() {
+      if (stream.writableFinished || failure) return;
+      stream.destroy();
+      await once(stream, "close").catch(() => {});
+    },
+  };
+}

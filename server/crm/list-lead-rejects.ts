@@ -1,0 +1,98 @@
+// The rows of an import that became no lead, each with everything that was wrong with it.
+import { stringify } from "csv-stringify/sync";
+import Type, { type Static } from "typebox";
+import type { App } from "../engine/app.ts";
+import { decodeCursor, page } from "../lib/cursor.ts";
+import type { FieldError } from "../lib/errors.ts";
+import { findLeadImport, type ImportPlace } from "./list-lead-imports.ts";
+
+export const LeadReject = Type.Object({
+  row: Type.Integer({ description: "Its row in the file; the header is row 1" }),
+  cells: Type.Array(Type.String(), { description: "As they stand in the file" }),
+  errors: Type.Array(Type.Object({ field: Type.String(), reason: Type.String() })),
+});
+export type LeadReject = Static<typeof LeadReject>;
+
+const csv_page_rows = 1_000;
+
+/** A page of rejects in the file's order. */
+export async function listLeadRejects(
+  app: App,
+  place: ImportPlace,
+  at: { limit: number; cursor?: string | undefined },
+): Promise<{ data: LeadReject[]; nextCursor: string | null }> {
+  await findLeadImport(app, place);
+  const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
+  const found = await rejectsAfter(app, place, after, at.limit + 1);
+  const { rows, next } = page(
+    found.map((reject) => ({ id: reject.row, reject })),
+    at.limit,
+  );
+  return { data: rows.map(({ reject }) => reject), nextCursor: next };
+}
+
+/**
+ * The rejects as chunks of CSV: the file's own columns and `errors`, so that it can be mended and
+ * imported again. A cell that a spreadsheet would run gets an apostrophe, which the import undoes;
+ * phones with a plus and numbers with a sign stay as they are.
+ */
+export async function openLeadRejectsCsv(
+  app: App,
+  place: ImportPlace,
+): Promise<AsyncGenerator<string>> {
+  const { header } = await findLeadImport(app, place);
+  return rejectsCsv(app, place, header);
+}
+
+async function* rejectsCsv(
+  app: App,
+  place: ImportPlace,
+  header: readonly string[],
+): AsyncGenerator<string> {
+  // A file that was once a reject list has such a column already.
+  const kept = header.map((name, at) => ({ name, at })).filter(({ name }) => name !== "errors");
+  yield csv([[...kept.map(({ name }) => inert(name)), "errors"]]);
+  let after = 0;
+  for (;;) {
+    const rejects = await rejectsAfter(app, place, after, csv_page_rows);
+    if (rejects.length === 0) return;
+    yield csv(
+      rejects.map(({ cells, errors }) => [
+        ...kept.map(({ at }) => inert(cells[at] ?? "")),
+        errors.map(({ field, reason }) => `${field}: ${reason}`).join("; "),
+      ]),
+    );
+    after = rejects.at(-1)!.row;
+  }
+}
+
+function csv(rows: string[][]): string {
+  return stringify(rows, { record_delimiter: "\r\n" });
+}
+
+function inert(cell: string): string {
+  const isNumber = /^[+-][\d\s().,-]*$/.test(cell);
+  return /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/.test(cell) && !isNumber ? `'${cell}` : cell;
+}
+
+async function rejectsAfter(
+  app: App,
+  place: ImportPlace,
+  after: number,
+  limit: number,
+): Promise<LeadReject[]> {
+  const rows = await app.db.query
+    .selectFrom("lead_import_rejects")
+    .select(["row_number", "cells", "errors"])
+    .where("account_id", "=", place.account_id)
+    .where("import_id", "=", place.import_id)
+    .where("row_number", ">", after)
+    .orderBy("row_number")
+    .limit(limit)
+    .execute();
+  return rows.map(({ row_number, cells, errors }) => ({
+    row: row_number,
+    cells,
+    errors: errors as FieldError[],
+  }));
+}

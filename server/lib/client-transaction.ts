@@ -1,0 +1,36 @@
+// A transaction with its raw connection beside it: for COPY together with ordinary statements.
+import { Kysely, PostgresDialect, sql } from "kysely";
+import type pg from "pg";
+import type { DB, Database, Tx } from "./database.ts";
+
+/**
+ * Runs `work` in one transaction and commits it; rolls back when it throws. Statements may take
+ * `statement_seconds` each, longer than the pool allows, because a COPY lasts as long as its data.
+ */
+export async function clientTransaction<Answer>(
+  db: Database,
+  statement_seconds: number,
+  work: (tx: Tx, client: pg.PoolClient) => Promise<Answer>,
+): Promise<Answer> {
+  const client = await db.pool.connect();
+  const lent = {
+    query: client.query.bind(client) as never,
+    release: () => {},
+  };
+  const dialect = new PostgresDialect({
+    pool: { connect: async () => lent, end: async () => {} } as never,
+  });
+  let broken = true;
+  try {
+    const answer = await new Kysely<DB>({ dialect }).transaction().execute(async (tx) => {
+      const limit = `${statement_seconds}s`;
+      await sql`select set_config('statement_timeout', ${limit}, true)`.execute(tx);
+      return work(tx, client);
+    });
+    broken = false;
+    return answer;
+  } finally {
+    // After a failure the connection's state is not worth finding out.
+    client.release(broken);
+  }
+}
