@@ -1,5 +1,6 @@
 // The composition root: settings, database, schema, demo, server; and a graceful stop.
 import { mkdir } from "node:fs/promises";
+import { saveLastUses } from "./accounts/save-last-uses.ts";
 import { openApiApp } from "./api/api-app.ts";
 import { buildHttpServer } from "./api/http-server.ts";
 import { ConfigError, readConfig, type Config } from "./config.ts";
@@ -15,6 +16,7 @@ import {
 import { openLog, type Log } from "./lib/log.ts";
 import { migrate, MigrationError } from "./lib/migrate.ts";
 import { seedDemo } from "./seed-demo.ts";
+import { startWorker } from "./worker.ts";
 import { printWelcome } from "./print-welcome.ts";
 
 /** A stop that takes longer is cut short: what is left then is refused or rolled back. */
@@ -44,8 +46,14 @@ async function start(config: Config): Promise<void> {
   const seeded =
     config.seed === "demo" &&
     (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;
-  if (config.roles.includes("api")) await serve(config, app);
-  printWelcome(config, seeded);
+  if (config.roles.includes("worker")) {
+    const work = startWorker(app);
+    stops.unshift(() => work.stop());
+  }
+  if (config.roles.includes("api")) {
+    await serve(config, app);
+    printWelcome(config, seeded);
+  }
 }
 
 async function startDatabase(config: Config, log: Log): Promise<string> {
@@ -59,7 +67,9 @@ async function startDatabase(config: Config, log: Log): Promise<string> {
 }
 
 async function serve(config: Config, app: App): Promise<void> {
-  const server = await buildHttpServer(openApiApp(app));
+  const api = openApiApp(app);
+  stops.unshift(saveLastUses(api.tokens, app.log));
+  const server = await buildHttpServer(api);
   stops.unshift(() => server.close());
   await server.listen({ host: config.host, port: config.port });
 }

@@ -6,7 +6,7 @@ import type { ApiApp } from "./api-app.ts";
 import type { Access } from "./route.ts";
 
 /** The caller behind the Authorization header, or 401 (contract 5.1, 5.6). */
-export async function authenticate(app: ApiApp, request: FastifyRequest): Promise<Caller> {
+async function authenticate(app: ApiApp, request: FastifyRequest): Promise<Caller> {
   const header = request.headers.authorization;
   if (header === undefined) throw unauthorized("The Authorization header is missing");
   const match = /^bearer +([^ ]+) *$/i.exec(header);
@@ -18,7 +18,7 @@ export async function authenticate(app: ApiApp, request: FastifyRequest): Promis
 }
 
 /** 403 unless the account has the feature and the caller one of the permissions. */
-export function authorize(access: Access, caller: Caller): void {
+function authorize(access: Access, caller: Caller): void {
   if (access.feature && !caller.account.features.has(access.feature)) {
     throw new Refusal("forbidden", `This account does not have the feature ${access.feature}`);
   }

@@ -86,7 +86,7 @@ function leadAnswer(schema: WorkspaceSchema, row: LeadRow, verdict: LeadVerdict)
 }
 
 /** An option as the contract shows it. Options are never deleted while a lead has them. */
-export function optionAnswer(
+function optionAnswer(
   schema: WorkspaceSchema,
   id: number,
 ): Pick<PicklistOption, "id" | "value" | "label" | "color"> {

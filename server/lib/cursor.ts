@@ -1,7 +1,7 @@
 import { invalidField } from "./errors.ts";
 
 /** An opaque keyset cursor: where the page before ended. */
-export function encodeCursor(id: number): string {
+function encodeCursor(id: number): string {
   return Buffer.from(String(id)).toString("base64url");
 }
 
