@@ -1,10 +1,8 @@
 // Takes a multipart upload in, its parts in any order. The file's bytes go to a temporary file that
 // has no name any more when the first of them arrives: whatever happens, nothing is left behind.
-import { createWriteStream } from "node:fs";
 import { mkdtemp, open, rm, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import type { Multipart } from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
 import { Refusal, invalid, unavailable, type FieldError } from "../lib/errors.ts";
@@ -65,14 +63,20 @@ async function receive(
   try {
     const limits = { files: 4, fields: 20, fileSize: file_bytes_max, fieldSize: 65_536 };
     for await (const part of request.parts({ limits })) {
+      const name = part.fieldname as string | undefined;
+      if (name === undefined) {
+        faults.push({ field: "body", reason: "has a part without a name" });
+        if (part.type === "file") part.file.resume();
+        continue;
+      }
       const seen = part.fieldname === expected.file ? file !== null : fields.has(part.fieldname);
       const reason = reasonAgainst(part, expected, seen);
       if (reason !== null) faults.push({ field: part.fieldname, reason });
       if (part.type === "field") {
         if (reason === null) fields.set(part.fieldname, textOf(part.value));
       } else if (reason === null) {
-        // By its number: a stream of the handle itself would keep the handle from closing.
-        await pipeline(part.file, createWriteStream("", { fd: handle.fd, autoClose: false }));
+        // Not through a stream on the descriptor: one that is destroyed closes it, whatever autoClose says.
+        await handle.writeFile(part.file);
         if (part.file.truncated) throw tooLarge();
         file = { fd: handle.fd, name: part.filename };
       } else part.file.resume();

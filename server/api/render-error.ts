@@ -30,7 +30,7 @@ export function sendError(
   reply: FastifyReply,
   log: Log,
 ): void {
-  const refusal = toRefusal(error);
+  const refusal = hasGone(request) ? broken(error) : toRefusal(error);
   const status = refusals[refusal.type].status;
   if (status >= 500) {
     log.error(
@@ -46,6 +46,15 @@ export function sendError(
     .header("content-type", contentType)
     .serializer((text: string) => text)
     .send(JSON.stringify(body));
+}
+
+/** The client left in the middle of its body: nobody hears the answer, and nothing failed here. */
+function hasGone({ raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete;
+}
+
+function broken(cause: unknown): Refusal {
+  return new Refusal("bad-request", "The request could not be read", { cause });
 }
 
 function toRefusal(error: unknown): Refusal {
@@ -80,8 +89,6 @@ function fromFastify(error: FastifyError): Refusal | null {
     case "FST_ERR_BAD_URL":
       return notFound();
     default:
-      return error.statusCode === 400 || error.code === "ECONNRESET"
-        ? new Refusal("bad-request", "The request could not be read", { cause: error })
-        : null;
+      return error.statusCode === 400 ? broken(error) : null;
   }
 }

@@ -23,7 +23,8 @@ export async function listLeadRejects(
 ): Promise<{ data: LeadReject[]; nextCursor: string | null }> {
   await findLeadImport(app, place);
   const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
-  const found = await rejectsAfter(app, place, after, at.limit + 1);
+  // No file has so many rows, and the column holds no larger number.
+  const found = await rejectsAfter(app, place, Math.min(after, 2 ** 31 - 1), at.limit + 1);
   const { rows, next } = page(
     found.map((reject) => ({ id: reject.row, reject })),
     at.limit,

@@ -1,0 +1,36 @@
+import { Agent, request } from "node:http";
+import type { Judged } from "./judge-answer.ts";
+import type { Malformed } from "./mutate-request.ts";
+
+const patience_ms = 10_000;
+
+/** Sends as few checks as a client can make: any header value, any body with any method. */
+export function openSender(url: string, connections: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  return {
+    send({ method, path, headers, body }: Malformed): Promise<Judged> {
+      const { promise, resolve, reject } = Promise.withResolvers<Judged>();
+      const length = body ? { "content-length": String(body.length) } : {};
+      const sent = request(url + path, { agent, method, path, headers: { ...headers, ...length } });
+      sent.on("error", reject);
+      sent.setTimeout(patience_ms, () => sent.destroy(new Error("no answer in time")));
+      sent.on("response", (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => (text += chunk));
+        response.on("error", reject);
+        response.on("end", () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            type: String(response.headers["content-type"]),
+            requestId: String(response.headers["x-request-id"]),
+            text,
+          }),
+        );
+      });
+      sent.end(body ?? undefined);
+      return promise;
+    },
+    close: () => agent.destroy(),
+  };
+}
