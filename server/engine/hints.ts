@@ -75,6 +75,7 @@ function keepListening(url: string, log: Log, heard: (payload: string) => void) 
   let client: pg.Client | null = null;
   let closed = false;
   let reconnect: NodeJS.Timeout | null = null;
+  let sending = Promise.resolve();
 
   const connectLater = () => {
     client = null;
@@ -108,12 +109,18 @@ function keepListening(url: string, log: Log, heard: (payload: string) => void) 
 
   return {
     notify(payload: string) {
-      client?.query("select pg_notify($1, $2)", [pg_channel, payload]).catch(() => {});
+      const sent = client?.query("select pg_notify($1, $2)", [pg_channel, payload]);
+      sending =
+        sent?.then(
+          () => {},
+          () => {},
+        ) ?? sending;
     },
     async close() {
       closed = true;
       if (reconnect) clearTimeout(reconnect);
       await opening;
+      await sending;
       await client?.end();
     },
   };
