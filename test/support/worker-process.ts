@@ -1,0 +1,13 @@
+// The worker role alone, as a process of its own that a test can kill. It never outlives the test.
+import { openHints } from "../../server/engine/hints.ts";
+import { systemClock } from "../../server/lib/clock.ts";
+import { openDatabase } from "../../server/lib/database.ts";
+import { openLog } from "../../server/lib/log.ts";
+import { startWorker } from "../../server/worker.ts";
+
+const url = process.env["DATABASE_URL"]!;
+const log = openLog("error", { readable: false });
+const db = openDatabase(url, log);
+const hints = openHints(url, log);
+startWorker({ db, hints, log, clock: systemClock });
+process.stdin.resume().on("end", () => process.exit());
