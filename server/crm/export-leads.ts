@@ -105,7 +105,7 @@ async function learnEmails(
     .selectFrom("users")
     .select(["id", "email"])
     .where("account_id", "=", accountId)
-    .where("id", "in", [...new Set(unknown)])
+    .where((eb) => eb("id", "=", eb.fn.any(eb.val([...new Set(unknown)]))))
     .execute();
   for (const user of users) emails.set(user.id, user.email);
 }

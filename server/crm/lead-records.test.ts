@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { startApi, type Answer, type TestApi } from "../../test/support/api.ts";
 import { makeAccount, makeAgentToken, makeUser } from "../../test/support/makers.ts";
 import type { TestAccount } from "../../test/support/makers.ts";
+import { createWorkspace } from "./create-workspace.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -122,6 +123,27 @@ test("leads, contacts and timelines of another account answer like ones that do 
     (await api.send("GET", `${base(other)}/leads/${theirs.id}`, other)).body.name,
     "Untitled",
   );
+});
+
+test("a lead or contact of another workspace of the same account is not found", async () => {
+  const second = await api.app.db.query
+    .transaction()
+    .execute((tx) => createWorkspace(tx, account.account_id, { name: "Second" }, new Date()));
+  const lead = await makeLead();
+  const there = `/api/v1/crm/workspaces/${second}`;
+  for (const path of [
+    `/leads/${lead.id}`,
+    `/leads/${lead.id}/timeline`,
+    `/contacts/${lead.contactId}`,
+  ]) {
+    assert.equal((await api.send("GET", there + path, account)).status, 404, path);
+  }
+  const patched = await api.send("PATCH", `${there}/leads/${lead.id}`, {
+    token: account.token,
+    json: { name: "x" },
+  });
+  assert.equal(patched.status, 404);
+  assert.deepEqual((await api.send("GET", `${there}/leads`, account)).body.data, []);
 });
 
 test("a foreign collaborator, contact or option in a filter finds nothing of the other account", async () => {

@@ -33,6 +33,7 @@ export const LeadPatch = closed(
   { minProperties: 1 },
 );
 export type LeadPatch = Static<typeof LeadPatch>;
+type LockedLead = Awaited<ReturnType<typeof lockLead>>;
 
 /**
  * The patched lead; one that already was so is answered without a trace. Refuses: not-found
@@ -58,18 +59,7 @@ export async function patchLead(
   }
   await tx
     .updateTable("leads")
-    .set({
-      ...(patch.name === undefined ? {} : { name: patch.name }),
-      ...(patch.email === undefined ? {} : { email: patch.email }),
-      ...(patch.phone === undefined
-        ? {}
-        : { phone: patch.phone, phone_e164: e164(patch.phone, by.country_code) }),
-      ...(patch.assignedAgentId === undefined ? {} : { assigned_agent_id: patch.assignedAgentId }),
-      ...(patch.statusId === undefined ? {} : { status_id: patch.statusId }),
-      ...(patch.sourceId === undefined ? {} : { source_id: patch.sourceId }),
-      ...(patch.priorityId === undefined ? {} : { priority_id: patch.priorityId }),
-      custom_fields: JSON.stringify(merge(lead.custom_fields, patch.customFields)),
-    })
+    .set(patchedRow(lead, patch, by.country_code))
     .where("account_id", "=", place.account_id)
     .where("id", "=", place.lead_id)
     .execute();
@@ -87,6 +77,22 @@ export async function patchLead(
   );
 }
 
+/** Every column a patch may change, so that all patches are one statement to the database. */
+function patchedRow(lead: LockedLead, patch: LeadPatch, countryCode: string) {
+  const kept = <T>(given: T | undefined, before: T): T => (given === undefined ? before : given);
+  return {
+    name: kept(patch.name, lead.name),
+    email: kept(patch.email, lead.email),
+    phone: kept(patch.phone, lead.phone),
+    phone_e164: patch.phone === undefined ? lead.phone_e164 : e164(patch.phone, countryCode),
+    assigned_agent_id: kept(patch.assignedAgentId, lead.assigned_agent_id),
+    status_id: kept(patch.statusId, lead.status_id),
+    source_id: kept(patch.sourceId, lead.source_id),
+    priority_id: kept(patch.priorityId, lead.priority_id),
+    custom_fields: JSON.stringify(merge(lead.custom_fields, patch.customFields)),
+  };
+}
+
 async function requireAgent(tx: Tx, accountId: number, agentId: number | null): Promise<void> {
   if (agentId === null) return;
   const agent = await tx
@@ -102,7 +108,7 @@ async function requireAgent(tx: Tx, accountId: number, agentId: number | null): 
 /** A field that changed; ids with their old and new value, free text by its name alone. */
 type Change = { field: string; from?: number | null; to?: number | null };
 
-function changesOf(lead: Awaited<ReturnType<typeof lockLead>>, patch: LeadPatch): Change[] {
+function changesOf(lead: LockedLead, patch: LeadPatch): Change[] {
   const changes: Change[] = [];
   for (const field of ["name", "email", "phone"] as const) {
     if (patch[field] !== undefined && patch[field] !== lead[field]) changes.push({ field });

@@ -143,14 +143,12 @@ async function advance(
   rejects: readonly Reject[],
   now: Date,
 ): Promise<void> {
-  const key = { account_id: found.account_id, import_id: found.id };
   if (rejects.length > 0) {
-    await tx
-      .insertInto("lead_import_rejects")
-      .values(
-        rejects.map(({ errors, ...row }) => ({ ...key, ...row, errors: JSON.stringify(errors) })),
-      )
-      .execute();
+    await sql`
+      insert into lead_import_rejects (account_id, import_id, row_number, cells, errors)
+      select ${found.account_id}, ${found.id}, r.row_number, r.cells, r.errors
+      from json_to_recordset(${JSON.stringify(rejects)}::json)
+        as r(row_number int, cells text[], errors json)`.execute(tx);
   }
   const next_row = (rows.at(-1)?.row_number ?? found.next_row - 1) + 1;
   await tx

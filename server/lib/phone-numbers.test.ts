@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { tenDigits } from "./phone-numbers.ts";
+
+const ten = fc.stringMatching(/^[0-9]{10}$/);
+const country = fc.stringMatching(/^[1-9][0-9]{0,2}$/);
+const gap = fc.constantFrom("", " ", "-", ".", "(", ")", " ");
+
+test("ten digits are found whatever prefix and signs people write around them", () => {
+  fc.assert(
+    fc.property(
+      ten,
+      country,
+      fc.array(gap, { minLength: 20, maxLength: 20 }),
+      (digits, code, gaps) => {
+        for (const prefix of ["", "0", code, `+${code}`, `00${code}`]) {
+          const written = (prefix + digits)
+            .split("")
+            .map((sign, i) => sign + gaps[i]!)
+            .join("");
+          assert.equal(tenDigits(written, code), digits, written);
+        }
+      },
+    ),
+  );
+});
+
+test("what is not a number of the account's country is none", () => {
+  for (const text of [
+    "",
+    "123456789",
+    "98765432101",
+    "+9876543210",
+    "+449876543210",
+    "9.8E+09",
+    "9876543210x",
+  ]) {
+    assert.equal(tenDigits(text, "91"), null, text);
+  }
+});
