@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 
 /** The parts of `trk_<account>_<key id>_<secret>`. */
 export type TokenParts = {
@@ -16,7 +16,7 @@ export function newSecret(): string {
 
 /** What is kept of a secret: it has the entropy of a key, so one fast hash is enough. */
 export function hashSecret(secret: string): Buffer {
-  return createHash("sha256").update(secret).digest();
+  return hash("sha256", secret, "buffer");
 }
 
 /**

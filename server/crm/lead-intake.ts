@@ -1,5 +1,5 @@
-// Leads on their way into the database. While the lanes are busy, arriving leads of an account
-// gather, and go together when a lane is free: no timer, so an idle server adds no delay.
+// Leads on their way into the database. While a batch of an account is under way, its arriving leads
+// gather and go together when it is done: no timer, so an idle server adds no delay.
 import type { App } from "../engine/app.ts";
 import { statement, type Executor } from "../lib/database.ts";
 import { isDatabaseUnavailable } from "../lib/database-errors.ts";
@@ -43,7 +43,11 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-const lanes_max = 2;
+/**
+ * Accounts that are written for at once. One batch at a time for each: two were slower (8,100 leads/s
+ * over 64 connections, 8,700 in one), and an account that waits for a lock holds up only itself.
+ */
+const lanes_max = 4;
 const batch_rows_max = 128;
 const waiting_max = 5_000;
 
@@ -53,25 +57,38 @@ export function openLeadIntake(
 ): LeadIntake {
   // Insertion order is the accounts' turn: one that was served goes to the end.
   const queues = new Map<number, Waiting[]>();
+  /** Accounts with a batch under way. */
+  const busy = new Set<number>();
   let waiting = 0;
   let lanes = 0;
 
+  /** The next batch of the first account that has none under way. */
   const next = (): [number, Waiting[]] | null => {
-    const [first] = queues;
-    if (!first) return null;
-    const [accountId, queue] = first;
-    queues.delete(accountId);
-    const batch = queue.splice(0, batch_rows_max);
-    if (queue.length > 0) queues.set(accountId, queue);
-    waiting -= batch.length;
-    return [accountId, batch];
+    for (const [accountId, queue] of queues) {
+      if (busy.has(accountId)) continue;
+      busy.add(accountId);
+      queues.delete(accountId);
+      const batch = queue.splice(0, batch_rows_max);
+      if (queue.length > 0) queues.set(accountId, queue);
+      waiting -= batch.length;
+      return [accountId, batch];
+    }
+    return null;
   };
 
   const runLane = async () => {
-    for (let turn = next(); turn; turn = next()) {
-      metrics.leadBatchRows.observe(turn[1].length);
+    let turn = next();
+    while (turn) {
+      const [accountId, batch] = turn;
+      metrics.leadBatchRows.observe(batch.length);
       metrics.leadsWaiting.set(waiting);
-      await writeBatch(app, ...turn, metrics);
+      const tell = await writeBatch(app, accountId, batch, metrics);
+      busy.delete(accountId);
+      turn = next();
+      // The next batch leaves first: rendering the answers of 30 leads takes a millisecond, in
+      // which PostgreSQL would have nothing to do.
+      if (turn) setImmediate(tell);
+      else tell();
     }
     lanes--;
   };
@@ -85,7 +102,7 @@ export function openLeadIntake(
       if (queue) queue.push({ lead, resolve, reject });
       else queues.set(accountId, [{ lead, resolve, reject }]);
       waiting++;
-      if (lanes < lanes_max) {
+      if (lanes < lanes_max && !busy.has(accountId)) {
         lanes++;
         // After this turn of the event loop: requests that arrived together go together.
         setImmediate(() => void runLane());
@@ -95,12 +112,13 @@ export function openLeadIntake(
   };
 }
 
+/** Writes a batch and returns what tells its callers. */
 async function writeBatch(
   app: App,
   accountId: number,
   batch: Waiting[],
   metrics: Pick<Metrics, "leadsCreated">,
-): Promise<void> {
+): Promise<() => void> {
   try {
     const verdicts = await createLeads(
       app.db.pool,
@@ -109,13 +127,19 @@ async function writeBatch(
       app.clock.now(),
     );
     metrics.leadsCreated.inc(verdicts.filter(({ verdict }) => verdict === "created").length);
-    batch.forEach(({ resolve }, i) => resolve(verdicts[i]!));
+    return () => {
+      for (const [i, { resolve }] of batch.entries()) resolve(verdicts[i]!);
+    };
   } catch (error) {
     // The connection may have died at the commit: whether the leads exist is not known here.
-    if (isDatabaseUnavailable(error)) for (const { reject } of batch) reject(unavailable(error));
-    else if (batch.length === 1) batch[0]!.reject(error);
+    const reason = isDatabaseUnavailable(error) ? unavailable(error) : error;
+    if (reason !== error || batch.length === 1)
+      return () => {
+        for (const { reject } of batch) reject(reason);
+      };
     // One bad row must not fail its neighbours.
-    else for (const one of batch) await writeBatch(app, accountId, [one], metrics);
+    for (const one of batch) (await writeBatch(app, accountId, [one], metrics))();
+    return () => {};
   }
 }
 
