@@ -1,0 +1,175 @@
+// The published OpenAPI, held against the routes, the standard, and the answers the API really gives,
+// by judges that are not ours.
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Route } from "../../server/api/route.ts";
+import { routes } from "../../server/api/routes.ts";
+import { leadPath } from "../contract/lead-api.ts";
+import { routeRows, type RowRequest } from "../matrix/route-rows.ts";
+import { seedIds, unknownIds, type Ids } from "../matrix/seed-ids.ts";
+import { send, startApi, type RequestOptions, type TestApi } from "../support/api.ts";
+import { makeAccount, makeAgentToken, type TestAccount } from "../support/makers.ts";
+import { validateOpenApi } from "./validate-openapi.ts";
+import { startPrism, type PrismProcess } from "./prism-process.ts";
+
+type Document = {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<string, { operationId?: string }>>;
+};
+
+type Altered = {
+  readonly paths: Record<
+    string,
+    {
+      readonly post: {
+        readonly responses: {
+          readonly "201": {
+            readonly content: {
+              readonly "application/json": { readonly schema: { readonly required: string[] } };
+            };
+          };
+        };
+      };
+    }
+  >;
+};
+
+let api: TestApi;
+let prism: PrismProcess;
+let account: TestAccount;
+let ids: Ids;
+let document: Document;
+
+before(async () => {
+  api = await startApi();
+  account = await makeAccount(api.app);
+  ids = await seedIds(api, account, "judged");
+  document = (await api.send("GET", "/openapi.json")).body;
+  prism = await startPrism(`${api.url}/openapi.json`, api.url);
+});
+after(async () => {
+  await prism.stop();
+  await api.close();
+});
+
+test("the document is valid OpenAPI 3.1", async () => {
+  assert.match(document.openapi, /^3\.1\./);
+  assert.equal(await validateOpenApi(document), "valid");
+});
+
+test("every route is in the document under its id, and nothing else is", () => {
+  const published = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(
+      ([method, operation]) => `${method.toUpperCase()} ${path} ${operation.operationId}`,
+    ),
+  );
+  const declared = routes.map(
+    ({ method, url, id }) => `${method} ${url.replaceAll(/:(\w+)/g, "{$1}")} ${id}`,
+  );
+  assert.deepEqual(published.toSorted(), declared.toSorted());
+  assert.equal(new Set(routes.map(({ id }) => id)).size, routes.length);
+});
+
+test("no answer to a right request breaks the document", async () => {
+  for (const route of routes) {
+    const own = await seedIds(api, account, "judged");
+    const right = routeRows.get(route.id)?.request(own) ?? { path: route.url };
+    const status = await judge(route, right, { token: account.token });
+    assert.ok(status >= 200 && status < 300, `${route.id}: ${status}`);
+  }
+});
+
+test("no refusal breaks the document", async () => {
+  const powerless = await makeAgentToken(api.app, account, []);
+  const { token } = account;
+  for (const route of routes) {
+    const request = (some: Ids) => routeRows.get(route.id)?.request(some) ?? { path: route.url };
+    await judge(route, request(ids), {});
+    await judge(route, request(ids), { token: powerless });
+    await judge(route, request(unknownIds), { token });
+    await judge(route, { path: request(ids).path }, { token });
+    if (route.method === "GET") continue;
+    // Broken JSON is missing here: Prism itself never answers it.
+    for (const raw of ["[]", "{}", '{"unknown":1}', '{"name":1,"phone":2,"label":3,"text":4}']) {
+      const headers = { "content-type": "application/json" };
+      await judge(route, { path: request(ids).path }, { token, raw, headers });
+    }
+    const headers = { "content-type": "text/plain" };
+    await judge(route, { path: request(ids).path }, { token, raw: "x", headers });
+  }
+});
+
+test("no answer to a lead, taken or refused, breaks the document", async () => {
+  const createLead = routes.find(({ id }) => id === "createLead")!;
+  const phone = "9876543210";
+  const own = await seedIds(api, account, "judged");
+  const all = {
+    phone,
+    name: "Zoë",
+    email: "zoe@test.example",
+    assignedAgentId: own.user_id,
+    contactId: own.contact_id,
+    statusId: own.option_id,
+    customFields: { note: "text" },
+  };
+  const bodies: [number, unknown][] = [
+    [201, { phone }],
+    [201, all],
+    [201, { ...all, name: null, email: null, sourceId: null, customFields: null }],
+    [400, { phone, assignedAgentId: 0 }],
+    [400, { phone, contactId: 0 }],
+    [422, { phone: "1", email: "" }],
+    [422, { phone, statusId: 0, extra: 1 }],
+  ];
+  const path = leadPath(account.workspace_id);
+  for (const [expected, json] of bodies) {
+    const status = await judge(createLead, { path, json }, { token: account.token });
+    assert.equal(status, expected);
+  }
+  const headers = { "idempotency-key": "judged" };
+  for (const json of [{ phone }, { phone }, all]) {
+    await judge(createLead, { path, json }, { token: account.token, headers });
+  }
+  const foreign = await judge(
+    createLead,
+    { path: leadPath(0), json: all },
+    { token: account.token },
+  );
+  assert.equal(foreign, 404);
+});
+
+test("the judge sees an answer that breaks a document", async () => {
+  const altered = structuredClone(document) as never as Altered;
+  const operation = altered.paths[leadPath("{workspaceId}")]!.post;
+  operation.responses["201"].content["application/json"].schema.required.push("colour");
+  const directory = await mkdtemp(join(tmpdir(), "trunkline-prism-"));
+  await writeFile(join(directory, "openapi.json"), JSON.stringify(altered));
+  const strict = await startPrism(join(directory, "openapi.json"), api.url);
+  const answer = await send(strict.url, "POST", leadPath(account.workspace_id), {
+    token: account.token,
+    json: { phone: "9876543210" },
+  });
+  await strict.stop();
+  await rm(directory, { recursive: true });
+  assert.equal(answer.status, 201);
+  assert.match(answer.headers.get("sl-violations") ?? "", /"response".*colour/);
+});
+
+/** Sends through Prism; fails when the answer (not the request) is not as the document says. */
+async function judge(
+  { id, method }: Route,
+  { path, json, form }: RowRequest,
+  options: RequestOptions,
+): Promise<number> {
+  const body = form ? { raw: form } : { json };
+  const answer = await send(prism.url, method, path, { ...body, ...options });
+  const found = answer.headers.get("sl-violations");
+  const violations = found === null ? [] : (JSON.parse(found) as { location: string[] }[]);
+  const broken = violations.filter(({ location }) => location[0] === "response");
+  assert.deepEqual(broken, [], `${id}: ${answer.status} ${answer.text}`);
+  assert.doesNotMatch(answer.text, /stoplight\.io\/prism\/errors/, id);
+  return answer.status;
+}
