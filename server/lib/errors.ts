@@ -51,14 +51,24 @@ export class Refusal extends Error {
   }
 }
 
+/** How many failing fields an answer names; it counts the others. */
+export const errors_told_max = 100;
+const field_characters_max = 200;
+
 /** 422 with every failing field (at most 100 are told). */
 export function invalid(errors: readonly FieldError[]): Refusal {
-  const shown = errors.slice(0, 100);
+  const shown = errors.slice(0, errors_told_max).map(shorten);
   const detail =
     shown.length === 1
       ? `${shown[0]!.field}: ${shown[0]!.reason}`
       : `${errors.length} fields are not valid`;
   return new Refusal("validation-failed", detail, { errors: shown });
+}
+
+/** A path holds keys of the sender's: a hundred times one of a megabyte would be the answer. */
+function shorten({ field, reason }: FieldError): FieldError {
+  if (field.length <= field_characters_max) return { field, reason };
+  return { field: `${field.slice(0, field_characters_max).toWellFormed()}…`, reason };
 }
 
 /** 422 on one field. */
