@@ -259,6 +259,13 @@ test("a file is read in every usual encoding, line end and delimiter", async () 
   }
 });
 
+test("long stretches of empty rows in a file end nothing early", async () => {
+  const of = await makeAccount(api.app);
+  const content = `phone\n9000000001\n${"\n".repeat(2_000)}bad\n9000000002${"\n".repeat(600)}`;
+  const { done, leads, rejects } = await importCsv(of, content);
+  assert.deepEqual([done.totalRows, leads.length, rejects[0].row], [3, 2, 2_003]);
+});
+
 test("characters and line ends that fall across the pieces a file is read in stay whole", async () => {
   const of = await makeAccount(api.app);
   const count = 6_000;

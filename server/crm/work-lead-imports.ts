@@ -13,6 +13,7 @@ import { writeLeads, type JudgedRow } from "./import/write-leads.ts";
 import { leadRow } from "./lead-row.ts";
 import { readWorkspaceSchema, type WorkspaceSchema } from "./workspace-schema.ts";
 
+/** Row numbers a batch; empty rows of the file are not stored. */
 const batch_rows = 500;
 const imports_a_turn_max = 1_000;
 /** How often a batch is judged anew because the workspace changed under it. */
@@ -54,14 +55,15 @@ async function workBatch(app: App, accountId: number, importId: number): Promise
       .skipLocked()
       .executeTakeFirst();
     if (!found) return false;
+    // A range instead of a limit: before autovacuum has seen a million new rows, the plan of a limit
+    // sorts all of them (273 ms a batch instead of 0.2).
     const rows = await tx
       .selectFrom("lead_import_rows")
       .select(["row_number", "cells"])
       .where("account_id", "=", accountId)
       .where("import_id", "=", importId)
       .where("row_number", ">=", found.next_row)
-      .orderBy("row_number")
-      .limit(batch_rows)
+      .where("row_number", "<", found.next_row + batch_rows)
       .execute();
     const rejects = await makeLeads(tx, found, rows, now);
     if (rejects === "inactive") await fail(tx, found, "The workspace is not active", now);
@@ -135,7 +137,7 @@ function judgeRows(
   return { good, rejects };
 }
 
-/** Writes down what became of the rows, and the end when there are no more. */
+/** Writes down what became of the rows, and the end when that was the last of them. */
 async function advance(
   tx: Tx,
   found: Import,
@@ -150,7 +152,10 @@ async function advance(
       from json_to_recordset(${JSON.stringify(rejects)}::json)
         as r(row_number int, cells text[], errors json)`.execute(tx);
   }
-  const next_row = (rows.at(-1)?.row_number ?? found.next_row - 1) + 1;
+  const next_row = found.next_row + batch_rows;
+  const created_count = found.created_count + rows.length - rejects.length;
+  const rejected_count = found.rejected_count + rejects.length;
+  const isDone = created_count + rejected_count === found.total_rows;
   await tx
     .deleteFrom("lead_import_rows")
     .where("account_id", "=", found.account_id)
@@ -162,9 +167,9 @@ async function advance(
     .updateTable("lead_imports")
     .set({
       next_row,
-      created_count: found.created_count + rows.length - rejects.length,
-      rejected_count: found.rejected_count + rejects.length,
-      ...(rows.length < batch_rows ? { state: "completed", finished_at: now } : {}),
+      created_count,
+      rejected_count,
+      ...(isDone ? { state: "completed", finished_at: now } : {}),
     })
     .where("account_id", "=", found.account_id)
     .where("id", "=", found.id)
