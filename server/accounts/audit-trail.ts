@@ -4,6 +4,7 @@ import Type, { type Static } from "typebox";
 import { decodeCursor, page } from "../lib/cursor.ts";
 import type { DB } from "../lib/database.ts";
 import { id, nullable, timestamp } from "../lib/schemas.ts";
+import { searches } from "../lib/searches.ts";
 
 export const AuditEntry = Type.Object({
   id: id("Entry id"),
@@ -43,13 +44,8 @@ export async function listAudit(
   if (filter.from) query = query.where("at", ">=", filter.from);
   if (filter.to) query = query.where("at", "<", filter.to);
   if (cursor !== undefined) query = query.where("id", "<", decodeCursor(cursor));
-  const { rows, next } = page(
-    await query
-      .orderBy("id", "desc")
-      .limit(limit + 1)
-      .execute(),
-    limit,
-  );
+  query = query.orderBy("id", "desc").limit(limit + 1);
+  const { rows, next } = page(await searches.use(accountId, () => query.execute()), limit);
   const data = rows.map((row) => ({
     ...row,
     at: row.at.toISOString(),

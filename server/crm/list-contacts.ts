@@ -1,6 +1,7 @@
 // The contacts of a workspace, newest first.
 import type { App } from "../engine/app.ts";
 import { decodeCursor, page } from "../lib/cursor.ts";
+import { searches } from "../lib/searches.ts";
 import { contact_columns, contactAnswerOf, type ContactAnswer } from "./contact-schema.ts";
 import { partOf } from "./lead-record.ts";
 import { phonePrefixRange } from "./phone-prefix.ts";
@@ -37,10 +38,8 @@ export async function listContacts(
       eb.or([eb("name", "ilike", partOf(q)), eb("email", "ilike", partOf(q))]),
     );
   }
-  const found = await query
-    .orderBy("id", "desc")
-    .limit(at.limit + 1)
-    .execute();
+  query = query.orderBy("id", "desc").limit(at.limit + 1);
+  const found = await searches.use(accountId, () => query.execute());
   const { rows, next } = page(found, at.limit);
   return { data: rows.map(contactAnswerOf), nextCursor: next };
 }

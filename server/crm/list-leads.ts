@@ -4,6 +4,7 @@ import type { Kysely } from "kysely";
 import type { DB } from "../lib/database.ts";
 import { decodeCursor, page } from "../lib/cursor.ts";
 import { knownId } from "../lib/ids.ts";
+import { searches } from "../lib/searches.ts";
 import type { App } from "../engine/app.ts";
 import { leadAnswerOf, partOf, selectLeads, type LeadRecord } from "./lead-record.ts";
 import type { LeadAnswer } from "./lead-schema.ts";
@@ -76,5 +77,6 @@ export async function leadsBefore(
       eb.or([eb("l.name", "ilike", partOf(q)), eb("l.email", "ilike", partOf(q))]),
     );
   }
-  return query.orderBy("l.id", "desc").limit(before.limit).execute();
+  const found = query.orderBy("l.id", "desc").limit(before.limit);
+  return searches.use(accountId, () => found.execute());
 }
