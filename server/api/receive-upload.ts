@@ -7,12 +7,12 @@ import type { Multipart } from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
 import { Refusal, invalid, unavailable, type FieldError } from "../lib/errors.ts";
 import { unstorable } from "../lib/json-body.ts";
-import { openSlots } from "../lib/slots.ts";
+import { openShares } from "../lib/shares.ts";
 
 /** The largest file taken, in bytes. */
 const file_bytes_max = 256 * 1_048_576;
-/** Bounds the temporary space of a process. */
-const slots = openSlots(8, 0);
+/** Bounds the temporary space of a process; a few uploads that never end leave the other accounts room. */
+const uploads = openShares(8, 3, 0);
 
 export type Upload = {
   /** Present as far as they came. */
@@ -26,11 +26,12 @@ export type Upload = {
  * (413), what is no multipart (415), and a body that breaks off.
  */
 export async function receiveUpload<Answer>(
+  accountId: number,
   request: FastifyRequest,
   expected: { readonly file: string; readonly fields: readonly string[] },
   use: (upload: Upload) => Promise<Answer>,
 ): Promise<Answer> {
-  return slots.use(async () => {
+  return uploads.use(accountId, async () => {
     const handle = await openTemporary();
     try {
       return await use(await receive(request, expected, handle));

@@ -38,7 +38,7 @@ export const leadImportRoutes = [
     handle: async ({ app, caller, actor, params, request }) => {
       const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);
       const parts = { file: "file", fields: ["columnMap"] };
-      return receiveUpload(request, parts, ({ fields, file }) =>
+      return receiveUpload(caller.account.id, request, parts, ({ fields, file }) =>
         startLeadImport(app, { ...actor, user_id: caller.user_id }, schema, {
           fd: file?.fd ?? null,
           file_name: file?.name ?? "",

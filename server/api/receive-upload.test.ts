@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import { makeAccount, type TestAccount } from "../../test/support/makers.ts";
+
+let api: TestApi;
+before(async () => {
+  api = await startApi();
+});
+after(() => api.close());
+
+const path = (of: TestAccount) => `/api/v1/crm/workspaces/${of.workspace_id}/leads/import`;
+
+async function upload(of: TestAccount): Promise<number> {
+  const raw = new FormData();
+  raw.append("columnMap", '{"phone":"phone"}');
+  raw.append("file", new Blob(["phone\n9876543210\n"]), "leads.csv");
+  return (await api.send("POST", path(of), { token: of.token, raw })).status;
+}
+
+/** An upload that stops in the middle of its file and stays. */
+function halfUpload(of: TestAccount): Socket {
+  const { hostname, port } = new URL(api.url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {});
+  socket.write(
+    `POST ${path(of)} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${of.token}\r\n` +
+      "content-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n" +
+      '--b\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nphone\r\n987',
+  );
+  return socket;
+}
+
+test("uploads of one account that never end are 503 beyond three, and leave other accounts room", async () => {
+  const slow = await makeAccount(api.app);
+  const other = await makeAccount(api.app);
+  const sockets = Array.from({ length: 20 }, () => halfUpload(slow));
+  try {
+    await eventually(async () => (await upload(slow)) === 503);
+    assert.equal(await upload(other), 202);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+  await eventually(async () => (await upload(slow)) === 202);
+});
