@@ -106,15 +106,14 @@ function keepListening(url: string, log: Log, heard: (payload: string) => void) 
     }
   };
   const opening = connect();
+  // One after the other: a connection is asked one thing at a time.
+  const send = async (payload: string) => {
+    await client?.query("select pg_notify($1, $2)", [pg_channel, payload]);
+  };
 
   return {
     notify(payload: string) {
-      const sent = client?.query("select pg_notify($1, $2)", [pg_channel, payload]);
-      sending =
-        sent?.then(
-          () => {},
-          () => {},
-        ) ?? sending;
+      sending = sending.then(() => send(payload)).catch(() => {});
     },
     async close() {
       closed = true;

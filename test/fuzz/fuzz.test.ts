@@ -8,7 +8,7 @@ import { seedIds, type Ids } from "../matrix/seed-ids.ts";
 import { startApi, type TestApi } from "../support/api.ts";
 import { makeAccount, type TestAccount } from "../support/makers.ts";
 import { sendRaw } from "../support/raw-http.ts";
-import { judgeAnswer } from "./judge-answer.ts";
+import { judgeAnswer, type Judged } from "./judge-answer.ts";
 import { mutateRequest, type Malformed } from "./mutate-request.ts";
 import { openSender } from "./send-request.ts";
 import { seededRandom, type Random } from "./random.ts";
@@ -96,9 +96,19 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
   await Promise.all(Array.from({ length: in_flight }, worker));
 }
 
+let uploads: Promise<unknown> = Promise.resolve();
+
+/** Uploads go one after the other: an account that sends many at once is told 503, and rightly. */
+function sendInTurn(request: Malformed): Promise<Judged> {
+  if (!request.path.includes("/import")) return sender.send(request);
+  const sent = uploads.then(() => sender.send(request));
+  uploads = sent.catch(() => {});
+  return sent;
+}
+
 async function sendMalformed(request: Malformed): Promise<void> {
   try {
-    const answer = await sender.send(request);
+    const answer = await sendInTurn(request);
     note(answer.status);
     const fault = judgeAnswer(request.method, answer);
     if (fault) report(fault, request, answer.text);

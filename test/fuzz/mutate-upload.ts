@@ -12,18 +12,18 @@ export const upload_type = `multipart/form-data; boundary=${boundary}`;
 export function mutateUpload(random: Random, form: FormData): Buffer {
   const parts = [...form].map(([name, value]) =>
     typeof value === "string"
-      ? part(`name="${name}"`, random.oneIn(2) ? random.pick(evil_json) : value)
+      ? part(`name="${name}"`, random.oneIn(3) ? random.pick(evil_json) : value)
       : part(`name="${name}"; filename="leads.csv"`, random.pick(evil_csv)),
   );
   if (random.oneIn(3)) parts.reverse();
-  if (random.oneIn(4)) parts.splice(random.below(parts.length), 1);
-  if (random.oneIn(4)) parts.push(part(`name="${random.pick(evil_texts)}"`, "x"));
-  if (random.oneIn(4)) parts.push(part(random.pick(evil_dispositions), "x"));
+  if (random.oneIn(8)) parts.splice(random.below(parts.length), 1);
+  if (random.oneIn(8)) parts.push(part(`name="${random.pick(evil_texts)}"`, "x"));
+  if (random.oneIn(8)) parts.push(part(random.pick(evil_dispositions), "x"));
   if (random.oneIn(10))
     parts.push(...Array.from({ length: 60 }, (_, i) => part(`name="f${i}"`, "")));
-  const end = random.oneIn(5) ? "" : `--${boundary}--\r\n`;
+  const end = random.oneIn(10) ? "" : `--${boundary}--\r\n`;
   const body = Buffer.from(parts.join("") + end);
-  return random.oneIn(4) ? breakBytes(random, body) : body;
+  return random.oneIn(6) ? breakBytes(random, body) : body;
 }
 
 function part(disposition: string, content: string): string {
