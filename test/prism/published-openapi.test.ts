@@ -82,6 +82,12 @@ test("no answer to a right request breaks the document", async () => {
   }
 });
 
+test("the reject list as CSV does not break the document", async () => {
+  const route = routes.find(({ id }) => id === "listLeadRejects")!;
+  const { path } = routeRows.get(route.id)!.request(ids);
+  assert.equal(await judge(route, { path: `${path}&format=csv` }, { token: account.token }), 200);
+});
+
 test("no refusal breaks the document", async () => {
   const powerless = await makeAgentToken(api.app, account, []);
   const { token } = account;

@@ -1,0 +1,72 @@
+// What the fuzz once found, kept as tests of their own.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { seedIds } from "../matrix/seed-ids.ts";
+import { rawRequest, sendRaw } from "../support/raw-http.ts";
+import { assertProblem, leadPath, startLeadApi, type LeadApi } from "./lead-api.ts";
+
+let lead: LeadApi;
+
+before(async () => {
+  lead = await startLeadApi();
+});
+after(() => lead.api.close());
+
+const importPath = () => `/api/v1/crm/workspaces/${lead.account.workspace_id}/leads/import`;
+const part = (disposition: string, content: string) =>
+  `--b\r\ncontent-disposition: form-data; ${disposition}\r\n\r\n${content}`;
+const upload = (raw: string) =>
+  lead.api.send("POST", importPath(), {
+    token: lead.account.token,
+    raw,
+    headers: { "content-type": "multipart/form-data; boundary=b" },
+  });
+
+test("an upload whose file breaks off is 400 and closes nothing twice", async () => {
+  const columnMap = part('name="columnMap"', '{"phone":"Phone"}\r\n');
+  for (const csv of ["Phone\n98765", "", "x".repeat(200_000)]) {
+    const answer = await upload(columnMap + part('name="file"; filename="a.csv"', csv));
+    assertProblem(answer, 400, "bad-request");
+  }
+});
+
+test("a part without a name is 422, and every error names a field", async () => {
+  const answer = await upload(`${part("name", "x")}\r\n--b--\r\n`);
+  assertProblem(answer, 422, "validation-failed");
+});
+
+test("a cursor beyond every row of a reject list is an empty page", async () => {
+  const ids = await seedIds(lead.api, lead.account, "rejects");
+  const cursor = Buffer.from(String(Number.MAX_SAFE_INTEGER)).toString("base64url");
+  const path = `/api/v1/crm/workspaces/${ids.workspace_id}/leads/imports/${ids.import_id}/rejects`;
+  const answer = await lead.api.send("GET", `${path}?cursor=${cursor}`, {
+    token: lead.account.token,
+  });
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(answer.body, { data: [], nextCursor: null });
+});
+
+test("an expectation that nobody knows does not keep a lead out", async () => {
+  const body = '{"phone":"9876543210"}';
+  const headers = {
+    authorization: `Bearer ${lead.account.token}`,
+    expect: "nonsense",
+    "content-length": String(body.length),
+  };
+  const request = rawRequest(`POST ${leadPath(lead.account.workspace_id)}`, headers, body);
+  const answer = await sendRaw(lead.api.url, [request]);
+  assert.equal(answer?.status, 201, answer?.text);
+});
+
+test("a number without end in a path or a query string is refused, not passed on", async () => {
+  const { token, workspace_id } = lead.account;
+  const get = (path: string) => lead.api.send("GET", `/api/v1/crm/${path}`, { token });
+  assertProblem(await get(`workspaces/${"9".repeat(400)}`), 404, "not-found");
+  for (const limit of ["1e999", "9".repeat(400), "0x10", "1.0", ""]) {
+    const answer = await get(`workspaces/${workspace_id}/leads?limit=${limit}`);
+    assertProblem(answer, 422, "validation-failed");
+    assert.equal(answer.body.errors[0].field, "limit");
+  }
+  const unknown = await get(`workspaces/${workspace_id}/leads?statusId=9223372036854775807`);
+  assert.equal(unknown.status, 200, unknown.text);
+});
