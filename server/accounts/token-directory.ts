@@ -3,6 +3,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { App } from "../engine/app.ts";
 import { statement } from "../lib/database.ts";
+import { openSlots } from "../lib/slots.ts";
 import type { Caller } from "./caller.ts";
 import { grantedPermissions } from "./granted-permissions.ts";
 import { openLastUses } from "./last-uses.ts";
@@ -10,7 +11,10 @@ import type { Feature, Permission } from "./permissions.ts";
 import { hashSecret, readToken } from "./token-text.ts";
 
 export type TokenDirectory = {
-  /** The caller behind a token, or null when it is malformed, unknown, expired or revoked. */
+  /**
+   * The caller behind a token, or null when it is malformed, unknown, expired or revoked; 503 when
+   * too many tokens that this process has not met wait to be looked up.
+   */
   find(token: string): Promise<Caller | null>;
   /** Writes down when tokens were last used, of those used since the call before. */
   saveLastUses(): Promise<void>;
@@ -18,6 +22,9 @@ export type TokenDirectory = {
 
 const fresh_ms = 5_000;
 const entries_max = 20_000;
+/** Strangers' tokens: anybody can send them, so they get few connections and a line that ends in 503. */
+const strangers_at_once_max = 2;
+const strangers_waiting_max = 1_000;
 
 type Entry = {
   readonly caller: Caller;
@@ -29,21 +36,27 @@ type Entry = {
 export function openTokenDirectory(app: App): TokenDirectory {
   const entries = new Map<string, Entry>();
   const reads = new Map<string, Promise<Entry | null>>();
+  const strangers = openSlots(strangers_at_once_max, strangers_waiting_max);
   const lastUses = openLastUses(app.db);
 
   app.hints.on("token", (subject) => {
     const [account, token] = subject.split(":");
+    const isMeant =
+      token === all_tokens
+        ? (key: string) => key.startsWith(`${account}:`)
+        : (key: string) => key === subject;
+    // Outdated, not gone: whom we know need not stand in the strangers' line.
+    for (const [key, entry] of entries)
+      if (isMeant(key)) entries.set(key, { ...entry, read_at_ms: Number.NEGATIVE_INFINITY });
     // A read that is under way may have seen the state before: its entry is not kept.
-    for (const map of [entries, reads]) {
-      if (token !== all_tokens) map.delete(subject);
-      else for (const key of map.keys()) if (key.startsWith(`${account}:`)) map.delete(key);
-    }
+    for (const key of reads.keys()) if (isMeant(key)) reads.delete(key);
   });
 
   const read = (subject: string, accountId: number, tokenId: number): Promise<Entry | null> => {
-    const known = reads.get(subject);
-    if (known) return known;
-    const reading = readEntry(app, accountId, tokenId)
+    const underWay = reads.get(subject);
+    if (underWay) return underWay;
+    const fromDatabase = () => readEntry(app, accountId, tokenId);
+    const reading = (entries.has(subject) ? fromDatabase() : strangers.use(fromDatabase))
       .then((entry) => {
         if (reads.get(subject) !== reading) return entry;
         if (entries.size >= entries_max) entries.clear();
