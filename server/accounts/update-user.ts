@@ -1,14 +1,17 @@
 import type { Tx } from "../lib/database.ts";
 import { notFound, type FieldError } from "../lib/errors.ts";
-import type { Grantor } from "./grantor.ts";
+import { grantedPermissions } from "./granted-permissions.ts";
+import { refuseBeyond, type Grantor } from "./grantor.ts";
 import { judgeUser, refuseTakenEmail } from "./judge-user.ts";
+import type { Permission } from "./permissions.ts";
 import { recordAudit } from "./record-audit.ts";
 import type { UserAnswer, UserPatch } from "./user-schema.ts";
 import { user_columns, userAnswer } from "./users.ts";
 
 /**
  * Changes a user. Refuses: not-found; validation-failed (email taken, role unknown, the owner
- * deactivated or given a role); forbidden when it would let the user do more than the grantor may.
+ * deactivated or given a role); forbidden when it would let the user do more than the grantor may,
+ * and for the e-mail address of a user who may do more.
  */
 export async function updateUser(
   tx: Tx,
@@ -31,6 +34,9 @@ export async function updateUser(
     ...(patch.email === undefined ? {} : { email: patch.email.toLowerCase() }),
   };
   const after = { ...before, ...changes };
+  // Who can read a user's mail can become that user.
+  if (changes.email !== undefined && changes.email !== before.email)
+    refuseBeyond(grantor, await permissionsOf(tx, account_id, before));
   // Waking a user up gives them their role back.
   const grants = after.role_id !== before.role_id || (after.active && !before.active);
   await judgeUser(
@@ -54,6 +60,20 @@ export async function updateUser(
     detail: { changed: Object.keys(patch), role_id: user.role_id, active: user.active },
   });
   return userAnswer(user);
+}
+
+async function permissionsOf(
+  tx: Tx,
+  account_id: number,
+  user: { readonly is_owner: boolean; readonly role_id: number | null },
+): Promise<Set<Permission>> {
+  const role = await tx
+    .selectFrom("roles")
+    .select("permissions")
+    .where("account_id", "=", account_id)
+    .where("id", "=", user.role_id)
+    .executeTakeFirst();
+  return grantedPermissions({ ...user, role_permissions: role?.permissions ?? null });
 }
 
 function ownerFaults(patch: UserPatch): FieldError[] {

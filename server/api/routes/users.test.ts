@@ -218,6 +218,25 @@ test("nobody makes a user mightier than themselves: no greater role, no waking o
   assert.equal((await patch(asleep.id, { role_id: lesser, active: true }, token)).status, 200);
 });
 
+test("nobody changes the e-mail address of a user who may do more than they", async () => {
+  const token = await makeAgentToken(api.app, account, ["users.manage", "crm.read"]);
+  const mightier = await makeUser(api.app, account, ["crm.read", "crm.export"]);
+  const weaker = await makeUser(api.app, account, ["crm.read"]);
+  const move = (id: number) => {
+    const email = `${unique("moved")}@test.example`;
+    return api.send("PATCH", `/api/v1/users/${id}`, { token, json: { email } });
+  };
+  for (const id of [account.owner_id, mightier]) {
+    const refused = await move(id);
+    assert.equal(refused.status, 403);
+    assert.equal(refused.body.type, "forbidden");
+  }
+  assert.equal((await move(weaker)).status, 200);
+  const mail = (await api.send("GET", `/api/v1/users/${mightier}`, account)).body.email;
+  const same = { token, json: { email: mail.toUpperCase(), name: "Renamed" } };
+  assert.equal((await api.send("PATCH", `/api/v1/users/${mightier}`, same)).status, 200);
+});
+
 test("users are listed by id in pages that follow one another", async () => {
   const own = await makeAccount(api.app);
   for (let i = 0; i < 4; i++) await makeUser(api.app, own);
