@@ -58,3 +58,27 @@ test("hints of one channel within a moment go out as one notification", async ()
   assert.equal(notifications.filter((payload) => payload.includes("workspace")).length, 1);
   await listener.end();
 });
+
+test("a notification on our channel that is not ours harms nobody", async () => {
+  const heard: string[] = [];
+  there.on("token", (subject) => void heard.push(subject));
+  const stranger = new pg.Client({ connectionString: database.url });
+  await stranger.connect();
+  const strange = [
+    "",
+    "garbage",
+    "null",
+    "{}",
+    "[]",
+    '["token",5]',
+    '["token",[5]]',
+    '["x",["1:1"]]',
+  ];
+  for (const payload of strange) {
+    await stranger.query("select pg_notify('trunkline', $1)", [payload]);
+  }
+  await stranger.query("select pg_notify('trunkline', $1)", ['["token",["3:3"]]']);
+  await eventually(() => heard.includes("3:3"));
+  assert.deepEqual(heard, ["3:3"]);
+  await stranger.end();
+});

@@ -29,7 +29,8 @@ export function openHints(url: string, log: Log): Hints {
     for (const tell of listeners.get(channel) ?? []) for (const subject of subjects) tell(subject);
   };
   const connection = keepListening(url, log, (payload) => {
-    deliver(...(JSON.parse(payload) as [HintChannel, string[]]));
+    const hint = readHint(payload);
+    if (hint) deliver(...hint);
   });
   const flush = () => {
     timer = null;
@@ -58,6 +59,20 @@ export function openHints(url: string, log: Log): Hints {
       await connection.close();
     },
   };
+}
+
+/** Every role of a shared database may send on our channel: what is not ours is null. */
+function readHint(payload: string): [HintChannel, string[]] | null {
+  try {
+    const [channel, subjects] = JSON.parse(payload) as unknown[];
+    const isOurs =
+      typeof channel === "string" &&
+      Array.isArray(subjects) &&
+      subjects.every((subject) => typeof subject === "string");
+    return isOurs ? [channel as HintChannel, subjects] : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Sends one hint and waits until it is sent: for a process that ends too soon to open Hints. */
