@@ -90,12 +90,14 @@ begin
       where l.contact_id is null and c.account_id = p_account_id
         and c.workspace_id = l.workspace_id and c.phone = l.phone
       union all
-      select c.id, c.name, c.phone from contacts c
-      where c.account_id = p_account_id and c.id = l.contact_id and c.workspace_id = l.workspace_id
+      -- The workspace is compared outside the search: with it, an index that knows no ids looked as good.
+      select case when c.workspace_id = l.workspace_id then c.id end, c.name, c.phone from contacts c
+      where l.contact_id is not null and c.account_id = p_account_id and c.id = l.contact_id
     ) c on true
   ), numbered as materialized (
     select j.*, case when j.verdict = 'created' then nextval('leads_id_seq') end as new_id
-    from judged j
+    -- Ids follow the rows' order, also where a join shuffled them.
+    from (select * from judged order by ordinal) j
   ), created as (
     insert into leads
       (account_id, id, workspace_id, contact_id, name, email, phone, phone_e164, assigned_agent_id,

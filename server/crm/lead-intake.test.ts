@@ -30,8 +30,12 @@ after(async () => {
 let phones = 6_000_000_000;
 const newPhone = () => String(++phones);
 
-async function makeRow(of: TestAccount, more: Partial<LeadRow> = {}): Promise<LeadRow> {
-  const schema = await api.app.workspaceSchemas.find(of.account_id, of.workspace_id);
+async function makeRow(
+  of: TestAccount,
+  more: Partial<LeadRow> = {},
+  { app } = api,
+): Promise<LeadRow> {
+  const schema = await app.workspaceSchemas.find(of.account_id, of.workspace_id);
   const phone = more.phone ?? newPhone();
   return {
     workspace_id: of.workspace_id,
@@ -314,4 +318,41 @@ test("one contact per phone under concurrent creates from two processes, also in
   }
   assert.equal(await deadlocks(), 0);
   await Promise.all(services.map((service) => service.dispose()));
+});
+
+test("on a database that was never analysed a lead reads a few index entries, however many contacts there are", async () => {
+  const fresh = await startApi();
+  const owner = await makeAccount(fresh.app);
+  const rows = await Promise.all(Array.from({ length: 3_000 }, () => makeRow(owner, {}, fresh)));
+  // One connection: the plan that was made while the tables were empty serves them all.
+  const client = new pg.Client({ connectionString: fresh.database_url });
+  await client.connect();
+  let contact_id: number | null = null;
+  for (let i = 0; i < rows.length; i += 100) {
+    const batch = rows
+      .slice(i, i + 100)
+      .map((row, at) => (at % 2 === 0 ? row : { ...row, contact_id }));
+    const verdicts = await createLeads(client, owner.account_id, batch, new Date());
+    contact_id = Number(verdicts[0]!.contact_id);
+  }
+  await client.query("select pg_stat_force_next_flush()");
+  const { rows: read } = await client.query<{ entries: number }>(
+    "select sum(idx_tup_read)::int as entries from pg_stat_user_indexes where relname = 'contacts'",
+  );
+  await client.end();
+  await fresh.close();
+  assert.ok(
+    read[0]!.entries < 10 * rows.length,
+    `${read[0]!.entries} index entries for ${rows.length} leads`,
+  );
+});
+
+test("the ids of a batch follow the order of its leads", async () => {
+  const rows = await makeRows(account, 40);
+  const verdicts = await createLeads(api.app.db.pool, account.account_id, rows, new Date());
+  const ids = verdicts.map(({ lead_id }) => lead_id!);
+  assert.deepEqual(
+    ids,
+    ids.toSorted((a, b) => a - b),
+  );
 });

@@ -2,9 +2,8 @@ import { createLead } from "../../crm/create-lead.ts";
 import { judgeNewLead } from "../../crm/judge-lead.ts";
 import { createLeads } from "../../crm/lead-intake.ts";
 import { LeadAnswer, NewLead } from "../../crm/lead-schema.ts";
-import { notFound } from "../../lib/errors.ts";
 import { closed, pathId } from "../../lib/schemas.ts";
-import type { ApiApp } from "../api-app.ts";
+import { requireWorkspace } from "../require-workspace.ts";
 import { route } from "../route.ts";
 
 const workspaceParams = closed({ workspaceId: pathId("The workspace") });
@@ -21,9 +20,12 @@ export const leadRoutes = [
     body: NewLead,
     success: { 201: LeadAnswer },
     before: async ({ app, caller, params }) =>
-      void (await schemaOf(app, caller.account.id, params.workspaceId)),
-    judge: ({ app, caller, params, body }) =>
-      judgeNewLead(app.workspaceSchemas, caller.account.id, params.workspaceId, body),
+      void (await requireWorkspace(app, caller.account.id, params.workspaceId)),
+    // A lead of the right shape is judged by createLead itself.
+    judge: async ({ app, caller, params, body, request }) =>
+      request.validationError
+        ? judgeNewLead(app.workspaceSchemas, caller.account.id, params.workspaceId, body)
+        : [],
     handle: ({ app, caller, params, body, keyed, write }) => {
       const create = (writeLead: typeof app.leadIntake.create) =>
         createLead(app.workspaceSchemas, writeLead, caller, params.workspaceId, body);
@@ -37,9 +39,3 @@ export const leadRoutes = [
     },
   }),
 ];
-
-async function schemaOf(app: ApiApp, accountId: number, workspaceId: number) {
-  const schema = await app.workspaceSchemas.find(accountId, workspaceId);
-  if (!schema) throw notFound();
-  return schema;
-}
