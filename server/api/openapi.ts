@@ -8,6 +8,41 @@ import type { Route } from "./route.ts";
 const docs_page_policy =
   "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 
+/** The page has no viewport of its own: a phone would show it far too small. */
+const fit_small_screens =
+  "const meta = document.createElement('meta'); meta.name = 'viewport'; " +
+  "meta.content = 'width=device-width, initial-scale=1'; document.head.append(meta);";
+
+/** What holds for all routes, told once. */
+const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and click-to-call.
+
+- Every request carries \`Authorization: Bearer <ACCESS_TOKEN>\`.
+- Fields under \`/api/v1/crm\` are camelCase, all others snake_case. A field that a body, a query or a form
+  does not have is refused.
+- Lists answer \`{data, nextCursor}\` under \`/api/v1/crm\`, \`{data, next_cursor}\` elsewhere: send it back as
+  \`cursor\` for the next page, until it is null. \`limit\` is at most 200.
+- Times in answers are UTC. A time sent without an offset is local to the account's zone.
+- A write other than an import may carry an \`Idempotency-Key\`: repeated with the same key and body, it
+  answers the same and does nothing twice.
+- Errors are \`application/problem+json\`, and a 422 names every failing field at once, up to 100.
+- A body is at most 1 MB; a CSV file 256 MB.`;
+
+/** The groups of routes, in the order in which they are shown; every route's tag is one of them. */
+const tags = [
+  ["Leads", "Create leads, and work with them"],
+  ["Import and export", "Leads from and to CSV"],
+  ["Contacts", "The people behind the leads: one for each phone number of a workspace"],
+  ["Workspaces", "Each with picklists, custom fields, contacts and leads of its own"],
+  ["Picklists", "The statuses, sources and priorities that a lead may have"],
+  ["Custom fields", "What a workspace keeps of a lead beyond its own fields"],
+  ["Account", "The account and its settings"],
+  ["Users", "Who works in the account"],
+  ["Roles", "What users may do"],
+  ["Tokens", "What requests are made with"],
+  ["Audit trail", "Who changed what, and when"],
+  ["System", "What operators and machines ask of the process; needs no token"],
+] as const;
+
 /** Must be registered before the routes. */
 export async function publishOpenApi(server: FastifyInstance): Promise<void> {
   await server.register(fastifySwagger, {
@@ -16,11 +51,10 @@ export async function publishOpenApi(server: FastifyInstance): Promise<void> {
       info: {
         title: "Trunkline",
         version: "1",
-        description:
-          "CRM leads, bulk WhatsApp campaigns, voice campaigns and click-to-call. " +
-          "Every request carries `Authorization: Bearer <ACCESS_TOKEN>`.",
+        description: introduction,
         license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       },
+      tags: tags.map(([name, description]) => ({ name, description })),
       // Relative: requests tried on the docs page go where the page came from.
       servers: [{ url: "/" }],
       components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
@@ -37,6 +71,7 @@ export async function publishOpenApi(server: FastifyInstance): Promise<void> {
     theme: {
       title: "Trunkline API",
       css: [{ filename: "page.css", content: ".swagger-ui .topbar { display: none }" }],
+      js: [{ filename: "page.js", content: fit_small_screens }],
     },
     uiConfig: { persistAuthorization: true, docExpansion: "list", displayRequestDuration: true },
   });

@@ -4,7 +4,13 @@ import { ten_digits } from "./phone-numbers.ts";
 
 /** An id without a minimum (design: ids): whatever fits 64 bits, as a JSON number can say it. */
 export const id = (description: string) =>
-  Type.Integer({ format: "int64", description, minimum: -(2 ** 63), maximum: 2 ** 63 });
+  Type.Integer({
+    format: "int64",
+    description,
+    minimum: -(2 ** 63),
+    maximum: 2 ** 63,
+    examples: [1],
+  });
 
 /** An id in a path: anything else is simply not there (404). */
 export const pathId = (description: string) =>

@@ -10,7 +10,7 @@ export const accountRoutes = [
     method: "GET",
     url: "/api/v1/account",
     id: "readAccount",
-    summary: "The account and its settings",
+    summary: "Read the account and its settings",
     tag: "Account",
     access: { anyOf: ["account.read", "account.manage"] },
     success: { 200: AccountAnswer },

@@ -13,8 +13,8 @@ export const auditRoutes = [
     method: "GET",
     url: "/api/v1/audit",
     id: "listAudit",
-    summary: "The audit trail, newest first",
-    tag: "Audit",
+    summary: "Read the audit trail, newest first",
+    tag: "Audit trail",
     access: { anyOf: ["audit.read"] },
     query: closed({
       action: Type.Optional(Type.String({ maxLength: 100, description: "Such as token.revoked" })),

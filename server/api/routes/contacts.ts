@@ -41,7 +41,7 @@ export const contactRoutes = [
   route({
     method: "GET",
     url: contact,
-    id: "findContact",
+    id: "readContact",
     summary: "Read a contact",
     tag: "Contacts",
     access: reads,
@@ -55,7 +55,7 @@ export const contactRoutes = [
   route({
     method: "PATCH",
     url: contact,
-    id: "patchContact",
+    id: "updateContact",
     summary: "Change a contact's name or email",
     tag: "Contacts",
     access: { feature: "crm", anyOf: ["crm.write"] },
@@ -79,7 +79,7 @@ export const contactRoutes = [
     method: "GET",
     url: `${contact}/leads`,
     id: "listContactLeads",
-    summary: "The leads of a contact, newest first",
+    summary: "List the leads of a contact, newest first",
     tag: "Contacts",
     access: reads,
     params: contactParams,

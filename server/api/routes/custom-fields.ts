@@ -20,7 +20,7 @@ export const customFieldRoutes = [
     method: "GET",
     url: "/api/v1/crm/workspaces/:workspaceId/custom-fields",
     id: "listCustomFields",
-    summary: "List the custom fields",
+    summary: "List custom fields",
     tag: "Custom fields",
     access: lookUp,
     params: closed(workspaceParams),

@@ -70,7 +70,7 @@ export const leadRecordRoutes = [
   route({
     method: "GET",
     url: lead,
-    id: "findLead",
+    id: "readLead",
     summary: "Read a lead",
     tag: "Leads",
     access: reads,
@@ -83,7 +83,7 @@ export const leadRecordRoutes = [
   route({
     method: "PATCH",
     url: lead,
-    id: "patchLead",
+    id: "updateLead",
     summary: "Change a lead",
     tag: "Leads",
     access: changes,
@@ -107,8 +107,8 @@ export const leadRecordRoutes = [
   route({
     method: "GET",
     url: `${lead}/timeline`,
-    id: "listTimeline",
-    summary: "What happened to a lead, newest first",
+    id: "listLeadTimeline",
+    summary: "List what happened to a lead, newest first",
     tag: "Leads",
     access: reads,
     params: leadParams,
@@ -124,7 +124,7 @@ export const leadRecordRoutes = [
   route({
     method: "POST",
     url: `${lead}/notes`,
-    id: "addNote",
+    id: "addLeadNote",
     summary: "Write a note into a lead's timeline",
     tag: "Leads",
     access: changes,
@@ -145,8 +145,8 @@ export const leadRecordRoutes = [
   route({
     method: "GET",
     url: `${lead}/collaborators`,
-    id: "listCollaborators",
-    summary: "The users who work on a lead with its agent",
+    id: "listLeadCollaborators",
+    summary: "List the users who work on a lead with its agent",
     tag: "Leads",
     access: reads,
     params: leadParams,
@@ -157,7 +157,7 @@ export const leadRecordRoutes = [
   route({
     method: "PUT",
     url: `${lead}/collaborators/:userId`,
-    id: "addCollaborator",
+    id: "addLeadCollaborator",
     summary: "Make a user a collaborator of a lead",
     tag: "Leads",
     access: changes,
@@ -177,7 +177,7 @@ export const leadRecordRoutes = [
   route({
     method: "DELETE",
     url: `${lead}/collaborators/:userId`,
-    id: "removeCollaborator",
+    id: "removeLeadCollaborator",
     summary: "Take a user off a lead's collaborators",
     tag: "Leads",
     access: changes,

@@ -18,7 +18,7 @@ export const roleRoutes = [
     method: "GET",
     url: "/api/v1/permissions",
     id: "listPermissions",
-    summary: "Every permission that a role may give and a token's scopes may narrow to",
+    summary: "List every permission that a role may give and a token's scopes may narrow to",
     tag: "Roles",
     access: { anyOf: ["users.read", "users.manage", "tokens.manage"] },
     success: {
@@ -55,7 +55,7 @@ export const roleRoutes = [
     method: "GET",
     url: "/api/v1/roles/:id",
     id: "readRole",
-    summary: "One role",
+    summary: "Read a role",
     tag: "Roles",
     access: { anyOf: ["users.read", "users.manage"] },
     params: roleParams,

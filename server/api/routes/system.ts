@@ -10,8 +10,8 @@ export const systemRoutes = [
   publicRoute({
     method: "GET",
     url: "/health/live",
-    id: "isLive",
-    summary: "The process runs",
+    id: "readLiveness",
+    summary: "Tell whether the process runs",
     tag: "System",
     success: { 200: Health },
     handle: async () => ({ status: "ok" }),
@@ -19,8 +19,8 @@ export const systemRoutes = [
   publicRoute({
     method: "GET",
     url: "/health/ready",
-    id: "isReady",
-    summary: "The database answers and has this version's schema",
+    id: "readReadiness",
+    summary: "Tell whether the database answers and has this version's schema",
     tag: "System",
     success: { 200: Health },
     handle: async ({ app }) => {
@@ -34,7 +34,7 @@ export const systemRoutes = [
     method: "GET",
     url: "/metrics",
     id: "readMetrics",
-    summary: "The process's figures, in Prometheus' text format",
+    summary: "Read the process's figures, in Prometheus' text format",
     tag: "System",
     success: { 200: { contentType: "text/plain" } },
     handle: async ({ app, reply }) => {
@@ -46,7 +46,7 @@ export const systemRoutes = [
     method: "GET",
     url: "/openapi.json",
     id: "readOpenApi",
-    summary: "This document",
+    summary: "Read this document",
     tag: "System",
     success: { 200: Type.Unknown() },
     handle: async ({ request }) => request.server.swagger(),

@@ -58,7 +58,7 @@ export const tokenRoutes = [
     method: "GET",
     url: "/api/v1/tokens/:id",
     id: "readToken",
-    summary: "One token, without its secret",
+    summary: "Read a token, without its secret",
     tag: "Tokens",
     access,
     params: tokenParams,

@@ -37,7 +37,7 @@ export const userRoutes = [
     method: "GET",
     url: "/api/v1/users/:id",
     id: "readUser",
-    summary: "One user",
+    summary: "Read a user",
     tag: "Users",
     access: { anyOf: ["users.read", "users.manage"] },
     params: userParams,

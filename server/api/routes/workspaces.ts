@@ -43,7 +43,7 @@ export const workspaceRoutes = [
     method: "GET",
     url: "/api/v1/crm/workspaces",
     id: "listWorkspaces",
-    summary: "List the workspaces",
+    summary: "List workspaces",
     tag: "Workspaces",
     access: lookUp,
     query: closed(pageQuery),

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { routes } from "./routes.ts";
+
+let api: TestApi;
+before(async () => {
+  api = await startApi();
+});
+after(() => api.close());
+
+test("every route stands under a tag that the document lists and describes, and every tag has routes", async () => {
+  const { body } = await api.send("GET", "/openapi.json");
+  const listed = body.tags.map(({ name }: { name: string }) => name);
+  const used = routes.map(({ tag }) => tag);
+  assert.deepEqual(listed.toSorted(), [...new Set(used)].toSorted());
+  for (const { name, description } of body.tags) assert.ok(description, name);
+});
+
+test("no two routes share an operation's name, and those on one thing are named alike", () => {
+  const ids = routes.map(({ id }) => id);
+  assert.deepEqual(ids, [...new Set(ids)]);
+  const verbs = /^(?:list|read|create|update|delete|add|remove|import|export|revoke|rotate)[A-Z]/;
+  assert.deepEqual(
+    ids.filter((id) => !verbs.test(id)),
+    [],
+  );
+});
+
+test("the docs page is served whole under its own policy, and fits a small screen", async () => {
+  const page = await api.send("GET", "/docs/");
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'self';/);
+  const parts = [...page.text.matchAll(/(?:src|href)="\.(\/[^"]+)"/g)].map(([, path]) => path);
+  assert.ok(parts.length >= 5);
+  for (const part of parts) assert.equal((await api.send("GET", `/docs${part}`)).status, 200, part);
+  assert.match((await api.send("GET", "/docs/static/theme/page.js")).text, /width=device-width/);
+});
