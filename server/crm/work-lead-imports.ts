@@ -1,9 +1,10 @@
 // Makes leads of the rows that uploads stored, in small transactions. Each moves next_row and the
 // counts together with its leads, so a crash at any instant repeats and loses nothing, and any
 // number of workers may run: one at a time has an import.
-import { sql, type Selectable } from "kysely";
+import { sql, type Kysely, type Selectable } from "kysely";
 import type { App } from "../engine/app.ts";
 import type { DB, Tx } from "../lib/database.ts";
+import { isDatabaseUnavailable } from "../lib/database-errors.ts";
 import type { FieldError } from "../lib/errors.ts";
 import { locateColumns, type ColumnMap } from "./import/column-map.ts";
 import { findAgents } from "./import/find-agents.ts";
@@ -16,6 +17,8 @@ import { readWorkspaceSchema, type WorkspaceSchema } from "./workspace-schema.ts
 /** Row numbers a batch; empty rows of the file are not stored. */
 const batch_rows = 500;
 const imports_a_turn_max = 1_000;
+/** Of one account in a turn, so that its thousand uploads do not go before another's one. */
+const imports_of_account_max = 3;
 /** How often a batch is judged anew because the workspace changed under it. */
 const attempts_max = 5;
 
@@ -23,22 +26,45 @@ type Import = Selectable<DB["lead_imports"]>;
 type Row = { row_number: number; cells: string[] };
 type Reject = Row & { errors: FieldError[] };
 
-/** A turn: one batch of each open import that no other worker has. Returns how many it worked. */
+/**
+ * A turn: one batch of each account's oldest open imports that no other worker has. Returns how
+ * many it worked; one that fails is logged and left to the next turn, and holds up no other.
+ */
 export async function workLeadImports(app: App, stopping: AbortSignal): Promise<number> {
-  const open = await app.db.query
-    .selectFrom("lead_imports")
-    .select(["account_id", "id"])
-    .where("state", "=", "processing")
-    .orderBy("account_id")
-    .orderBy("id")
-    .limit(imports_a_turn_max)
-    .execute();
   let worked = 0;
-  for (const { account_id, id } of open) {
+  for (const { account_id, id } of await oldestOpen(app.db.query)) {
     if (stopping.aborted) break;
-    if (await workBatch(app, account_id, id)) worked++;
+    try {
+      if (await workBatch(app, account_id, id)) worked++;
+    } catch (err) {
+      if (isDatabaseUnavailable(err) && !isOfOneBatch(err)) throw err;
+      app.log.error({ err, account_id, subject_id: id }, "a batch of a lead import failed");
+    }
   }
   return worked;
+}
+
+/** A lock waited for too long, or a deadlock; a database that is away fails them all, and the loop waits for it. */
+function isOfOneBatch(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === "57014" || code === "55P03" || code === "40P01";
+}
+
+/** Each account's first import before any account's second. */
+async function oldestOpen(db: Kysely<DB>) {
+  const ranked = db
+    .selectFrom("lead_imports")
+    .select(["account_id", "id"])
+    .select(sql<number>`row_number() over (partition by account_id order by id)`.as("place"))
+    .where("state", "=", "processing");
+  return db
+    .selectFrom(ranked.as("ranked"))
+    .select(["account_id", "id"])
+    .where("place", "<=", imports_of_account_max)
+    .orderBy("place")
+    .orderBy("account_id")
+    .limit(imports_a_turn_max)
+    .execute();
 }
 
 /** One batch in one transaction; false when the import is done or another worker's. */
