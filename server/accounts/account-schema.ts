@@ -42,7 +42,7 @@ export const AccountPatch = closed(
     country_code: Type.Optional(country_code),
     time_zone: Type.Optional(time_zone),
   },
-  { minProperties: 1, description: "What to change" },
+  { minProperties: 1, description: "What to change", examples: [{ time_zone: "Asia/Kolkata" }] },
 );
 export type AccountPatch = Static<typeof AccountPatch>;
 

@@ -14,12 +14,18 @@ export const permissionList = (description: string) =>
 const name = shownName("Unique in the account");
 const permissions = permissionList("What its users may do");
 
-export const NewRole = closed({ name, permissions }, { description: "A role to create" });
+export const NewRole = closed(
+  { name, permissions },
+  {
+    description: "A role to create",
+    examples: [{ name: "Sales", permissions: ["crm.leads.create", "crm.read"] }],
+  },
+);
 export type NewRole = Static<typeof NewRole>;
 
 export const RolePatch = closed(
   { name: Type.Optional(name), permissions: Type.Optional(permissions) },
-  { minProperties: 1, description: "What to change" },
+  { minProperties: 1, description: "What to change", examples: [{ permissions: ["crm.read"] }] },
 );
 export type RolePatch = Static<typeof RolePatch>;
 

@@ -23,7 +23,10 @@ export const TokenRequest = closed(
       }),
     ),
   },
-  { description: "A token to create" },
+  {
+    description: "A token to create",
+    examples: [{ kind: "account", name: "Web form", scopes: ["crm.leads.create"] }],
+  },
 );
 export type TokenRequest = Static<typeof TokenRequest>;
 
@@ -39,7 +42,7 @@ export const TokenRotation = closed(
       }),
     ),
   },
-  { description: "How to rotate" },
+  { description: "How to rotate", examples: [{ overlap_seconds: 3_600 }] },
 );
 export type TokenRotation = Static<typeof TokenRotation>;
 

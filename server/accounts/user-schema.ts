@@ -26,7 +26,10 @@ export const NewUser = closed(
     role_id: optional(role_id),
     active: optional(Type.Boolean({ description: "Default true" })),
   },
-  { description: "A user to create" },
+  {
+    description: "A user to create",
+    examples: [{ name: "Asha", email: "asha@example.com", extension: "201" }],
+  },
 );
 export type NewUser = Static<typeof NewUser>;
 
@@ -40,7 +43,11 @@ export const UserPatch = closed(
     role_id: optional(role_id),
     active: Type.Optional(Type.Boolean()),
   },
-  { minProperties: 1, description: "What to change; null clears a field" },
+  {
+    minProperties: 1,
+    description: "What to change; null clears a field",
+    examples: [{ role_id: 1 }],
+  },
 );
 export type UserPatch = Static<typeof UserPatch>;
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import Value from "typebox/value";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import { routes } from "./routes.ts";
 
@@ -25,6 +26,16 @@ test("no two routes share an operation's name, and those on one thing are named 
     ids.filter((id) => !verbs.test(id)),
     [],
   );
+});
+
+test("every JSON body comes with an example, and its own schema takes it", () => {
+  const bodies = routes.filter(({ body, multipart }) => body && !multipart);
+  assert.ok(bodies.length > 10);
+  for (const { id, body } of bodies) {
+    const { examples } = body as { examples?: unknown[] };
+    assert.equal(examples?.length, 1, id);
+    assert.equal(Value.Check(body, examples![0]), true, id);
+  }
 });
 
 test("the docs page is served whole under its own policy, and fits a small screen", async () => {

@@ -40,14 +40,17 @@ const position = Type.Integer({
 });
 
 /** The body of a custom field's creation. */
-export const NewCustomField = closed({
-  key,
-  label,
-  type: Type.Enum(types, { type: "string", description: "Never changes" }),
-  required: optional(required),
-  options: optional(choices),
-  position: optional(position),
-});
+export const NewCustomField = closed(
+  {
+    key,
+    label,
+    type: Type.Enum(types, { type: "string", description: "Never changes" }),
+    required: optional(required),
+    options: optional(choices),
+    position: optional(position),
+  },
+  { examples: [{ key: "tier", label: "Tier", type: "select", options: ["Gold", "Silver"] }] },
+);
 export type NewCustomField = Static<typeof NewCustomField>;
 
 /** The body of a custom field's patch. */
@@ -61,7 +64,7 @@ export const CustomFieldPatch = closed(
       Type.Boolean({ description: "Leads keep the values of archived fields and get no new ones" }),
     ),
   },
-  { minProperties: 1 },
+  { minProperties: 1, examples: [{ label: "Customer tier" }] },
 );
 export type CustomFieldPatch = Static<typeof CustomFieldPatch>;
 

@@ -11,7 +11,7 @@ export const ContactPatch = closed(
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
     email: Type.Optional(nullable(Type.String({ format: "email", maxLength: 254 }))),
   },
-  { minProperties: 1 },
+  { minProperties: 1, examples: [{ name: "Ada King" }] },
 );
 export type ContactPatch = Static<typeof ContactPatch>;
 

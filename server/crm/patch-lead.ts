@@ -30,7 +30,10 @@ export const LeadPatch = closed(
       }),
     ),
   },
-  { minProperties: 1 },
+  {
+    minProperties: 1,
+    examples: [{ name: "Ada King", customFields: { campaign_note: "Call on Monday" } }],
+  },
 );
 export type LeadPatch = Static<typeof LeadPatch>;
 type LockedLead = Awaited<ReturnType<typeof lockLead>>;

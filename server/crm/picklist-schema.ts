@@ -22,19 +22,22 @@ const position = Type.Integer({
 });
 
 /** The body of an option's creation. */
-export const NewPicklistOption = closed({
-  label,
-  value: optional(
-    Type.String({
-      pattern: "^[a-z0-9][a-z0-9_-]{0,62}$",
-      description: "Machine value, unique in the picklist; made from the label unless said",
-      "x-reason": "must be 1 to 63 characters of a-z, 0-9, _ and -, not beginning with _ or -",
-    }),
-  ),
-  color: optional(color),
-  isDefault: optional(Type.Boolean({ description: "True takes the default over" })),
-  position: optional(position),
-});
+export const NewPicklistOption = closed(
+  {
+    label,
+    value: optional(
+      Type.String({
+        pattern: "^[a-z0-9][a-z0-9_-]{0,62}$",
+        description: "Machine value, unique in the picklist; made from the label unless said",
+        "x-reason": "must be 1 to 63 characters of a-z, 0-9, _ and -, not beginning with _ or -",
+      }),
+    ),
+    color: optional(color),
+    isDefault: optional(Type.Boolean({ description: "True takes the default over" })),
+    position: optional(position),
+  },
+  { examples: [{ label: "On hold", color: "#d97706" }] },
+);
 export type NewPicklistOption = Static<typeof NewPicklistOption>;
 
 /** The body of an option's patch. */
@@ -50,7 +53,7 @@ export const PicklistOptionPatch = closed(
       Type.Boolean({ description: "Archived options stay with their leads and take no new ones" }),
     ),
   },
-  { minProperties: 1 },
+  { minProperties: 1, examples: [{ label: "Waiting" }] },
 );
 export type PicklistOptionPatch = Static<typeof PicklistOptionPatch>;
 

@@ -10,19 +10,24 @@ const name = Type.String({
 });
 
 /** The body of workspace creation. */
-export const NewWorkspace = closed({
-  name,
-  active: optional(Type.Boolean({ description: "Default true" })),
-});
+export const NewWorkspace = closed(
+  {
+    name,
+    active: optional(Type.Boolean({ description: "Default true" })),
+  },
+  { examples: [{ name: "Sales" }] },
+);
 export type NewWorkspace = Static<typeof NewWorkspace>;
 
 /** The body of a workspace's patch. */
 export const WorkspacePatch = closed(
   {
     name: Type.Optional(name),
-    active: Type.Optional(Type.Boolean({ description: "No lead is created in an inactive one" })),
+    active: Type.Optional(
+      Type.Boolean({ description: "The leads and contacts of an inactive one answer 404" }),
+    ),
   },
-  { minProperties: 1 },
+  { minProperties: 1, examples: [{ name: "Sales, north" }] },
 );
 export type WorkspacePatch = Static<typeof WorkspacePatch>;
 

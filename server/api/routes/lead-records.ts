@@ -129,7 +129,10 @@ export const leadRecordRoutes = [
     tag: "Leads",
     access: changes,
     params: leadParams,
-    body: closed({ text: Type.String({ minLength: 1, maxLength: 5_000 }) }),
+    body: closed(
+      { text: Type.String({ minLength: 1, maxLength: 5_000 }) },
+      { examples: [{ text: "Asked to be called on Monday" }] },
+    ),
     success: { 201: TimelineEntry },
     before: inWorkspace,
     handle: (call) =>
