@@ -29,7 +29,9 @@ test("no two routes share an operation's name, and those on one thing are named 
 });
 
 test("every JSON body comes with an example, and its own schema takes it", () => {
-  const bodies = routes.filter(({ body, multipart }) => body && !multipart);
+  const bodies = routes.flatMap(({ id, body, multipart }) =>
+    body && !multipart ? [{ id, body }] : [],
+  );
   assert.ok(bodies.length > 10);
   for (const { id, body } of bodies) {
     const { examples } = body as { examples?: unknown[] };
