@@ -87,6 +87,7 @@ function fromFastify(error: FastifyError): Refusal | null {
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return new Refusal("malformed-body", "The body is not as long as its Content-Length says");
     case "FST_ERR_BAD_URL":
+    case "FST_STATIC_FORBIDDEN_PATH":
       return notFound();
     default:
       return error.statusCode === 400 ? broken(error) : null;
