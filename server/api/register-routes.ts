@@ -11,6 +11,7 @@ import { compileValidator } from "./compile-validator.ts";
 import { fieldErrors } from "./field-errors.ts";
 import { findStoredAnswer, readKey, sendStored, type Idempotency } from "./idempotency.ts";
 import { openApiSchema } from "./openapi.ts";
+import { otherMediaType } from "./render-error.ts";
 import type { Call, Route } from "./route.ts";
 
 export function registerRoutes(
@@ -38,7 +39,8 @@ export function registerRoutes(
       // A failed shape is told by the handler, after what outranks it and with what judge finds.
       attachValidation: true,
       preValidation: async (request, reply) => {
-        if (!route.multipart && request.isMultipart()) throw otherMediaType();
+        // The multipart parser serves every route.
+        if (!route.multipart && request.isMultipart()) throw otherMediaType(request);
         refuseOddQuery(integersOfQuery, request);
         if (await replay(app, route, request, reply)) return reply;
         refuseOddPath(integersOfPath, request);
@@ -112,11 +114,6 @@ function callMaker(app: ApiApp, idempotency: Idempotency, route: Route) {
       },
     } as Call<never, never, never>;
   };
-}
-
-/** The multipart parser serves every route; this one takes no parts. */
-function otherMediaType(): Refusal {
-  return new Refusal("unsupported-media-type", "The Content-Type is not one this endpoint takes");
 }
 
 /** Query strings reach the database as they are; and "1e999" would be coerced to a number without end. */

@@ -30,7 +30,7 @@ export function sendError(
   reply: FastifyReply,
   log: Log,
 ): void {
-  const refusal = hasGone(request) ? broken(error) : toRefusal(error);
+  const refusal = hasGone(request) ? broken(error) : toRefusal(error, request);
   const status = refusals[refusal.type].status;
   if (status >= 500) {
     log.error(
@@ -57,11 +57,11 @@ function broken(cause: unknown): Refusal {
   return new Refusal("bad-request", "The request could not be read", { cause });
 }
 
-function toRefusal(error: unknown): Refusal {
+function toRefusal(error: unknown, request: FastifyRequest): Refusal {
   if (error instanceof Refusal) return error;
   if (isDatabaseUnavailable(error)) return unavailable(error);
   if (error instanceof Error && "code" in error) {
-    const refusal = fromFastify(error as FastifyError);
+    const refusal = fromFastify(error as FastifyError, request);
     if (refusal) return refusal;
   }
   return new Refusal(
@@ -73,17 +73,20 @@ function toRefusal(error: unknown): Refusal {
   );
 }
 
-function fromFastify(error: FastifyError): Refusal | null {
+/** 415, with the media type that the endpoint takes. */
+export function otherMediaType({ routeOptions }: FastifyRequest): Refusal {
+  const taken = routeOptions.schema?.consumes?.join(", ") ?? "application/json";
+  return new Refusal("unsupported-media-type", `This endpoint takes ${taken} only`);
+}
+
+function fromFastify(error: FastifyError, request: FastifyRequest): Refusal | null {
   switch (error.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
     case "FST_REQ_FILE_TOO_LARGE":
       return new Refusal("body-too-large", "The body is larger than this endpoint takes");
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
     case "FST_INVALID_MULTIPART_CONTENT_TYPE":
-      return new Refusal(
-        "unsupported-media-type",
-        "The Content-Type is not one this endpoint takes",
-      );
+      return otherMediaType(request);
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return new Refusal("malformed-body", "The body is not as long as its Content-Length says");
     case "FST_ERR_BAD_URL":

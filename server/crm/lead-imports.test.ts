@@ -345,6 +345,7 @@ test("a body that is no multipart is 415, and one whose multipart is broken 400"
   const of = await makeAccount(api.app);
   const json = await api.send("POST", `${base(of)}/leads/import`, { token: of.token, json: {} });
   assert.equal(json.status, 415);
+  assert.match(json.body.detail, /multipart\/form-data/);
   const broken = await post(of, Buffer.from("--x\r\nnonsense"), {
     "content-type": "multipart/form-data; boundary=x",
   });

@@ -101,6 +101,7 @@ test("any other Content-Type is 415", async () => {
   form.set("phone", "9876543210");
   const answer = await lead.create(undefined, { raw: form });
   assertProblem(answer, 415, "unsupported-media-type");
+  assert.match(answer.body.detail, /application\/json/);
 });
 
 test("a body above 1 MB is 413, whether its length is announced or not", async () => {
