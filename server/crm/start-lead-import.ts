@@ -6,7 +6,7 @@ import { clientTransaction } from "../lib/client-transaction.ts";
 import type { Tx } from "../lib/database.ts";
 import { invalid } from "../lib/errors.ts";
 import { unstorable } from "../lib/json-body.ts";
-import { openSlots } from "../lib/slots.ts";
+import { openShares } from "../lib/shares.ts";
 import { locateColumns, readColumnMap, type ColumnMap } from "./import/column-map.ts";
 import { storeRows } from "./import/store-rows.ts";
 import { leadImportAnswerOf, type LeadImportAnswer } from "./lead-import-schema.ts";
@@ -14,8 +14,8 @@ import type { WorkspaceSchema } from "./workspace-schema.ts";
 
 const rows_max = 1_000_000;
 const seconds_max = 600;
-/** Two files are parsed at once in a process; the others wait their turn. */
-const slots = openSlots(2, 16);
+/** Two files are parsed at once in a process, one of an account; the others wait their turn. */
+const parsing = openShares(2, 1, 16);
 
 /** An upload that has arrived in full: an open file and the text of the `columnMap` part. */
 export type LeadUpload = {
@@ -38,7 +38,7 @@ export async function startLeadImport(
   if (upload.fd === null) faults.unshift({ field: "file", reason: "is required" });
   if (upload.fd === null || faults.length > 0) throw invalid(faults);
   const { fd } = upload;
-  const started = await slots.use(() =>
+  const started = await parsing.use(actor.account_id, () =>
     clientTransaction(app.db, seconds_max, async (tx, client) => {
       let import_id = 0;
       const { account_id } = actor;

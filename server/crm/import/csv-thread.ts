@@ -23,6 +23,8 @@ export type CsvThreadOrder = { kind: "go"; first_columns: string } | { kind: "ta
 
 const columns_max = 500;
 const record_characters_max = 1_000_000;
+/** Empty rows are no leads, yet cost as much to read. */
+const rows_with_empty_max = 2_000_000;
 const message_bytes = 65_536;
 const messages_ahead_max = 8;
 
@@ -70,7 +72,8 @@ async function run(): Promise<void> {
   let rows = 0;
   let row_number = 1;
   for await (const cells of records) {
-    row_number++;
+    if (++row_number > rows_with_empty_max)
+      throw new Refused(`has more than ${rows_with_empty_max} rows, the empty ones counted`);
     // A spreadsheet counts an empty line as a row, and nobody means it as a lead.
     if (cells.every((cell) => cell.trim() === "")) continue;
     if (++rows > rows_max) throw new Refused(`has more than ${rows_max} rows`);
@@ -147,8 +150,14 @@ function* checkedText(encoding: Encoding): Generator<string> {
   // Windows-1252 is only a guess for what is not UTF-8.
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   const foreign = encoding === "win1252" ? /[\0-\x08\x0e-\x1f]/ : /\0/;
+  let line_characters = 0;
   for (const text of readText(fd, encoding)) {
     if (foreign.test(text)) throw new Refused("is not a CSV text file");
+    const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r"));
+    line_characters = end < 0 ? line_characters + text.length : text.length - end - 1;
+    // The parser does not count delimiters: millions of empty cells would fill the memory.
+    if (line_characters > record_characters_max)
+      throw new Refused(`has a line of more than ${record_characters_max} characters`);
     yield text;
   }
 }
