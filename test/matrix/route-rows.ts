@@ -150,10 +150,10 @@ const contacts: Record<string, RouteRow> = {
   listContacts: ofCrm(["crm.read"], (ids) => ({
     path: `${crm}/${ids.workspace_id}/contacts?limit=2&q=a`,
   })),
-  findContact: ofCrm(["crm.read"], (ids) => ({
+  readContact: ofCrm(["crm.read"], (ids) => ({
     path: `${crm}/${ids.workspace_id}/contacts/${ids.contact_id}`,
   })),
-  patchContact: ofCrm(["crm.write"], (ids) => ({
+  updateContact: ofCrm(["crm.write"], (ids) => ({
     path: `${crm}/${ids.workspace_id}/contacts/${ids.contact_id}`,
     json: { name: "Changed", email: "changed@test.example" },
   })),
@@ -182,8 +182,8 @@ const leads: Record<string, RouteRow> = {
       `${crm}/${ids.workspace_id}/leads?limit=2&statusId=${ids.option_id}` +
       `&assignedAgentId=${ids.user_id}&createdFrom=2020-01-01T00:00:00Z`,
   })),
-  findLead: ofCrm(["crm.read"], (ids) => ({ path: leadOf(ids) })),
-  patchLead: ofCrm(["crm.write"], (ids) => ({
+  readLead: ofCrm(["crm.read"], (ids) => ({ path: leadOf(ids) })),
+  updateLead: ofCrm(["crm.write"], (ids) => ({
     path: leadOf(ids),
     json: {
       name: "Changed",
@@ -196,16 +196,16 @@ const leads: Record<string, RouteRow> = {
   exportLeads: ofCrm(["crm.export"], (ids) => ({
     path: `${crm}/${ids.workspace_id}/leads/export?contactId=${ids.contact_id}`,
   })),
-  listTimeline: ofCrm(["crm.read"], (ids) => ({ path: `${leadOf(ids)}/timeline?limit=2` })),
-  addNote: ofCrm(["crm.write"], (ids) => ({
+  listLeadTimeline: ofCrm(["crm.read"], (ids) => ({ path: `${leadOf(ids)}/timeline?limit=2` })),
+  addLeadNote: ofCrm(["crm.write"], (ids) => ({
     path: `${leadOf(ids)}/notes`,
     json: { text: "A note" },
   })),
-  listCollaborators: ofCrm(["crm.read"], (ids) => ({ path: `${leadOf(ids)}/collaborators` })),
-  addCollaborator: ofCrm(["crm.write"], (ids) => ({
+  listLeadCollaborators: ofCrm(["crm.read"], (ids) => ({ path: `${leadOf(ids)}/collaborators` })),
+  addLeadCollaborator: ofCrm(["crm.write"], (ids) => ({
     path: `${leadOf(ids)}/collaborators/${ids.user_id}`,
   })),
-  removeCollaborator: ofCrm(["crm.write"], (ids) => ({
+  removeLeadCollaborator: ofCrm(["crm.write"], (ids) => ({
     path: `${leadOf(ids)}/collaborators/${ids.collaborator_id}`,
   })),
 };
@@ -220,7 +220,7 @@ const imports: Record<string, RouteRow> = {
   listLeadImports: ofCrm(["crm.import"], (ids) => ({
     path: `${crm}/${ids.workspace_id}/leads/imports?limit=2`,
   })),
-  findLeadImport: ofCrm(["crm.import"], (ids) => ({ path: importOf(ids) })),
+  readLeadImport: ofCrm(["crm.import"], (ids) => ({ path: importOf(ids) })),
   listLeadRejects: ofCrm(["crm.import"], (ids) => ({ path: `${importOf(ids)}/rejects?limit=2` })),
 };
 
