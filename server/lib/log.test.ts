@@ -39,3 +39,14 @@ test("of an error the log keeps type, code, message, stack and cause, never the 
   assert.deepEqual([err["type"], err["code"], err["message"]], ["Error", "23505", "duplicate key"]);
   assert.equal((err["cause"] as Record<string, unknown>)["message"], "inner");
 });
+
+test("of a data exception the log keeps what was wrong, and not the value PostgreSQL quotes in its message", () => {
+  const { text, lines } =
+    written(`const error = (message) => Object.assign(new Error(message), { code: "22P02" });
+    log.error({ err: error('invalid input syntax for type integer: "secret \\n "9876543210"') }, "failed");
+    log.error({ err: new Error("outer", { cause: error('value "secret" is out of range') }) }, "failed");`);
+  assert.doesNotMatch(text, /secret|9876543210/);
+  const err = lines[0]!["err"] as Record<string, unknown>;
+  assert.equal(err["message"], 'invalid input syntax for type integer: "…"');
+  assert.match(String(err["stack"]), /^Error: invalid input syntax for type integer: "…"\n +at /);
+});

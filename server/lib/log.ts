@@ -66,11 +66,18 @@ function keepAllowed(fields: Record<string, unknown>): Record<string, unknown> {
 function describeError(value: unknown): unknown {
   if (!(value instanceof Error)) return { message: "a value that is no Error was thrown" };
   const code = (value as { code?: unknown }).code;
+  const message = withoutData(value.message, code);
   return {
     type: value.name,
     ...(typeof code === "string" ? { code } : {}),
-    message: value.message,
-    stack: value.stack,
+    message,
+    stack: value.stack?.replace(value.message, () => message),
     ...(value.cause instanceof Error ? { cause: describeError(value.cause) } : {}),
   };
+}
+
+/** Of SQLSTATE class 22 (data exceptions) also the message quotes the value: `…: "Ada Lovelace"`. */
+function withoutData(message: string, code: unknown): string {
+  if (typeof code !== "string" || !/^22[0-9A-Z]{3}$/.test(code)) return message;
+  return message.replaceAll(/".*"/gs, '"…"');
 }
