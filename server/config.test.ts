@@ -46,6 +46,10 @@ test("every fault is told at once, and none echoes the database's password", () 
   assert.doesNotMatch(faults.join("\n"), /hunter2/);
 });
 
+test("a wrong port is one fault, not also one of the address made from it", () => {
+  assert.deepEqual(faultsOf({ PORT: "abc" }), ['PORT: "abc" is no port (0-65535)']);
+});
+
 test("a secret may stand in a file, not in both places, and an unreadable file is a fault", () => {
   const dir = mkdtempSync(join(tmpdir(), "trunkline-config-"));
   const file = join(dir, "url");

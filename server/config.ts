@@ -53,7 +53,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     database_url: readDatabaseUrl(readSecret(env, "DATABASE_URL", fault), fault),
     roles: readRoles(env["ROLES"] || "api,worker", fault),
     log_level: oneOf("LOG_LEVEL", env["LOG_LEVEL"] || "info", logLevels, fault),
-    public_url: readPublicUrl(env["PUBLIC_URL"] || `http://${hostInUrl(host)}:${port}`, fault),
+    public_url: env["PUBLIC_URL"]
+      ? readPublicUrl(env["PUBLIC_URL"], fault)
+      : `http://${hostInUrl(host)}:${port}`,
     seed: oneOf(
       "TRUNKLINE_SEED",
       env["TRUNKLINE_SEED"] || "demo",

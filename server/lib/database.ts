@@ -49,10 +49,14 @@ export function openDatabase(
     keepAlive: true,
   });
   // Both are needed: an idle client fails on the pool, one in use on itself; unheard, either ends the process.
-  pool.on("error", (err) => log.warn({ err }, "an idle database connection broke"));
+  const tell = (err: Error, text: string) => {
+    // A server that stops right after us may be quicker than a connection's farewell.
+    if (!pool.ending) log.warn({ err }, text);
+  };
+  pool.on("error", (err) => tell(err, "an idle database connection broke"));
   const names = new Map<string, string>();
   pool.on("connect", (client) => {
-    client.on("error", (err) => log.warn({ err }, "a database connection broke"));
+    client.on("error", (err) => tell(err, "a database connection broke"));
     nameStatements(client, names);
   });
   const query = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
