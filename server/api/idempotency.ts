@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { sql } from "kysely";
 import { statement, type Database, type Tx } from "../lib/database.ts";
 import { Refusal, invalidField, unavailable } from "../lib/errors.ts";
+import { openShares } from "../lib/shares.ts";
 import type { ApiApp } from "./api-app.ts";
 
 /** One keyed request: who, which operation, which key, and what was asked. */
@@ -20,6 +21,14 @@ export type StoredAnswer = {
   readonly response: string;
   readonly replayed: boolean;
 };
+
+/**
+ * Keyed writes that have a connection: one whose twin hangs in another process keeps it until the
+ * bound, and must leave some to everybody else.
+ */
+const writes_at_once_max = 6;
+const writes_of_account_max = 4;
+const writes_waiting_max = 1_000;
 
 /** How long a twin waits for the first request under its key. */
 const twin_wait_ms = 10_000;
@@ -88,6 +97,7 @@ export type Idempotency = {
  */
 export function openIdempotency(app: Pick<ApiApp, "db" | "clock">): Idempotency {
   const running = new Map<string, Promise<StoredAnswer>>();
+  const writes = openShares(writes_at_once_max, writes_of_account_max, writes_waiting_max);
   return {
     async once(keyed, status, effect) {
       const name = JSON.stringify([keyed.account_id, keyed.endpoint, keyed.key]);
@@ -96,7 +106,9 @@ export function openIdempotency(app: Pick<ApiApp, "db" | "clock">): Idempotency 
         const stored = await findStoredAnswer(app.db, keyed);
         if (stored) return stored;
       }
-      const run = runOnce(app, keyed, status, effect).finally(() => running.delete(name));
+      const run = writes
+        .use(keyed.account_id, () => runOnce(app, keyed, status, effect))
+        .finally(() => running.delete(name));
       running.set(name, run);
       return run;
     },

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import { makeAccount, type TestAccount } from "../../test/support/makers.ts";
+
+let api: TestApi;
+before(async () => {
+  api = await startApi();
+});
+after(() => api.close());
+
+const createLead = (of: TestAccount, headers: Record<string, string> = {}) =>
+  api.send("POST", `/api/v1/crm/workspaces/${of.workspace_id}/leads/create`, {
+    token: of.token,
+    json: { phone: "9876543210" },
+    headers,
+  });
+
+test("keys whose first requests hang in another process leave everybody else their connections", async () => {
+  const hanging = await makeAccount(api.app);
+  const other = await makeAccount(api.app);
+  const frozen = new pg.Client({ connectionString: api.database_url });
+  await frozen.connect();
+  try {
+    await frozen.query("begin");
+    await frozen.query(
+      `insert into idempotency_keys
+         (account_id, endpoint, key, request_sha256, status, response, created_at)
+       select $1, 'createLead', 'key-' || i, '', 201, '', now() from generate_series(1, 12) i`,
+      [hanging.account_id],
+    );
+    const twins = Array.from({ length: 24 }, (_, i) =>
+      createLead(hanging, { "idempotency-key": `key-${(i % 12) + 1}` }),
+    );
+    await eventually(async () => {
+      const { rows } = await frozen.query<{ waiting: number }>(
+        "select count(*)::int as waiting from pg_locks where not granted",
+      );
+      return rows[0]!.waiting >= 4;
+    });
+    assert.equal((await createLead(hanging)).status, 201);
+    assert.equal((await createLead(other)).status, 201);
+    assert.equal((await createLead(other, { "idempotency-key": "key" })).status, 201);
+    await frozen.query("rollback");
+    const answers = await Promise.all(twins);
+    assert.ok(answers.every(({ status }) => status === 201));
+    assert.equal(new Set(answers.map(({ text }) => text)).size, 12);
+  } finally {
+    await frozen.end();
+  }
+});
