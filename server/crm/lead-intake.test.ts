@@ -237,15 +237,22 @@ test("an account whose batch waits for a lock holds up no other account", async 
   });
 });
 
-test("beyond 5,000 waiting leads a create is refused at once as unavailable, and the waiting ones are made", async () => {
-  const rows = await makeRows(account, 5_001);
-  const outcomes = await Promise.allSettled(rows.map((row) => create(row)));
+test("beyond 4,000 waiting leads of an account, or 5,000 of all, a create is refused at once as unavailable, and the waiting ones are made", async () => {
+  const rows = await makeRows(account, 4_001);
+  const others = await makeRows(other, 1_001);
+  const outcomes = await Promise.allSettled([
+    ...rows.map((row) => create(row)),
+    ...others.map((row) => create(row, other)),
+  ]);
   const refused = outcomes.flatMap((outcome, i) => (outcome.status === "rejected" ? [i] : []));
-  assert.deepEqual(refused, [5_000]);
-  const { reason } = outcomes[5_000] as PromiseRejectedResult;
-  assert.ok(reason instanceof Refusal);
-  assert.equal(reason.type, "unavailable");
-  assert.equal(await leadsWithPhones(rows.map(({ phone }) => phone)), 5_000);
+  assert.deepEqual(refused, [4_000, 5_001]);
+  for (const i of refused) {
+    const { reason } = outcomes[i] as PromiseRejectedResult;
+    assert.ok(reason instanceof Refusal);
+    assert.equal(reason.type, "unavailable");
+  }
+  const sent = [...rows, ...others].map(({ phone }) => phone);
+  assert.equal(await leadsWithPhones(sent), 5_000);
 });
 
 test("a connection that is lost under a batch answers 503 to each of its leads, and the next lead is created", async () => {

@@ -50,6 +50,8 @@ type Waiting = {
 const lanes_max = 4;
 const batch_rows_max = 128;
 const waiting_max = 5_000;
+/** Of one account: a single connection can pipeline thousands, and the others must find room. */
+const account_waiting_max = 4_000;
 
 export function openLeadIntake(
   app: App,
@@ -95,10 +97,10 @@ export function openLeadIntake(
 
   return {
     create(accountId, lead) {
-      if (waiting >= waiting_max)
+      const queue = queues.get(accountId);
+      if (waiting >= waiting_max || (queue?.length ?? 0) >= account_waiting_max)
         return Promise.reject(unavailable(new Error("too many leads wait for the database")));
       const { promise, resolve, reject } = Promise.withResolvers<LeadVerdict>();
-      const queue = queues.get(accountId);
       if (queue) queue.push({ lead, resolve, reject });
       else queues.set(accountId, [{ lead, resolve, reject }]);
       waiting++;
