@@ -32,12 +32,7 @@ export function sendError(
 ): void {
   const refusal = hasGone(request) ? broken(error) : toRefusal(error, request);
   const status = refusals[refusal.type].status;
-  if (status >= 500) {
-    log.error(
-      { err: refusal.cause ?? error, request_id: request.id, route: request.routeOptions.url },
-      "request failed",
-    );
-  }
+  if (status >= 500) logFailure(refusal, error, request, log);
   const render = request.routeOptions.config.renderError ?? renderProblem;
   const { contentType, body } = render(refusal, request.id);
   void reply
@@ -46,6 +41,15 @@ export function sendError(
     .header("content-type", contentType)
     .serializer((text: string) => text)
     .send(JSON.stringify(body));
+}
+
+/** Overload and a database that is away come by the thousand: a line each, without a stack. */
+function logFailure(refusal: Refusal, error: unknown, request: FastifyRequest, log: Log): void {
+  const at = { request_id: request.id, route: request.routeOptions.url };
+  const cause = refusal.cause ?? error;
+  if (refusal.type === "unavailable" && cause instanceof Error) {
+    log.warn(at, `unavailable: ${cause.message}`);
+  } else log.error({ ...at, err: cause }, "request failed");
 }
 
 /** The client left in the middle of its body: nobody hears the answer, and nothing failed here. */
