@@ -22,7 +22,7 @@ const data = join(dir, "data");
 const port = await freePort();
 execFileSync(
   join(bin, "initdb"),
-  ["-D", data, "-A", "trust", "-U", "trunkline", "--no-sync", "-E", "UTF8"],
+  ["-D", data, "-A", "trust", "-U", "trunkline", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8"],
   {
     ...user,
     stdio: "ignore",
