@@ -44,8 +44,8 @@ type Waiting = {
 };
 
 /**
- * Accounts that are written for at once. One batch at a time for each: two were slower (8,100 leads/s
- * over 64 connections, 8,700 in one), and an account that waits for a lock holds up only itself.
+ * Accounts that are written for at once. One batch at a time for each: two were slower (6,900 leads/s
+ * over 64 connections, 8,600 in one), and an account that waits for a lock holds up only itself.
  */
 const lanes_max = 4;
 const batch_rows_max = 128;
