@@ -42,7 +42,7 @@ async function start(config: Config): Promise<void> {
   stops.unshift(() => db.close());
   const hints = openHints(database_url, log);
   stops.unshift(() => hints.close());
-  const app: App = { db, clock: systemClock, log, hints };
+  const app: App = { db, clock: systemClock, log, hints, chatDrivers: {} };
   const seeded =
     config.seed === "demo" &&
     (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;

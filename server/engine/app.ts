@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import type { ChatDrivers } from "../drivers/chat/driver.ts";
 import type { Database } from "../lib/database.ts";
 import type { Log } from "../lib/log.ts";
 import type { Hints } from "./hints.ts";
@@ -9,4 +10,5 @@ export type App = {
   readonly clock: Clock;
   readonly log: Log;
   readonly hints: Hints;
+  readonly chatDrivers: ChatDrivers;
 };

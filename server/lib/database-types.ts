@@ -43,6 +43,34 @@ export interface Contacts {
   workspace_id: number;
 }
 
+export interface CreditBalances {
+  account_id: number;
+  available: number;
+  kind: string;
+}
+
+export interface CreditReservations {
+  account_id: number;
+  closed_at: Date | null;
+  created_at: Date;
+  id: Generated<number>;
+  kind: string;
+  subject: string;
+}
+
+export interface CreditTransfers {
+  account_id: number;
+  amount: number;
+  at: Date;
+  from_book: string;
+  id: Generated<number>;
+  kind: string;
+  note: string | null;
+  reservation_id: number | null;
+  to_book: string;
+  type: string;
+}
+
 export interface CustomFields {
   account_id: number;
   archived_at: Date | null;
@@ -58,6 +86,11 @@ export interface CustomFields {
   workspace_id: number;
 }
 
+export interface EventHeads {
+  account_id: number;
+  seq: number;
+}
+
 export interface Events {
   account_id: number;
   data: unknown;
@@ -65,6 +98,24 @@ export interface Events {
   occurred_at: Date;
   seq: number | null;
   type: string;
+}
+
+export interface GroupMembers {
+  account_id: number;
+  created_at: Date;
+  group_id: number;
+  id: Generated<number>;
+  name: string | null;
+  phone: string;
+  variables: Generated<unknown>;
+}
+
+export interface Groups {
+  account_id: number;
+  created_at: Date;
+  id: Generated<number>;
+  name: string;
+  updated_at: Date;
 }
 
 export interface IdempotencyKeys {
@@ -75,6 +126,19 @@ export interface IdempotencyKeys {
   request_sha256: Buffer;
   response: string;
   status: number;
+}
+
+export interface Jobs {
+  account_id: number;
+  attempts: Generated<number>;
+  created_at: Date;
+  fence: Generated<number>;
+  id: Generated<number>;
+  kind: string;
+  lease_until: Date | null;
+  payload: Generated<unknown>;
+  run_at: Date;
+  subject: string;
 }
 
 export interface LeadCollaborators {
@@ -146,6 +210,14 @@ export interface LeadTimeline {
   user_id: number | null;
 }
 
+export interface Leases {
+  account_id: number;
+  expires_at: Date;
+  fence: number;
+  holder: string | null;
+  name: string;
+}
+
 export interface PicklistOptions {
   account_id: number;
   archived_at: Date | null;
@@ -161,6 +233,13 @@ export interface PicklistOptions {
   workspace_id: number;
 }
 
+export interface RateWindows {
+  account_id: number;
+  began_at: Date;
+  count: number;
+  endpoint: string;
+}
+
 export interface Roles {
   account_id: number;
   created_at: Date;
@@ -168,6 +247,18 @@ export interface Roles {
   name: string;
   permissions: string[];
   updated_at: Date;
+}
+
+export interface Suppressions {
+  account_id: number;
+  channel: string;
+  created_at: Date;
+  created_by: number | null;
+  expires_at: Date | null;
+  id: Generated<number>;
+  phone: string;
+  reason: string;
+  source: string;
 }
 
 export interface Tokens {
@@ -213,17 +304,27 @@ export interface DB {
   accounts: Accounts;
   audit_entries: AuditEntries;
   contacts: Contacts;
+  credit_balances: CreditBalances;
+  credit_reservations: CreditReservations;
+  credit_transfers: CreditTransfers;
   custom_fields: CustomFields;
+  event_heads: EventHeads;
   events: Events;
+  group_members: GroupMembers;
+  groups: Groups;
   idempotency_keys: IdempotencyKeys;
+  jobs: Jobs;
   lead_collaborators: LeadCollaborators;
   lead_import_rejects: LeadImportRejects;
   lead_import_rows: LeadImportRows;
   lead_imports: LeadImports;
   lead_timeline: LeadTimeline;
   leads: Leads;
+  leases: Leases;
   picklist_options: PicklistOptions;
+  rate_windows: RateWindows;
   roles: Roles;
+  suppressions: Suppressions;
   tokens: Tokens;
   users: Users;
   workspaces: Workspaces;

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { openApiApp, type ApiApp } from "../../server/api/api-app.ts";
 import { buildHttpServer, type HttpOptions } from "../../server/api/http-server.ts";
+import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
 import { openHints } from "../../server/engine/hints.ts";
 import { openDatabase } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
@@ -38,7 +39,7 @@ export type TestApi = {
 
 /** Starts the API; close it in `after`. `databaseUrl` shares another API's database. */
 export async function startApi(
-  options: HttpOptions & { databaseUrl?: string } = {},
+  options: HttpOptions & { databaseUrl?: string; chatDrivers?: ChatDrivers } = {},
 ): Promise<TestApi> {
   const database = options.databaseUrl ? null : await cloneDatabase();
   const database_url = options.databaseUrl ?? database!.url;
@@ -46,7 +47,7 @@ export async function startApi(
   const db = openDatabase(database_url, log);
   const hints = openHints(database_url, log);
   const clock = testClock();
-  const app = openApiApp({ db, clock, log, hints });
+  const app = openApiApp({ db, clock, log, hints, chatDrivers: options.chatDrivers ?? {} });
   const server = await buildHttpServer(app, options);
   await server.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
