@@ -25,6 +25,7 @@ const app = (): App => ({
   clock: systemClock,
   log: openLog("silent", { readable: false }),
   hints: localHints(),
+  chatDrivers: {},
 });
 
 const hour_ms = 3_600_000;
