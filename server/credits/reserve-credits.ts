@@ -1,0 +1,42 @@
+import { sql } from "kysely";
+import type { Tx } from "../lib/database.ts";
+import { Refusal } from "../lib/errors.ts";
+import type { CreditKind } from "./credit-schema.ts";
+
+/**
+ * Sets `amount` (1 or more) of available credit aside for `subject`, such as `chat_campaign:17`,
+ * which has no other reservation. Returns the reservation's id. Refuses: insufficient-credit, with
+ * nothing done. The lock of the account's balance is taken here; let it be the caller's last lock.
+ */
+export async function reserveCredits(
+  tx: Tx,
+  reservation: { account_id: number; kind: CreditKind; subject: string; amount: number },
+  now: Date,
+): Promise<number> {
+  const { account_id, kind, subject, amount } = reservation;
+  // One statement, because others wait for the balance as long as this transaction holds it.
+  const { rows } = await sql<{ id: number }>`
+    with taken as (
+      update credit_balances set available = available - ${amount}::bigint
+      where account_id = ${account_id} and kind = ${kind} and available >= ${amount}::bigint
+      returning account_id, kind
+    ), reservation as (
+      insert into credit_reservations (account_id, kind, subject, created_at)
+      select account_id, kind, ${subject}, ${now}::timestamptz from taken
+      returning account_id, kind, id
+    ), moved as (
+      insert into credit_transfers
+        (account_id, kind, type, from_book, to_book, amount, reservation_id, at)
+      select account_id, kind, 'reserve', 'available', 'reserved', ${amount}::bigint, id,
+        ${now}::timestamptz
+      from reservation
+    )
+    select id from reservation`.execute(tx);
+  const made = rows[0];
+  if (!made)
+    throw new Refusal(
+      "insufficient-credit",
+      `There is not enough ${kind} credit: ${amount} needed`,
+    );
+  return made.id;
+}
