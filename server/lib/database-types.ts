@@ -31,6 +31,172 @@ export interface AuditEntries {
   user_id: number | null;
 }
 
+export interface AutomationFlows {
+  account_id: number;
+  active: Generated<boolean>;
+  created_at: Date;
+  id: Generated<string>;
+  name: string;
+  opening: unknown;
+  updated_at: Date;
+}
+
+export interface ChatCampaigns {
+  account_id: number;
+  automation_flow_id: string | null;
+  chat_number_id: number;
+  created_at: Date;
+  created_by: number;
+  failure: string | null;
+  finished_at: Date | null;
+  flow_id: number | null;
+  id: Generated<number>;
+  mm_lite: unknown;
+  name: string;
+  plan: unknown;
+  reservation_id: number;
+  scheduled_at: Date | null;
+  started_at: Date | null;
+  state: string;
+  template_id: number | null;
+  total: number;
+  trimmed: unknown;
+  work_at: Date;
+}
+
+export interface ChatCounts {
+  accepted: Generated<number>;
+  account_id: number;
+  campaign_id: number;
+  cancelled: Generated<number>;
+  deferred: Generated<number>;
+  delivered: Generated<number>;
+  dispatching: Generated<number>;
+  queued: Generated<number>;
+  read: Generated<number>;
+  refused: Generated<number>;
+  sent: Generated<number>;
+  skipped: Generated<number>;
+  slot: string;
+  undelivered: Generated<number>;
+  unknown: Generated<number>;
+  unresolved: Generated<number>;
+}
+
+export interface ChatFlows {
+  account_id: number;
+  active: Generated<boolean>;
+  created_at: Date;
+  id: Generated<number>;
+  name: string;
+  opening: unknown;
+  updated_at: Date;
+}
+
+export interface ChatHolds {
+  account_id: number;
+  detail: string | null;
+  reason: string;
+  scope: string;
+  set_at: Date;
+  subject_id: number;
+}
+
+export interface ChatInbox {
+  account_id: number;
+  body: unknown;
+  chat_number_id: number;
+  driver: string;
+  id: Generated<number>;
+  received_at: Date;
+}
+
+export interface ChatNumbers {
+  account_id: number;
+  active: Generated<boolean>;
+  business_account_id: string;
+  created_at: Date;
+  driver: string;
+  id: Generated<number>;
+  marketing_onboarded: Generated<boolean>;
+  name: string;
+  phone: string;
+  provider_phone_number_id: string;
+  quality: Generated<string>;
+  rate_per_second: Generated<number>;
+  updated_at: Date;
+}
+
+export interface ChatRecipients {
+  accepted_at: Date | null;
+  account_id: number;
+  campaign_id: number;
+  charged: Generated<boolean>;
+  delivered_at: Date | null;
+  dispatched_at: Date | null;
+  dispatches: Generated<number>;
+  due_at: Date | null;
+  ended_at: Date | null;
+  error: string | null;
+  error_code: number | null;
+  id: Generated<number>;
+  phone: string;
+  provider_message_id: string | null;
+  read_at: Date | null;
+  sent_at: Date | null;
+  state: Generated<string>;
+  variables: unknown | null;
+}
+
+export interface ChatReplies {
+  account_id: number;
+  campaign_id: number | null;
+  chat_number_id: number;
+  id: Generated<number>;
+  opted_out: boolean;
+  payload: string | null;
+  phone: string;
+  provider_message_id: string;
+  received_at: Date;
+  recipient_id: number | null;
+  text: string | null;
+  type: string;
+}
+
+export interface ChatRoutes {
+  account_id: number;
+  chat_number_id: number | null;
+  driver: string;
+  kind: string;
+  provider_id: string;
+}
+
+export interface ChatTemplates {
+  account_id: number;
+  business_account_id: string;
+  category: string;
+  components: unknown;
+  created_at: Date;
+  driver: string;
+  header_media: unknown | null;
+  id: Generated<number>;
+  language: string;
+  name: string;
+  parameter_format: string;
+  provider_template_id: string | null;
+  quality: Generated<string>;
+  rejection_reason: string | null;
+  status: string;
+  updated_at: Date;
+  variable_defaults: Generated<unknown>;
+}
+
+export interface ChatTransitions {
+  from_state: string;
+  ledger: string;
+  to_state: string;
+}
+
 export interface Contacts {
   account_id: number;
   created_at: Date;
@@ -303,6 +469,18 @@ export interface Workspaces {
 export interface DB {
   accounts: Accounts;
   audit_entries: AuditEntries;
+  automation_flows: AutomationFlows;
+  chat_campaigns: ChatCampaigns;
+  chat_counts: ChatCounts;
+  chat_flows: ChatFlows;
+  chat_holds: ChatHolds;
+  chat_inbox: ChatInbox;
+  chat_numbers: ChatNumbers;
+  chat_recipients: ChatRecipients;
+  chat_replies: ChatReplies;
+  chat_routes: ChatRoutes;
+  chat_templates: ChatTemplates;
+  chat_transitions: ChatTransitions;
   contacts: Contacts;
   credit_balances: CreditBalances;
   credit_reservations: CreditReservations;

@@ -1,0 +1,207 @@
+-- The two statements of the sending pipeline.
+
+create type chat_move as (
+  campaign_id bigint,
+  id bigint,
+  -- The dispatch this is about. Evidence of an earlier one counts only if it is good news.
+  dispatches int,
+  state text,
+  provider_message_id text,
+  error_code int,
+  error text,
+  due_at timestamptz,
+  -- When it happened, by the provider's clock; null: now.
+  at timestamptz
+);
+
+create type chat_moved as (
+  campaign_id bigint,
+  id bigint,
+  from_state text,
+  to_state text,
+  ledger text,
+  dispatches int,
+  phone text,
+  variables jsonb
+);
+
+-- Moves recipients as far as chat_transitions allows, with counts and credit, in the caller's
+-- transaction; a move that is not allowed changes nothing (a webhook that came twice, or late), but for
+-- a provider's id that was still unknown. At most one move a recipient and call. Recipients are
+-- locked in order; the counts, which others may wait for, come last, and the balance after them.
+create function chat_move_recipients(p_account_id bigint, p_slot text, p_moves json, p_now timestamptz)
+returns setof chat_moved
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  v_moves chat_move[];
+  v_moved chat_moved[];
+  v_due record;
+begin
+  select array_agg(m order by m.campaign_id, m.id) into v_moves
+  from json_populate_recordset(null::chat_move, p_moves) m;
+  if v_moves is null then return; end if;
+
+  perform from unnest(v_moves) m
+    join chat_recipients r on r.account_id = p_account_id and r.campaign_id = m.campaign_id and r.id = m.id
+    order by r.campaign_id, r.id
+    for no key update of r;
+
+  with moved as (
+    update chat_recipients r set
+      state = m.state,
+      dispatches = r.dispatches + (m.state = 'dispatching')::int,
+      charged = case when t.ledger = 'capture' then true
+        when t.ledger in ('refund', 'capture+refund') then false else r.charged end,
+      due_at = m.due_at,
+      provider_message_id = coalesce(r.provider_message_id, m.provider_message_id),
+      error_code = m.error_code,
+      error = m.error,
+      dispatched_at = case when m.state = 'dispatching' then p_now else r.dispatched_at end,
+      accepted_at = case when m.state in ('accepted', 'sent', 'delivered', 'read')
+        then coalesce(r.accepted_at, m.at, p_now) else r.accepted_at end,
+      sent_at = case when m.state in ('sent', 'delivered', 'read')
+        then coalesce(r.sent_at, m.at, p_now) else r.sent_at end,
+      delivered_at = case when m.state in ('delivered', 'read')
+        then coalesce(r.delivered_at, m.at, p_now) else r.delivered_at end,
+      read_at = case when m.state = 'read' then coalesce(m.at, p_now) end,
+      ended_at = case when m.state in ('refused', 'unresolved', 'undelivered', 'skipped', 'cancelled')
+        then coalesce(m.at, p_now) end
+    from unnest(v_moves) m
+    join chat_recipients old
+      on old.account_id = p_account_id and old.campaign_id = m.campaign_id and old.id = m.id
+    join chat_transitions t on t.from_state = old.state and t.to_state = m.state
+    where r.account_id = p_account_id and r.campaign_id = m.campaign_id and r.id = m.id
+      and (m.dispatches = old.dispatches or m.state in ('sent', 'delivered', 'read'))
+    returning (r.campaign_id, r.id, old.state, r.state,
+      -- A refund only of what is charged.
+      case when t.ledger = 'refund' and not old.charged then '' else t.ledger end, r.dispatches,
+      case when r.state = 'dispatching' then r.phone end,
+      case when r.state = 'dispatching' then r.variables end)::chat_moved as row
+  )
+  select array_agg(row) into v_moved from moved;
+
+  -- The late 200 of a message whose status came first.
+  update chat_recipients r set provider_message_id = m.provider_message_id
+    from unnest(v_moves) m
+    where r.account_id = p_account_id and r.campaign_id = m.campaign_id and r.id = m.id
+      and m.provider_message_id is not null and r.provider_message_id is null
+      and m.dispatches = r.dispatches;
+
+  if v_moved is null then return; end if;
+
+  insert into chat_counts as c (account_id, campaign_id, slot, queued, deferred, dispatching, unknown,
+    unresolved, refused, accepted, sent, undelivered, delivered, read, skipped, cancelled)
+  select p_account_id, d.campaign_id, p_slot,
+    coalesce(sum(d.change) filter (where d.state = 'queued'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'deferred'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'dispatching'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'unknown'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'unresolved'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'refused'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'accepted'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'sent'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'undelivered'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'delivered'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'read'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'skipped'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'cancelled'), 0)
+  from unnest(v_moved) v,
+    lateral (values (v.campaign_id, v.from_state, -1), (v.campaign_id, v.to_state, 1)) d (campaign_id, state, change)
+  group by d.campaign_id
+  order by d.campaign_id
+  on conflict (account_id, campaign_id, slot) do update set
+    queued = c.queued + excluded.queued, deferred = c.deferred + excluded.deferred,
+    dispatching = c.dispatching + excluded.dispatching, unknown = c.unknown + excluded.unknown,
+    unresolved = c.unresolved + excluded.unresolved, refused = c.refused + excluded.refused,
+    accepted = c.accepted + excluded.accepted, sent = c.sent + excluded.sent,
+    undelivered = c.undelivered + excluded.undelivered, delivered = c.delivered + excluded.delivered,
+    read = c.read + excluded.read, skipped = c.skipped + excluded.skipped,
+    cancelled = c.cancelled + excluded.cancelled;
+
+  for v_due in
+    select v.campaign_id, c.reservation_id,
+      count(*) filter (where v.ledger in ('capture', 'capture+refund')) as capture,
+      count(*) filter (where v.ledger = 'release') as release,
+      count(*) filter (where v.ledger in ('refund', 'capture+refund')) as refund
+    from unnest(v_moved) v
+    join chat_campaigns c on c.account_id = p_account_id and c.id = v.campaign_id
+    where v.ledger <> ''
+    group by v.campaign_id, c.reservation_id
+    order by v.campaign_id
+  loop
+    perform settle_credits(p_account_id, v_due.reservation_id, v_due.capture, v_due.release, v_due.refund, p_now);
+  end loop;
+
+  return query select * from unnest(v_moved);
+end $$;
+
+-- One turn of a number's sender, in one autocommit call: under its lease, records what became of the
+-- messages it sent, and marks the next of one campaign as dispatching, unless something holds it.
+-- What is suppressed by now is skipped. Returns the marked ones; they must be sent at once, or given back.
+-- p_after: queued recipients up to this id are known to be gone (a cursor past the dead index entries).
+create function chat_sender_turn(
+  p_account_id bigint, p_number_id bigint, p_fence bigint, p_results json,
+  p_campaign_id bigint, p_take int, p_after bigint, p_now timestamptz
+) returns setof chat_moved
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  v_picked json;
+begin
+  perform check_lease(p_account_id, 'chat_sender:' || p_number_id, p_fence);
+
+  if p_take > 0 and exists (
+    select from chat_campaigns c
+    where c.account_id = p_account_id and c.id = p_campaign_id and c.state = 'running'
+      and not exists (
+        select from chat_holds h
+        where h.account_id = p_account_id and (
+          (h.scope = 'campaign' and h.subject_id = c.id) or (h.scope = 'template' and h.subject_id = c.template_id)
+          or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account'))
+  ) then
+    with due as materialized (
+      select r.id, r.phone, r.dispatches from chat_recipients r
+      where r.account_id = p_account_id and r.campaign_id = p_campaign_id
+        and r.state = 'deferred' and r.due_at <= p_now
+      order by r.due_at limit p_take
+      for no key update skip locked
+    ), fresh as materialized (
+      select r.id, r.phone, r.dispatches from chat_recipients r
+      where r.account_id = p_account_id and r.campaign_id = p_campaign_id
+        and r.state = 'queued' and r.id > p_after
+      order by r.id limit greatest(p_take - (select count(*) from due), 0)
+      for no key update skip locked
+    ), picked as (
+      select * from due union all select * from fresh
+    ), judged as (
+      select p.*, exists (
+        select from suppressions s
+        where s.account_id = p_account_id and s.phone = p.phone and s.channel in ('all', 'chat')
+          and (s.expires_at is null or s.expires_at > p_now)) as suppressed
+      from picked p
+    )
+    select json_agg(json_build_object('campaign_id', p_campaign_id, 'id', j.id, 'dispatches', j.dispatches,
+      'state', case when j.suppressed then 'skipped' else 'dispatching' end,
+      'error', case when j.suppressed then 'suppressed' end))
+    into v_picked from judged j;
+  end if;
+
+  return query
+  select m.* from chat_move_recipients(p_account_id, 'sender',
+    case when v_picked is null then p_results
+      else (select json_agg(e) from (
+        select json_array_elements(p_results) as e union all select json_array_elements(v_picked)) x) end,
+    p_now) m
+  where m.to_state in ('dispatching', 'skipped');
+end $$;
