@@ -14,6 +14,7 @@ import { registerRoutes } from "./register-routes.ts";
 import { renderProblem, sendError, type RenderError } from "./render-error.ts";
 import type { Route } from "./route.ts";
 import { routes as allRoutes } from "./routes.ts";
+import { openTransactions } from "./transactions.ts";
 import { Problem } from "../lib/schemas.ts";
 
 declare module "fastify" {
@@ -30,6 +31,7 @@ declare module "fastify" {
   interface FastifyContextConfig {
     renderError?: RenderError;
     rawBody?: true;
+    malformedType?: "bad-request";
   }
 }
 
@@ -88,7 +90,8 @@ export async function buildHttpServer(
     limits: { files: 1, fileSize: file_bytes_max, fields: 50, fieldSize: 65_536 },
   });
   await publishOpenApi(server);
-  registerRoutes(server, app, openIdempotency(app), routes);
+  const writing = { idempotency: openIdempotency(app), transactions: openTransactions(app.db) };
+  registerRoutes(server, app, writing, routes);
   // Node would answer 417 by itself; an expectation we do not know changes nothing.
   server.server.on("checkExpectation", (request, response) =>
     server.server.emit("request", request, response),

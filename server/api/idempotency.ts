@@ -3,10 +3,11 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { sql } from "kysely";
+import { canonicalJson } from "../lib/canonical-json.ts";
 import { statement, type Database, type Tx } from "../lib/database.ts";
 import { Refusal, invalidField, unavailable } from "../lib/errors.ts";
-import { openShares } from "../lib/shares.ts";
 import type { ApiApp } from "./api-app.ts";
+import type { Begin } from "./transactions.ts";
 
 /** One keyed request: who, which operation, which key, and what was asked. */
 export type KeyedRequest = {
@@ -22,38 +23,36 @@ export type StoredAnswer = {
   readonly replayed: boolean;
 };
 
-/**
- * Keyed writes that have a connection: one whose twin hangs in another process keeps it until the
- * bound, and must leave some to everybody else.
- */
-const writes_at_once_max = 6;
-const writes_of_account_max = 4;
-const writes_waiting_max = 1_000;
-
 /** How long a twin waits for the first request under its key. */
 const twin_wait_ms = 10_000;
 
-/** The key of a request that carries one, or null; 400 when it is empty, blank or too long. */
-export function readKey(
-  request: FastifyRequest,
-  accountId: number,
-  endpoint: string,
-): KeyedRequest | null {
+/**
+ * The key of a request that carries one, or null. 400 when it is empty, blank or too long, or when
+ * it is missing where it is `required`.
+ */
+export function readKey(request: FastifyRequest, required: boolean): string | null {
   const key = request.headers["idempotency-key"];
-  if (key === undefined) return null;
+  if (key === undefined) {
+    if (required) throw new Refusal("bad-request", "The Idempotency-Key header is missing");
+    return null;
+  }
   if (typeof key !== "string" || key.trim() === "" || key.length > 255) {
     throw new Refusal(
       "bad-request",
       "Idempotency-Key must have 1 to 255 characters and not be blank",
     );
   }
-  const asked = canonical({ params: request.params, query: request.query, body: request.body });
-  return {
-    account_id: accountId,
-    endpoint,
-    key,
-    request_sha256: createHash("sha256").update(asked).digest(),
-  };
+  return key;
+}
+
+/** What a key stands for: `body` is the parsed body, or what tells it from every other. */
+export function keyedRequest(
+  request: FastifyRequest,
+  named: { readonly account_id: number; readonly endpoint: string; readonly key: string },
+  body: unknown,
+): KeyedRequest {
+  const asked = canonicalJson({ params: request.params, query: request.query, body });
+  return { ...named, request_sha256: createHash("sha256").update(asked).digest() };
 }
 
 const findAnswer = statement<{ request_sha256: Buffer; status: number; response: string }>(`
@@ -83,11 +82,15 @@ export function sendStored(answer: StoredAnswer, reply: FastifyReply): FastifyRe
 }
 
 export type Idempotency = {
-  /** Runs `effect` at most once per key; every other request under it gets the first one's answer. */
-  once(
+  /**
+   * Runs `effect` at most once per key, in a transaction of `begin`'s; every other request under
+   * the key gets the first one's answer.
+   */
+  once<With extends unknown[]>(
     keyed: KeyedRequest,
     status: number,
-    effect: (tx: Tx) => Promise<string>,
+    begin: Begin<With>,
+    effect: (tx: Tx, ...beside: With) => Promise<string>,
   ): Promise<StoredAnswer>;
 };
 
@@ -97,31 +100,31 @@ export type Idempotency = {
  */
 export function openIdempotency(app: Pick<ApiApp, "db" | "clock">): Idempotency {
   const running = new Map<string, Promise<StoredAnswer>>();
-  const writes = openShares(writes_at_once_max, writes_of_account_max, writes_waiting_max);
   return {
-    async once(keyed, status, effect) {
+    async once(keyed, status, begin, effect) {
       const name = JSON.stringify([keyed.account_id, keyed.endpoint, keyed.key]);
       for (let first = running.get(name); first; first = running.get(name)) {
         await withinBound(first);
         const stored = await findStoredAnswer(app.db, keyed);
         if (stored) return stored;
       }
-      const run = writes
-        .use(keyed.account_id, () => runOnce(app, keyed, status, effect))
-        .finally(() => running.delete(name));
+      const run = runOnce(app, keyed, status, (work) =>
+        begin((tx, ...beside) => work(tx, () => effect(tx, ...beside))),
+      ).finally(() => running.delete(name));
       running.set(name, run);
       return run;
     },
   };
 }
 
+/** `begin` hands on the effect as it stands in its transaction. */
 async function runOnce(
   app: Pick<ApiApp, "db" | "clock">,
   keyed: KeyedRequest,
   status: number,
-  effect: (tx: Tx) => Promise<string>,
+  begin: Begin<[effect: () => Promise<string>]>,
 ): Promise<StoredAnswer> {
-  const own = await app.db.query.transaction().execute(async (tx) => {
+  const own = await begin(async (tx, effect) => {
     await sql`select set_config('lock_timeout', ${`${twin_wait_ms}ms`}, true)`.execute(tx);
     const inserted = await tx
       .insertInto("idempotency_keys")
@@ -130,7 +133,7 @@ async function runOnce(
       .returning("key")
       .execute();
     if (inserted.length === 0) return null;
-    const response = await effect(tx);
+    const response = await effect();
     await tx
       .updateTable("idempotency_keys")
       .set({ response })
@@ -159,12 +162,4 @@ async function withinBound(first: Promise<StoredAnswer>): Promise<void> {
   clearTimeout(timer);
   if (outcome === "bound")
     throw unavailable(new Error("a twin of this request did not end in time"));
-}
-
-/** JSON with sorted keys: bodies are compared as parsed values. */
-function canonical(value: object): string {
-  return JSON.stringify(value, (_key, child: unknown) => {
-    if (typeof child !== "object" || child === null || Array.isArray(child)) return child;
-    return Object.fromEntries(Object.entries(child).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  });
 }

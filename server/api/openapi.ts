@@ -39,6 +39,7 @@ const tags = [
   ["Users", "Who works in the account"],
   ["Roles", "What users may do"],
   ["Tokens", "What requests are made with"],
+  ["Credits", "What messages and calls are paid with"],
   ["Audit trail", "Who changed what, and when"],
   ["System", "What operators and machines ask of the process; needs no token"],
 ] as const;
@@ -79,7 +80,8 @@ export async function publishOpenApi(server: FastifyInstance): Promise<void> {
 
 /** What Fastify validates, serializes and documents of a route. */
 export function openApiSchema(route: Route): FastifySchema {
-  const isWrite = route.method !== "GET" && route.access !== "public" && !route.multipart;
+  const isWrite = route.method !== "GET" && route.access !== "public";
+  const takesKey = isWrite && (!route.multipart || route.key_required === true);
   return {
     operationId: route.id,
     summary: route.summary,
@@ -89,21 +91,22 @@ export function openApiSchema(route: Route): FastifySchema {
     ...(route.params ? { params: route.params } : {}),
     ...(route.query ? { querystring: route.query } : {}),
     ...(route.body ? { body: route.body } : {}),
-    ...(isWrite ? { headers: idempotency_header } : {}),
+    ...(takesKey ? { headers: idempotencyHeader(route.key_required === true) } : {}),
     response: { ...responsesOf(route), ...errorsOf(route) },
   };
 }
 
 /** Documented here; checked by idempotency.ts, before the body's shape. */
-const idempotency_header = {
+const idempotencyHeader = (required: boolean) => ({
   type: "object",
+  ...(required ? { required: ["idempotency-key"] } : {}),
   properties: {
     "idempotency-key": {
       type: "string",
       description: "A retry with the same key gets the original answer and has no second effect",
     },
   },
-};
+});
 
 function responsesOf(route: Route): Record<string, unknown> {
   return Object.fromEntries(

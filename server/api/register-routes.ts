@@ -9,22 +9,32 @@ import type { ApiApp } from "./api-app.ts";
 import { guard } from "./authenticate.ts";
 import { compileValidator } from "./compile-validator.ts";
 import { fieldErrors } from "./field-errors.ts";
-import { findStoredAnswer, readKey, sendStored, type Idempotency } from "./idempotency.ts";
+import {
+  findStoredAnswer,
+  keyedRequest,
+  readKey,
+  sendStored,
+  type Idempotency,
+} from "./idempotency.ts";
 import { openApiSchema } from "./openapi.ts";
 import { otherMediaType } from "./render-error.ts";
 import type { Call, Route } from "./route.ts";
+import type { Begin, Transactions } from "./transactions.ts";
+
+/** What every route's writes go through. */
+type Writing = { readonly idempotency: Idempotency; readonly transactions: Transactions };
 
 export function registerRoutes(
   server: FastifyInstance,
   app: ApiApp,
-  idempotency: Idempotency,
+  writing: Writing,
   routes: readonly Route[],
 ): void {
   for (const route of routes) {
     const status = successStatus(route);
     const integersOfQuery = integersOf(route.query);
     const integersOfPath = integersOf(route.params);
-    const callOf = callMaker(app, idempotency, route);
+    const callOf = callMaker(app, writing, route);
     server.route({
       method: route.method,
       url: route.url,
@@ -33,9 +43,10 @@ export function registerRoutes(
       config: {
         ...(route.renderError ? { renderError: route.renderError } : {}),
         ...(route.raw_body ? { rawBody: true } : {}),
+        ...(route.malformed_type ? { malformedType: route.malformed_type } : {}),
       },
       ...(route.access === "public" ? {} : { onRequest: guard(app, route.access) }),
-      ...(route.multipart ? { validatorCompiler: skipBody } : {}),
+      ...(route.multipart || route.raw_body ? { validatorCompiler: skipBody } : {}),
       // A failed shape is told by the handler, after what outranks it and with what judge finds.
       attachValidation: true,
       preValidation: async (request, reply) => {
@@ -58,7 +69,7 @@ export function registerRoutes(
   refuseOtherMethods(server, routes);
 }
 
-/** The body of a multipart route is judged part by part as it streams in; its schema documents it. */
+/** A body that its route reads by itself is judged there; its schema documents it. */
 function skipBody(part: { schema: object; httpPart?: string | undefined }) {
   return part.httpPart === "body" ? () => true : compileValidator(part);
 }
@@ -84,10 +95,21 @@ function successStatus(route: Route): number {
   return Number(Object.keys(route.success)[0]);
 }
 
-function callMaker(app: ApiApp, idempotency: Idempotency, route: Route) {
+function callMaker(app: ApiApp, { idempotency, transactions }: Writing, route: Route) {
   const status = successStatus(route);
   return (request: FastifyRequest, reply: FastifyReply) => {
     const caller = request.caller;
+    const once = async <With extends unknown[], Answer>(
+      begin: Begin<With>,
+      effect: (tx: Tx, ...beside: With) => Promise<Answer>,
+    ): Promise<Answer> => {
+      if (!request.keyed) return begin(effect);
+      const serialize = reply.getSerializationFunction(String(status)) ?? JSON.stringify;
+      request.stored = await idempotency.once(request.keyed, status, begin, async (...open) =>
+        serialize({ ...(await effect(...open)) }),
+      );
+      return JSON.parse(request.stored.response) as Answer;
+    };
     return {
       app,
       caller,
@@ -103,15 +125,13 @@ function callMaker(app: ApiApp, idempotency: Idempotency, route: Route) {
       request,
       reply,
       keyed: request.keyed !== null,
-      write: async <Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer> => {
-        const { keyed } = request;
-        if (!keyed) return app.db.query.transaction().execute(effect);
-        const serialize = reply.getSerializationFunction(String(status)) ?? JSON.stringify;
-        request.stored = await idempotency.once(keyed, status, async (tx) =>
-          serialize({ ...(await effect(tx)) }),
-        );
-        return JSON.parse(request.stored.response) as Answer;
+      write: (effect) => {
+        const { plain, keyed } = transactions;
+        return once(request.keyed ? keyed(caller!.account.id) : plain, effect);
       },
+      writeWithClient: (statement_seconds, effect) =>
+        once(transactions.long(caller!.account.id, statement_seconds), effect),
+      keyedBy: (sha256) => findReplay(app, route, request, sha256.toString("hex")),
     } as Call<never, never, never>;
   };
 }
@@ -142,19 +162,52 @@ function integersOf(schema: TSchema | undefined): Set<string> {
   return new Set(Object.keys(properties).filter((name) => properties[name]?.type === "integer"));
 }
 
+/** Before validation turns the path's text into numbers: a repeated key compares equal. */
 async function replay(
   app: ApiApp,
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<boolean> {
-  if (route.method === "GET" || route.multipart || !request.caller) return false;
-  // Read here, before validation turns the path's text into numbers: a repeated key compares equal.
-  request.keyed = readKey(request, request.caller.account.id, route.id);
-  const stored = request.keyed && (await findStoredAnswer(app.db, request.keyed));
-  if (!stored) return false;
-  sendStored(stored, reply);
+  if (route.method === "GET" || !request.caller) return false;
+  if (route.multipart) {
+    // The upload has not arrived: see keyedBy.
+    if (route.key_required) readKey(request, true);
+    return false;
+  }
+  const asked = route.digest ? await digestOf(route.digest, request) : request.body;
+  if (!(await findReplay(app, route, request, asked))) return false;
+  sendStored(request.stored!, reply);
   return true;
+}
+
+async function digestOf(
+  digest: NonNullable<Route["digest"]>,
+  request: FastifyRequest,
+): Promise<string | undefined> {
+  try {
+    return (await digest(request)).toString("hex");
+  } catch (error) {
+    const isShape = error instanceof Refusal && error.type === "validation-failed";
+    if (!isShape) throw error;
+    request.bodyRefusal = error;
+    return undefined;
+  }
+}
+
+/** Keeps the request's key and the answer stored under it, and tells whether there is one. */
+async function findReplay(
+  app: ApiApp,
+  route: Route,
+  request: FastifyRequest,
+  asked: unknown,
+): Promise<boolean> {
+  const key = readKey(request, route.key_required === true);
+  if (key === null) return false;
+  const named = { account_id: request.caller!.account.id, endpoint: route.id, key };
+  request.keyed = keyedRequest(request, named, asked);
+  request.stored = await findStoredAnswer(app.db, request.keyed);
+  return request.stored !== null;
 }
 
 const all_methods: readonly HTTPMethods[] = [

@@ -30,7 +30,7 @@ export function sendError(
   reply: FastifyReply,
   log: Log,
 ): void {
-  const refusal = hasGone(request) ? broken(error) : toRefusal(error, request);
+  const refusal = hasGone(request) ? broken(error) : renamed(toRefusal(error, request), request);
   const status = refusals[refusal.type].status;
   if (status >= 500) logFailure(refusal, error, request, log);
   const render = request.routeOptions.config.renderError ?? renderProblem;
@@ -59,6 +59,13 @@ function hasGone({ raw }: FastifyRequest): boolean {
 
 function broken(cause: unknown): Refusal {
   return new Refusal("bad-request", "The request could not be read", { cause });
+}
+
+/** A route may have another word for a malformed body. */
+function renamed(refusal: Refusal, { routeOptions }: FastifyRequest): Refusal {
+  const { malformedType } = routeOptions.config;
+  if (!malformedType || refusal.type !== "malformed-body") return refusal;
+  return new Refusal(malformedType, refusal.message, { cause: refusal.cause });
 }
 
 function toRefusal(error: unknown, request: FastifyRequest): Refusal {

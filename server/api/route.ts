@@ -1,5 +1,6 @@
 // What one route is. The explicit list of all of them is routes.ts.
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type pg from "pg";
 import type { Static, TSchema } from "typebox";
 import type { Caller } from "../accounts/caller.ts";
 import type { Feature, Permission } from "../accounts/permissions.ts";
@@ -34,8 +35,18 @@ type Common = {
   >;
   /** Bytes of body taken; 1 MB unless said. */
   readonly body_bytes_max?: number;
-  /** The body is handed on as the bytes that came, for signatures over them. */
+  /** The body is handed on as the bytes that came; its schema documents it and judges nothing. */
   readonly raw_body?: true;
+  /**
+   * Reads a raw body and returns a sha256 that it shares with no body of another meaning: this is
+   * what repeated keys are compared by. May leave what it read as `request.body`. What it refuses
+   * with validation-failed is told where failing shapes are; any other refusal at once.
+   */
+  readonly digest?: (request: FastifyRequest) => Promise<Buffer>;
+  /** A request without an Idempotency-Key is 400. */
+  readonly key_required?: true;
+  /** What `malformed-body` is called here. */
+  readonly malformed_type?: "bad-request";
   /** The body is handed on as a stream: multipart uploads. */
   readonly multipart?: true;
   /** Replaces the standard problem body on every error of this route. */
@@ -59,6 +70,20 @@ export type Call<P, Q, B> = {
    * transaction, and a repeated key gets the stored answer instead.
    */
   write<Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer>;
+  /**
+   * The same for writes that last, with the transaction's connection for COPY. Statements may take
+   * `statement_seconds` each. Two run at once in a process; 503 when too many wait already.
+   */
+  writeWithClient<Answer>(
+    statement_seconds: number,
+    effect: (tx: Tx, client: pg.PoolClient) => Promise<Answer>,
+  ): Promise<Answer>;
+  /**
+   * For a multipart route, once its upload has arrived: `sha256` tells it from every other upload.
+   * Returns true when the key was answered before: that answer will be sent, and the handler just
+   * returns. Otherwise the writes after it go by the request's key, if it has one.
+   */
+  keyedBy(sha256: Buffer): Promise<boolean>;
 };
 
 export type Route = Common & {

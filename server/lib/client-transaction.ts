@@ -13,8 +13,14 @@ export async function clientTransaction<Answer>(
   work: (tx: Tx, client: pg.PoolClient) => Promise<Answer>,
 ): Promise<Answer> {
   const client = await db.pool.connect();
+  const send = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const query_timeout = (statement_seconds + 2) * 1_000;
   const lent = {
-    query: client.query.bind(client) as never,
+    // A text goes with a limit of its own: the pool's would end the wait for it after seconds.
+    query: (text: unknown, ...rest: unknown[]) =>
+      typeof text === "string"
+        ? send({ text, values: rest[0], query_timeout })
+        : send(text, ...rest),
     release: () => {},
   };
   const dialect = new PostgresDialect({

@@ -39,7 +39,7 @@ export function openDatabase(
   const pool = new pg.Pool({
     connectionString: url,
     types,
-    max: options.connections ?? 10,
+    max: options.connections ?? 12,
     application_name: options.application ?? "trunkline",
     connectionTimeoutMillis: 5_000,
     statement_timeout: 10_000,

@@ -1,0 +1,7 @@
+/** JSON with sorted keys: two parsed values that are equal have the same text. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, child: unknown) => {
+    if (typeof child !== "object" || child === null || Array.isArray(child)) return child;
+    return Object.fromEntries(Object.entries(child).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
