@@ -3,19 +3,18 @@
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import type { App } from "../engine/app.ts";
 import { clientTransaction } from "../lib/client-transaction.ts";
+import { copyCsvRows } from "../lib/csv/copy-csv-rows.ts";
+import { csvParsing } from "../lib/csv/csv-parsing.ts";
 import type { Tx } from "../lib/database.ts";
 import { invalid } from "../lib/errors.ts";
 import { unstorable } from "../lib/json-body.ts";
-import { openShares } from "../lib/shares.ts";
 import { locateColumns, readColumnMap, type ColumnMap } from "./import/column-map.ts";
-import { storeRows } from "./import/store-rows.ts";
 import { leadImportAnswerOf, type LeadImportAnswer } from "./lead-import-schema.ts";
 import type { WorkspaceSchema } from "./workspace-schema.ts";
 
 const rows_max = 1_000_000;
 const seconds_max = 600;
-/** Two files are parsed at once in a process, one of an account; the others wait their turn. */
-const parsing = openShares(2, 1, 16);
+const copy_sql = `copy lead_import_rows (account_id, import_id, row_number, cells) from stdin`;
 
 /** An upload that has arrived in full: an open file and the text of the `columnMap` part. */
 export type LeadUpload = {
@@ -38,15 +37,16 @@ export async function startLeadImport(
   if (upload.fd === null) faults.unshift({ field: "file", reason: "is required" });
   if (upload.fd === null || faults.length > 0) throw invalid(faults);
   const { fd } = upload;
-  const started = await parsing.use(actor.account_id, () =>
+  const started = await csvParsing.use(actor.account_id, () =>
     clientTransaction(app.db, seconds_max, async (tx, client) => {
       let import_id = 0;
       const { account_id } = actor;
-      const total = await storeRows(client, { fd, rows_max, seconds_max }, async (header) => {
+      const file = { fd, copy_sql, rows_max, seconds_max };
+      const total = await copyCsvRows(client, file, async (header) => {
         const located = locateColumns(map, header);
         if (located.faults.length > 0) throw invalid(located.faults);
         import_id = await insertImport(app, tx, actor, { schema, map, header, upload });
-        return { account_id, import_id };
+        return [account_id, import_id];
       });
       return tx
         .updateTable("lead_imports")

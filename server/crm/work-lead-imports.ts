@@ -3,13 +3,14 @@
 // number of workers may run: one at a time has an import.
 import { sql, type Kysely, type Selectable } from "kysely";
 import type { App } from "../engine/app.ts";
+import { cellText } from "../lib/csv/cell-text.ts";
 import type { DB, Tx } from "../lib/database.ts";
 import { isDatabaseUnavailable } from "../lib/database-errors.ts";
 import type { FieldError } from "../lib/errors.ts";
 import { locateColumns, type ColumnMap } from "./import/column-map.ts";
 import { findAgents } from "./import/find-agents.ts";
 import { judgeRow, type RowJudge } from "./import/judge-row.ts";
-import { cellText, openFindOption } from "./import/read-cell.ts";
+import { openFindOption } from "./import/read-cell.ts";
 import { writeLeads, type JudgedRow } from "./import/write-leads.ts";
 import { leadRow } from "./lead-row.ts";
 import { readWorkspaceSchema, type WorkspaceSchema } from "./workspace-schema.ts";

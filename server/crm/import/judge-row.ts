@@ -1,11 +1,12 @@
 // One row of a CSV as a new lead, or everything that is wrong with it.
 import { fullFormats } from "ajv-formats/dist/formats.js";
+import { cellText } from "../../lib/csv/cell-text.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { tenDigits } from "../../lib/phone-numbers.ts";
 import { judgeLead } from "../judge-lead.ts";
 import type { NewLead } from "../lead-schema.ts";
 import type { Picklist, WorkspaceSchema } from "../workspace-schema.ts";
-import { cellText, customValue, type FindOption } from "./read-cell.ts";
+import { customValue, type FindOption } from "./read-cell.ts";
 
 /** What the rows of one batch are judged against. */
 export type RowJudge = {

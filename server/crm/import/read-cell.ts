@@ -1,12 +1,6 @@
 // What the text of a CSV cell means for a custom field or a picklist.
 import type { CustomField, Picklist, WorkspaceSchema } from "../workspace-schema.ts";
 
-/** The cell's text: trimmed, and without the apostrophe that an export puts before formula signs. */
-export function cellText(cell: string | undefined): string {
-  const text = (cell ?? "").trim();
-  return /^'[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/.test(text) ? text.slice(1).trim() : text;
-}
-
 /**
  * The value of a custom field. What is no value of its type stays text, for judgeLead to name what
  * is wrong with it.

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { parentPort, workerData } from "node:worker_threads";
 import { CsvError, parse } from "csv-parse";
+import { cellText } from "./cell-text.ts";
 import { copyLine } from "./copy-line.ts";
 import { detectEncoding, readText, type Encoding } from "./csv-text.ts";
-import { cellText } from "./read-cell.ts";
 
 /** What the thread is started with. */
 export type CsvThreadData = { readonly fd: number; readonly rows_max: number };
@@ -23,7 +23,7 @@ export type CsvThreadOrder = { kind: "go"; first_columns: string } | { kind: "ta
 
 const columns_max = 500;
 const record_characters_max = 1_000_000;
-/** Empty rows are no leads, yet cost as much to read. */
+/** Empty rows do not count, yet cost as much to read. */
 const rows_with_empty_max = 2_000_000;
 const message_bytes = 65_536;
 const messages_ahead_max = 8;
@@ -74,7 +74,7 @@ async function run(): Promise<void> {
   for await (const cells of records) {
     if (++row_number > rows_with_empty_max)
       throw new Refused(`has more than ${rows_with_empty_max} rows, the empty ones counted`);
-    // A spreadsheet counts an empty line as a row, and nobody means it as a lead.
+    // A spreadsheet counts an empty line as a row, and nobody means it as one.
     if (cells.every((cell) => cell.trim() === "")) continue;
     if (++rows > rows_max) throw new Refused(`has more than ${rows_max} rows`);
     if (cells.length > columns_max) throw tooWide(row_number);

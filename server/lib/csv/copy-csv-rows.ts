@@ -1,26 +1,26 @@
-// Streams the rows of an uploaded file into lead_import_rows, parsed in a thread of its own.
+// Streams the rows of an uploaded CSV file into a table, parsed in a thread of its own.
 import { on, once } from "node:events";
 import { finished } from "node:stream/promises";
 import { Worker } from "node:worker_threads";
 import type pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { invalidField } from "../../lib/errors.ts";
+import { invalidField } from "../errors.ts";
 import type { CsvThreadData, CsvThreadMessage, CsvThreadOrder } from "./csv-thread.ts";
 
-const copy_sql = `copy lead_import_rows (account_id, import_id, row_number, cells) from stdin`;
 const heap_mb_max = 256;
 
 /**
- * Reads the open file from its start and returns the number of rows stored. `onHeader` may refuse
- * the header, and returns the account and import that the rows belong to. Refuses what is no CSV
- * or has too many rows, on `file`. Whatever it throws, the caller must roll back.
+ * Reads the open file from its start and returns the number of rows stored by `copy_sql`, a COPY
+ * whose last two columns are the row's number in the file and its cells. `onHeader` may refuse the
+ * header, and returns the values of the columns before those (ids, no text to escape). Refuses what
+ * is no CSV or has too many rows, on `file`. Whatever it throws, the caller must roll back.
  */
-export async function storeRows(
+export async function copyCsvRows(
   client: pg.PoolClient,
-  file: CsvThreadData & { readonly seconds_max: number },
-  onHeader: (header: string[]) => Promise<{ account_id: number; import_id: number }>,
+  file: CsvThreadData & { readonly copy_sql: string; readonly seconds_max: number },
+  onHeader: (header: string[]) => Promise<readonly number[]>,
 ): Promise<number> {
-  const { seconds_max, ...workerData } = file;
+  const { copy_sql, seconds_max, ...workerData } = file;
   const thread = new Worker(new URL("./csv-thread.ts", import.meta.url), {
     workerData,
     resourceLimits: { maxOldGenerationSizeMb: heap_mb_max },
@@ -37,9 +37,9 @@ export async function storeRows(
         case "refused":
           throw invalidField("file", message.reason);
         case "header": {
-          const { account_id, import_id } = await onHeader(message.header);
-          copy = openCopy(client, seconds_max);
-          order({ kind: "go", first_columns: `${account_id}\t${import_id}` });
+          const first_columns = (await onHeader(message.header)).join("\t");
+          copy = openCopy(client, copy_sql, seconds_max);
+          order({ kind: "go", first_columns });
           break;
         }
         case "rows":
@@ -68,7 +68,7 @@ type Copy = {
   abandon(): Promise<void>;
 };
 
-function openCopy(client: pg.PoolClient, seconds_max: number): Copy {
+function openCopy(client: pg.PoolClient, copy_sql: string, seconds_max: number): Copy {
   const stream = copyFrom(copy_sql);
   // The pool's limit for one query is far below what a large file takes.
   stream.query_timeout = seconds_max * 1_000;

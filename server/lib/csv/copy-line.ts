@@ -1,4 +1,4 @@
-/** A row of lead_import_rows in COPY's text format, its cells as a text[] literal. */
+/** First columns, number and cells of a row in COPY's text format, the cells as a text[] literal. */
 export function copyLine(first_columns: string, row_number: number, cells: string[]): string {
   return `${first_columns}\t${row_number}\t{${cells.map(copyCell).join(",")}}\n`;
 }
