@@ -13,15 +13,45 @@ create table leases (
   primary key (account_id, name)
 );
 
+-- Takes the lease when nobody has it: the new fence, or null. It waits for nobody, and a holder whose
+-- transaction still runs keeps the lease until that ends, also past its time.
+create function take_lease(
+  p_account_id bigint, p_name text, p_holder uuid, p_lease_ms int
+) returns bigint
+language plpgsql as $$
+declare
+  v_fence bigint;
+  v_now timestamptz;
+begin
+  insert into leases (account_id, name, fence, expires_at)
+    values (p_account_id, p_name, 0, clock_timestamp())
+    on conflict do nothing;
+  select l.fence + 1 into v_fence from leases l
+    where l.account_id = p_account_id and l.name = p_name
+      and (l.holder is null or l.expires_at <= clock_timestamp())
+    for update skip locked;
+  if not found then
+    return null;
+  end if;
+  v_now := clock_timestamp();
+  update leases l
+    set fence = v_fence, holder = p_holder, expires_at = v_now + p_lease_ms * interval '1 ms'
+    where l.account_id = p_account_id and l.name = p_name;
+  return v_fence;
+end $$;
+
 -- Locks the lease until the caller's transaction ends, so that nobody takes it over in between.
 -- A holder that has lost it fails with TL001, and with it everything it was about to write.
+-- FOR KEY SHARE lets the holder's own renewals through: under FOR SHARE, transactions that overlapped
+-- without a gap kept a renewal waiting until the lease had run out. It may lock a version of the row
+-- that is past, so the lease is looked at again once it is locked.
 create function check_lease(p_account_id bigint, p_name text, p_fence bigint) returns void
 language plpgsql as $$
 begin
+  perform from leases l where l.account_id = p_account_id and l.name = p_name for key share;
   perform from leases l
     where l.account_id = p_account_id and l.name = p_name and l.fence = p_fence
-      and l.holder is not null and l.expires_at > clock_timestamp()
-    for share;
+      and l.holder is not null and l.expires_at > clock_timestamp();
   if not found then
     raise exception 'the lease % of account % is lost', p_name, p_account_id using errcode = 'TL001';
   end if;
@@ -34,6 +64,8 @@ create table jobs (
   -- One open job of a kind about one subject.
   subject text not null,
   run_at timestamptz not null,
+  -- Asked for again while a worker has it: then it runs once more.
+  again_at timestamptz,
   -- While a worker has it: until when, by the database's clock, and the number of its claim.
   lease_until timestamptz,
   fence bigint not null default 0,
@@ -44,6 +76,21 @@ create table jobs (
   unique (account_id, kind, subject)
 );
 create index jobs_due on jobs (account_id, run_at, id);
+-- Which accounts have work due: found without reading what is scheduled for later.
+create index jobs_by_time on jobs (run_at);
+
+-- As check_lease, for the worker that runs a job: its claim's number and its time still hold.
+create function check_job(p_account_id bigint, p_id bigint, p_fence bigint) returns void
+language plpgsql as $$
+begin
+  perform from jobs j where j.account_id = p_account_id and j.id = p_id for key share;
+  perform from jobs j
+    where j.account_id = p_account_id and j.id = p_id and j.fence = p_fence
+      and j.lease_until > clock_timestamp();
+  if not found then
+    raise exception 'the job % of account % is lost', p_id, p_account_id using errcode = 'TL001';
+  end if;
+end $$;
 
 -- The last seq that the relay gave in each account's order of events.
 create table event_heads (

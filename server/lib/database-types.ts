@@ -296,6 +296,7 @@ export interface IdempotencyKeys {
 
 export interface Jobs {
   account_id: number;
+  again_at: Date | null;
   attempts: Generated<number>;
   created_at: Date;
   fence: Generated<number>;
