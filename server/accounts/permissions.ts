@@ -17,6 +17,7 @@ export const permissions = {
   "users.read": "See users and roles",
   "users.manage": "Manage users and roles",
   "tokens.manage": "Create, rotate and revoke tokens",
+  "credits.read": "See credit and the ledger",
   "audit.read": "Read the audit trail",
 } as const;
 export type Permission = keyof typeof permissions;

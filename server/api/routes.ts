@@ -3,6 +3,7 @@ import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { auditRoutes } from "./routes/audit.ts";
+import { creditRoutes } from "./routes/credits.ts";
 import { customFieldRoutes } from "./routes/custom-fields.ts";
 import { contactRoutes } from "./routes/contacts.ts";
 import { leadExportRoutes } from "./routes/lead-exports.ts";
@@ -30,6 +31,7 @@ export const routes: readonly Route[] = [
   ...userRoutes,
   ...roleRoutes,
   ...tokenRoutes,
+  ...creditRoutes,
   ...auditRoutes,
   ...systemRoutes,
 ];

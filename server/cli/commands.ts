@@ -1,6 +1,7 @@
 // Every command of the command line, in one list.
 import { accountCommands } from "./account-commands.ts";
 import type { Command } from "./command.ts";
+import { creditCommands } from "./credit-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { roleCommands } from "./role-commands.ts";
@@ -13,5 +14,6 @@ export const commands: readonly Command[] = [
   ...userCommands,
   ...roleCommands,
   ...tokenCommands,
+  ...creditCommands,
   doctorCommand,
 ];

@@ -134,6 +134,37 @@ test("lists show what there is, for machines and for people, and never a token's
   assert.ok(text.stdout.includes(email));
 });
 
+test("an operator grants credit, which the account can use at once and sees in its ledger", async () => {
+  const granted = await makeAccount(api.app);
+  const id = String(granted.account_id);
+  const none = { available: 0, reserved: 0 };
+  assert.deepEqual(await done("credits", "show", id), { chat: none, call: none });
+  const first = await done(
+    ["credits", "grant", id, "--kind", "chat"],
+    ["--amount", "1000000000000", "--note", "Invoice 7"],
+  );
+  assert.deepEqual(first.credits, { chat: { available: 1e12, reserved: 0 }, call: none });
+  await done("credits", "grant", id, "--kind", "call", "--amount", "1");
+  const shown = await run("credits", "show", id);
+  assert.equal(
+    shown.stdout,
+    "kind  available      reserved\nchat  1000000000000  0\ncall  1              0\n",
+  );
+  const ledger = await api.send("GET", "/api/v1/credits/ledger", { token: granted.token });
+  assert.equal(ledger.body.data[0].note, null);
+  assert.equal(ledger.body.data[1].id, first.transfer_id);
+  assert.equal(ledger.body.data[1].note, "Invoice 7");
+  const audit = await api.send("GET", "/api/v1/audit?action=credits.granted", {
+    token: granted.token,
+  });
+  assert.deepEqual(audit.body.data[1], {
+    ...audit.body.data[1],
+    user_id: null,
+    subject_id: String(first.transfer_id),
+    detail: { kind: "chat", amount: 1e12 },
+  });
+});
+
 test("revoking and switching features reach a running server that has the caller in memory", async () => {
   const token = await makeToken(api.app, account);
   const lead = async () =>
@@ -168,6 +199,11 @@ test("what was typed wrongly ends with 2 and says what was wrong, before anythin
     [["user", "list", "--acount", "1"], /Unknown option '--acount'/],
     [["account", "features"], /<account> missing/],
     [["account", "list", "more"], /unexpected: more/],
+    [["credits", "grant", "1", "--kind", "chat"], /--amount missing/],
+    [["credits", "grant", "1", "--kind", "sms", "--amount", "1"], /kind must be one of chat, call/],
+    [["credits", "grant", "1", "--kind", "chat", "--amount", "0"], /amount must be/],
+    [["credits", "grant", "1", "--kind", "chat", "--amount", "1e3"], /amount must be/],
+    [["credits", "grant", "1", "--kind", "chat", "--amount", "1000000000001"], /amount must be/],
     [["account", "features", "1", "--set", "crm,fax"], /features\.1 must be one of crm, bulk_chat/],
     [["role", "create", "--account", "1", "--name", "", "--permissions", "root"], /name must have/],
     [
@@ -191,6 +227,8 @@ test("what fails ends with 1 and says why, as JSON when asked", async () => {
   const owner = "--owner-email o@x.example --owner-name o --name n".split(" ");
   const cases: [string[], RegExp][] = [
     [["user", "list", "--account", "999999"], /There is no account 999999/],
+    [["credits", "show", "999999"], /There is no account 999999/],
+    [["credits", "grant", "999999", "--kind", "chat", "--amount", "1"], /There is no account/],
     [["account", "create", ...owner, "--time-zone", "Mars/Base"], /time_zone must be an IANA/],
     [["token", "revoke", "999999", ...ofAccount()], /no such resource/],
     [

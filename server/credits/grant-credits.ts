@@ -2,20 +2,21 @@ import { sql } from "kysely";
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import type { Tx } from "../lib/database.ts";
 import { invalidField } from "../lib/errors.ts";
-import { available_max, type CreditGrant, type GrantedCredits } from "./credit-schema.ts";
+import { available_max, type CreditGrant } from "./credit-schema.ts";
 
 /**
- * Gives the actor's account credit of one kind, as an operator does. The lock of the account's
- * balance is taken here; let it be the caller's last lock. Refuses: validation-failed (amount).
+ * Gives the actor's account credit of one kind; an operator's verb. Returns the transfer's id. The
+ * lock of the account's balance is taken here; let it be the caller's last lock. Refuses:
+ * validation-failed (amount).
  */
 export async function grantCredits(
   tx: Tx,
   actor: Actor,
   grant: CreditGrant,
   now: Date,
-): Promise<GrantedCredits> {
+): Promise<number> {
   const { account_id } = actor;
-  const { kind, amount, note } = grant;
+  const { kind, amount, note = null } = grant;
   const { id } = await tx
     .insertInto("credit_transfers")
     .values({
@@ -36,13 +37,13 @@ export async function grantCredits(
     subject_id: id,
     detail: { kind, amount },
   });
-  const { rows } = await sql<{ available: number }>`
+  const balance = await sql`
     insert into credit_balances as b (account_id, kind, available)
-    values (${account_id}, ${kind}, ${amount})
+    values (${account_id}, ${kind}, ${amount}::bigint)
     on conflict (account_id, kind) do update set available = b.available + excluded.available
       where b.available + excluded.available <= ${available_max}::bigint
     returning available`.execute(tx);
-  const balance = rows[0];
-  if (!balance) throw invalidField("amount", "would make the balance larger than 10^15");
-  return { id, kind, amount, note, available: balance.available };
+  if (balance.rows.length === 0)
+    throw invalidField("amount", "would make the balance larger than 10^15");
+  return id;
 }

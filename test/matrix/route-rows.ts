@@ -44,6 +44,10 @@ const accounts: Record<string, RouteRow> = {
   listAudit: free(["audit.read"], (ids) => ({
     path: `${account}/audit?limit=200&user_id=${ids.user_id}&from=2020-01-01T00:00:00Z`,
   })),
+  readCredits: free(["credits.read"], () => ({ path: `${account}/credits` })),
+  listCreditLedger: free(["credits.read"], (ids) => ({
+    path: `${account}/credits/ledger?limit=200&kind=chat&reservation_id=${ids.reservation_id}`,
+  })),
   listPermissions: free(["users.read", "users.manage", "tokens.manage"], () => ({
     path: `${account}/permissions`,
   })),

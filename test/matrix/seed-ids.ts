@@ -1,6 +1,7 @@
+import { reserveCredits } from "../../server/credits/reserve-credits.ts";
 import type { TestApi } from "../support/api.ts";
 import { makeContact, makeCustomField, makeOption } from "../support/crm-makers.ts";
-import { makeToken, makeUser, unique, type TestAccount } from "../support/makers.ts";
+import { makeCredits, makeToken, makeUser, unique, type TestAccount } from "../support/makers.ts";
 
 /** One of everything that a path or a body can name, of one account. */
 export type Ids = {
@@ -21,6 +22,8 @@ export type Ids = {
   readonly token_id: number;
   /** A finished import with one rejected row. */
   readonly import_id: number;
+  /** A reservation of chat credit. */
+  readonly reservation_id: number;
 };
 
 /** Ids that nothing has. */
@@ -35,6 +38,7 @@ export const unknownIds: Ids = {
   role_id: 8_000_000_000_000_008,
   token_id: 8_000_000_000_000_009,
   import_id: 8_000_000_000_000_010,
+  reservation_id: 8_000_000_000_000_011,
 };
 
 /** Makes one of everything in the account; whatever has a name or text carries `mark`. */
@@ -86,6 +90,7 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     role_id: await seedRole(api, account, unique(`${mark} role`)),
     token_id: Number(token.split("_")[2]),
     import_id: await seedImport(api, account, mark),
+    reservation_id: await seedReservation(api, account, mark),
   };
 }
 
@@ -114,6 +119,16 @@ async function seedRole(api: TestApi, account: TestAccount, name: string): Promi
     .returning("id")
     .executeTakeFirstOrThrow();
   return id;
+}
+
+async function seedReservation(api: TestApi, account: TestAccount, mark: string): Promise<number> {
+  const { app } = api;
+  const { account_id } = account;
+  await makeCredits(app, account, { chat: 1 });
+  const reservation = { account_id, kind: "chat", subject: unique(`${mark}:`), amount: 1 } as const;
+  return app.db.query
+    .transaction()
+    .execute((tx) => reserveCredits(tx, reservation, app.clock.now()));
 }
 
 async function seedImport(api: TestApi, account: TestAccount, mark: string): Promise<number> {

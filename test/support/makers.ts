@@ -1,11 +1,13 @@
 // Small makers of what tests stand on, by the same verbs the service uses.
 import { createAccount } from "../../server/accounts/create-account.ts";
+import { operatorOf } from "../../server/accounts/grantor.ts";
 import { createToken, type NewToken } from "../../server/accounts/create-token.ts";
 import {
   features as allFeatures,
   type Feature,
   type Permission,
 } from "../../server/accounts/permissions.ts";
+import { grantCredits } from "../../server/credits/grant-credits.ts";
 import { createWorkspace } from "../../server/crm/create-workspace.ts";
 import type { App } from "../../server/engine/app.ts";
 
@@ -26,7 +28,7 @@ export function unique(prefix: string): string {
 
 /** An account with its owner, a token and a workspace. */
 export async function makeAccount(
-  app: App,
+  app: Pick<App, "db" | "clock">,
   options: { features?: readonly Feature[] } = {},
 ): Promise<TestAccount> {
   const now = app.clock.now();
@@ -92,6 +94,22 @@ export async function makeToken(
     .transaction()
     .execute((tx) => createToken(tx, { ...accountToken(account), ...more }, now));
   return token;
+}
+
+/** Grants the account credit, as an operator does. */
+export async function makeCredits(
+  app: Pick<App, "db" | "clock">,
+  account: Pick<TestAccount, "account_id">,
+  credits: { chat?: number; call?: number },
+): Promise<void> {
+  const { actor } = operatorOf(account.account_id, "req_test");
+  const now = app.clock.now();
+  await app.db.query.transaction().execute(async (tx) => {
+    for (const kind of ["chat", "call"] as const) {
+      const amount = credits[kind] ?? 0;
+      if (amount > 0) await grantCredits(tx, actor, { kind, amount }, now);
+    }
+  });
 }
 
 function accountToken(owned: Pick<TestAccount, "account_id" | "owner_id">): NewToken {

@@ -1,0 +1,29 @@
+// The query fields that narrow a list to a time.
+import Type from "typebox";
+import { invalid, type FieldError } from "../lib/errors.ts";
+import { parseTime } from "../lib/parse-time.ts";
+
+const time = (description: string) => Type.Optional(Type.String({ maxLength: 64, description }));
+
+export const timeRangeQuery = {
+  from: time("From this time on; without an offset it is local to the account's zone"),
+  to: time("Before this time"),
+};
+
+/** The times of a request, read in the account's zone; 422 on each that is none. */
+export function readTimeRange(
+  query: { from?: string; to?: string },
+  timeZone: string,
+): { from: Date | undefined; to: Date | undefined } {
+  const faults: FieldError[] = [];
+  const read = (field: "from" | "to") => {
+    const text = query[field];
+    const at = text === undefined ? undefined : parseTime(text, timeZone);
+    if (typeof at !== "string") return at;
+    faults.push({ field, reason: at });
+    return undefined;
+  };
+  const times = { from: read("from"), to: read("to") };
+  if (faults.length > 0) throw invalid(faults);
+  return times;
+}

@@ -1,0 +1,69 @@
+// What an account has of credit, and what became of one reservation.
+import { sql, type Kysely } from "kysely";
+import type { DB } from "../lib/database.ts";
+import { notFound } from "../lib/errors.ts";
+import type { CreditKind, CreditsAnswer } from "./credit-schema.ts";
+
+/** What is available of each kind, and reserved but not yet spent, at one instant; zeros without a grant. */
+export async function findCredits(db: Kysely<DB>, accountId: number): Promise<CreditsAnswer> {
+  const { rows } = await sql<{ kind: CreditKind; available: number; reserved: number }>`
+    select b.kind, b.available, coalesce((
+      select sum(case t.type when 'reserve' then t.amount else -t.amount end)
+      from credit_reservations r
+      join credit_transfers t on t.account_id = r.account_id and t.reservation_id = r.id
+      where r.account_id = ${accountId} and r.kind = b.kind and r.closed_at is null
+        and t.account_id = ${accountId} and t.type in ('reserve', 'capture', 'release')
+    ), 0)::bigint as reserved
+    from credit_balances b where b.account_id = ${accountId}`.execute(db);
+  const amounts = (kind: CreditKind) => {
+    const { available, reserved } = rows.find((row) => row.kind === kind) ?? {
+      available: 0,
+      reserved: 0,
+    };
+    return { available, reserved };
+  };
+  return { chat: amounts("chat"), call: amounts("call") };
+}
+
+/** What is available of one kind just now; 0 without a grant. Locks nothing, so it promises nothing. */
+export async function availableCredits(
+  db: Kysely<DB>,
+  accountId: number,
+  kind: CreditKind,
+): Promise<number> {
+  const balance = await db
+    .selectFrom("credit_balances")
+    .select("available")
+    .where("account_id", "=", accountId)
+    .where("kind", "=", kind)
+    .executeTakeFirst();
+  return balance?.available ?? 0;
+}
+
+/** The sums of a reservation's transfers. What it still holds is reserved - captured - released. */
+export type ReservationSums = {
+  readonly reserved: number;
+  readonly captured: number;
+  readonly released: number;
+  readonly refunded: number;
+};
+
+/** What a reservation came to so far. Refuses: not-found. */
+export async function findReservation(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<ReservationSums> {
+  const { rows } = await sql<ReservationSums>`
+    select
+      coalesce(sum(amount) filter (where type = 'reserve'), 0)::bigint as reserved,
+      coalesce(sum(amount) filter (where type = 'capture'), 0)::bigint as captured,
+      coalesce(sum(amount) filter (where type = 'release'), 0)::bigint as released,
+      coalesce(sum(amount) filter (where type = 'refund'), 0)::bigint as refunded
+    from credit_transfers
+    where account_id = ${accountId} and reservation_id = ${id}`.execute(db);
+  // A reservation is made together with its first transfer.
+  const sums = rows[0]!;
+  if (sums.reserved === 0) throw notFound();
+  return sums;
+}
