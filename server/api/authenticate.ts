@@ -1,8 +1,9 @@
-// 401, then 403: before a byte of the body is read.
+// 401, then the rate limit, then 403: before a byte of the body is read.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../accounts/caller.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
+import type { RateCounter, RateLimit } from "./rate-limit.ts";
 import type { Access } from "./route.ts";
 
 /** The caller behind the Authorization header, or 401 (contract 5.1, 5.6). */
@@ -27,12 +28,16 @@ function authorize(access: Access, caller: Caller): void {
   }
 }
 
-/** Both in one hook, which also keeps the caller on the request. */
-export function guard(app: ApiApp, access: Access) {
-  return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
-    const caller = await authenticate(app, request);
-    authorize(access, caller);
-    request.caller = caller;
+/** All in one hook, which also keeps the caller on the request. */
+export function guard(
+  app: ApiApp,
+  counter: RateCounter,
+  { access, rate_limit }: { readonly access: Access; readonly rate_limit?: RateLimit | undefined },
+) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    request.caller = await authenticate(app, request);
+    if (rate_limit) await counter.count(rate_limit, request, reply);
+    authorize(access, request.caller);
   };
 }
 

@@ -10,6 +10,13 @@ import type { ApiApp } from "./api-app.ts";
 import { compileValidator } from "./compile-validator.ts";
 import { openIdempotency, type KeyedRequest, type StoredAnswer } from "./idempotency.ts";
 import { publishOpenApi } from "./openapi.ts";
+import {
+  forgetRate,
+  openRateCounter,
+  rateHeadersOn,
+  tellDefaultRate,
+  type RateLimit,
+} from "./rate-limit.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { renderProblem, sendError, type RenderError } from "./render-error.ts";
 import type { Route } from "./route.ts";
@@ -32,6 +39,7 @@ declare module "fastify" {
     renderError?: RenderError;
     rawBody?: true;
     malformedType?: "bad-request";
+    rateLimit?: RateLimit;
   }
 }
 
@@ -90,8 +98,12 @@ export async function buildHttpServer(
     limits: { files: 1, fileSize: file_bytes_max, fields: 50, fieldSize: 65_536 },
   });
   await publishOpenApi(server);
-  const writing = { idempotency: openIdempotency(app), transactions: openTransactions(app.db) };
-  registerRoutes(server, app, writing, routes);
+  const shared = {
+    idempotency: openIdempotency(app),
+    transactions: openTransactions(app.db),
+    counter: openRateCounter(app.db),
+  };
+  registerRoutes(server, app, shared, routes);
   // Node would answer 417 by itself; an expectation we do not know changes nothing.
   server.server.on("checkExpectation", (request, response) =>
     server.server.emit("request", request, response),
@@ -143,11 +155,14 @@ function addHooks(server: FastifyInstance, app: ApiApp): void {
   server.addHook("onRequest", (request, reply, done) => {
     request.raw.headers["content-type"] ??= "application/json";
     void reply.headers(security_headers).header("x-request-id", request.id);
+    const { rateLimit } = request.routeOptions.config;
+    if (rateLimit) tellDefaultRate(rateLimit, request, reply);
     if (!stopping) return done();
     void reply.header("connection", "close");
     done(unavailable(new Error("the server is stopping")));
   });
   server.addHook("onResponse", (request, reply, done) => {
+    if (request.routeOptions.config.rateLimit) forgetRate(request);
     const route = request.routeOptions.url ?? "unknown";
     const seconds = reply.elapsedTime / 1_000;
     app.metrics.httpRequestSeconds.observe(
@@ -184,8 +199,11 @@ function answerClientError(error: Error & { code?: string }, socket: Socket): vo
   const requestId = nextRequestId();
   const { contentType, body } = renderProblem(refusal, requestId);
   const text = JSON.stringify(body);
+  const more = Object.entries(rateHeadersOn(socket)).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
   socket.end(
     `HTTP/1.1 ${slow ? "408 Request Timeout" : "400 Bad Request"}\r\ncontent-type: ${contentType}\r\n` +
-      `x-request-id: ${requestId}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
+      `${more.join("")}x-request-id: ${requestId}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
   );
 }

@@ -108,9 +108,17 @@ const idempotencyHeader = (required: boolean) => ({
   },
 });
 
+const integerHeader = (description: string) => ({ type: "integer", description });
+const rate_headers = {
+  "RateLimit-Limit": integerHeader("How many of these requests a minute the account may send"),
+  "RateLimit-Remaining": integerHeader("How many are left in the present window"),
+  "RateLimit-Reset": integerHeader("Whole seconds until the window ends"),
+};
+
 function responsesOf(route: Route): Record<string, unknown> {
+  const headers = route.rate_limit ? { headers: rate_headers } : {};
   return Object.fromEntries(
-    Object.entries(route.success).map(([status, schema]) => {
+    Object.entries(route.success).map(([status, schema]): [string, unknown] => {
       if ("contentType" in schema) {
         return [
           status,
@@ -123,7 +131,7 @@ function responsesOf(route: Route): Record<string, unknown> {
       if ("content" in schema) {
         return [status, { description: route.summary, content: schema.content }];
       }
-      return [status, { description: route.summary, ...schema }];
+      return [status, { description: route.summary, ...schema, ...headers }];
     }),
   );
 }
@@ -131,8 +139,9 @@ function responsesOf(route: Route): Record<string, unknown> {
 function errorsOf(route: Route): Record<string, unknown> {
   if (route.renderError) return {};
   const content = { "application/problem+json": { schema: { $ref: "Problem#" } } };
+  const headers = route.rate_limit ? { headers: rate_headers } : {};
   return {
-    "4xx": { description: "What was wrong with the request", content },
-    "5xx": { description: "What was wrong on our side", content },
+    "4xx": { description: "What was wrong with the request", content, ...headers },
+    "5xx": { description: "What was wrong on our side", content, ...headers },
   };
 }

@@ -1,5 +1,5 @@
 // Puts the list of routes on the server, each with its checks in the contract's order:
-// 401 → 403 → body parsed → replay of a known key → what outranks the shape → shape → handler.
+// 401 → rate limit → 403 → body parsed → replay of a known key → what outranks the shape → shape → handler.
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 import type { TSchema } from "typebox";
 import type { Tx } from "../lib/database.ts";
@@ -17,24 +17,26 @@ import {
   type Idempotency,
 } from "./idempotency.ts";
 import { openApiSchema } from "./openapi.ts";
+import type { RateCounter } from "./rate-limit.ts";
 import { otherMediaType } from "./render-error.ts";
 import type { Call, Route } from "./route.ts";
 import type { Begin, Transactions } from "./transactions.ts";
 
 /** What every route's writes go through. */
 type Writing = { readonly idempotency: Idempotency; readonly transactions: Transactions };
+type Shared = Writing & { readonly counter: RateCounter };
 
 export function registerRoutes(
   server: FastifyInstance,
   app: ApiApp,
-  writing: Writing,
+  shared: Shared,
   routes: readonly Route[],
 ): void {
   for (const route of routes) {
     const status = successStatus(route);
     const integersOfQuery = integersOf(route.query);
     const integersOfPath = integersOf(route.params);
-    const callOf = callMaker(app, writing, route);
+    const callOf = callMaker(app, shared, route);
     server.route({
       method: route.method,
       url: route.url,
@@ -44,8 +46,9 @@ export function registerRoutes(
         ...(route.renderError ? { renderError: route.renderError } : {}),
         ...(route.raw_body ? { rawBody: true } : {}),
         ...(route.malformed_type ? { malformedType: route.malformed_type } : {}),
+        ...(route.rate_limit ? { rateLimit: route.rate_limit } : {}),
       },
-      ...(route.access === "public" ? {} : { onRequest: guard(app, route.access) }),
+      ...guardOf(app, shared.counter, route),
       ...(route.multipart || route.raw_body ? { validatorCompiler: skipBody } : {}),
       // A failed shape is told by the handler, after what outranks it and with what judge finds.
       attachValidation: true,
@@ -67,6 +70,10 @@ export function registerRoutes(
     });
   }
   refuseOtherMethods(server, routes);
+}
+
+function guardOf(app: ApiApp, counter: RateCounter, { access, rate_limit }: Route) {
+  return access === "public" ? {} : { onRequest: guard(app, counter, { access, rate_limit }) };
 }
 
 /** A body that its route reads by itself is judged there; its schema documents it. */
@@ -227,11 +234,12 @@ function refuseOtherMethods(server: FastifyInstance, routes: readonly Route[]): 
     const allowed = new Set<HTTPMethods>(here.map((route) => route.method));
     if (allowed.has("GET")) allowed.add("HEAD");
     const renderError = here.find((route) => route.renderError)?.renderError;
+    const rateLimit = here.find((route) => route.rate_limit)?.rate_limit;
     server.route({
       method: all_methods.filter((method) => !allowed.has(method)),
       url,
       schema: { hide: true },
-      config: renderError ? { renderError } : {},
+      config: { ...(renderError ? { renderError } : {}), ...(rateLimit ? { rateLimit } : {}) },
       onRequest: async (request) => {
         throw new Refusal("method-not-allowed", `${request.method} is not supported here`, {
           headers: { allow: [...allowed].join(", ") },

@@ -8,6 +8,7 @@ import type { Actor } from "../accounts/record-audit.ts";
 import type { Tx } from "../lib/database.ts";
 import type { FieldError } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import type { RenderError } from "./render-error.ts";
 
 /** Who may: any of the permissions, on an account that has the feature. */
@@ -45,6 +46,8 @@ type Common = {
   readonly digest?: (request: FastifyRequest) => Promise<Buffer>;
   /** A request without an Idempotency-Key is 400. */
   readonly key_required?: true;
+  /** Bounds each account's requests a minute; every answer then carries the RateLimit headers. */
+  readonly rate_limit?: RateLimit;
   /** What `malformed-body` is called here. */
   readonly malformed_type?: "bad-request";
   /** The body is handed on as a stream: multipart uploads. */
