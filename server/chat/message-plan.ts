@@ -6,8 +6,27 @@ import type {
   TemplateCategory,
 } from "../drivers/chat/driver.ts";
 
-/** A text with `{{placeholders}}` cut into what is fixed and what is filled in: even entries are fixed. */
-export type Placeholders = readonly string[];
+/** A text cut at its `{{placeholders}}`: even entries are fixed, odd ones are keys of variables. */
+export type TextParts = readonly string[];
+
+/** A placeholder of a template, and what fills it. */
+export type TextSlot = {
+  /** Keys of a recipient's variables: the first that has a value is taken. */
+  readonly keys: readonly string[];
+  /** Of a named parameter; null where the order counts. */
+  readonly name: string | null;
+  /** The template's own value; null: the recipient must bring one. */
+  readonly default: string | null;
+};
+
+/** A button that takes a value: `button_<index>` of the variables, else the default. */
+export type ButtonSlot = {
+  readonly type: ButtonValue["type"];
+  readonly index: number;
+  readonly key: string;
+  /** Null: the recipient must bring one; a flow's token is the message's id then. */
+  readonly default: string | null;
+};
 
 /** A template with its placeholders located, and what fills those that a recipient brings no value for. */
 export type TemplatePlan = {
@@ -15,25 +34,23 @@ export type TemplatePlan = {
   readonly name: string;
   readonly language: string;
   readonly category: TemplateCategory;
-  readonly named: boolean;
-  /** Keys of the header's text (at most one), in order. */
-  readonly header_keys: readonly string[];
+  readonly header_text: TextSlot | null;
   readonly header_media: Media | null;
-  readonly body_keys: readonly string[];
-  /** Buttons that take a value: the key to look up, and how it is sent. */
-  readonly buttons: readonly {
-    readonly type: ButtonValue["type"];
-    readonly index: number;
-    readonly key: string;
-  }[];
-  readonly defaults: Readonly<Record<string, string>>;
+  /** In the order in which the provider takes them. */
+  readonly body: readonly TextSlot[];
+  readonly buttons: readonly ButtonSlot[];
 };
 
-/** A free message; `{{key}}` in its texts is filled in. */
+/** A free message; the keys in its texts are filled in. */
 export type InteractivePlan = {
   readonly kind: "interactive";
-  readonly message: InteractiveMessage;
+  readonly header: TextParts | null;
+  readonly body: TextParts;
+  readonly footer: TextParts | null;
+  /** A flow's token is the message's id, whatever stands here. */
+  readonly action: InteractiveMessage["action"];
   readonly defaults: Readonly<Record<string, string>>;
 };
 
+/** Kept as JSON with the campaign. */
 export type MessagePlan = TemplatePlan | InteractivePlan;
