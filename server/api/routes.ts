@@ -3,15 +3,19 @@ import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { auditRoutes } from "./routes/audit.ts";
+import { chatHoldRoutes } from "./routes/chat-holds.ts";
 import { creditRoutes } from "./routes/credits.ts";
 import { customFieldRoutes } from "./routes/custom-fields.ts";
 import { contactRoutes } from "./routes/contacts.ts";
+import { groupRoutes } from "./routes/groups.ts";
 import { leadExportRoutes } from "./routes/lead-exports.ts";
 import { leadImportRoutes } from "./routes/lead-imports.ts";
 import { leadRecordRoutes } from "./routes/lead-records.ts";
 import { leadRoutes } from "./routes/leads.ts";
 import { picklistRoutes } from "./routes/picklists.ts";
+import { providerHookRoutes } from "./routes/provider-hooks.ts";
 import { roleRoutes } from "./routes/roles.ts";
+import { suppressionRoutes } from "./routes/suppressions.ts";
 import { systemRoutes } from "./routes/system.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { userRoutes } from "./routes/users.ts";
@@ -27,11 +31,15 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...picklistRoutes,
   ...customFieldRoutes,
+  ...chatHoldRoutes,
+  ...suppressionRoutes,
+  ...groupRoutes,
   ...accountRoutes,
   ...userRoutes,
   ...roleRoutes,
   ...tokenRoutes,
   ...creditRoutes,
   ...auditRoutes,
+  ...providerHookRoutes,
   ...systemRoutes,
 ];

@@ -1,0 +1,57 @@
+import Type from "typebox";
+import { hintChatWork } from "../../chat/hint-chat-work.ts";
+import { hold_scopes, HoldAnswer } from "../../chat/holds.ts";
+import { HoldToLift, liftHoldByHand } from "../../chat/lift-hold-by-hand.ts";
+import { listHolds } from "../../chat/list-holds.ts";
+import { knownId } from "../../lib/ids.ts";
+import { closed, id, pageOf, pageQuery } from "../../lib/schemas.ts";
+import { route, type Access } from "../route.ts";
+
+/** Who may look at what campaigns are made of. */
+export const seeChat: Access = { feature: "bulk_chat", anyOf: ["chat.read", "chat.manage"] };
+/** Who may change it. */
+export const manageChat: Access = { feature: "bulk_chat", anyOf: ["chat.manage"] };
+
+export const chatHoldRoutes = [
+  route({
+    method: "GET",
+    url: "/api/v1/chat/holds",
+    id: "listChatHolds",
+    summary: "List what keeps messages back",
+    tag: "Chat holds",
+    access: seeChat,
+    query: closed({
+      scope: Type.Optional(Type.Enum(hold_scopes, { type: "string" })),
+      subject_id: Type.Optional(id("One campaign's, template's or number's")),
+      ...pageQuery,
+    }),
+    success: { 200: pageOf(HoldAnswer) },
+    handle: ({ app, caller, query: { scope, subject_id, ...at } }) =>
+      listHolds(
+        app.db.query,
+        caller.account.id,
+        {
+          ...(scope === undefined ? {} : { scope }),
+          ...(subject_id === undefined ? {} : { subject_id: knownId(subject_id) }),
+        },
+        at,
+      ),
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/chat/holds/lift",
+    id: "liftChatHold",
+    summary: "Lift a hold whose cause has been seen to",
+    tag: "Chat holds",
+    access: manageChat,
+    body: HoldToLift,
+    success: { 204: Type.Null() },
+    handle: async ({ app, caller, actor, body, write }) => {
+      let woken: readonly number[] = [];
+      await write(async (tx) => {
+        woken = await liftHoldByHand(tx, actor, body, app.clock.now());
+      });
+      hintChatWork(app, caller.account.id, woken);
+    },
+  }),
+];
