@@ -1,12 +1,21 @@
 // The explicit list of background work.
 import { workLeadImports } from "./crm/work-lead-imports.ts";
 import type { App } from "./engine/app.ts";
+import type { JobKind } from "./engine/add-job.ts";
+import { relayEvents } from "./engine/relay-events.ts";
 import { runLoop } from "./engine/run-loop.ts";
+import { workJobs, type JobHandler } from "./engine/work-jobs.ts";
 
 export type BackgroundWork = {
   /** Ends each loop after the transaction it is in. */
   stop(): Promise<void>;
 };
+
+/** Who does which job. */
+const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {};
+
+/** Jobs at once: a long one holds up none of the others. */
+const job_loops = 4;
 
 /** Starts every loop of the worker role. Any number of processes may run them. */
 export function startWorker(app: App): BackgroundWork {
@@ -17,6 +26,20 @@ export function startWorker(app: App): BackgroundWork {
       poll_ms: 2_000,
       turn: (stopping) => workLeadImports(app, stopping),
     }),
+    // No hint: an event comes with every lead, and a hint with each would slow them down.
+    runLoop(app, {
+      name: "relay",
+      poll_ms: 500,
+      turn: (stopping) => relayEvents(app, stopping),
+    }),
+    ...Array.from({ length: job_loops }, () =>
+      runLoop(app, {
+        name: "jobs",
+        channel: "job",
+        poll_ms: 1_000,
+        turn: (stopping) => workJobs(app, jobHandlers, stopping),
+      }),
+    ),
   ];
   return {
     async stop() {

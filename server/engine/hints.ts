@@ -4,7 +4,13 @@ import pg from "pg";
 import type { Log } from "../lib/log.ts";
 
 /** What a process may be told to look at again. */
-export type HintChannel = "token" | "workspace" | "lead_import";
+export type HintChannel =
+  | "token"
+  | "workspace"
+  | "lead_import"
+  | "job"
+  | "chat_report"
+  | "chat_work";
 
 export type Hints = {
   /** Tells every process, this one included, soon. Never fails, never waits. */

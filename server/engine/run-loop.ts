@@ -16,7 +16,8 @@ export function runLoop(
   app: App,
   loop: {
     readonly name: string;
-    readonly channel: HintChannel;
+    /** Without one it goes by the poll alone. */
+    readonly channel?: HintChannel;
     readonly poll_ms: number;
     readonly turn: (stopping: AbortSignal) => Promise<number>;
   },
@@ -24,10 +25,11 @@ export function runLoop(
   const stopping = new AbortController();
   let hinted = false;
   let wake = () => {};
-  app.hints.on(loop.channel, () => {
+  const hear = () => {
     hinted = true;
     wake();
-  });
+  };
+  if (loop.channel) app.hints.on(loop.channel, hear);
 
   const rest = async () => {
     if (hinted || stopping.signal.aborted) return;

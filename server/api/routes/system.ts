@@ -1,10 +1,18 @@
 // What operators and machines ask of the process itself; none of it needs a token.
 import Type from "typebox";
+import { queueAge } from "../../engine/queue-age.ts";
 import { pendingMigrations } from "../../lib/migrate.ts";
 import { unavailable } from "../../lib/errors.ts";
 import { publicRoute } from "../route.ts";
 
 const Health = Type.Object({ status: Type.Literal("ok") });
+const Readiness = Type.Object({
+  status: Type.Literal("ok"),
+  queue_age_seconds: Type.Number({
+    minimum: 0,
+    description: "For how long the oldest job that is due has been waiting for a worker",
+  }),
+});
 
 export const systemRoutes = [
   publicRoute({
@@ -22,12 +30,15 @@ export const systemRoutes = [
     id: "readReadiness",
     summary: "Tell whether the database answers and has this version's schema",
     tag: "System",
-    success: { 200: Health },
+    success: { 200: Readiness },
     handle: async ({ app }) => {
       const pending = await pendingMigrations(app.db.pool);
       if (pending.length > 0)
         throw unavailable(new Error(`migrations have not run: ${pending.join(", ")}`));
-      return { status: "ok" };
+      // Told, but no reason to be unready: what waits is safe, and an API that is taken out of service
+      // works off none of it.
+      const queue_age_seconds = await queueAge(app.db.query, app.clock.now());
+      return { status: "ok", queue_age_seconds };
     },
   }),
   publicRoute({

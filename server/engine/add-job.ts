@@ -1,0 +1,40 @@
+import { sql, type Kysely } from "kysely";
+import type { DB } from "../lib/database.ts";
+import type { App } from "./app.ts";
+
+/** What can be left for a worker to do; worker.ts lists the handler of each. */
+export type JobKind =
+  | "chat.start_campaign"
+  | "chat.wind_down"
+  | "chat.settle_unknown"
+  | "chat.sync_templates";
+
+export type NewJob = {
+  readonly account_id: number;
+  readonly kind: JobKind;
+  /** What it is about. An account has one open job of a kind about one subject. */
+  readonly subject: string;
+  /** Business time. */
+  readonly run_at: Date;
+  readonly payload?: unknown;
+};
+
+/**
+ * Leaves work for later, in the caller's transaction. A job that is open already keeps the earlier
+ * time and takes the new payload; one that runs at the moment runs once more afterwards.
+ */
+export async function addJob(db: Kysely<DB>, job: NewJob, now: Date): Promise<void> {
+  const payload = JSON.stringify(job.payload ?? {});
+  await sql`
+    insert into jobs as j (account_id, kind, subject, run_at, payload, created_at)
+    values (${job.account_id}, ${job.kind}, ${job.subject}, ${job.run_at}, ${payload}, ${now})
+    on conflict (account_id, kind, subject) do update set
+      run_at = case when j.lease_until is null then least(j.run_at, excluded.run_at) else j.run_at end,
+      again_at = case when j.lease_until is not null then least(j.again_at, excluded.run_at) end,
+      payload = excluded.payload`.execute(db);
+}
+
+/** To be called after the commit of a job that is due: a worker looks at once instead of at its next poll. */
+export function hintJob(app: Pick<App, "hints">, accountId: number): void {
+  app.hints.send("job", String(accountId));
+}

@@ -1,0 +1,61 @@
+// The outbox's relay: gives committed events their place in their account's order. Readers follow
+// `seq > last`: it is given after commit, without gaps, so nothing can appear behind them.
+import { statement } from "../lib/database.ts";
+import type { App } from "./app.ts";
+
+/** Events of one account in one transaction. */
+const batch_events = 1_000;
+/** One statement finds so many accounts. */
+const page_accounts = 500;
+/** Batches at once: they share the wait for the disk at commit. */
+const lanes = 4;
+
+/**
+ * A turn: a batch of each account that has new events. Any number of processes may run it, one at a
+ * time has an account. Returns how many events got their seq.
+ */
+export async function relayEvents(app: App, stopping: AbortSignal): Promise<number> {
+  let relayed = 0;
+  let after = -1;
+  while (!stopping.aborted) {
+    const found = await findAccounts(app.db.pool, [after, page_accounts]);
+    relayed += await relayAccounts(app, found, stopping);
+    if (found.length < page_accounts) break;
+    after = found.at(-1)!.account_id;
+  }
+  return relayed;
+}
+
+async function relayAccounts(
+  app: App,
+  found: readonly { account_id: number }[],
+  stopping: AbortSignal,
+): Promise<number> {
+  const accounts = found.values();
+  let relayed = 0;
+  const work = async () => {
+    for (const { account_id } of accounts) {
+      if (stopping.aborted) break;
+      const [batch] = await relayBatch(app.db.pool, [account_id, batch_events]);
+      relayed += batch!.count;
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, work));
+  return relayed;
+}
+
+// From one account straight to the next in the index of what has no seq yet, instead of reading all
+// of it (loose index scan); the order by three columns names that index.
+const findAccounts = statement<{ account_id: number }>(`
+  with recursive waiting as (
+    (select account_id from events where seq is null and account_id > $1
+      order by account_id, seq, id limit 1)
+    union all
+    select (
+      select e.account_id from events e where e.seq is null and e.account_id > w.account_id
+      order by e.account_id, e.seq, e.id limit 1)
+    from waiting w where w.account_id is not null
+  )
+  select account_id from waiting where account_id is not null limit $2`);
+
+const relayBatch = statement<{ count: number }>("select relay_events($1, $2) as count");
