@@ -254,9 +254,11 @@ create table chat_inbox (
   driver text not null,
   body json not null,
   received_at timestamptz not null,
+  -- When it is applied: -infinity overtakes (an opt-out behind a million statuses), later is another try.
+  due_at timestamptz not null,
   primary key (account_id, id)
 );
-create index chat_inbox_by_number on chat_inbox (account_id, chat_number_id, id);
+create index chat_inbox_due on chat_inbox (account_id, chat_number_id, due_at, id);
 
 create table chat_replies (
   account_id bigint not null,

@@ -1,4 +1,5 @@
 import { openTokenDirectory, type TokenDirectory } from "../accounts/token-directory.ts";
+import { openWebhookDoor, type WebhookDoor } from "../chat/webhook-door.ts";
 import { openLeadIntake, type LeadIntake } from "../crm/lead-intake.ts";
 import { openWorkspaceSchemas, type WorkspaceSchemas } from "../crm/workspace-schema.ts";
 import type { App } from "../engine/app.ts";
@@ -9,6 +10,7 @@ export type ApiApp = App & {
   readonly tokens: TokenDirectory;
   readonly workspaceSchemas: WorkspaceSchemas;
   readonly leadIntake: LeadIntake;
+  readonly webhookDoor: WebhookDoor;
   readonly metrics: Metrics;
 };
 
@@ -21,5 +23,6 @@ export function openApiApp(app: App): ApiApp {
     tokens: openTokenDirectory(app),
     workspaceSchemas: openWorkspaceSchemas(app),
     leadIntake: openLeadIntake(app, metrics),
+    webhookDoor: openWebhookDoor(app, metrics),
   };
 }

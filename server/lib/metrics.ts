@@ -6,6 +6,7 @@ export type Metrics = {
   readonly leadBatchRows: Histogram;
   readonly leadsCreated: Counter;
   readonly leadsWaiting: Gauge;
+  readonly chatWebhooks: Counter<"outcome">;
 };
 
 /** The process's figures in Prometheus' terms; one registry per server, so that tests can run several. */
@@ -36,6 +37,12 @@ export function openMetrics(): Metrics {
     leadsWaiting: new Gauge({
       name: "trunkline_leads_waiting",
       help: "Leads waiting for a batch",
+      registers,
+    }),
+    chatWebhooks: new Counter({
+      name: "trunkline_chat_webhooks_total",
+      help: "Changes in chat providers' webhooks: stored, about a number that is not ours, or not of a known form",
+      labelNames: ["outcome"],
       registers,
     }),
   };

@@ -33,9 +33,15 @@ test("every route that is not public has a row, and every row a route", () => {
   assert.deepEqual([...routeRows.keys()].toSorted(), guarded.map(({ id }) => id).toSorted());
 });
 
-test("only what operators and machines ask of the process itself is public", () => {
+test("only what operators and machines ask of the process itself is public, and providers' webhooks", () => {
   const open = routes.filter(({ access }) => access === "public").map(({ url }) => url);
-  assert.deepEqual(open.toSorted(), ["/health/live", "/health/ready", "/metrics", "/openapi.json"]);
+  assert.deepEqual([...new Set(open)].toSorted(), [
+    "/health/live",
+    "/health/ready",
+    "/hooks/whatsapp",
+    "/metrics",
+    "/openapi.json",
+  ]);
 });
 
 for (const route of guarded) {

@@ -1,0 +1,58 @@
+// Where chat providers reach us. They have no token of ours: their signature tells who they are.
+import Type from "typebox";
+import { Refusal, notFound } from "../../lib/errors.ts";
+import type { ApiApp } from "../api-app.ts";
+import { publicRoute } from "../route.ts";
+
+/** Meta sends up to 3 MB. */
+const hook_bytes_max = 3 * 1_048_576;
+
+export const providerHookRoutes = [
+  publicRoute({
+    method: "GET",
+    url: "/hooks/whatsapp",
+    id: "subscribeWhatsappHook",
+    summary: "Answer Meta's question whether webhooks may come here",
+    tag: "Provider webhooks",
+    query: Type.Object({
+      "hub.mode": Type.Optional(Type.String()),
+      "hub.verify_token": Type.Optional(Type.String()),
+      "hub.challenge": Type.Optional(Type.String()),
+    }),
+    success: { 200: { contentType: "text/plain" } },
+    handle: async ({ app, query, reply }) => {
+      const challenge = whatsappOf(app).answerChallenge(query);
+      if (challenge === null)
+        throw new Refusal("forbidden", "This is not a subscription with our verify token");
+      // As plain text: what is echoed must never be shown as a page.
+      return reply.type("text/plain; charset=utf-8").send(challenge);
+    },
+  }),
+  publicRoute({
+    method: "POST",
+    url: "/hooks/whatsapp",
+    id: "takeWhatsappHook",
+    summary: "Take a webhook that Meta signed",
+    tag: "Provider webhooks",
+    raw_body: true,
+    body_bytes_max: hook_bytes_max,
+    success: { 200: Type.Object({ status: Type.Literal("ok") }) },
+    handle: async ({ app, body, request }) => {
+      const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+      const signature = request.headers["x-hub-signature-256"];
+      if (!whatsappOf(app).verifySignature(raw, [signature].flat()[0]))
+        throw new Refusal("unauthorized", "X-Hub-Signature-256 is missing or not of this body", {
+          headers: { "www-authenticate": 'Signature realm="trunkline"' },
+        });
+      await app.webhookDoor.take("whatsapp", raw.toString("utf8"));
+      return { status: "ok" };
+    },
+  }),
+];
+
+/** Or 404, until WhatsApp is configured. */
+function whatsappOf(app: ApiApp) {
+  const { whatsapp } = app.chatDrivers;
+  if (!whatsapp) throw notFound();
+  return whatsapp;
+}
