@@ -1,0 +1,10 @@
+import { phone_reason, readPersonPhone } from "../audience/read-person-phone.ts";
+import { invalidField } from "../lib/errors.ts";
+
+/** The number that a list is narrowed to. In a query an unescaped plus arrives as a space. */
+export function readPhoneQuery(text: string | undefined, countryCode: string): { phone?: string } {
+  if (text === undefined) return {};
+  const phone = readPersonPhone(text.replace(/^ /, "+"), countryCode);
+  if (phone === null) throw invalidField("phone_number", phone_reason);
+  return { phone };
+}
