@@ -228,14 +228,78 @@ const imports: Record<string, RouteRow> = {
   listLeadRejects: ofCrm(["crm.import"], (ids) => ({ path: `${importOf(ids)}/rejects?limit=2` })),
 };
 
+const see_groups: readonly Permission[] = ["groups.read", "groups.manage"];
+const groupOf = (ids: Ids) => `${account}/groups/${ids.group_id}`;
+
+const audience: Record<string, RouteRow> = {
+  listSuppressions: free(["suppressions.read", "suppressions.manage"], () => ({
+    path: `${account}/suppressions?limit=2&phone_number=9876543210&channel=chat&source=manual&active=true`,
+  })),
+  addSuppression: free(["suppressions.manage"], () => ({
+    path: `${account}/suppressions`,
+    json: {
+      phone_number: "+91 98765 43210",
+      channel: "voice",
+      reason: "asked by phone",
+      expires_at: "2099-01-01T00:00:00Z",
+    },
+  })),
+  importSuppressions: free(["suppressions.manage"], () => ({
+    path: `${account}/suppressions/import`,
+    form: formOf("Phone\n9876543210\n12\n", {
+      phone_number_column: "Phone",
+      channel: "chat",
+      reason: "list",
+      expires_at: "2099-01-01T00:00:00Z",
+    }),
+  })),
+  removeSuppression: free(["suppressions.manage"], (ids) => ({
+    path: `${account}/suppressions/${ids.suppression_id}`,
+  })),
+  listGroups: free(see_groups, () => ({ path: `${account}/groups?limit=2` })),
+  createGroup: free(["groups.manage"], () => ({
+    path: `${account}/groups`,
+    json: { name: unique("group") },
+  })),
+  readGroup: free(see_groups, (ids) => ({ path: groupOf(ids) })),
+  updateGroup: free(["groups.manage"], (ids) => ({
+    path: groupOf(ids),
+    json: { name: unique("group") },
+  })),
+  deleteGroup: free(["groups.manage"], (ids) => ({ path: groupOf(ids) })),
+  listGroupMembers: free(see_groups, (ids) => ({
+    path: `${groupOf(ids)}/members?limit=2&phone_number=9876543210`,
+  })),
+  addGroupMembers: free(["groups.manage"], (ids) => ({
+    path: `${groupOf(ids)}/members`,
+    json: {
+      members: [{ phone_number: "9876543210", name: "Ada", variables: { "1": "Ada" } }],
+    },
+  })),
+  importGroupMembers: free(["groups.manage"], (ids) => ({
+    path: `${groupOf(ids)}/members/import`,
+    form: formOf("Phone,Name,1\n9876543210,Ada,Ada\n12,Bob,Bob\n", {
+      phone_number_column: "Phone",
+      name_column: "Name",
+    }),
+  })),
+  removeGroupMember: free(["groups.manage"], (ids) => ({
+    path: `${groupOf(ids)}/members/${ids.member_id}`,
+  })),
+};
+
 function uploadOf(csv: string, columnMap: Record<string, string>): FormData {
+  return formOf(csv, { columnMap: JSON.stringify(columnMap) });
+}
+
+function formOf(csv: string, fields: Record<string, string>): FormData {
   const form = new FormData();
-  form.set("columnMap", JSON.stringify(columnMap));
-  form.set("file", new Blob([csv], { type: "text/csv" }), "leads.csv");
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  form.set("file", new Blob([csv], { type: "text/csv" }), "rows.csv");
   return form;
 }
 
 /** By the route's id. */
 export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
-  Object.entries({ ...accounts, ...workspaces, ...contacts, ...leads, ...imports }),
+  Object.entries({ ...accounts, ...workspaces, ...contacts, ...leads, ...imports, ...audience }),
 );

@@ -24,6 +24,10 @@ export type Ids = {
   readonly import_id: number;
   /** A reservation of chat credit. */
   readonly reservation_id: number;
+  readonly suppression_id: number;
+  readonly group_id: number;
+  /** A member of the group. */
+  readonly member_id: number;
 };
 
 /** Ids that nothing has. */
@@ -39,6 +43,9 @@ export const unknownIds: Ids = {
   token_id: 8_000_000_000_000_009,
   import_id: 8_000_000_000_000_010,
   reservation_id: 8_000_000_000_000_011,
+  suppression_id: 8_000_000_000_000_012,
+  group_id: 8_000_000_000_000_013,
+  member_id: 8_000_000_000_000_014,
 };
 
 /** Makes one of everything in the account; whatever has a name or text carries `mark`. */
@@ -91,6 +98,7 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     token_id: Number(token.split("_")[2]),
     import_id: await seedImport(api, account, mark),
     reservation_id: await seedReservation(api, account, mark),
+    ...(await seedAudience(api, account, { mark, phone: `91${phone}` })),
   };
 }
 
@@ -119,6 +127,31 @@ async function seedRole(api: TestApi, account: TestAccount, name: string): Promi
     .returning("id")
     .executeTakeFirstOrThrow();
   return id;
+}
+
+async function seedAudience(
+  api: TestApi,
+  { account_id }: TestAccount,
+  { mark, phone }: { mark: string; phone: string },
+): Promise<Pick<Ids, "suppression_id" | "group_id" | "member_id">> {
+  const db = api.app.db.query;
+  const created_at = api.app.clock.now();
+  const suppression = await db
+    .insertInto("suppressions")
+    .values({ account_id, phone, channel: "chat", reason: mark, source: "manual", created_at })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  const group = await db
+    .insertInto("groups")
+    .values({ account_id, name: unique(`${mark} group`), created_at, updated_at: created_at })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  const member = await db
+    .insertInto("group_members")
+    .values({ account_id, group_id: group.id, phone, name: `${mark} member`, created_at })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { suppression_id: suppression.id, group_id: group.id, member_id: member.id };
 }
 
 async function seedReservation(api: TestApi, account: TestAccount, mark: string): Promise<number> {
