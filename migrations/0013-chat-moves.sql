@@ -9,6 +9,7 @@ create type chat_move as (
   provider_message_id text,
   error_code int,
   error text,
+  -- Of deferred: when it is due; of unknown: when it is given up.
   due_at timestamptz,
   -- When it happened, by the provider's clock; null: now.
   at timestamptz
@@ -123,6 +124,18 @@ begin
     undelivered = c.undelivered + excluded.undelivered, delivered = c.delivered + excluded.delivered,
     read = c.read + excluded.read, skipped = c.skipped + excluded.skipped,
     cancelled = c.cancelled + excluded.cancelled;
+
+  -- Whoever leaves one unknown leaves the job that settles it (see add-job.ts for the conflict).
+  insert into jobs as j (account_id, kind, subject, run_at, created_at)
+  select p_account_id, 'chat.settle_unknown', v.campaign_id::text, min(m.due_at), p_now
+  from unnest(v_moved) v
+  join unnest(v_moves) m on m.campaign_id = v.campaign_id and m.id = v.id
+  where v.to_state = 'unknown'
+  group by v.campaign_id
+  order by v.campaign_id
+  on conflict (account_id, kind, subject) do update set
+    run_at = case when j.lease_until is null then least(j.run_at, excluded.run_at) else j.run_at end,
+    again_at = case when j.lease_until is not null then least(j.again_at, excluded.run_at) end;
 
   for v_due in
     select v.campaign_id, c.reservation_id,

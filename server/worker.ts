@@ -1,7 +1,12 @@
 // The explicit list of background work.
+import { openSenders, type SenderSettings } from "./chat/send-campaigns.ts";
+import { settleUnknown } from "./chat/settle-unknown.ts";
+import { startCampaign } from "./chat/start-campaign.ts";
+import { windDownCampaign } from "./chat/wind-down-campaign.ts";
 import { workLeadImports } from "./crm/work-lead-imports.ts";
 import type { App } from "./engine/app.ts";
 import type { JobKind } from "./engine/add-job.ts";
+import { lease_times, type LeaseTimes } from "./engine/leases.ts";
 import { relayEvents } from "./engine/relay-events.ts";
 import { runLoop } from "./engine/run-loop.ts";
 import { workJobs, type JobHandler } from "./engine/work-jobs.ts";
@@ -12,14 +17,33 @@ export type BackgroundWork = {
 };
 
 /** Who does which job. */
-const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {};
+const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
+  "chat.start_campaign": startCampaign,
+  "chat.wind_down": windDownCampaign,
+  "chat.settle_unknown": settleUnknown,
+};
 
 /** Jobs at once: a long one holds up none of the others. */
 const job_loops = 4;
 
+export type WorkerSettings = SenderSettings & { readonly leases: LeaseTimes };
+
+export const worker_settings: WorkerSettings = {
+  in_flight_max: 250,
+  settle_ms: 3_600_000,
+  leases: lease_times,
+};
+
 /** Starts every loop of the worker role. Any number of processes may run them. */
-export function startWorker(app: App): BackgroundWork {
+export function startWorker(app: App, settings: WorkerSettings = worker_settings): BackgroundWork {
+  const senders = openSenders(app, settings, settings.leases);
   const loops = [
+    runLoop(app, {
+      name: "chat-senders",
+      channel: "chat_work",
+      poll_ms: 500,
+      turn: () => senders.startDue(),
+    }),
     runLoop(app, {
       name: "lead-imports",
       channel: "lead_import",
@@ -44,6 +68,7 @@ export function startWorker(app: App): BackgroundWork {
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()));
+      await senders.stop();
     },
   };
 }

@@ -50,10 +50,10 @@ test("no way through the states takes a credit twice, gives one back twice, or g
         refund: "returned",
         "capture+refund": "returned",
       };
-      const after = next[move.ledger];
+      const then = next[move.ledger];
       if (countOfState[to] !== "pending")
-        assert.notEqual(after, "reserved", `${to} is final and its credit still reserved`);
-      walk(to, after);
+        assert.notEqual(then, "reserved", `${to} is final and its credit still reserved`);
+      walk(to, then);
     }
   };
   walk("queued", "reserved");

@@ -1,7 +1,18 @@
 import type { Tx } from "../lib/database.ts";
 
 /** Every kind of news that callbacks and the console can be told of (design: Callbacks). */
-export type EventType = "lead.created" | "lead.updated";
+export type EventType =
+  | "lead.created"
+  | "lead.updated"
+  | "chat.campaign.created"
+  | "chat.campaign.started"
+  | "chat.campaign.paused"
+  | "chat.campaign.resumed"
+  | "chat.campaign.completed"
+  | "chat.campaign.cancelled"
+  | "chat.campaign.failed"
+  | "chat.template.updated"
+  | "chat.optout";
 
 /** Records what happened, in the transaction of the change: it is told exactly when that commits. */
 export async function recordEvent(

@@ -1,0 +1,103 @@
+// Sends what campaigns have to send: one leased sender per chat number, in whichever process gets it.
+import type { App } from "../engine/app.ts";
+import { acquireLease, lease_times, type LeaseTimes } from "../engine/leases.ts";
+import { statement } from "../lib/database.ts";
+import { runSender } from "./sender/run-sender.ts";
+import type { SenderSettings } from "./sender/sender.ts";
+import { findSenderNumber, type Result } from "./sender/sender-statements.ts";
+
+export type { SenderSettings } from "./sender/sender.ts";
+
+export type Senders = {
+  /** A turn: begins a sender for each number that has work and none elsewhere. Never waits for one. */
+  startDue(): Promise<number>;
+  /** Lets what is under way end, records it and gives the leases back. Resolves when all are done. */
+  stop(): Promise<void>;
+};
+
+/** Numbers one process sends for at once: the others go to the next process. */
+const senders_max = 500;
+
+// Due campaigns whose number nobody sends for, and numbers whose sender died: its leases stand expired.
+const due_numbers = statement<{ account_id: number; number_id: number }>(`
+  select distinct c.account_id, c.chat_number_id as number_id
+  from chat_campaigns c
+  where c.state = 'running' and c.work_at <= $1
+    and not exists (
+      select from leases l
+      where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
+        and l.holder is not null and l.expires_at > clock_timestamp())
+  union
+  select l.account_id, split_part(l.name, ':', 2)::bigint
+  from leases l
+  where l.name like 'chat\\_sender:%' and l.holder is not null and l.expires_at <= clock_timestamp()
+  limit 100`);
+
+export function openSenders(
+  app: App,
+  settings: SenderSettings,
+  times: LeaseTimes = lease_times,
+): Senders {
+  const stopping = new AbortController();
+  /** The senders of this process and how each is woken. */
+  const running = new Map<string, { done: Promise<void>; wake: () => void }>();
+  /** What a sender could not record when it lost its lease. */
+  const unrecorded = new Map<string, Result[]>();
+  app.hints.on("chat_work", (subject) => running.get(subject)?.wake());
+
+  const start = async (account_id: number, number_id: number): Promise<void> => {
+    const subject = `${account_id}:${number_id}`;
+    const lease = await acquireLease(app, account_id, `chat_sender:${number_id}`, times);
+    if (!lease) return;
+    const results = unrecorded.get(subject) ?? [];
+    try {
+      const number = await findSenderNumber(app, account_id, number_id);
+      const sender = {
+        app,
+        lease,
+        number_id,
+        settings,
+        stopping: stopping.signal,
+        results,
+        effects: [],
+        campaigns: new Map(),
+        number,
+        driver: app.chatDrivers[number.driver],
+        wake: () => {},
+      };
+      await runSender(sender, (wake) => {
+        const entry = running.get(subject);
+        if (entry) entry.wake = wake;
+      });
+    } catch (err) {
+      app.log.error({ err, account_id, subject_id: number_id }, "a sender ended early");
+    } finally {
+      if (results.length > 0) unrecorded.set(subject, results);
+      else unrecorded.delete(subject);
+      await lease.release();
+    }
+  };
+
+  return {
+    async startDue() {
+      const due = await due_numbers(app.db.pool, [app.clock.now()]);
+      for (const { account_id, number_id } of due) {
+        const subject = `${account_id}:${number_id}`;
+        if (stopping.signal.aborted || running.size >= senders_max) break;
+        if (running.has(subject)) continue;
+        const entry = { done: Promise.resolve(), wake: () => {} };
+        running.set(subject, entry);
+        entry.done = start(account_id, number_id)
+          .catch((err: unknown) => app.log.warn({ err, account_id }, "a lease was not to be had"))
+          .finally(() => running.delete(subject));
+      }
+      // The senders work by themselves: there is nothing to go on with here.
+      return 0;
+    },
+    async stop() {
+      stopping.abort();
+      for (const { wake } of running.values()) wake();
+      await Promise.all([...running.values()].map(({ done }) => done));
+    },
+  };
+}

@@ -1,0 +1,77 @@
+// What an outcome means beyond its recipient: holds, a campaign that fails, a customer who opted out.
+import { suppress } from "../../audience/suppress.ts";
+import type { Action } from "../error-actions.ts";
+import { failCampaign } from "../fail-campaign.ts";
+import { hold, type HoldReason, type HoldScope } from "../holds.ts";
+import type { Sender } from "./sender.ts";
+import type { Marked } from "./sender-statements.ts";
+
+export type Effect =
+  | {
+      readonly kind: "hold";
+      readonly scope: HoldScope;
+      readonly subject_id: number;
+      readonly reason: HoldReason;
+      readonly detail: string | null;
+    }
+  | { readonly kind: "fail_campaign"; readonly campaign_id: number; readonly failure: string }
+  | { readonly kind: "suppress"; readonly phone: string };
+
+/** What a failed attempt's action asks for beyond its recipient. */
+export function effectsOf(sender: Sender, marked: Marked, action: Action): Effect[] {
+  const { campaign_id, phone } = marked;
+  const effects: Effect[] = [];
+  if (action.hold) {
+    const { scope, reason } = action.hold;
+    const template_id = sender.campaigns.get(campaign_id)?.latest.template_id ?? null;
+    const subject_id = { template: template_id, number: sender.number_id, account: 0 }[scope];
+    if (subject_id !== null)
+      effects.push({ kind: "hold", scope, subject_id, reason, detail: null });
+  }
+  if (action.fail_campaign)
+    effects.push({ kind: "fail_campaign", campaign_id, failure: action.error });
+  if (action.suppress) effects.push({ kind: "suppress", phone });
+  return effects;
+}
+
+/** Does them, each kind once however many messages asked for it; true when there were any. They stay until they are done. */
+export async function applyEffects(sender: Sender): Promise<boolean> {
+  const { effects } = sender;
+  if (effects.length === 0) return false;
+  const distinct = new Map(effects.map((effect) => [JSON.stringify(effect), effect]));
+  for (const [text, effect] of distinct) {
+    await applyEffect(sender, effect);
+    const left = effects.filter((other) => JSON.stringify(other) !== text);
+    effects.splice(0, effects.length, ...left);
+  }
+  return true;
+}
+
+async function applyEffect({ app, lease }: Sender, effect: Effect): Promise<void> {
+  const now = app.clock.now();
+  const { account_id } = lease;
+  await app.db.query.transaction().execute(async (tx) => {
+    switch (effect.kind) {
+      case "hold": {
+        const { scope, subject_id, reason, detail } = effect;
+        return void (await hold(tx, { account_id, scope, subject_id, reason, detail }, now));
+      }
+      case "fail_campaign":
+        return failCampaign(tx, account_id, effect.campaign_id, effect.failure, now);
+      case "suppress":
+        return void (await suppress(
+          tx,
+          {
+            account_id,
+            phone: effect.phone,
+            channel: "chat",
+            reason: "The provider says that this customer opted out",
+            source: "provider",
+            expires_at: null,
+            created_by: null,
+          },
+          now,
+        ));
+    }
+  });
+}

@@ -1,0 +1,57 @@
+// The exact rate of one number: tokens flow in steadily and at most 50 ms of them are kept, so no
+// second ever sees more than the rate and one such portion.
+
+/** How long a portion takes to gather: what is marked together, and what a kill can leave unknown. */
+const portion_ms = 50;
+
+export type RateBucket = {
+  /** Whole messages that may go now; empty at the start, because the holder before may just have sent. */
+  available(): number;
+  spend(messages: number): void;
+  /** Milliseconds until a full portion is there, never more than until the stop of a slow-down. */
+  fullInMs(): number;
+  /** Another rate from now on; what has gathered stays. */
+  setRate(per_second: number): void;
+  /** Nothing goes for so long, as the provider asked. */
+  pause(ms: number): void;
+};
+
+/** `now_ms` is a monotonic clock. */
+export function openRateBucket(rate_per_second: number, now_ms: () => number): RateBucket {
+  let rate = rate_per_second;
+  let tokens = 0;
+  let counted_at = now_ms();
+
+  const most = () => Math.max(1, (rate * portion_ms) / 1_000);
+  const flow = () => {
+    const now = now_ms();
+    // A pause moves counted_at into the future.
+    if (now <= counted_at) return;
+    tokens = Math.min(most(), tokens + ((now - counted_at) * rate) / 1_000);
+    counted_at = now;
+  };
+
+  return {
+    available() {
+      flow();
+      return Math.floor(tokens + 1e-9);
+    },
+    spend(messages) {
+      tokens -= messages;
+    },
+    fullInMs() {
+      flow();
+      const waits_ms = Math.max(0, counted_at - now_ms());
+      return waits_ms + Math.max(0, ((Math.floor(most()) - tokens) * 1_000) / rate);
+    },
+    setRate(per_second) {
+      flow();
+      rate = per_second;
+      tokens = Math.min(tokens, most());
+    },
+    pause(ms) {
+      tokens = 0;
+      counted_at = Math.max(counted_at, now_ms() + ms);
+    },
+  };
+}

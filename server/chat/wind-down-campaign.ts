@@ -1,0 +1,42 @@
+// Takes back what a cancelled or failed campaign has not sent, in batches: what a sender has under way
+// ends by itself.
+import type { App } from "../engine/app.ts";
+import type { Job } from "../engine/work-jobs.ts";
+import { completeCampaigns } from "./complete-campaigns.ts";
+import { moveRecipients } from "./move-recipients.ts";
+
+const batch_rows = 2_000;
+
+/** The job chat.wind_down: every queued and deferred recipient becomes cancelled, or skipped when the campaign failed. */
+export async function windDownCampaign(app: App, { account_id, subject }: Job): Promise<void> {
+  const campaign_id = Number(subject);
+  const campaign = await app.db.query
+    .selectFrom("chat_campaigns")
+    .select(["state"])
+    .where("account_id", "=", account_id)
+    .where("id", "=", campaign_id)
+    .executeTakeFirstOrThrow();
+  if (campaign.state !== "cancelled" && campaign.state !== "failed") return;
+  const how =
+    campaign.state === "cancelled"
+      ? ({ state: "cancelled" } as const)
+      : ({ state: "skipped", error: "campaign_failed" } as const);
+  for (let left = await openRecipients(app, account_id, campaign_id); left.length > 0;) {
+    const moves = left.map((row) => ({ campaign_id, ...row, ...how }));
+    await moveRecipients(app.db.pool, account_id, moves, app.clock.now());
+    left = await openRecipients(app, account_id, campaign_id);
+  }
+  await completeCampaigns(app, account_id, [campaign_id]);
+}
+
+async function openRecipients(app: App, accountId: number, campaignId: number) {
+  return app.db.query
+    .selectFrom("chat_recipients")
+    .select(["id", "dispatches"])
+    .where("account_id", "=", accountId)
+    .where("campaign_id", "=", campaignId)
+    .where("state", "in", ["queued", "deferred"])
+    .orderBy("id")
+    .limit(batch_rows)
+    .execute();
+}
