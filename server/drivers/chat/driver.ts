@@ -198,7 +198,10 @@ export type ReportBatch = {
 };
 
 export type ChatDriver = {
-  /** Sends once. Throws ChatSendError and nothing else. `signal` gives up, with outcome unknown. */
+  /**
+   * Sends once. Throws ChatSendError and nothing else. `signal` gives up: with outcome unknown, or
+   * unreachable when nothing had been sent yet.
+   */
   send(from: ChatSender, outgoing: Outgoing, signal?: AbortSignal): Promise<Accepted>;
   /** All templates of the business account. */
   listTemplates(businessAccountId: string): Promise<readonly ProviderTemplate[]>;
@@ -217,9 +220,20 @@ export type ChatDriver = {
   close(): Promise<void>;
 };
 
+/** What a provider that posts its webhooks over HTTP adds: is it really the provider? */
+export type WebhookGuard = {
+  /** Did the provider sign these very bytes? `raw` is the body as it came, never JSON written anew. */
+  verifySignature(raw: Buffer, header: string | undefined): boolean;
+  /** The answer to the provider's subscription request, or null when it does not know our token. */
+  answerChallenge(query: Readonly<Record<string, unknown>>): string | null;
+};
+
 /** The name of a driver, as chat numbers store it. */
 export const chat_driver_names = ["sandbox", "whatsapp"] as const;
 export type ChatDriverName = (typeof chat_driver_names)[number];
 
 /** What this process has; `whatsapp` is absent until its credentials are configured. */
-export type ChatDrivers = Readonly<Partial<Record<ChatDriverName, ChatDriver>>>;
+export type ChatDrivers = {
+  readonly sandbox?: ChatDriver;
+  readonly whatsapp?: ChatDriver & WebhookGuard;
+};

@@ -1,0 +1,26 @@
+// Looking into JSON of others: what is not of the expected kind reads as absent.
+
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** The value as an object, or null. */
+export function asRecord(value: unknown): JsonRecord | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as JsonRecord)
+    : null;
+}
+
+/** The objects in a list; empty when it is none. */
+export function asRecords(value: unknown): readonly JsonRecord[] {
+  if (!Array.isArray(value)) return [];
+  return value.map(asRecord).filter((item) => item !== null);
+}
+
+/** The value as a text with something in it, or null. */
+export function asText(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+/** An id as text. A number beyond 2^53 has lost digits on its way and is no id any more. */
+export function asId(value: unknown): string | null {
+  return Number.isSafeInteger(value) ? String(value) : asText(value);
+}

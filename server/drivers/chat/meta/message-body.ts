@@ -1,0 +1,111 @@
+// A message as the Cloud API wants it. `recipient_type` and the language's policy have defaults at
+// Meta, but its OpenAPI requires them.
+import type {
+  ButtonValue,
+  InteractiveMessage,
+  Media,
+  Outgoing,
+  TemplateMessage,
+  TextValue,
+} from "../driver.ts";
+
+/** The JSON body of one message. */
+export function messageBody({ message_id, to, message, route }: Outgoing): string {
+  const isTemplate = message.kind === "template";
+  return JSON.stringify({
+    messaging_product: "whatsapp",
+    recipient_type: "individual",
+    to,
+    ...(isTemplate ? templateContent(message) : interactiveContent(message)),
+    biz_opaque_callback_data: message_id,
+    // Where Meta would not send it as an optimised marketing message, it sends it the normal way.
+    product_policy: isTemplate && route === "marketing" ? "CLOUD_API_FALLBACK" : undefined,
+  });
+}
+
+function templateContent({ name, language, header, body, buttons }: TemplateMessage) {
+  const components: unknown[] = [];
+  if (header !== null) {
+    const value = "text" in header ? textParameter(header.text) : mediaParameter(header.media);
+    components.push({ type: "header", parameters: [value] });
+  }
+  if (body.length > 0) components.push({ type: "body", parameters: body.map(textParameter) });
+  for (const button of buttons) components.push(buttonComponent(button));
+  return {
+    type: "template",
+    template: {
+      name,
+      language: { policy: "deterministic", code: language },
+      components: components.length === 0 ? undefined : components,
+    },
+  };
+}
+
+function textParameter({ name, text }: TextValue) {
+  return { type: "text", parameter_name: name, text };
+}
+
+function mediaParameter({ kind, id, link, filename }: Media) {
+  return { type: kind, [kind]: { ...(id === undefined ? { link } : { id }), filename } };
+}
+
+function buttonComponent(button: ButtonValue) {
+  return {
+    type: "button",
+    sub_type: button.type,
+    index: String(button.index),
+    parameters: [buttonParameter(button)],
+  };
+}
+
+function buttonParameter(button: ButtonValue) {
+  switch (button.type) {
+    case "quick_reply":
+      return { type: "payload", payload: button.payload };
+    case "url":
+      return { type: "text", text: button.suffix };
+    case "copy_code":
+      return { type: "coupon_code", coupon_code: button.code };
+    case "flow": {
+      const { flow_token, flow_action_data } = button;
+      return { type: "action", action: { flow_token, flow_action_data } };
+    }
+  }
+}
+
+function interactiveContent(message: InteractiveMessage) {
+  const { header, body, footer, action } = message;
+  // Meta has no interactive message without an action; one is a text in WhatsApp's own markup.
+  if (action.type === "none") {
+    const parts = [header && `*${header}*`, body, footer && `_${footer}_`];
+    return { type: "text", text: { body: parts.filter(Boolean).join("\n\n") } };
+  }
+  return {
+    type: "interactive",
+    interactive: {
+      type: action.type === "buttons" ? "button" : action.type,
+      header: header === null ? undefined : { type: "text", text: header },
+      body: { text: body },
+      footer: footer === null ? undefined : { text: footer },
+      action: interactiveAction(action),
+    },
+  };
+}
+
+function interactiveAction(action: Exclude<InteractiveMessage["action"], { type: "none" }>) {
+  switch (action.type) {
+    case "buttons":
+      return {
+        buttons: action.buttons.map(({ id, title }) => ({ type: "reply", reply: { id, title } })),
+      };
+    case "list":
+      return { button: action.button, sections: action.sections };
+    case "flow": {
+      const { flow_id, cta, flow_token, screen, data } = action;
+      const parameters = { flow_message_version: "3", flow_id, flow_cta: cta, flow_token };
+      if (screen === undefined) return { name: "flow", parameters };
+      const opening = { flow_action: "navigate", flow_action_payload: { screen, data } };
+      return { name: "flow", parameters: { ...parameters, ...opening } };
+    }
+  }
+}

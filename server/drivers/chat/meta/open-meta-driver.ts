@@ -1,0 +1,107 @@
+// The WhatsApp Cloud API. One access token, one app: its numbers and business accounts are named in
+// each call.
+import {
+  ChatSendError,
+  type Accepted,
+  type ChatDriver,
+  type ChatSender,
+  type Outgoing,
+  type ProviderNumber,
+  type WebhookGuard,
+} from "../driver.ts";
+import { openGraphClient, type GraphClient } from "./graph-client.ts";
+import { asRecord, asText } from "./json.ts";
+import { messageBody } from "./message-body.ts";
+import { readWebhook } from "./read-webhook.ts";
+import { createTemplate, deleteTemplate, listTemplates, readQuality } from "./templates.ts";
+import { uploadMedia } from "./upload-media.ts";
+import { challengeAnswer, isSignedBy } from "./webhook-signature.ts";
+
+const send_timeout_ms = 30_000;
+
+export type MetaSettings = {
+  /** With the version, such as https://graph.facebook.com/v23.0. */
+  readonly api_url: string;
+  readonly access_token: string;
+  /** Signs the webhooks. */
+  readonly app_secret: string;
+  /** What the operator told Meta when subscribing to the webhooks. */
+  readonly verify_token: string;
+  /** Of one message, from the call to the last byte of the answer; 30 s unless given. */
+  readonly send_timeout_ms?: number;
+};
+
+export type MetaDriver = ChatDriver & WebhookGuard;
+
+/**
+ * Opens the driver; it connects when it is first used. A message that the provider holds back for a
+ * while (`held_for_quality_assessment`, `paused`) counts as accepted, since its reports follow. An
+ * answer that is neither a message's id nor a Graph error leaves the outcome unknown.
+ */
+export function openMetaDriver(settings: MetaSettings): MetaDriver {
+  const client = openGraphClient({
+    api_url: settings.api_url,
+    access_token: settings.access_token,
+    timeout_ms: settings.send_timeout_ms ?? send_timeout_ms,
+  });
+  return {
+    send: (from, outgoing, signal) => send(client, from, outgoing, signal),
+    listTemplates: (account) => listTemplates(client, account),
+    createTemplate: (account, draft) => createTemplate(client, account, draft),
+    deleteTemplate: (account, name) => deleteTemplate(client, account, name),
+    findNumber: (from) => findNumber(client, from),
+    uploadMedia: (from, file) => uploadMedia(client, from, file),
+    readWebhook,
+    verifySignature: (raw, header) => isSignedBy(settings.app_secret, raw, header),
+    answerChallenge: (query) => challengeAnswer(settings.verify_token, query),
+    close: () => client.close(),
+  };
+}
+
+async function send(
+  client: GraphClient,
+  from: ChatSender,
+  outgoing: Outgoing,
+  signal: AbortSignal | undefined,
+): Promise<Accepted> {
+  const marketing = outgoing.route === "marketing" && outgoing.message.kind === "template";
+  const door = marketing ? "marketing_messages" : "messages";
+  const answer = await client.call({
+    method: "POST",
+    path: `/${encodeURIComponent(from.phone_number_id)}/${door}`,
+    body: messageBody(outgoing),
+    signal,
+  });
+  const messages = answer["messages"];
+  const provider_message_id = Array.isArray(messages)
+    ? asText(asRecord(messages[0])?.["id"])
+    : null;
+  if (provider_message_id === null) {
+    throw new ChatSendError("unknown", "an answer without the message's id");
+  }
+  return { provider_message_id };
+}
+
+async function findNumber(client: GraphClient, from: ChatSender): Promise<ProviderNumber> {
+  const number = `/${encodeURIComponent(from.phone_number_id)}`;
+  const account = `/${encodeURIComponent(from.business_account_id)}`;
+  const [found, owner] = await Promise.all([
+    client.call({
+      method: "GET",
+      path: `${number}?fields=id,display_phone_number,verified_name,quality_rating`,
+    }),
+    client.call({
+      method: "GET",
+      path: `${account}?fields=id,marketing_messages_onboarding_status`,
+    }),
+  ]);
+  const phone_number = asText(found["display_phone_number"])?.replaceAll(/\D/g, "");
+  if (!phone_number) throw new ChatSendError("unknown", "an answer without a phone number");
+  return {
+    phone_number_id: from.phone_number_id,
+    phone_number,
+    name: asText(found["verified_name"]) ?? "",
+    quality: readQuality(found["quality_rating"]),
+    marketing_onboarded: owner["marketing_messages_onboarding_status"] === "ONBOARDED",
+  };
+}

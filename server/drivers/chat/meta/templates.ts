@@ -1,0 +1,159 @@
+// Templates at Meta: its many states and categories, read as the few of ours.
+import {
+  ChatSendError,
+  type ProviderTemplate,
+  type TemplateCategory,
+  type TemplateComponent,
+  type TemplateDraft,
+  type TemplateQuality,
+  type TemplateStatus,
+} from "../driver.ts";
+import type { GraphClient } from "./graph-client.ts";
+import { asId, asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
+
+const page_size = 100;
+/** Meta allows 6,000 templates on a business account; a list that goes on beyond is not believed. */
+const pages_max = 200;
+const fields =
+  "id,name,language,status,category,parameter_format,components,quality_score,rejected_reason";
+
+const statuses: Readonly<Record<string, TemplateStatus>> = {
+  APPROVED: "APPROVED",
+  PENDING: "PENDING",
+  REJECTED: "REJECTED",
+  PAUSED: "PAUSED",
+  DISABLED: "DISABLED",
+  // Good enough to be sent, whatever led there.
+  FLAGGED: "APPROVED",
+  REINSTATED: "APPROVED",
+  UNPAUSED: "APPROVED",
+  // Somebody still decides.
+  IN_APPEAL: "PENDING",
+  IN_REVIEW: "PENDING",
+  LOCKED: "PAUSED",
+  // Never to be sent again.
+  PENDING_DELETION: "DISABLED",
+  DELETED: "DISABLED",
+  ARCHIVED: "DISABLED",
+  LIMIT_EXCEEDED: "DISABLED",
+};
+
+/** Before 2023 there were a dozen categories; all but these were kinds of utility. */
+const categories: Readonly<Record<string, TemplateCategory>> = {
+  MARKETING: "MARKETING",
+  AUTHENTICATION: "AUTHENTICATION",
+  OTP: "AUTHENTICATION",
+  UTILITY: "UTILITY",
+  TRANSACTIONAL: "UTILITY",
+};
+
+const component_types: ReadonlySet<string> = new Set(["HEADER", "BODY", "FOOTER", "BUTTONS"]);
+
+/** Meta's status as ours; undefined for one that is new to us. */
+export function templateStatus(value: unknown): TemplateStatus | undefined {
+  return typeof value === "string" ? statuses[value.toUpperCase()] : undefined;
+}
+
+/** Meta's category as ours; undefined for one that is new to us. */
+export function templateCategory(value: unknown): TemplateCategory | undefined {
+  return typeof value === "string" ? categories[value.toUpperCase()] : undefined;
+}
+
+export function readQuality(value: unknown): TemplateQuality {
+  const found = (["GREEN", "YELLOW", "RED"] as const).find((quality) => quality === value);
+  return found ?? "UNKNOWN";
+}
+
+/** Meta says NONE where there is no reason. */
+export function readReason(value: unknown): string | null {
+  return value === "NONE" ? null : asText(value);
+}
+
+/**
+ * All templates of the business account but those with parts that no message of ours can fill
+ * (carousels, limited-time offers). A status that is new to us reads as DISABLED.
+ */
+export async function listTemplates(
+  client: GraphClient,
+  businessAccountId: string,
+): Promise<readonly ProviderTemplate[]> {
+  const base = `/${encodeURIComponent(businessAccountId)}/message_templates?fields=${fields}&limit=${page_size}`;
+  const found: ProviderTemplate[] = [];
+  let after: string | null = null;
+  for (let page = 0; page < pages_max; page += 1) {
+    const path = after === null ? base : `${base}&after=${encodeURIComponent(after)}`;
+    const answer = await client.call({ method: "GET", path });
+    if (!Array.isArray(answer["data"])) break;
+    found.push(...asRecords(answer["data"]).flatMap((row) => readTemplate(row) ?? []));
+    const paging = asRecord(answer["paging"]);
+    after = asText(asRecord(paging?.["cursors"])?.["after"]);
+    if (asText(paging?.["next"]) === null || after === null) return found;
+  }
+  // Half a list would read as if the other half had been deleted.
+  throw new ChatSendError("unknown", "a list of templates without end or without rows");
+}
+
+function readTemplate(row: JsonRecord): ProviderTemplate | null {
+  const provider_template_id = asId(row["id"]);
+  const name = asText(row["name"]);
+  const language = asText(row["language"]);
+  const components = asRecords(row["components"]).map(readComponent);
+  if (provider_template_id === null || name === null || language === null) return null;
+  if (components.includes(null)) return null;
+  return {
+    provider_template_id,
+    name,
+    language,
+    category: templateCategory(row["category"]) ?? "UTILITY",
+    parameter_format: row["parameter_format"] === "NAMED" ? "NAMED" : "POSITIONAL",
+    components: components as TemplateComponent[],
+    status: templateStatus(row["status"]) ?? "DISABLED",
+    quality: readQuality(asRecord(row["quality_score"])?.["score"]),
+    rejection_reason: readReason(row["rejected_reason"]),
+  };
+}
+
+function readComponent(component: JsonRecord): TemplateComponent | null {
+  const type = asText(component["type"])?.toUpperCase();
+  if (type === undefined || !component_types.has(type)) return null;
+  return { ...component, type: type as TemplateComponent["type"] };
+}
+
+/** Submits a draft. Meta may put it into another category than asked for. */
+export async function createTemplate(
+  client: GraphClient,
+  businessAccountId: string,
+  draft: TemplateDraft,
+): Promise<ProviderTemplate> {
+  const { name, language, category, parameter_format, components } = draft;
+  const answer = await client.call({
+    method: "POST",
+    path: `/${encodeURIComponent(businessAccountId)}/message_templates`,
+    body: JSON.stringify({ name, language, category, parameter_format, components }),
+  });
+  const provider_template_id = asId(answer["id"]);
+  if (provider_template_id === null) {
+    throw new ChatSendError("unknown", "an answer without the template's id");
+  }
+  return {
+    provider_template_id,
+    name,
+    language,
+    category: templateCategory(answer["category"]) ?? category,
+    parameter_format,
+    components,
+    status: templateStatus(answer["status"]) ?? "PENDING",
+    quality: "UNKNOWN",
+    rejection_reason: null,
+  };
+}
+
+/** Deletes the template in all its languages. */
+export async function deleteTemplate(
+  client: GraphClient,
+  businessAccountId: string,
+  name: string,
+): Promise<void> {
+  const path = `/${encodeURIComponent(businessAccountId)}/message_templates`;
+  await client.call({ method: "DELETE", path: `${path}?name=${encodeURIComponent(name)}` });
+}

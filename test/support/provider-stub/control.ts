@@ -1,0 +1,85 @@
+// The stub's levers over HTTP, under /_stub/, for when it runs as a process of its own.
+import type { StubAnswer } from "./answers.ts";
+import type { Fault } from "./faults.ts";
+import type { ProviderStub, Reply } from "./start-provider-stub.ts";
+
+type Levers = Omit<ProviderStub, "url" | "api_url" | "close">;
+
+/**
+ * GET  /_stub/health, /_stub/settings, /_stub/counts, /_stub/repeated
+ * GET  /_stub/log?from=0&limit=1000 → {entries, total}
+ * POST /_stub/settings {some of StubSettings}
+ * POST /_stub/faults {faults: [Fault], seed?}
+ * POST /_stub/reply {from, text | message, phone_number_id?}
+ * POST /_stub/preference {from, stop}
+ * POST /_stub/template {name, status?, quality?, category?, reason?}
+ * POST /_stub/webhook {any body}
+ * POST /_stub/reset
+ */
+export function openControl(
+  stub: Levers,
+): (method: string, url: URL, raw: Buffer) => Promise<StubAnswer> {
+  return async (method, url, raw) => {
+    const lever = `${method} ${url.pathname.slice("/_stub/".length)}`;
+    try {
+      const body = (raw.length === 0 ? {} : JSON.parse(raw.toString())) as Record<string, unknown>;
+      const answer = await pull(stub, lever, url.searchParams, body);
+      return answer === undefined
+        ? { status: 404, body: { error: `no lever ${lever}` } }
+        : { status: 200, body: answer };
+    } catch (error) {
+      return { status: 400, body: { error: (error as Error).message } };
+    }
+  };
+}
+
+async function pull(
+  stub: Levers,
+  lever: string,
+  query: URLSearchParams,
+  body: Record<string, unknown>,
+): Promise<unknown> {
+  switch (lever) {
+    case "GET health":
+      return { ok: true };
+    case "GET settings":
+      return stub.settings();
+    case "GET counts":
+      return stub.counts();
+    case "GET repeated":
+      return stub.repeated();
+    case "GET log": {
+      const limit = Number(query.get("limit") ?? "1000");
+      const entries = stub.log(Number(query.get("from") ?? "0"), limit);
+      const total = Object.values(stub.counts().by_outcome).reduce((sum, one) => sum + one, 0);
+      return { entries, total };
+    }
+    case "POST settings":
+      stub.set(body);
+      return stub.settings();
+    case "POST faults": {
+      const { faults, seed } = body as { faults: readonly Fault[]; seed?: number };
+      stub.setFaults(faults, seed);
+      return { ok: true };
+    }
+    case "POST reply":
+      await stub.reply(body as Reply);
+      return { ok: true };
+    case "POST preference":
+      await stub.prefer(body["from"] as string, body["stop"] === true);
+      return { ok: true };
+    case "POST template": {
+      const { name, ...change } = body as { name: string; status?: string };
+      await stub.changeTemplate(name, change);
+      return { ok: true };
+    }
+    case "POST webhook":
+      await stub.postBody(body);
+      return { ok: true };
+    case "POST reset":
+      stub.reset();
+      return { ok: true };
+    default:
+      return undefined;
+  }
+}
