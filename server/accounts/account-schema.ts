@@ -1,6 +1,6 @@
 // The account as it goes in and comes out of the API.
 import Type, { type Static } from "typebox";
-import { closed, id } from "../lib/schemas.ts";
+import { closed, id, nullable } from "../lib/schemas.ts";
 import { features, type Feature } from "./permissions.ts";
 
 /** A name of something people read: not empty, not blank. */
@@ -24,6 +24,49 @@ const time_zone = Type.String({
 });
 const feature = Type.Unsafe<Feature>({ type: "string", enum: features });
 
+const time_of_day = (description: string) =>
+  nullable(
+    Type.String({
+      pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$",
+      description,
+      "x-reason": "must be a time of day such as 21:00, or null",
+    }),
+  );
+
+/** What an account decides of its chat campaigns. */
+const chat = {
+  valid_numbers_only: Type.Boolean({
+    description: "Trim numbers that are possible but not valid, too",
+  }),
+  stop_words: Type.Array(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: "\\S",
+      "x-reason": "must have 1 to 64 characters and not be blank",
+    }),
+    {
+      maxItems: 50,
+      description: "Replies that opt out, compared without case",
+    },
+  ),
+  quiet_from: time_of_day(
+    "No messages from here, in the account's time zone; null for no quiet time",
+  ),
+  quiet_to: time_of_day("Until here, the next day where it is earlier than quiet_from"),
+  error_percent: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    description: "A campaign pauses when this share of its last attempts failed",
+  }),
+};
+
+/** What only an operator changes. */
+export const AccountLimits = closed({
+  chat_writes_a_minute: Type.Integer({ minimum: 1, maximum: 100_000 }),
+});
+export type AccountLimits = Static<typeof AccountLimits>;
+
 /** An account to create, with the owner that its account tokens act as. */
 export const AccountRequest = closed({
   name: shownName("The account's name"),
@@ -41,6 +84,18 @@ export const AccountPatch = closed(
     name: Type.Optional(shownName("The account's name")),
     country_code: Type.Optional(country_code),
     time_zone: Type.Optional(time_zone),
+    chat: Type.Optional(
+      closed(
+        {
+          valid_numbers_only: Type.Optional(chat.valid_numbers_only),
+          stop_words: Type.Optional(chat.stop_words),
+          quiet_from: Type.Optional(chat.quiet_from),
+          quiet_to: Type.Optional(chat.quiet_to),
+          error_percent: Type.Optional(chat.error_percent),
+        },
+        { minProperties: 1 },
+      ),
+    ),
   },
   { minProperties: 1, description: "What to change", examples: [{ time_zone: "Asia/Kolkata" }] },
 );
@@ -52,5 +107,11 @@ export const AccountAnswer = Type.Object({
   features: Type.Array(feature, { description: "Read only: an operator changes them" }),
   country_code: Type.String(),
   time_zone: Type.String(),
+  chat: Type.Object({
+    writes_a_minute: Type.Integer({
+      description: "Requests a minute that may create campaigns. Read only: an operator changes it",
+    }),
+    ...chat,
+  }),
 });
 export type AccountAnswer = Static<typeof AccountAnswer>;

@@ -5,7 +5,7 @@ import { findAccount } from "./accounts.ts";
 import { judgeAccount } from "./judge-account.ts";
 import { recordAudit, type Actor } from "./record-audit.ts";
 
-/** Changes the actor's account and returns it. Refuses: validation-failed (time_zone), not-found. */
+/** Changes the actor's account and returns it. Refuses: validation-failed (time_zone, chat), not-found. */
 export async function updateAccount(
   tx: Tx,
   actor: Actor,
@@ -14,9 +14,10 @@ export async function updateAccount(
 ): Promise<AccountAnswer> {
   const faults = judgeAccount(patch);
   if (faults.length > 0) throw invalid(faults);
+  const { chat = {}, ...own } = patch;
   await tx
     .updateTable("accounts")
-    .set({ ...patch, updated_at: now })
+    .set({ ...own, ...chatColumns(chat), updated_at: now })
     .where("account_id", "=", actor.account_id)
     .execute();
   const account = await findAccount(tx, actor.account_id);
@@ -24,7 +25,27 @@ export async function updateAccount(
     at: now,
     action: "account.updated",
     subject_id: actor.account_id,
-    detail: { changed: Object.keys(patch) },
+    detail: {
+      changed: [...Object.keys(own), ...Object.keys(chat).map((field) => `chat.${field}`)],
+    },
   });
   return account;
+}
+
+/** Columns are called as the fields, after `chat_`. */
+function chatColumns(chat: NonNullable<AccountPatch["chat"]>) {
+  const { stop_words, ...others } = chat;
+  return {
+    ...Object.fromEntries(Object.entries(others).map(([field, value]) => [`chat_${field}`, value])),
+    ...(stop_words ? { chat_stop_words: distinctWords(stop_words) } : {}),
+  };
+}
+
+/** Trimmed, each once whatever its case, as first spelt. */
+function distinctWords(words: readonly string[]): string[] {
+  const byFolded = new Map<string, string>();
+  for (const word of words.map((each) => each.trim())) {
+    if (!byFolded.has(word.toLowerCase())) byFolded.set(word.toLowerCase(), word);
+  }
+  return [...byFolded.values()];
 }

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { AccountRequest } from "../accounts/account-schema.ts";
+import { AccountLimits, AccountRequest } from "../accounts/account-schema.ts";
 import { findAccount, listAccounts } from "../accounts/accounts.ts";
 import { createAccount } from "../accounts/create-account.ts";
 import { operatorOf } from "../accounts/grantor.ts";
@@ -7,6 +7,7 @@ import { judgeAccount } from "../accounts/judge-account.ts";
 import { features } from "../accounts/permissions.ts";
 import { recordAudit } from "../accounts/record-audit.ts";
 import { setAccountFeatures } from "../accounts/set-account-features.ts";
+import { setAccountLimits } from "../accounts/set-account-limits.ts";
 import { invalid } from "../lib/errors.ts";
 import type { Command, Outcome, Words } from "./command.ts";
 import { readAs, readId, readList } from "./read-words.ts";
@@ -58,10 +59,41 @@ export const accountCommands: readonly Command[] = [
       );
     },
   },
+  {
+    name: "account limits",
+    summary: "Show what an account may do at most, or change it",
+    operands: ["account"],
+    options: {
+      "chat-writes-a-minute": {
+        value: "number",
+        about: "Requests a minute that may create chat campaigns, 1 to 100000",
+      },
+    },
+    run: async (session, words) => {
+      const id = readId("account", words.operands[0]!);
+      const set = words.option("chat-writes-a-minute");
+      if (set === undefined) return toldLimits(await session.account(id));
+      const wanted = readAs(AccountLimits, {
+        chat_writes_a_minute: /^[0-9]+$/.test(set) ? Number(set) : set,
+      });
+      return toldLimits(
+        await session.change(id, (tx, { actor }) =>
+          setAccountLimits(tx, actor, wanted, session.now()),
+        ),
+      );
+    },
+  },
 ];
 
-function told(account: Awaited<ReturnType<typeof findAccount>>): Outcome {
+type Account = Awaited<ReturnType<typeof findAccount>>;
+
+function told(account: Account): Outcome {
   return { json: account, text: textTable([account], columns) };
+}
+
+function toldLimits({ id, name, chat }: Account): Outcome {
+  const limits = { id, name, chat_writes_a_minute: chat.writes_a_minute };
+  return { json: limits, text: textTable([limits], ["id", "name", "chat_writes_a_minute"]) };
 }
 
 async function create(session: Session, words: Words): Promise<Outcome> {

@@ -72,8 +72,10 @@ test("an operator makes an account, a role, a user and tokens that work at once,
     features: ["crm", "voice"],
     country_code: "91",
     time_zone: "Asia/Kolkata",
+    chat: made.chat,
     owner_id: made.owner_id,
   });
+  assert.equal(made.chat.writes_a_minute, 300);
   const of = ["--account", String(made.id)];
   const role = await done(
     "role",
@@ -113,6 +115,28 @@ test("an operator makes an account, a role, a user and tokens that work at once,
     ],
   );
   assert.match(audit.body.data[0].request_id, /^cli_/);
+});
+
+test("an operator alone changes how many campaigns an account may create a minute", async () => {
+  const limited = await makeAccount(api.app);
+  const id = String(limited.account_id);
+  const rate = async () => (await api.app.tokens.find(limited.token))!.account.chat_writes_a_minute;
+  assert.equal(await rate(), 300);
+  const shown = await done("account", "limits", id);
+  assert.equal(shown.chat_writes_a_minute, 300);
+  for (const wrong of ["0", "100001", "-1", "1.5", "x", ""]) {
+    const { code } = await run("account", "limits", id, `--chat-writes-a-minute=${wrong}`);
+    assert.equal(code, 2, wrong);
+  }
+  const changed = await done("account", "limits", id, "--chat-writes-a-minute", "2");
+  assert.deepEqual(changed, { ...shown, chat_writes_a_minute: 2 });
+  await eventually(async () => (await rate()) === 2);
+  const account_now = await api.send("GET", "/api/v1/account", { token: limited.token });
+  assert.equal(account_now.body.chat.writes_a_minute, 2);
+  const audit = await api.send("GET", "/api/v1/audit?action=account.limits_set", {
+    token: limited.token,
+  });
+  assert.deepEqual(audit.body.data[0].detail, { chat_writes_a_minute: 2 });
 });
 
 test("lists show what there is, for machines and for people, and never a token's secret", async () => {

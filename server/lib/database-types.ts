@@ -11,6 +11,12 @@ export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
 
 export interface Accounts {
   account_id: Generated<number>;
+  chat_error_percent: Generated<number>;
+  chat_quiet_from: string | null;
+  chat_quiet_to: string | null;
+  chat_stop_words: Generated<string[]>;
+  chat_valid_numbers_only: Generated<boolean>;
+  chat_writes_a_minute: Generated<number>;
   country_code: Generated<string>;
   created_at: Date;
   features: Generated<string[]>;
@@ -107,6 +113,7 @@ export interface ChatInbox {
   body: unknown;
   chat_number_id: number;
   driver: string;
+  due_at: Date;
   id: Generated<number>;
   received_at: Date;
 }

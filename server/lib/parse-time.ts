@@ -52,16 +52,16 @@ export function isTimeZone(name: string): boolean {
 function inZone(local: Date, timeZone: string): Date {
   const wall_ms = local.getTime();
   // No zone changes its offset twice within two days, so the offset is one of these two.
-  const before_ms = offset(timeZone, wall_ms - day_ms);
-  const after_ms = offset(timeZone, wall_ms + day_ms);
+  const before_ms = zoneOffset(timeZone, wall_ms - day_ms);
+  const after_ms = zoneOffset(timeZone, wall_ms + day_ms);
   const instants = [before_ms, after_ms]
     .map((offset_ms) => wall_ms - offset_ms)
-    .filter((instant_ms) => wall_ms - instant_ms === offset(timeZone, instant_ms));
+    .filter((instant_ms) => wall_ms - instant_ms === zoneOffset(timeZone, instant_ms));
   return new Date(instants.length > 0 ? Math.min(...instants) : wall_ms - before_ms);
 }
 
 /** How far the zone's wall clock is ahead of UTC at an instant, in milliseconds. */
-function offset(timeZone: string, instant_ms: number): number {
+export function zoneOffset(timeZone: string, instant_ms: number): number {
   const whole_ms = Math.floor(instant_ms / 1_000) * 1_000;
   const parts = new Map(
     zoneFormat(timeZone)

@@ -30,6 +30,14 @@ test("an account reads itself and nothing else", async () => {
     features: ["crm"],
     country_code: "91",
     time_zone: "UTC",
+    chat: {
+      writes_a_minute: 300,
+      valid_numbers_only: false,
+      stop_words: ["STOP", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "OPT OUT"],
+      quiet_from: null,
+      quiet_to: null,
+      error_percent: 20,
+    },
   });
 });
 
@@ -53,6 +61,84 @@ test("changed settings hold for the very next request and are audited without th
   const audit = await api.send("GET", "/api/v1/audit?action=account.updated", { token: own.token });
   assert.equal(audit.body.data.length, 1);
   assert.deepEqual(audit.body.data[0].detail, { changed: ["name", "country_code", "time_zone"] });
+});
+
+test("chat settings are changed field by field, hold for the very next request, and are audited by name", async () => {
+  const own = await makeAccount(api.app);
+  const other = await makeAccount(api.app);
+  const first = {
+    valid_numbers_only: true,
+    stop_words: [" Stop ", "BASTA", "stop", "no more"],
+    quiet_from: "22:00",
+    quiet_to: "07:30",
+  };
+  const changed = await patch({ chat: first }, own.token);
+  assert.equal(changed.status, 200, changed.text);
+  const settings = {
+    writes_a_minute: 300,
+    ...first,
+    stop_words: ["Stop", "BASTA", "no more"],
+    error_percent: 20,
+  };
+  assert.deepEqual(changed.body.chat, settings);
+  assert.equal((await api.app.tokens.find(own.token))!.account.chat_valid_numbers_only, true);
+  assert.equal((await api.app.tokens.find(other.token))!.account.chat_valid_numbers_only, false);
+  const next = await patch(
+    { chat: { quiet_from: null, quiet_to: null, error_percent: 100, stop_words: [] } },
+    own.token,
+  );
+  assert.deepEqual(next.body.chat, {
+    ...settings,
+    quiet_from: null,
+    quiet_to: null,
+    error_percent: 100,
+    stop_words: [],
+  });
+  const others = await api.send("GET", "/api/v1/account", { token: other.token });
+  assert.equal(others.body.chat.error_percent, 20);
+  const audit = await api.send("GET", "/api/v1/audit?action=account.updated", { token: own.token });
+  assert.deepEqual(
+    audit.body.data.map(({ detail }: { detail: { changed: string[] } }) => detail.changed),
+    [
+      ["chat.quiet_from", "chat.quiet_to", "chat.error_percent", "chat.stop_words"],
+      ["chat.valid_numbers_only", "chat.stop_words", "chat.quiet_from", "chat.quiet_to"],
+    ],
+  );
+});
+
+test("chat settings that cannot be are told by field, and change nothing", async () => {
+  const together = (other: string) => `must be set, or null, together with ${other}`;
+  const not_a_time = "must be a time of day such as 21:00, or null";
+  const not_a_word = "must have 1 to 64 characters and not be blank";
+  for (const [chat, field, reason] of [
+    [{}, "chat", "must name at least one field"],
+    [null, "chat", "must be an object"],
+    [{ writes_a_minute: 5 }, "chat.writes_a_minute", "unknown field"],
+    [{ valid_numbers_only: 1 }, "chat.valid_numbers_only", "must be a boolean"],
+    [{ stop_words: ["a", " "] }, "chat.stop_words.1", not_a_word],
+    [{ stop_words: ["x".repeat(65)] }, "chat.stop_words.0", not_a_word],
+    [{ stop_words: Array(51).fill("a") }, "chat.stop_words", "must have at most 50 entries"],
+    [{ quiet_from: "24:00", quiet_to: "08:00" }, "chat.quiet_from", not_a_time],
+    [{ quiet_from: "22:00", quiet_to: "8:00" }, "chat.quiet_to", not_a_time],
+    [{ quiet_from: "22:00" }, "chat.quiet_to", together("quiet_from")],
+    [{ quiet_to: "22:00" }, "chat.quiet_from", together("quiet_to")],
+    [{ quiet_from: null }, "chat.quiet_to", together("quiet_from")],
+    [{ quiet_from: "22:00", quiet_to: null }, "chat.quiet_to", together("quiet_from")],
+    [{ quiet_from: null, quiet_to: "22:00" }, "chat.quiet_from", together("quiet_to")],
+    [
+      { quiet_from: "22:00", quiet_to: "22:00" },
+      "chat.quiet_to",
+      "must not be the same as quiet_from",
+    ],
+    [{ error_percent: 0 }, "chat.error_percent", "must be at least 1"],
+    [{ error_percent: 101 }, "chat.error_percent", "must be at most 100"],
+  ] as const) {
+    const { status, body } = await patch({ chat, name: "Changed all the same" });
+    assert.equal(status, 422, JSON.stringify(chat));
+    assert.deepEqual(body.errors, [{ field, reason }], JSON.stringify(chat));
+  }
+  const { body } = await api.send("GET", "/api/v1/account", { token: account.token });
+  assert.notEqual(body.name, "Changed all the same");
 });
 
 test("every failing setting is told at once, each with its reason", async () => {
