@@ -80,10 +80,8 @@ export function pausedReason(
   campaign: HeldCampaign,
 ): HoldReason | null {
   const subjects = holdSubjectsOf(campaign);
-  const concerns = (hold: HoldAnswer) =>
-    subjects.some(
-      ({ scope, subject_id }) => scope === hold.scope && subject_id === hold.subject_id,
-    );
+  const concerns = (set: HoldAnswer) =>
+    subjects.some(({ scope, subject_id }) => scope === set.scope && subject_id === set.subject_id);
   return holds.find(concerns)?.reason ?? null;
 }
 
