@@ -9,7 +9,7 @@ import { Refusal, invalid, unavailable, type FieldError } from "../lib/errors.ts
 import { unstorable } from "../lib/json-body.ts";
 import { openShares } from "../lib/shares.ts";
 
-/** The largest file taken, in bytes. */
+/** The largest file taken, in bytes, unless the route says less. */
 const file_bytes_max = 256 * 1_048_576;
 /** Bounds the temporary space of a process; a few uploads that never end leave the other accounts room. */
 const uploads = openShares(8, 3, 0);
@@ -22,13 +22,13 @@ export type Upload = {
 
 /**
  * Receives the whole upload, then hands it to `use`; the file lasts until that ends. Refuses
- * parts that are unknown, doubled or of the wrong kind (422, all at once), a file beyond 256 MB
- * (413), what is no multipart (415), and a body that breaks off.
+ * parts that are unknown, doubled or of the wrong kind (422, all at once), a file beyond 256 MB or
+ * `file_bytes_max` (413), what is no multipart (415), and a body that breaks off.
  */
 export async function receiveUpload<Answer>(
   accountId: number,
   request: FastifyRequest,
-  expected: { readonly file: string; readonly fields: readonly string[] },
+  expected: Expected,
   use: (upload: Upload) => Promise<Answer>,
 ): Promise<Answer> {
   return uploads.use(accountId, async () => {
@@ -51,7 +51,11 @@ async function openTemporary(): Promise<FileHandle> {
   }
 }
 
-type Expected = { readonly file: string; readonly fields: readonly string[] };
+type Expected = {
+  readonly file: string;
+  readonly fields: readonly string[];
+  readonly file_bytes_max?: number;
+};
 
 async function receive(
   request: FastifyRequest,
@@ -61,8 +65,9 @@ async function receive(
   const faults: FieldError[] = [];
   const fields = new Map<string, string>();
   let file: Upload["file"] = null;
+  const bytes_max = expected.file_bytes_max ?? file_bytes_max;
   try {
-    const limits = { files: 4, fields: 20, fileSize: file_bytes_max, fieldSize: 65_536 };
+    const limits = { files: 4, fields: 20, fileSize: bytes_max, fieldSize: 65_536 };
     for await (const part of request.parts({ limits })) {
       const name = part.fieldname as string | undefined;
       if (name === undefined) {
@@ -78,12 +83,12 @@ async function receive(
       } else if (reason === null) {
         // Not through a stream on the descriptor: one that is destroyed closes it, whatever autoClose says.
         await handle.writeFile(part.file);
-        if (part.file.truncated) throw tooLarge();
+        if (part.file.truncated) throw tooLarge(bytes_max);
         file = { fd: handle.fd, name: part.filename };
       } else part.file.resume();
     }
   } catch (error) {
-    throw refusalOf(error);
+    throw refusalOf(error, bytes_max);
   }
   if (faults.length > 0) throw invalid(faults);
   return { fields, file };
@@ -109,15 +114,15 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function tooLarge(): Refusal {
-  return new Refusal("body-too-large", "The file is larger than 256 MB");
+function tooLarge(bytes_max: number): Refusal {
+  return new Refusal("body-too-large", `The file is larger than ${bytes_max / 1_048_576} MB`);
 }
 
 /** What the multipart plugin, its parser and the disk throw. */
-function refusalOf(error: unknown): unknown {
+function refusalOf(error: unknown, bytes_max: number): unknown {
   if (error instanceof Refusal) return error;
   const code = (error as { code?: string }).code ?? "";
-  if (code === "FST_REQ_FILE_TOO_LARGE") return tooLarge();
+  if (code === "FST_REQ_FILE_TOO_LARGE") return tooLarge(bytes_max);
   if (code === "FST_INVALID_MULTIPART_CONTENT_TYPE") return error;
   if (/^FST_(?:PARTS|FILES|FIELDS)_LIMIT$/.test(code)) {
     return new Refusal("body-too-large", "The body has too many parts");

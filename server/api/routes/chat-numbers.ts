@@ -1,0 +1,134 @@
+import Type from "typebox";
+import {
+  ChatNumberAnswer,
+  ChatNumberPatch,
+  judgeNewChatNumber,
+  NewChatNumber,
+} from "../../chat/chat-number-schema.ts";
+import { findChatNumber, listChatNumbers } from "../../chat/chat-numbers.ts";
+import { createChatNumber } from "../../chat/create-chat-number.ts";
+import { deleteChatNumber } from "../../chat/delete-chat-number.ts";
+import { hintChatWork } from "../../chat/hint-chat-work.ts";
+import { askForNumber, recordNumberState } from "../../chat/sync-chat-number.ts";
+import { updateChatNumber } from "../../chat/update-chat-number.ts";
+import {
+  ChatMediaAnswer,
+  ChatMediaUpload,
+  media_bytes_max,
+  uploadChatMedia,
+} from "../../chat/upload-chat-media.ts";
+import { hintJob } from "../../engine/add-job.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { receiveUpload } from "../receive-upload.ts";
+import { route } from "../route.ts";
+import { manageChat, seeChat } from "./chat-holds.ts";
+
+const numbers = "/api/v1/chat/numbers";
+const numberParams = closed({ id: pathId("The number") });
+const tag = "Chat numbers";
+
+export const chatNumberRoutes = [
+  route({
+    method: "GET",
+    url: numbers,
+    id: "listChatNumbers",
+    summary: "List the numbers that campaigns are sent from",
+    tag,
+    access: seeChat,
+    query: closed(pageQuery),
+    success: { 200: pageOf(ChatNumberAnswer) },
+    handle: ({ app, caller, query }) => listChatNumbers(app.db.query, caller.account.id, query),
+  }),
+  route({
+    method: "POST",
+    url: numbers,
+    id: "createChatNumber",
+    summary: "Add a number",
+    tag,
+    access: manageChat,
+    body: NewChatNumber,
+    success: { 201: ChatNumberAnswer },
+    judge: async ({ body }) => judgeNewChatNumber(body),
+    handle: async ({ app, caller, actor, body, write }) => {
+      const number = await write((tx) => createChatNumber(tx, actor, body, app.clock.now()));
+      hintJob(app, caller.account.id);
+      return number;
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${numbers}/:id`,
+    id: "readChatNumber",
+    summary: "Read a number and what holds it",
+    tag,
+    access: seeChat,
+    params: numberParams,
+    success: { 200: ChatNumberAnswer },
+    handle: ({ app, caller, params }) => findChatNumber(app.db.query, caller.account.id, params.id),
+  }),
+  route({
+    method: "PATCH",
+    url: `${numbers}/:id`,
+    id: "updateChatNumber",
+    summary: "Change a number's name or rate, or take it out of use",
+    tag,
+    access: manageChat,
+    params: numberParams,
+    body: ChatNumberPatch,
+    success: { 200: ChatNumberAnswer },
+    handle: async ({ app, caller, actor, params, body, write }) => {
+      const number = await write((tx) =>
+        updateChatNumber(tx, actor, params.id, body, app.clock.now()),
+      );
+      hintChatWork(app, caller.account.id, [params.id]);
+      return number;
+    },
+  }),
+  route({
+    method: "DELETE",
+    url: `${numbers}/:id`,
+    id: "deleteChatNumber",
+    summary: "Delete a number without campaigns",
+    tag,
+    access: manageChat,
+    params: numberParams,
+    success: { 204: Type.Null() },
+    handle: async ({ app, actor, params, write }) => {
+      await write((tx) => deleteChatNumber(tx, actor, params.id, app.clock.now()));
+    },
+  }),
+  route({
+    method: "POST",
+    url: `${numbers}/:id/sync`,
+    id: "syncChatNumber",
+    summary: "Ask the provider for a number's quality and marketing route",
+    tag,
+    access: manageChat,
+    params: numberParams,
+    success: { 200: ChatNumberAnswer },
+    handle: async ({ app, caller, actor, params, write }) => {
+      const state = await askForNumber(app, caller.account.id, params.id);
+      return write((tx) => recordNumberState(tx, actor, params.id, state, app.clock.now()));
+    },
+  }),
+  route({
+    method: "POST",
+    url: `${numbers}/:id/media`,
+    id: "uploadChatMedia",
+    summary: "Upload a file for a template's header",
+    tag,
+    access: manageChat,
+    params: numberParams,
+    multipart: true,
+    body: ChatMediaUpload,
+    success: { 201: ChatMediaAnswer },
+    before: async ({ app, caller, params }) =>
+      void (await findChatNumber(app.db.query, caller.account.id, params.id)),
+    handle: ({ app, caller, actor, params, request }) => {
+      const parts = { file: "file", fields: [], file_bytes_max: media_bytes_max };
+      return receiveUpload(caller.account.id, request, parts, ({ file }) =>
+        uploadChatMedia(app, actor, params.id, file),
+      );
+    },
+  }),
+];
