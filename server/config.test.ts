@@ -25,6 +25,8 @@ test("an empty environment starts everything on this machine alone", () => {
     log_level: "info",
     public_url: "http://127.0.0.1:8080",
     seed: "demo",
+    lease_seconds: 10,
+    chat_settle_seconds: 3_600,
   });
 });
 
@@ -36,13 +38,24 @@ test("every fault is told at once, and none echoes the database's password", () 
     LOG_LEVEL: "loud",
     PUBLIC_URL: "ftp://x",
     TRUNKLINE_SEED: "maybe",
+    LEASE_SECONDS: "0",
+    CHAT_SETTLE_SECONDS: "1h",
   });
   const named = faults.map((fault) => fault.split(":")[0]);
   assert.deepEqual(
     new Set(named),
-    new Set(["DATABASE_URL", "PORT", "ROLES", "LOG_LEVEL", "PUBLIC_URL", "TRUNKLINE_SEED"]),
+    new Set([
+      "DATABASE_URL",
+      "PORT",
+      "ROLES",
+      "LOG_LEVEL",
+      "PUBLIC_URL",
+      "TRUNKLINE_SEED",
+      "LEASE_SECONDS",
+      "CHAT_SETTLE_SECONDS",
+    ]),
   );
-  assert.equal(faults.length, 6);
+  assert.equal(faults.length, 8);
   assert.doesNotMatch(faults.join("\n"), /hunter2/);
 });
 

@@ -17,6 +17,10 @@ export type Config = {
   /** The address people and callbacks reach us at, without a trailing slash. */
   readonly public_url: string;
   readonly seed: "demo" | "none";
+  /** How long a role that one process holds stays its own after the process died. */
+  readonly lease_seconds: number;
+  /** How long a message whose outcome is unknown is waited for. */
+  readonly chat_settle_seconds: number;
 };
 
 export class ConfigError extends Error {
@@ -60,6 +64,13 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       "TRUNKLINE_SEED",
       env["TRUNKLINE_SEED"] || "demo",
       ["demo", "none"] as const,
+      fault,
+    ),
+    lease_seconds: readSeconds("LEASE_SECONDS", env["LEASE_SECONDS"] || "10", 60, fault),
+    chat_settle_seconds: readSeconds(
+      "CHAT_SETTLE_SECONDS",
+      env["CHAT_SETTLE_SECONDS"] || "3600",
+      604_800,
       fault,
     ),
   };
@@ -106,6 +117,13 @@ function readRoles(text: string, fault: Fault): Role[] {
   const roles = (["api", "worker"] as const).filter((role) => names.includes(role));
   if (roles.length !== names.length) fault(`ROLES: "${text}" is not a list of api, worker`);
   return roles;
+}
+
+function readSeconds(name: string, text: string, most: number, fault: Fault): number {
+  const seconds = Number(text);
+  if (!/^[0-9]{1,7}$/.test(text) || seconds < 1 || seconds > most)
+    fault(`${name}: "${text}" is not a whole number of seconds from 1 to ${most}`);
+  return seconds;
 }
 
 function readPublicUrl(text: string, fault: Fault): string {

@@ -16,7 +16,7 @@ import {
 import { openLog, type Log } from "./lib/log.ts";
 import { migrate, MigrationError } from "./lib/migrate.ts";
 import { seedDemo } from "./seed-demo.ts";
-import { startWorker } from "./worker.ts";
+import { startWorker, workerSettings } from "./worker.ts";
 import { printWelcome } from "./print-welcome.ts";
 
 /** A stop that takes longer is cut short: what is left then is refused or rolled back. */
@@ -47,7 +47,7 @@ async function start(config: Config): Promise<void> {
     config.seed === "demo" &&
     (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;
   if (config.roles.includes("worker")) {
-    const work = startWorker(app);
+    const work = startWorker(app, workerSettings(config));
     stops.unshift(() => work.stop());
   }
   if (config.roles.includes("api")) {

@@ -28,14 +28,31 @@ const job_loops = 4;
 
 export type WorkerSettings = SenderSettings & { readonly leases: LeaseTimes };
 
-export const worker_settings: WorkerSettings = {
-  in_flight_max: 250,
-  settle_ms: 3_600_000,
-  leases: lease_times,
-};
+/** Requests of one number under way at once: at 1,000 a second, answers may take a quarter of one. */
+const in_flight_max = 250;
+
+/** The worker's times; with the defaults, a lease of 10 s of which 4 are margin. */
+export function workerSettings(config: {
+  readonly lease_seconds: number;
+  readonly chat_settle_seconds: number;
+}): WorkerSettings {
+  const share = config.lease_seconds / (lease_times.lease_ms / 1_000);
+  return {
+    in_flight_max,
+    settle_ms: config.chat_settle_seconds * 1_000,
+    leases: {
+      lease_ms: lease_times.lease_ms * share,
+      renew_ms: lease_times.renew_ms * share,
+      margin_ms: lease_times.margin_ms * share,
+    },
+  };
+}
+
+/** As when nothing is configured. */
+export const default_settings = workerSettings({ lease_seconds: 10, chat_settle_seconds: 3_600 });
 
 /** Starts every loop of the worker role. Any number of processes may run them. */
-export function startWorker(app: App, settings: WorkerSettings = worker_settings): BackgroundWork {
+export function startWorker(app: App, settings: WorkerSettings = default_settings): BackgroundWork {
   const senders = openSenders(app, settings, settings.leases);
   const loops = [
     runLoop(app, {
