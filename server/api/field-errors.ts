@@ -1,6 +1,7 @@
 // Turns a validator's findings into the contract's errors array: each failing field with a reason
 // that a person can act on, each field once.
 import type { ErrorObject } from "ajv";
+import { closestName } from "../lib/closest-name.ts";
 import { errors_told_max, type FieldError } from "../lib/errors.ts";
 
 type Finding = Pick<ErrorObject, "keyword" | "instancePath" | "params"> & {
@@ -26,7 +27,9 @@ function describe(finding: Finding, suggest: boolean): FieldError {
       return { field: join(at, String(params["missingProperty"])), reason: "is required" };
     case "additionalProperties": {
       const name = String(params["additionalProperty"]);
-      const meant = suggest ? closest(name, Object.keys(parentSchema?.["properties"] ?? {})) : null;
+      const meant = suggest
+        ? closestName(name, Object.keys(parentSchema?.["properties"] ?? {}))
+        : null;
       return {
         field: join(at, name),
         reason: meant ? `unknown field; did you mean ${meant}?` : "unknown field",
@@ -96,29 +99,4 @@ function pathOf(instancePath: string): string {
 
 function join(at: string, name: string): string {
   return at ? `${at}.${name}` : name;
-}
-
-/** The known name within a small edit distance, for misspelt fields. */
-function closest(name: string, known: readonly string[]): string | null {
-  if (name.length > 64) return null;
-  const simple = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
-  const ranked = known
-    .map((candidate) => ({ candidate, distance: distance(simple(name), simple(candidate)) }))
-    .toSorted((a, b) => a.distance - b.distance);
-  const best = ranked[0];
-  return best && best.distance <= Math.max(1, Math.floor(name.length / 4)) ? best.candidate : null;
-}
-
-/** Levenshtein's, one row at a time. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const swap = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, row[j]! + 1, next[j - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }

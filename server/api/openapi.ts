@@ -25,7 +25,7 @@ const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and cl
 - A write other than an import may carry an \`Idempotency-Key\`: repeated with the same key and body, it
   answers the same and does nothing twice.
 - Errors are \`application/problem+json\`, and a 422 names every failing field at once, up to 100.
-- A body is at most 1 MB; a CSV file 256 MB.`;
+- A body is at most 1 MB, a campaign's 64 MB; a CSV file 256 MB.`;
 
 /** The groups of routes, in the order in which they are shown; every route's tag is one of them. */
 const tags = [
@@ -35,6 +35,8 @@ const tags = [
   ["Workspaces", "Each with picklists, custom fields, contacts and leads of its own"],
   ["Picklists", "The statuses, sources and priorities that a lead may have"],
   ["Custom fields", "What a workspace keeps of a lead beyond its own fields"],
+  ["Chat campaigns", "Messages to many, created and sent in one request"],
+  ["Chat numbers", "What campaigns are sent from"],
   ["Chat holds", "What keeps messages back, and how to let them go"],
   ["Suppressions", "Numbers not to write to or call"],
   ["Groups", "Saved groups of people"],

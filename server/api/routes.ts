@@ -3,7 +3,9 @@ import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { auditRoutes } from "./routes/audit.ts";
+import { chatCampaignRoutes } from "./routes/chat-campaigns.ts";
 import { chatHoldRoutes } from "./routes/chat-holds.ts";
+import { chatNumberRoutes } from "./routes/chat-numbers.ts";
 import { creditRoutes } from "./routes/credits.ts";
 import { customFieldRoutes } from "./routes/custom-fields.ts";
 import { contactRoutes } from "./routes/contacts.ts";
@@ -31,6 +33,8 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...picklistRoutes,
   ...customFieldRoutes,
+  ...chatNumberRoutes,
+  ...chatCampaignRoutes,
   ...chatHoldRoutes,
   ...suppressionRoutes,
   ...groupRoutes,

@@ -3,7 +3,8 @@
 import { isUtf8 } from "node:buffer";
 import { Refusal, invalid, type FieldError } from "./errors.ts";
 
-const depth_max = 32;
+/** How deep a body may nest. */
+export const depth_max = 32;
 const int64_max = 2n ** 63n - 1n;
 
 /**
@@ -16,15 +17,20 @@ export function parseJsonBody(body: Buffer): unknown {
   const text = body.toString("utf8").replace(/^\uFEFF/, "");
   // Before parsing: neither a parser nor a validator should meet 100,000 levels.
   if (isNestedDeeperThan(text, depth_max)) {
-    throw invalid([{ field: "body", reason: `is nested deeper than ${depth_max} levels` }]);
+    throw tooDeep();
   }
-  const value = parse(text);
+  const value = parseJsonText(text);
   const faults = /\\u(?:0000|[dD][89a-fA-F])|\d{16}/.test(text) ? faultsOf(value, text) : [];
   if (faults.length > 0) throw invalid(faults);
   return value;
 }
 
-function parse(text: string): unknown {
+export function tooDeep(): Refusal {
+  return invalid([{ field: "body", reason: `is nested deeper than ${depth_max} levels` }]);
+}
+
+/** JSON.parse, whose complaint says nothing of the text itself. */
+export function parseJsonText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -32,7 +38,8 @@ function parse(text: string): unknown {
   }
 }
 
-function malformed(reason: string): Refusal {
+/** What is no JSON at all. */
+export function malformed(reason: string): Refusal {
   return new Refusal("malformed-body", `The body could not be parsed as JSON: ${reason}`);
 }
 

@@ -27,7 +27,7 @@ export function mutateRequest(
   const draft: Mutable<Malformed> = {
     method: route.method,
     path: right.path,
-    headers: { authorization: `Bearer ${token}` },
+    headers: { ...right.headers, authorization: `Bearer ${token}` },
     body: null,
   };
   if (right.form) {

@@ -8,6 +8,7 @@ export type RowRequest = {
   readonly path: string;
   readonly json?: unknown;
   readonly form?: FormData;
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 export type RouteRow = {
@@ -299,7 +300,40 @@ function formOf(csv: string, fields: Record<string, string>): FormData {
   return form;
 }
 
+const create_campaigns: readonly Permission[] = ["chat.campaigns.create"];
+
+const ofChat = (may: readonly Permission[], request: RouteRow["request"]): RouteRow => ({
+  feature: "bulk_chat",
+  may,
+  request,
+});
+
+const underKey = (): RowRequest["headers"] => ({ "idempotency-key": unique("key") });
+
+const campaignOf = (ids: Ids) => ({
+  name: unique("campaign"),
+  chat_number_id: ids.chat_number_id,
+  template_id: ids.template_id,
+  contacts: [{ phone_number: "919876543210", variables: { "1": "Ann" } }],
+});
+
+const campaigns: Record<string, RouteRow> = {
+  createChatCampaign: ofChat(create_campaigns, (ids) => ({
+    path: `${account}/chat/campaigns`,
+    json: campaignOf(ids),
+    headers: underKey()!,
+  })),
+};
+
 /** By the route's id. */
 export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
-  Object.entries({ ...accounts, ...workspaces, ...contacts, ...leads, ...imports, ...audience }),
+  Object.entries({
+    ...accounts,
+    ...workspaces,
+    ...contacts,
+    ...leads,
+    ...imports,
+    ...audience,
+    ...campaigns,
+  }),
 );

@@ -1,5 +1,6 @@
 import { reserveCredits } from "../../server/credits/reserve-credits.ts";
 import type { TestApi } from "../support/api.ts";
+import { makeChatNumber, makeChatTemplate } from "../support/chat-makers.ts";
 import { makeContact, makeCustomField, makeOption } from "../support/crm-makers.ts";
 import { makeCredits, makeToken, makeUser, unique, type TestAccount } from "../support/makers.ts";
 
@@ -28,6 +29,10 @@ export type Ids = {
   readonly group_id: number;
   /** A member of the group. */
   readonly member_id: number;
+  /** Active, of the sandbox. */
+  readonly chat_number_id: number;
+  /** Approved, of the number's business account. */
+  readonly template_id: number;
 };
 
 /** Ids that nothing has. */
@@ -46,6 +51,8 @@ export const unknownIds: Ids = {
   suppression_id: 8_000_000_000_000_012,
   group_id: 8_000_000_000_000_013,
   member_id: 8_000_000_000_000_014,
+  chat_number_id: 8_000_000_000_000_015,
+  template_id: 8_000_000_000_000_016,
 };
 
 /** Makes one of everything in the account; whatever has a name or text carries `mark`. */
@@ -99,6 +106,16 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     import_id: await seedImport(api, account, mark),
     reservation_id: await seedReservation(api, account, mark),
     ...(await seedAudience(api, account, { mark, phone: `91${phone}` })),
+    ...(await seedChat(api, account)),
+  };
+}
+
+async function seedChat({ app }: TestApi, account: TestAccount) {
+  await makeCredits(app, account, { chat: 1_000 });
+  const number = await makeChatNumber(app, account);
+  return {
+    chat_number_id: number.id,
+    template_id: await makeChatTemplate(app, account, number),
   };
 }
 

@@ -6,7 +6,7 @@ import { features, permissionNames } from "../../server/accounts/permissions.ts"
 import type { Access, Route } from "../../server/api/route.ts";
 import { routes } from "../../server/api/routes.ts";
 import { assertProblem } from "../contract/lead-api.ts";
-import { startApi, type Answer, type TestApi } from "../support/api.ts";
+import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
 import { makeAccount, makeAgentToken, makeToken, type TestAccount } from "../support/makers.ts";
 import { routeRows, type RouteRow, type RowRequest } from "./route-rows.ts";
 import { seedIds, unknownIds, type Ids } from "./seed-ids.ts";
@@ -26,8 +26,13 @@ after(() => api.close());
 
 const guarded = routes.filter(({ access }) => access !== "public");
 
-const send = (method: string, { path, json, form }: RowRequest, options: object) =>
-  api.send(method, path, { json, ...(form ? { raw: form } : {}), ...options });
+const send = (method: string, { path, json, form, headers }: RowRequest, options: RequestOptions) =>
+  api.send(method, path, {
+    json,
+    ...(form ? { raw: form } : {}),
+    ...options,
+    headers: { ...headers, ...options.headers },
+  });
 
 test("every route that is not public has a row, and every row a route", () => {
   assert.deepEqual([...routeRows.keys()].toSorted(), guarded.map(({ id }) => id).toSorted());
@@ -163,6 +168,7 @@ function namesUsed(row: RouteRow): (keyof Ids)[] {
 /** All of an answer but what belongs to the one request. */
 function comparable({ status, headers, text, body }: Answer): string {
   const own = new Set(["x-request-id", "date", "connection", "keep-alive"]);
+  for (const figure of ["limit", "remaining", "reset"]) own.add(`ratelimit-${figure}`);
   const kept = [...headers].filter(([name]) => !own.has(name));
   const requestId = (body as { request_id?: string } | undefined)?.request_id;
   return JSON.stringify([status, kept, requestId ? text.replace(requestId, "") : text]);

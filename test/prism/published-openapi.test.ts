@@ -101,7 +101,8 @@ test("no refusal breaks the document", async () => {
     // Broken JSON is missing here: Prism itself never answers it.
     for (const raw of ["[]", "{}", '{"unknown":1}', '{"name":1,"phone":2,"label":3,"text":4}']) {
       const headers = { "content-type": "application/json" };
-      await judge(route, { path: request(ids).path }, { token, raw, headers });
+      const { path, headers: own } = request(ids);
+      await judge(route, { path }, { token, raw, headers: { ...own, ...headers } });
     }
     const headers = { "content-type": "text/plain" };
     await judge(route, { path: request(ids).path }, { token, raw: "x", headers });
@@ -167,11 +168,12 @@ test("the judge sees an answer that breaks a document", async () => {
 /** Sends through Prism; fails when the answer (not the request) is not as the document says. */
 async function judge(
   { id, method }: Route,
-  { path, json, form }: RowRequest,
+  { path, json, form, headers: own }: RowRequest,
   options: RequestOptions,
 ): Promise<number> {
   const body = form ? { raw: form } : { json };
-  const answer = await send(prism.url, method, path, { ...body, ...options });
+  const headers = { ...own, ...options.headers };
+  const answer = await send(prism.url, method, path, { ...body, ...options, headers });
   const found = answer.headers.get("sl-violations");
   const violations = found === null ? [] : (JSON.parse(found) as { location: string[] }[]);
   const broken = violations.filter(({ location }) => location[0] === "response");

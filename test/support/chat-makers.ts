@@ -166,3 +166,58 @@ export async function makeChatCampaign(
     return campaign_id;
   });
 }
+
+const opening = { type: "interactive", body: "Hello {{1}}", variable_defaults: { "1": "there" } };
+
+/** A chat flow that opens with a message of its own unless said; returns its id. */
+export async function makeChatFlow(
+  app: App,
+  { account_id }: Account,
+  more: { active?: boolean; opening?: object } = {},
+): Promise<number> {
+  const { id } = await app.db.query
+    .insertInto("chat_flows")
+    .values({ account_id, ...flowValues(app, more) })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** The same of the automation; returns its UUID. */
+export async function makeAutomationFlow(
+  app: App,
+  { account_id }: Account,
+  more: { active?: boolean; opening?: object } = {},
+): Promise<string> {
+  const { id } = await app.db.query
+    .insertInto("automation_flows")
+    .values({ account_id, ...flowValues(app, more) })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+function flowValues(app: App, more: { active?: boolean; opening?: object }) {
+  const now = app.clock.now();
+  return {
+    name: unique("flow"),
+    active: more.active ?? true,
+    opening: JSON.stringify(more.opening ?? opening),
+    created_at: now,
+    updated_at: now,
+  };
+}
+
+/** Keeps the account from writing to a number: E.164 digits without the plus. */
+export async function makeSuppression(
+  app: App,
+  { account_id }: Account,
+  phone: string,
+  more: { channel?: "all" | "chat" | "voice"; expires_at?: Date } = {},
+): Promise<void> {
+  const values = { channel: "chat", reason: "test", source: "manual", ...more };
+  await app.db.query
+    .insertInto("suppressions")
+    .values({ account_id, phone, created_at: app.clock.now(), ...values })
+    .execute();
+}

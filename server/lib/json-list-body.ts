@@ -1,0 +1,137 @@
+// A JSON body most of which is one long list. The list is parsed entry by entry: a parser that took it
+// whole would need many times the body's size, and a hostile body would end the process.
+import { isUtf8 } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import { invalidField } from "./errors.ts";
+import { depth_max, malformed, parseJsonBody, tooDeep } from "./json-body.ts";
+
+/** Where the entries go. */
+export type ListReader = {
+  /** A list begins; what came before belongs to a field of the same name, of which the last one counts. */
+  begin(): void;
+  /** One entry, not yet parsed: `parseJsonText` does. */
+  entry(json: Buffer, index: number): void;
+};
+
+/** Of what is not in the list, and of a list that is not found at first sight. */
+const rest_bytes_max = 65_536;
+/** Stands for the list in the rest; no sender can know it. */
+const place = randomUUID();
+
+/**
+ * Parses a body as parseJsonBody does, but hands the entries of the list in its field `name` to
+ * `reader`. Returns the body without them: the field is `place_of_list` there. What the field holds
+ * otherwise (no list, or one under an escaped name) is part of the rest, which has a limit.
+ */
+export function parseListBody(body: Buffer, name: string, reader: ListReader): unknown {
+  if (body.length === 0) throw malformed("the body is empty");
+  if (!isUtf8(body)) throw malformed("the body is not UTF-8");
+  const list = findList(body, name, reader);
+  const rest = list
+    ? [body.subarray(0, list.start), Buffer.from(`"${place}"`), body.subarray(list.end)]
+    : [body];
+  if (rest.reduce((sum, { length }) => sum + length, 0) > rest_bytes_max)
+    throw invalidField("body", `has more than ${rest_bytes_max / 1_024} kB beside its ${name}`);
+  return parseJsonBody(Buffer.concat(rest));
+}
+
+/** What the field of the list is in the rest of a body. */
+export const place_of_list: unknown = place;
+
+const code = {
+  quote: 34,
+  comma: 44,
+  colon: 58,
+  openList: 91,
+  backslash: 92,
+  closeList: 93,
+  openObject: 123,
+  closeObject: 125,
+} as const;
+
+/**
+ * Finds the last list in a field `name` of the outermost object, and hands out its entries. Brackets
+ * are only counted here: those that do not match are found when the parts are parsed.
+ */
+function findList(
+  body: Buffer,
+  name: string,
+  reader: ListReader,
+): { readonly start: number; readonly end: number } | null {
+  const key = Buffer.from(JSON.stringify(name));
+  let found: { start: number; end: number } | null = null;
+  let depth = 0;
+  let open = false;
+  let begin = 0;
+  let index = 0;
+  const endEntry = (at: number, last: boolean) => {
+    const entry = body.subarray(begin, at);
+    begin = at + 1;
+    if (last && index === 0 && isBlank(entry)) return;
+    reader.entry(entry, index++);
+  };
+  for (let at = 0; at < body.length; at++) {
+    switch (body[at]) {
+      case code.quote:
+        at = endOfText(body, at);
+        break;
+      case code.openList:
+      case code.openObject:
+        if (depth === 1 && body[at] === code.openList && isAfterKey(body, at, key)) {
+          open = true;
+          found = { start: at, end: body.length };
+          begin = at + 1;
+          index = 0;
+          reader.begin();
+        }
+        if (++depth > depth_max) throw tooDeep();
+        break;
+      case code.closeList:
+      case code.closeObject:
+        depth--;
+        if (!open || depth !== 1) break;
+        if (body[at] !== code.closeList) throw malformed("a list ends as an object");
+        endEntry(at, true);
+        open = false;
+        found!.end = at + 1;
+        break;
+      case code.comma:
+        if (open && depth === 2) endEntry(at, false);
+        break;
+    }
+  }
+  if (open) throw malformed("the body ends within a list");
+  return found;
+}
+
+/** The position of the quote that ends the text which begins at `at`, or the last of the body. */
+function endOfText(body: Buffer, at: number): number {
+  for (let i = at + 1; i < body.length; i++) {
+    if (body[i] === code.backslash) i++;
+    else if (body[i] === code.quote) return i;
+  }
+  return body.length;
+}
+
+function isAfterKey(body: Buffer, at: number, key: Buffer): boolean {
+  const colon = skipBlanksBack(body, at - 1);
+  if (body[colon] !== code.colon) return false;
+  const end = skipBlanksBack(body, colon - 1) + 1;
+  const start = end - key.length;
+  // A quote after a backslash does not begin the key.
+  return start > 0 && body[start - 1] !== code.backslash && key.equals(body.subarray(start, end));
+}
+
+function skipBlanksBack(body: Buffer, from: number): number {
+  let at = from;
+  while (at >= 0 && isBlankByte(body[at]!)) at--;
+  return at;
+}
+
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every(isBlankByte);
+}
+
+function isBlankByte(byte: number): boolean {
+  return byte === 32 || byte === 10 || byte === 13 || byte === 9;
+}
