@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { cloneDatabase, databaseUrl, type TestDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
-import { CompiledQuery } from "kysely";
+import { setTimeout as wait } from "node:timers/promises";
+import { sql } from "kysely";
+import pg from "pg";
 import { systemClock } from "../lib/clock.ts";
 import { openDatabase } from "../lib/database.ts";
 import { openLog } from "../lib/log.ts";
@@ -59,13 +61,14 @@ test("of twenty that ask at once one gets the lease, and the next holder gets th
 
 test("a lease of another account or another name is another lease", async () => {
   const leases = [
-    await acquireLease(app, 1, "sender:2", long),
+    await take("sender:2"),
     await acquireLease(app, 2, "sender:2", long),
-    await acquireLease(app, 1, "sender:3", long),
+    await take("sender:3"),
   ];
   for (const lease of leases) {
-    assert.equal(lease?.fence, 1);
-    await lease?.release();
+    assert.ok(lease);
+    assert.equal(lease.fence, 1);
+    await lease.release();
   }
 });
 
@@ -84,29 +87,149 @@ test("a holder keeps the lease by renewing it, for many times its length", async
 test("transactions of the holder that overlap without a gap hinder no renewal", async () => {
   const lease = await take("sender:5", short);
   const until = performance.now() + 3 * short.lease_ms;
-  const write = async () => {
+  const write = async (first_ms: number) => {
+    await wait(first_ms);
     while (performance.now() < until) {
       await app.db.query.transaction().execute(async (tx) => {
-        await tx.executeQuery(checkQuery(lease));
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await sql`select check_lease(${lease.account_id}, ${lease.name}, ${lease.fence})`.execute(
+          tx,
+        );
+        await wait(100);
       });
     }
   };
-  await Promise.all(
-    Array.from({ length: 8 }, async (_, i) => {
-      await new Promise((resolve) => setTimeout(resolve, i * 12));
-      await write();
-    }),
-  );
+  await Promise.all(Array.from({ length: 8 }, (_, i) => write(i * 12)));
   assert.ok(lease.mayAct());
   assert.ok(!lease.lost.aborted);
   await lease.release();
 });
 
-function checkQuery(lease: Lease) {
-  return CompiledQuery.raw("select check_lease($1, $2, $3)", [
-    lease.account_id,
-    lease.name,
-    lease.fence,
-  ]);
+test("a lease that nobody renews passes on after its time, not before, with the next fence", async () => {
+  const began = performance.now();
+  const dead = await take("sender:6", { ...short, renew_ms: 60_000 });
+  const taken: Lease[] = [];
+  await eventually(async () => {
+    const asked = await acquireLease(app, 1, "sender:6", long);
+    if (asked) taken.push(asked);
+    return asked !== null;
+  });
+  const next = taken[0]!;
+  assert.ok(performance.now() - began >= short.lease_ms);
+  assert.equal(next.fence, dead.fence + 1);
+  assert.ok(dead.lost.aborted);
+  assert.ok(!dead.mayAct());
+  await assert.rejects(check(dead), isLeaseLost);
+  await check(next);
+  await dead.release();
+  await check(next);
+  await next.release();
+});
+
+test("a holder stops the margin before the end, while the database still keeps others out", async () => {
+  const began = performance.now();
+  const lease = await take("sender:7", { ...short, renew_ms: 60_000 });
+  await eventually(() => lease.lost.aborted);
+  const held_ms = performance.now() - began;
+  assert.ok(!lease.mayAct());
+  assert.ok(
+    held_ms >= short.lease_ms - short.margin_ms && held_ms < short.lease_ms,
+    `${held_ms} ms`,
+  );
+  assert.equal(await acquireLease(app, 1, "sender:7", long), null);
+  await lease.release();
+});
+
+test("a clock that jumps ahead ends the right to act, one that is set back does not lengthen it", async (t) => {
+  const lease = await take("sender:8", long);
+  const now = Date.now();
+  const set = t.mock.method(Date, "now", () => now + long.lease_ms);
+  assert.ok(!lease.mayAct());
+  set.mock.mockImplementation(() => now);
+  assert.ok(lease.mayAct());
+  await lease.release();
+
+  const set_back = await take("sender:8", { ...short, renew_ms: 60_000 });
+  set.mock.mockImplementation(() => now - 3_600_000);
+  await eventually(() => set_back.lost.aborted);
+  assert.ok(!set_back.mayAct());
+  await set_back.release();
+});
+
+test("check_lease refuses an old fence, a lease given back and one that never was, and writes nothing", async () => {
+  const lease = await take("sender:9");
+  await assert.rejects(check(lease, lease.fence - 1), isLeaseLost);
+  await assert.rejects(check(lease, lease.fence + 1), isLeaseLost);
+  await lease.release();
+  await assert.rejects(check(lease), isLeaseLost);
+  await assert.rejects(check({ ...lease, name: "sender:none" }), isLeaseLost);
+  const write = app.db.query.transaction().execute(async (tx) => {
+    await sql`insert into event_heads (account_id, seq) values (1, 5)`.execute(tx);
+    await sql`select check_lease(1, 'sender:9', ${lease.fence})`.execute(tx);
+  });
+  await assert.rejects(write, isLeaseLost);
+  assert.equal((await app.db.pool.query("select from event_heads")).rowCount, 0);
+});
+
+test("nobody takes a lease over while a transaction that checked it is open", async () => {
+  const lease = await take("sender:10", { ...short, renew_ms: 60_000 });
+  await app.db.query.transaction().execute(async (tx) => {
+    await sql`select check_lease(1, 'sender:10', ${lease.fence})`.execute(tx);
+    await eventually(async () => {
+      const { rows } = await app.db.pool.query(
+        "select expires_at < clock_timestamp() as over from leases where name = 'sender:10'",
+      );
+      return rows[0].over;
+    });
+    assert.equal(await acquireLease(app, 1, "sender:10", long), null);
+  });
+  const next = await take("sender:10");
+  await next.release();
+});
+
+test("a renewal that another holder has outrun ends the lease at once", async () => {
+  const lease = await take("sender:11", { ...short, margin_ms: 100 });
+  await app.db.pool.query("update leases set fence = fence + 1 where name = 'sender:11'");
+  const began = performance.now();
+  await eventually(() => lease.lost.aborted);
+  assert.ok(performance.now() - began < short.lease_ms / 2);
+  await lease.release();
+});
+
+test("a lease outlives a database that is away for less than it can spare, and no longer", async () => {
+  const times: LeaseTimes = { lease_ms: 3_000, renew_ms: 100, margin_ms: 1_000 };
+  const lease = await take("sender:12", times);
+  await refuseConnections();
+  await assert.rejects(app.db.pool.query("select 1"));
+  // Longer than a renewal and its repetition, shorter than what is left.
+  await wait(800);
+  await admitConnections();
+  const until = performance.now() + times.lease_ms;
+  await eventually(() => performance.now() > until);
+  assert.ok(lease.mayAct());
+  await check(lease);
+  await refuseConnections();
+  await eventually(() => lease.lost.aborted);
+  assert.ok(!lease.mayAct());
+  await lease.release();
+  await admitConnections();
+  // It could not be given back, so it runs out by itself.
+  await eventually(() => check(lease).then(() => false, isLeaseLost));
+});
+
+const refuseConnections = () => admin("allow_connections false", true);
+const admitConnections = () => admin("allow_connections true", false);
+
+/** From another database of the same server: this one is away, as the service sees it. */
+async function admin(setting: string, cut: boolean): Promise<void> {
+  const name = new URL(database.url).pathname.slice(1);
+  const client = new pg.Client({ connectionString: databaseUrl("postgres") });
+  await client.connect();
+  await client.query(`alter database ${name} with ${setting}`);
+  if (cut) {
+    await client.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1",
+      [name],
+    );
+  }
+  await client.end();
 }

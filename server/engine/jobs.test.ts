@@ -1,0 +1,306 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { testClock, type TestClock } from "../../test/support/clock.ts";
+import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import { openDatabase } from "../lib/database.ts";
+import { openLog } from "../lib/log.ts";
+import { addJob, hintJob, type NewJob } from "./add-job.ts";
+import type { App } from "./app.ts";
+import { openHints } from "./hints.ts";
+import { isLeaseLost } from "./leases.ts";
+import { queueAge } from "./queue-age.ts";
+import { runLoop } from "./run-loop.ts";
+import { checkJob, workJobs, type Job, type JobHandler } from "./work-jobs.ts";
+
+const log = openLog("silent", { readable: false });
+const noon = new Date("2026-03-01T12:00:00Z");
+const later = (minutes: number) => new Date(noon.getTime() + minutes * 60_000);
+const short = { lease_ms: 1_000, renew_ms: 200, margin_ms: 400 };
+const going = new AbortController().signal;
+let database: TestDatabase;
+let clock: TestClock;
+let app: App;
+
+before(async () => {
+  database = await cloneDatabase();
+  const db = openDatabase(database.url, log);
+  clock = testClock();
+  app = { db, log, clock, hints: openHints(database.url, log), chatDrivers: {} };
+});
+beforeEach(async () => {
+  clock.set(noon);
+  await app.db.pool.query("delete from jobs");
+});
+after(async () => {
+  await app.db.close();
+  await app.hints.close();
+  await database.drop();
+});
+
+const job = (more: Partial<NewJob> = {}): NewJob => ({
+  account_id: 1,
+  kind: "chat.start_campaign",
+  subject: "7",
+  run_at: noon,
+  ...more,
+});
+const add = (more: Partial<NewJob> = {}) => addJob(app.db.query, job(more), clock.now());
+const open = async () =>
+  app.db.query
+    .selectFrom("jobs")
+    .select(["account_id", "kind", "subject", "run_at", "attempts", "payload", "lease_until"])
+    .orderBy("id")
+    .execute();
+const onlyOpen = async () => {
+  const jobs = await open();
+  assert.equal(jobs.length, 1);
+  return jobs[0]!;
+};
+/** One turn that starts campaigns by `handle`. */
+const turn = (handle: JobHandler, times = short) =>
+  workJobs(app, { "chat.start_campaign": handle }, going, times);
+/** Lets every claim of the moment run out. */
+const expireClaims = () =>
+  app.db.pool.query(
+    "update jobs set lease_until = now() - interval '1 s' where lease_until > now()",
+  );
+
+test("a due job runs once with what it was given, and is gone", async () => {
+  await add({ payload: { reason: "launch" } });
+  await add({ account_id: 2, subject: "8", run_at: later(1) });
+  const ran: Job[] = [];
+  assert.equal(await turn(async (_app, claimed) => void ran.push(claimed)), 1);
+  assert.equal(ran.length, 1);
+  const { id, mayAct, ...told } = ran[0]!;
+  assert.ok(id > 0);
+  assert.ok(!mayAct());
+  assert.deepEqual(told, {
+    account_id: 1,
+    kind: "chat.start_campaign",
+    subject: "7",
+    payload: { reason: "launch" },
+    attempts: 1,
+    fence: 1,
+  });
+  assert.equal(await turn(async () => assert.fail("it ran twice")), 0);
+  clock.set(later(1));
+  assert.equal(await turn(async (_app, claimed) => assert.equal(claimed.subject, "8")), 1);
+  assert.deepEqual(await open(), []);
+});
+
+test("an account has one open job of a kind about one subject, at the earlier time, with the newer payload", async () => {
+  await add({ run_at: later(5), payload: { n: 1 } });
+  await add({ run_at: later(3), payload: { n: 2 } });
+  await add({ run_at: later(9), payload: { n: 3 } });
+  const { run_at, payload } = await onlyOpen();
+  assert.deepEqual([run_at, payload], [later(3), { n: 3 }]);
+  await add({ subject: "8" });
+  await add({ kind: "chat.settle_unknown" });
+  await add({ account_id: 2 });
+  assert.equal((await open()).length, 4);
+});
+
+test("twenty that ask for the same job at once leave one", async () => {
+  await Promise.all(Array.from({ length: 20 }, (_, i) => add({ run_at: later(20 - i) })));
+  assert.deepEqual((await onlyOpen()).run_at, later(1));
+});
+
+test("a job of a transaction that rolled back is not there", async () => {
+  const rolled = app.db.query.transaction().execute(async (tx) => {
+    await addJob(tx, job(), noon);
+    throw new Error("rolled back");
+  });
+  await assert.rejects(rolled, /rolled back/);
+  assert.deepEqual(await open(), []);
+});
+
+test("a job that was asked for again while it ran runs once more, at the time asked for", async () => {
+  await add();
+  await turn(async () => add({ run_at: later(2), payload: { again: true } }));
+  const { run_at, payload, lease_until } = await onlyOpen();
+  assert.deepEqual([run_at, payload, lease_until], [later(2), { again: true }, null]);
+  clock.set(later(2));
+  assert.equal(await turn(async () => {}), 1);
+  assert.deepEqual(await open(), []);
+});
+
+test("a handler's again_at reschedules the job and forgets its failures", async () => {
+  await add();
+  await turn(async () => {
+    throw new Error("a first failure");
+  });
+  clock.set(later(1));
+  await turn(async () => ({ again_at: later(30) }));
+  const { run_at, attempts } = await onlyOpen();
+  assert.deepEqual([run_at, attempts], [later(30), 0]);
+});
+
+test("a job that fails is retried ever later, up to ten minutes apart, and never dropped", async () => {
+  await add();
+  const delays_s: number[] = [];
+  for (let attempt = 1; attempt <= 14; attempt++) {
+    assert.equal(
+      await turn(async (_app, { attempts }) => {
+        assert.equal(attempts, attempt);
+        throw new Error("not yet");
+      }),
+      1,
+    );
+    const { run_at } = await onlyOpen();
+    delays_s.push((run_at.getTime() - clock.now().getTime()) / 1_000);
+    clock.set(run_at);
+  }
+  for (const [i, delay] of delays_s.entries()) {
+    const most = Math.min(600, 2 ** i);
+    assert.ok(delay >= most / 2 - 0.002 && delay <= most, `retry ${i + 1} after ${delay} s`);
+  }
+  assert.equal(await turn(async () => {}), 1);
+  assert.deepEqual(await open(), []);
+});
+
+test("a job of a kind that no handler knows waits a minute and is kept", async () => {
+  await add({ kind: "chat.sync_templates" });
+  assert.equal(await turn(async () => {}), 1);
+  const { run_at, attempts } = await onlyOpen();
+  assert.deepEqual([run_at, attempts], [later(1), 0]);
+});
+
+test("four workers share two hundred jobs of three accounts, and run each once", async () => {
+  for (let i = 0; i < 200; i++) await add({ account_id: 1 + (i % 3), subject: String(i) });
+  const runs = new Map<string, number>();
+  const work = async () => {
+    const count: JobHandler = async (_app, { subject }) =>
+      void runs.set(subject, (runs.get(subject) ?? 0) + 1);
+    while ((await turn(count)) > 0);
+  };
+  await Promise.all([work(), work(), work(), work()]);
+  assert.equal(runs.size, 200);
+  assert.deepEqual(new Set(runs.values()), new Set([1]));
+  assert.deepEqual(await open(), []);
+});
+
+test("an account's backlog does not hide the job of another", async () => {
+  await app.db.pool.query(
+    `
+    insert into jobs (account_id, kind, subject, run_at, created_at)
+    select 1, 'chat.start_campaign', i::text, $1, $1 from generate_series(1, 3000) i`,
+    [later(-60)],
+  );
+  await add({ account_id: 2, subject: "other" });
+  const ran: string[] = [];
+  await turn(async (_app, { subject }) => void ran.push(subject));
+  assert.ok(ran.includes("other"));
+});
+
+test("a handler that takes longer than the lease keeps its job by renewing it", async () => {
+  await add();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: end, resolve: letEnd } = Promise.withResolvers<void>();
+  const running = turn(async (_app, claimed, stopping) => {
+    begin();
+    await end;
+    assert.ok(claimed.mayAct());
+    assert.ok(!stopping.aborted);
+  });
+  await begun;
+  const until = performance.now() + 2.5 * short.lease_ms;
+  await eventually(async () => {
+    assert.equal(await turn(async () => assert.fail("it ran twice at once")), 0);
+    return performance.now() > until;
+  });
+  letEnd();
+  assert.equal(await running, 1);
+  assert.deepEqual(await open(), []);
+});
+
+test("whoever lost a claim is told, writes nothing and does not end the job", async () => {
+  await add();
+  let told = false;
+  await turn(async (_app, claimed, stopping) => {
+    await app.db.query.transaction().execute((tx) => checkJob(tx, claimed));
+    await expireClaims();
+    const refused = app.db.query.transaction().execute((tx) => checkJob(tx, claimed));
+    await assert.rejects(refused, isLeaseLost);
+    // Another worker's run, from begin to end, with a new number.
+    await turn(async (_other, { fence }) => {
+      assert.equal(fence, claimed.fence + 1);
+      return { again_at: later(7) };
+    });
+    await eventually(() => stopping.aborted);
+    told = true;
+    assert.ok(!claimed.mayAct());
+  });
+  assert.ok(told);
+  assert.deepEqual((await onlyOpen()).run_at, later(7));
+});
+
+test("the failure of a run that lost its claim does not put the job off", async () => {
+  await add();
+  await turn(async () => {
+    await expireClaims();
+    await turn(async () => ({ again_at: later(7) }));
+    throw new Error("too late to matter");
+  });
+  const { run_at, attempts } = await onlyOpen();
+  assert.deepEqual([run_at, attempts], [later(7), 0]);
+});
+
+test("a claim is not taken over while a transaction that checked it is open", async () => {
+  await add();
+  await turn(async (_app, claimed) => {
+    await app.db.query.transaction().execute(async (tx) => {
+      await checkJob(tx, claimed);
+      // Its time is over, but the row is locked against a claim.
+      await expireClaims();
+      assert.equal(await turn(async () => assert.fail("it ran twice at once")), 0);
+    });
+    // And is free when that ends.
+    assert.equal(await turn(async () => ({ again_at: later(1) })), 1);
+  });
+  clock.set(later(1));
+  assert.equal(await turn(async () => {}), 1);
+  assert.deepEqual(await open(), []);
+});
+
+test("a stop lets the job that runs come to its end and begins no other", async () => {
+  for (let i = 0; i < 5; i++) await add({ subject: String(i) });
+  const stop = new AbortController();
+  const handle: JobHandler = async (_app, _job, stopping) => {
+    stop.abort();
+    assert.ok(stopping.aborted);
+    return { again_at: noon };
+  };
+  assert.equal(await workJobs(app, { "chat.start_campaign": handle }, stop.signal, short), 1);
+  assert.equal((await open()).filter(({ attempts }) => attempts === 0).length, 5);
+});
+
+test("a hint after commit runs a job long before the next poll", async () => {
+  const ran: string[] = [];
+  const handle: JobHandler = async (_app, { subject }) => void ran.push(subject);
+  const loop = runLoop(app, {
+    name: "jobs",
+    channel: "job",
+    poll_ms: 3_600_000,
+    turn: (stopping) => workJobs(app, { "chat.start_campaign": handle }, stopping),
+  });
+  await add();
+  hintJob(app, 1);
+  await eventually(() => ran.length === 1);
+  await loop.stop();
+});
+
+test("the queue's age is that of the oldest due job that no worker has", async () => {
+  const age = () => queueAge(app.db.query, clock.now());
+  assert.equal(await age(), 0);
+  await add({ run_at: later(1) });
+  assert.equal(await age(), 0);
+  await add({ run_at: later(-2), subject: "old" });
+  assert.equal(await age(), 120);
+  clock.set(later(3));
+  assert.equal(await age(), 300);
+  await app.db.pool.query(
+    "update jobs set lease_until = now() + interval '1 min' where subject = 'old'",
+  );
+  assert.equal(await age(), 120);
+});
