@@ -3,7 +3,7 @@ import type { StubAnswer } from "./answers.ts";
 import type { Fault } from "./faults.ts";
 import type { ProviderStub, Reply } from "./start-provider-stub.ts";
 
-type Levers = Omit<ProviderStub, "url" | "api_url" | "close">;
+type Levers = Omit<ProviderStub, "url" | "api_url" | "close" | "closeConnections">;
 
 /**
  * GET  /_stub/health, /_stub/settings, /_stub/counts, /_stub/repeated

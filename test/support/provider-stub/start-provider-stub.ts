@@ -56,6 +56,8 @@ export type ProviderStub = {
   postBody(body: unknown): Promise<void>;
   /** Forgets messages, templates, faults and counts; settings stay. */
   reset(): void;
+  /** Closes every connection that waits for a request, as a provider may at any time. */
+  closeConnections(): void;
   close(): Promise<void>;
 };
 
@@ -191,7 +193,7 @@ export async function startProviderStub(
     return send(response, graphError(100, 33));
   };
 
-  const stub: Omit<ProviderStub, "url" | "api_url" | "close"> = {
+  const stub: Omit<ProviderStub, "url" | "api_url" | "close" | "closeConnections"> = {
     set: (some) => void (settings = { ...settings, ...some }),
     settings: () => settings,
     setFaults: (next, seed) => faults.set(next, seed),
@@ -303,6 +305,7 @@ export async function startProviderStub(
     ...stub,
     url,
     api_url: `${url}/v23.0`,
+    closeConnections: () => server.closeIdleConnections(),
     async close() {
       for (const timer of hanging) clearTimeout(timer);
       await webhooks.close();

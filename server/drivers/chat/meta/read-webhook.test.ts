@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readWebhook } from "./read-webhook.ts";
+
+const metadata = { display_phone_number: "15550783881", phone_number_id: "106540352242922" };
+
+/** What one change of a webhook is read as. */
+function read(field: string, value: object) {
+  return readWebhook({
+    object: "whatsapp_business_account",
+    entry: [{ id: "102290129340398", time: 1_700_000_000, changes: [{ field, value }] }],
+  }).flatMap(({ reports }) => reports);
+}
+
+function readMessage(message: object) {
+  const common = { from: "16505551234", id: "wamid.in", timestamp: "1749416383" };
+  return read("messages", { metadata, messages: [{ ...common, ...message }] })[0];
+}
+
+test("statuses and messages of several numbers are told apart", () => {
+  const status = { id: "wamid.1", status: "sent", timestamp: "1749416383", recipient_id: "1650" };
+  const change = (phone_number_id: string) => ({
+    field: "messages",
+    value: { metadata: { ...metadata, phone_number_id }, statuses: [status] },
+  });
+  const batches = readWebhook({
+    entry: [
+      { id: "1", changes: [change("10"), change("11")] },
+      { id: "2", changes: [change("20"), { field: "messages", value: { metadata } }] },
+    ],
+  });
+  assert.deepEqual(
+    batches.map(({ business_account_id, phone_number_id, reports }) => [
+      business_account_id,
+      phone_number_id,
+      reports.length,
+    ]),
+    [
+      ["1", "10", 1],
+      ["1", "11", 1],
+      ["2", "20", 1],
+    ],
+  );
+});
+
+test("a failed status has its code and our id", () => {
+  const status = {
+    id: "wamid.1",
+    status: "failed",
+    timestamp: "1749416383",
+    recipient_id: "16505551234",
+    biz_opaque_callback_data: "ours",
+    errors: [{ code: 131_049, title: "x", message: "x", error_data: { details: "x" } }],
+  };
+  assert.deepEqual(read("messages", { metadata, statuses: [status] }), [
+    {
+      kind: "status",
+      provider_message_id: "wamid.1",
+      message_id: "ours",
+      status: "failed",
+      at: new Date("2025-06-08T20:59:43Z"),
+      code: 131_049,
+    },
+  ]);
+});
+
+test("a status that is unknown, or has no id or time, is left out, and the others are not", () => {
+  const good = { id: "wamid.1", status: "read", timestamp: "1749416383" };
+  const statuses = [
+    { ...good, status: "played" },
+    { ...good, id: undefined },
+    { ...good, timestamp: "soon" },
+    { ...good, timestamp: "99999999999999999999" },
+    null,
+    good,
+  ];
+  const reports = read("messages", { metadata, statuses });
+  assert.equal(reports.length, 1);
+  assert.ok(reports[0]?.kind === "status");
+  assert.equal(reports[0].message_id, null);
+});
+
+test("what a customer writes or chooses is read, of each type", () => {
+  const common = {
+    kind: "reply",
+    provider_message_id: "wamid.in",
+    from: "16505551234",
+    at: new Date("2025-06-08T20:59:43Z"),
+  };
+  const context = { from: "15550783881", id: "wamid.ours" };
+  assert.deepEqual(readMessage({ type: "text", text: { body: "Stop" } }), {
+    ...common,
+    type: "text",
+    text: "Stop",
+    payload: null,
+    answers: null,
+  });
+  assert.deepEqual(
+    readMessage({ type: "button", context, button: { payload: "unsub", text: "No more" } }),
+    { ...common, type: "button", text: "No more", payload: "unsub", answers: "wamid.ours" },
+  );
+  const chosen = { ...common, type: "interactive", answers: "wamid.ours" };
+  assert.deepEqual(
+    readMessage({
+      type: "interactive",
+      context,
+      interactive: { type: "button_reply", button_reply: { id: "yes", title: "Yes" } },
+    }),
+    { ...chosen, text: "Yes", payload: "yes" },
+  );
+  assert.deepEqual(
+    readMessage({
+      type: "interactive",
+      context,
+      interactive: { type: "list_reply", list_reply: { id: "a", title: "A", description: "x" } },
+    }),
+    { ...chosen, text: "A", payload: "a" },
+  );
+  assert.deepEqual(
+    readMessage({
+      type: "interactive",
+      context,
+      interactive: {
+        type: "nfm_reply",
+        nfm_reply: { name: "flow", body: "Sent", response_json: '{"flow_token":"t"}' },
+      },
+    }),
+    { ...chosen, text: "Sent", payload: '{"flow_token":"t"}' },
+  );
+  assert.deepEqual(readMessage({ type: "image", image: { id: "1", caption: "look" } }), {
+    ...common,
+    type: "image",
+    text: "look",
+    payload: null,
+    answers: null,
+  });
+  assert.deepEqual(readMessage({ type: "sticker", sticker: { id: "1" } }), {
+    ...common,
+    type: "sticker",
+    text: null,
+    payload: null,
+    answers: null,
+  });
+});
+
+test("a message about a customer's new number is no reply, and one without a number is none", () => {
+  assert.equal(readMessage({ type: "system", system: { body: "changed", wa_id: "1" } }), undefined);
+  assert.equal(readMessage({ type: "text", text: { body: "x" }, from: "US.1234" }), undefined);
+});
+
+test("marketing stopped and resumed by a customer is read", () => {
+  const preference = {
+    wa_id: "16505551234",
+    detail: "User requested to stop marketing messages",
+    category: "marketing_messages",
+    value: "stop",
+    timestamp: 1_731_705_721,
+  };
+  const user_preferences = [
+    preference,
+    { ...preference, value: "resume", timestamp: "1731705721" },
+    { ...preference, value: "maybe" },
+    { ...preference, category: "other" },
+  ];
+  const at = new Date(1_731_705_721_000);
+  assert.deepEqual(read("user_preferences", { metadata, user_preferences }), [
+    { kind: "preference", from: "16505551234", at, stop: true },
+    { kind: "preference", from: "16505551234", at, stop: false },
+  ]);
+});
+
+test("a template's new status, quality and category are read", () => {
+  const names = {
+    message_template_id: 1_689_556_908_129_832,
+    message_template_name: "offer",
+    message_template_language: "en_US",
+  };
+  const common = { kind: "template", provider_template_id: "1689556908129832" };
+  const status = (event: string, more: object = {}) =>
+    read("message_template_status_update", { ...names, event, reason: "NONE", ...more });
+  assert.deepEqual(status("APPROVED"), [{ ...common, status: "APPROVED" }]);
+  assert.deepEqual(status("REJECTED", { reason: "INVALID_FORMAT" }), [
+    { ...common, status: "REJECTED", reason: "INVALID_FORMAT" },
+  ]);
+  assert.deepEqual(
+    status("PAUSED", { other_info: { title: "FIRST_PAUSE", description: "Low quality" } }),
+    [{ ...common, status: "PAUSED", reason: "Low quality" }],
+  );
+  assert.deepEqual(status("FLAGGED"), [{ ...common, status: "APPROVED" }]);
+  assert.deepEqual(status("IN_APPEAL"), [{ ...common, status: "PENDING" }]);
+  assert.deepEqual(status("PENDING_DELETION"), [{ ...common, status: "DISABLED" }]);
+  assert.deepEqual(status("SOMETHING_NEW"), []);
+  assert.deepEqual(
+    read("message_template_quality_update", {
+      ...names,
+      previous_quality_score: "GREEN",
+      new_quality_score: "YELLOW",
+    }),
+    [{ ...common, quality: "YELLOW" }],
+  );
+  assert.deepEqual(
+    read("template_category_update", {
+      ...names,
+      previous_category: "UTILITY",
+      new_category: "MARKETING",
+    }),
+    [{ ...common, category: "MARKETING" }],
+  );
+  const announced = { ...names, correct_category: "MARKETING", category_update_timestamp: 1 };
+  assert.deepEqual(read("template_category_update", announced), []);
+});
+
+test("a template's id that lost digits on its way names no template", () => {
+  const value = { message_template_id: 2 ** 53 + 2, event: "PAUSED" };
+  assert.deepEqual(read("message_template_status_update", value), []);
+});
+
+test("what befalls the business account is told in one line of limited length", () => {
+  const [restricted] = read("account_update", {
+    event: "ACCOUNT_RESTRICTION",
+    restriction_info: [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING" }],
+  });
+  assert.ok(restricted?.kind === "account");
+  assert.match(restricted.event, /^account_update \{"event":"ACCOUNT_RESTRICTION".*BIZ_INITIATED/);
+  const [capability] = read("business_capability_update", { note: "é".repeat(9_000) });
+  assert.ok(capability?.kind === "account");
+  assert.equal(capability.event.length, 500);
+});
+
+test("a field that is new to us is left out", () => {
+  assert.deepEqual(read("calls", { metadata, calls: [{ id: "1" }] }), []);
+});

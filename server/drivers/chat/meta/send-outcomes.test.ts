@@ -1,0 +1,244 @@
+// What each way of failing means: may the message be repeated, was it refused, does nobody know?
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { after, before, beforeEach, test } from "node:test";
+import { inspect } from "node:util";
+import { failureOf, template_message } from "../../../../test/support/chat-driver-contract.ts";
+import { eventually } from "../../../../test/support/eventually.ts";
+import type { Fault } from "../../../../test/support/provider-stub/faults.ts";
+import { stub_number } from "../../../../test/support/provider-stub/settings.ts";
+import {
+  startProviderStub,
+  type ProviderStub,
+} from "../../../../test/support/provider-stub/start-provider-stub.ts";
+import type { ChatSendError, Outgoing } from "../driver.ts";
+import { judgeAnswer } from "./judge-answer.ts";
+import { openMetaDriver, type MetaDriver } from "./open-meta-driver.ts";
+
+let stub: ProviderStub;
+let driver: MetaDriver;
+let count = 0;
+
+function open(api_url: string, more: { access_token?: string; send_timeout_ms?: number } = {}) {
+  const known = { access_token: "stub-token", app_secret: "s", verify_token: "v" };
+  return openMetaDriver({ api_url, ...known, ...more });
+}
+
+function outgoing(): Outgoing {
+  count += 1;
+  const message_id = `outcome-${count}`;
+  return { message_id, to: "919812345678", message: template_message, route: "standard" };
+}
+
+function failure(sender: MetaDriver = driver, signal?: AbortSignal): Promise<ChatSendError> {
+  return failureOf(sender.send(stub_number, outgoing(), signal));
+}
+
+before(async () => {
+  stub = await startProviderStub();
+  driver = open(stub.api_url);
+});
+beforeEach(() => stub.reset());
+after(async () => {
+  await driver.close();
+  await stub.close();
+});
+
+const outcomes: readonly [name: string, fault: Fault, failure: string, code: number | null][] = [
+  ["a Graph error", { kind: "refuse", code: 131_056 }, "rejected", 131_056],
+  ["a Graph error with status 500", { kind: "graph_500", code: 2 }, "rejected", 2],
+  ["status 500 without a Graph error", { kind: "plain_500" }, "unknown", null],
+  ["429", { kind: "throttle" }, "throttled", 130_429],
+  ["429 with a code that is none of throttling", { kind: "throttle", code: 1 }, "throttled", 1],
+  ["code 4", { kind: "refuse", code: 4 }, "throttled", 4],
+  ["code 80007", { kind: "refuse", code: 80_007 }, "throttled", 80_007],
+  ["an invalid token", { kind: "refuse", code: 190 }, "rejected", 190],
+  ["a cut before the body was read", { kind: "cut_before_body" }, "unknown", null],
+  ["a cut after the body was read", { kind: "cut_after_body" }, "unknown", null],
+  ["a cut in the middle of the answer", { kind: "cut_answer" }, "unknown", null],
+  ["a 200 of broken JSON", { kind: "broken_json" }, "unknown", null],
+  ["a 200 without an id", { kind: "no_id" }, "unknown", null],
+];
+for (const outcome of outcomes) {
+  const [name, , expected] = outcome;
+  test(`${name} is ${expected}, and the request is not repeated`, () => prove(outcome));
+}
+
+async function prove([, fault, expected, code]: (typeof outcomes)[number]): Promise<void> {
+  stub.setFaults([fault]);
+  const error = await failure();
+  assert.deepEqual([error.failure, error.code], [expected, code]);
+  assert.equal(stub.counts().requests, 1);
+}
+
+test("a provider that does not answer in time leaves the outcome unknown", async () => {
+  stub.setFaults([{ kind: "hang", hang_ms: 60_000 }]);
+  const hasty = open(stub.api_url, { send_timeout_ms: 100 });
+  assert.equal((await failure(hasty)).failure, "unknown");
+  assert.equal(stub.log().length, 1);
+  await hasty.close();
+});
+
+test("a provider that answers drop by drop is given up in time", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n");
+      const drops = setInterval(() => socket.write(" "), 10);
+      socket.on("close", () => clearInterval(drops));
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const hasty = open(`http://127.0.0.1:${port}/v23.0`, { send_timeout_ms: 200 });
+  const began = performance.now();
+  assert.equal((await failure(hasty)).failure, "unknown");
+  assert.ok(performance.now() - began < 3_000);
+  await hasty.close();
+  server.close();
+});
+
+test("a call given up while it waits for the answer has an unknown outcome", async () => {
+  stub.setFaults([{ kind: "hang", hang_ms: 60_000 }]);
+  const control = new AbortController();
+  const failed = failure(driver, control.signal);
+  await eventually(() => stub.log().length === 1);
+  control.abort();
+  assert.equal((await failed).failure, "unknown");
+});
+
+test("a provider that cannot be reached never got the message", async () => {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  const unreachable = [
+    `http://127.0.0.1:${port}/v23.0`,
+    "http://no-such-host.invalid/v23.0",
+    // TLS is spoken to a server without it.
+    stub.api_url.replace("http:", "https:"),
+  ];
+  for (const api_url of unreachable) {
+    const lost = open(api_url, { send_timeout_ms: 5_000 });
+    assert.equal((await failure(lost)).failure, "unreachable", api_url);
+    await lost.close();
+  }
+  assert.equal(stub.counts().requests, 0);
+});
+
+test("a host that takes connections and no handshake never got the message", async () => {
+  const server = createServer((socket) => socket.on("error", () => {}));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const lost = open(`https://127.0.0.1:${port}/v23.0`, { send_timeout_ms: 300 });
+  assert.equal((await failure(lost)).failure, "unreachable");
+  await lost.close();
+  server.close();
+});
+
+test("a message told as unreachable never leaves afterwards", async () => {
+  stub.setFaults([{ kind: "hang", hang_ms: 60_000 }]);
+  const hasty = open(stub.api_url, { send_timeout_ms: 400 });
+  const messages = Array.from({ length: 700 }, outgoing);
+  const errors = await Promise.all(
+    messages.map((message) => failureOf(hasty.send(stub_number, message))),
+  );
+  stub.setFaults([]);
+  const last = outgoing();
+  await hasty.send(stub_number, last);
+  const unsent = messages.filter((_, index) => errors[index]!.failure === "unreachable");
+  assert.ok(unsent.length > 0);
+  const received = new Set(stub.log().map(({ message_id }) => message_id));
+  assert.ok(received.has(last.message_id));
+  assert.deepEqual(
+    unsent.filter(({ message_id }) => received.has(message_id)),
+    [],
+  );
+  await hasty.close();
+});
+
+test("300 messages are in flight at once", async () => {
+  stub.setFaults([{ kind: "hang", hang_ms: 60_000 }]);
+  const control = new AbortController();
+  const sent = Array.from({ length: 300 }, () => failure(driver, control.signal));
+  await eventually(() => stub.log().length === 300);
+  assert.equal(stub.counts().in_flight_max, 300);
+  control.abort();
+  await Promise.all(sent);
+});
+
+test("connections that the provider closed while idle are not written to", async () => {
+  const own = await startProviderStub();
+  const sender = open(own.api_url);
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.all(Array.from({ length: 10 }, () => sender.send(stub_number, outgoing())));
+    own.closeConnections();
+    // A request on another connection, so that the end of the others has been seen.
+    await fetch(`${own.url}/_stub/health`, { headers: { connection: "close" } });
+  }
+  assert.equal(own.counts().requests, 30);
+  await sender.close();
+  await own.close();
+});
+
+test("Retry-After is told in milliseconds, and null where there is none", async () => {
+  stub.setFaults([{ kind: "throttle", retry_after_seconds: 7 }]);
+  assert.equal((await failure()).retry_after_ms, 7_000);
+  stub.setFaults([{ kind: "throttle", retry_after_seconds: null }]);
+  assert.equal((await failure()).retry_after_ms, null);
+});
+
+test("an answer's status, code and form decide", () => {
+  const judge = (status: number, text: string, retry_after: string | null = null) => {
+    try {
+      judgeAnswer({ status, text, retry_after });
+      return "yes";
+    } catch (error) {
+      const { failure: kind, code, retry_after_ms } = error as ChatSendError;
+      return [kind, code, retry_after_ms].filter((part) => part !== null).join(" ");
+    }
+  };
+  assert.equal(judge(200, "{}"), "yes");
+  assert.equal(judge(200, '{"error":{"code":131026}}'), "rejected 131026");
+  assert.equal(judge(200, '{"error":{}}'), "unknown");
+  assert.equal(judge(200, "[]"), "unknown");
+  assert.equal(judge(302, ""), "unknown");
+  assert.equal(judge(401, "<html>"), "rejected 190");
+  assert.equal(judge(401, '{"error":{"code":0}}'), "rejected 0");
+  assert.equal(judge(404, "not here"), "rejected");
+  assert.equal(judge(408, ""), "unknown");
+  assert.equal(judge(429, ""), "throttled");
+  assert.equal(judge(429, "", "3"), "throttled 3000");
+  assert.equal(judge(429, "", "Wed, 21 Oct 2026 07:28:00 GMT"), "throttled");
+  assert.equal(judge(429, "", "999999999"), "throttled 86400000");
+  assert.equal(judge(400, '{"error":{"code":130429}}', "2"), "throttled 130429 2000");
+  assert.equal(judge(503, '{"error":{"code":131016}}'), "rejected 131016");
+  assert.equal(judge(503, '{"error":{"message":"x"}}'), "unknown");
+});
+
+test("an error tells neither the token, nor the recipient, nor the provider's words", async () => {
+  const faults: readonly Fault[] = outcomes.map(([, fault]) => fault);
+  for (const fault of faults) {
+    stub.setFaults([fault]);
+    assert.doesNotMatch(inspect(await failure(), { depth: 20 }), /stub-token|9198123|\(#|Zoë/);
+  }
+  const stranger = open(stub.api_url, { access_token: "other-token" });
+  stub.setFaults([]);
+  const error = await failure(stranger);
+  assert.equal(error.code, 190);
+  assert.doesNotMatch(inspect(error, { depth: 20 }), /other-token|stub-token/);
+  await stranger.close();
+});
+
+test("a token that no header can hold sends nothing and is not told", async () => {
+  const broken = open(stub.api_url, { access_token: "secret\ntoken" });
+  const error = await failure(broken);
+  assert.equal(error.failure, "unreachable");
+  assert.doesNotMatch(inspect(error, { depth: 20 }), /secret/);
+  await broken.close();
+});
