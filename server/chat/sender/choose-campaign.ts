@@ -21,10 +21,9 @@ export function nextCampaign(sender: Sender): CampaignWork | null {
   return null;
 }
 
-/** Every campaign gave less than was asked of it since the last survey. */
-export function isDry(sender: Sender): boolean {
-  const works = [...sender.campaigns.values()];
-  return works.some(({ dry }) => dry) && !works.some((work) => isWorkable(sender, work));
+/** Whether any campaign has something to send, as far as is known. */
+export function hasWork(sender: Sender): boolean {
+  return [...sender.campaigns.values()].some((work) => isWorkable(sender, work));
 }
 
 /** Whether something is due soon; if not, each campaign is told when to be looked at again, and the lease can go. */

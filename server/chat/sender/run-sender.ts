@@ -2,7 +2,7 @@
 // them at the number's rate, and records what became of them, one statement at a time.
 import { isLeaseLost } from "../../engine/leases.ts";
 import { applyEffects } from "./apply-effects.ts";
-import { isDry, isWorthWaiting, nextCampaign } from "./choose-campaign.ts";
+import { hasWork, isWorthWaiting, nextCampaign } from "./choose-campaign.ts";
 import { openDispatch } from "./dispatch.ts";
 import { openRateBucket } from "./rate-bucket.ts";
 import type { CampaignWork, Sender } from "./sender.ts";
@@ -32,7 +32,7 @@ export async function runSender(sender: Sender, onHint: (look: () => void) => vo
   });
 
   const rest = async (ms: number) => {
-    const timer = setTimeout(() => resting.resolve(), ms);
+    const timer = setTimeout(() => resting.resolve(), Math.max(0, ms));
     await resting.promise;
     clearTimeout(timer);
   };
@@ -48,15 +48,16 @@ export async function runSender(sender: Sender, onHint: (look: () => void) => vo
     const draining = sender.stopping.aborted;
     if (draining) dispatch.drain();
     if (await applyEffects(sender)) surveyed_at = -Infinity;
-    const settled = moved && dispatch.busy() === 0 && results.length === 0;
-    if (performance.now() - surveyed_at >= survey_ms || (settled && isDry(sender))) await survey();
+    const settled = moved && dispatch.busy() === 0 && results.length === 0 && !hasWork(sender);
+    if (performance.now() - surveyed_at >= survey_ms || settled) await survey();
     const campaign = draining ? null : nextCampaign(sender);
     const room = settings.in_flight_max + ahead(settings.in_flight_max) - dispatch.busy();
     const take = campaign ? Math.min(room, bucket.available()) : 0;
     if (results.length > 0 || take > 0) {
       const asked_at = performance.now();
+      const recording = results.length > 0;
       const marked = await turn(sender, campaign, take);
-      moved = true;
+      moved ||= recording || marked.length > 0;
       bucket.spend(marked.length);
       dispatch.start(marked, asked_at);
       return true;
