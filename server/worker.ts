@@ -1,4 +1,5 @@
 // The explicit list of background work.
+import { applyReports } from "./chat/apply-reports.ts";
 import { openSenders, type SenderSettings } from "./chat/send-campaigns.ts";
 import { settleUnknown } from "./chat/settle-unknown.ts";
 import { startCampaign } from "./chat/start-campaign.ts";
@@ -60,6 +61,12 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       channel: "chat_work",
       poll_ms: 500,
       turn: () => senders.startDue(),
+    }),
+    runLoop(app, {
+      name: "chat-reports",
+      channel: "chat_report",
+      poll_ms: 1_000,
+      turn: (stopping) => applyReports(app, stopping, settings.leases),
     }),
     runLoop(app, {
       name: "lead-imports",

@@ -137,5 +137,5 @@ function isUnstorable(error: unknown): boolean {
 
 const insertRows = statement(`
   insert into chat_inbox (account_id, chat_number_id, driver, body, received_at, due_at)
-  select $1, t.number, t.driver, t.body::json, $2, case when t.urgent then '-infinity' else $2 end
+  select $1, t.number, t.driver, t.body::json, $2::timestamptz, case when t.urgent then '-infinity' else $2 end
   from unnest($3::bigint[], $4::text[], $5::text[], $6::boolean[]) t (number, driver, body, urgent)`);

@@ -22,9 +22,11 @@ export function openChatRoutes(app: App): ChatRoutes {
 
   const look = async (driver: ChatDriverName, { kind, provider_id }: WebhookPiece) => {
     const [route] = await findRoute(app.db.pool, [driver, kind, provider_id]);
-    // Once per refreshed copy, not once per webhook.
     if (!route)
-      app.log.warn({ driver, kind, provider_id }, "webhooks come for a number that is not ours");
+      // Once per copy that is refreshed, not once per webhook.
+      app.log.warn(
+        `webhooks come for a ${kind} of ${driver} that is not ours: ${provider_id.slice(0, 64)}`,
+      );
     return route ?? null;
   };
 

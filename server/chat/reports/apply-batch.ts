@@ -1,0 +1,152 @@
+// One batch of a number's webhooks, applied.
+import type { App } from "../../engine/app.ts";
+import { isLeaseLost, type Lease } from "../../engine/leases.ts";
+import { statement } from "../../lib/database.ts";
+import { isDatabaseUnavailable } from "../../lib/database-errors.ts";
+import { completeCampaigns } from "../complete-campaigns.ts";
+import type { RecipientState } from "../recipient-states.ts";
+import { stopWordTest } from "../stop-words.ts";
+import type { Dispatch } from "./furthest-moves.ts";
+import type { ReportedNumber, StoredWebhook } from "./inbox.ts";
+import { readReports } from "./read-reports.ts";
+import { replyRows } from "./reply-rows.ts";
+import { settleMatters } from "./settle-matters.ts";
+import { namedDispatch, nextTry, sortReports, type ReadWebhook } from "./sort-reports.ts";
+
+/** A webhook that cannot be applied is a fault of ours, and kept until it may have been mended. */
+const failing_kept_ms = 86_400_000;
+
+/** Applies the webhooks; when the batch fails, each by itself, so that a bad one holds up no other. */
+export async function applyBatch(
+  app: App,
+  lease: Lease,
+  number: ReportedNumber,
+  webhooks: readonly StoredWebhook[],
+): Promise<void> {
+  try {
+    await applyTogether(app, lease, number, webhooks);
+  } catch (error) {
+    if (isLeaseLost(error) || isDatabaseUnavailable(error)) throw error;
+    if (webhooks.length === 1) return putOff(app, number, webhooks[0]!, error);
+    for (const one of webhooks) await applyBatch(app, lease, number, [one]);
+  }
+}
+
+async function applyTogether(
+  app: App,
+  lease: Lease,
+  number: ReportedNumber,
+  webhooks: readonly StoredWebhook[],
+): Promise<void> {
+  const { account_id, chat_number_id } = number;
+  const batch = webhooks.map((webhook) => ({ webhook, reports: readReports(app, webhook) }));
+  const now = app.clock.now();
+  const sorted = sortReports(batch, {
+    account_id,
+    now,
+    byProviderId: await findDispatches(app, account_id, batch),
+    isStopWord: await readStopWords(app, account_id, batch),
+  });
+  const moved = await applyReports(app.db.pool, [
+    account_id,
+    chat_number_id,
+    lease.fence,
+    JSON.stringify(sorted.moves),
+    JSON.stringify(replyRows(sorted.replies, false)),
+    sorted.done,
+    JSON.stringify(sorted.later),
+    now,
+  ]);
+  if (sorted.dropped > 0)
+    app.log.warn(
+      { account_id, subject_id: chat_number_id, count: sorted.dropped },
+      "statuses of messages that nobody here sent are given up",
+    );
+  for (const { id, matters, last } of sorted.matters)
+    await settleMatters(app, number, { id, matters, last });
+  const campaigns = moved.filter(({ from_state }) => open_states.has(from_state));
+  if (campaigns.length > 0)
+    await completeCampaigns(
+      app,
+      account_id,
+      campaigns.map(({ campaign_id }) => campaign_id),
+    );
+}
+
+/** Whoever leaves one of these may have been the last that its campaign waited for. */
+const open_states: ReadonlySet<RecipientState> = new Set([
+  "queued",
+  "deferred",
+  "dispatching",
+  "unknown",
+]);
+
+const applyReports = statement<{ campaign_id: number; from_state: RecipientState }>(
+  "select campaign_id, from_state from apply_chat_reports($1, $2, $3, $4, $5, $6, $7, $8)",
+);
+
+/** The dispatches of statuses that bring no id of ours. */
+async function findDispatches(
+  app: App,
+  accountId: number,
+  batch: readonly ReadWebhook[],
+): Promise<ReadonlyMap<string, Dispatch>> {
+  const ids = batch.flatMap(({ reports }) =>
+    reports.flatMap((report) =>
+      report.kind === "status" && !namedDispatch(accountId, report)
+        ? report.provider_message_id
+        : [],
+    ),
+  );
+  if (ids.length === 0) return new Map();
+  const rows = await findByProviderId(app.db.pool, [accountId, [...new Set(ids)]]);
+  return new Map(rows.map((row) => [row.provider_message_id, row]));
+}
+
+const findByProviderId = statement<Dispatch & { provider_message_id: string }>(`
+  select provider_message_id, campaign_id, id as recipient_id, dispatches from chat_recipients
+  where account_id = $1 and provider_message_id = any ($2)`);
+
+/** Read only when there is a text to compare. */
+async function readStopWords(
+  app: App,
+  accountId: number,
+  batch: readonly ReadWebhook[],
+): Promise<(text: string) => boolean> {
+  const isAsked = batch.some(({ reports }) => reports.some(({ kind }) => kind === "reply"));
+  if (!isAsked) return () => false;
+  const account = await app.db.query
+    .selectFrom("accounts")
+    .select("chat_stop_words")
+    .where("account_id", "=", accountId)
+    .executeTakeFirst();
+  return stopWordTest(account?.chat_stop_words ?? []);
+}
+
+/** Later than the last time, and after a day never again. */
+async function putOff(
+  app: App,
+  { account_id, chat_number_id }: ReportedNumber,
+  { id, received_at }: StoredWebhook,
+  err: unknown,
+): Promise<void> {
+  const due_at = nextTry(received_at, app.clock.now(), failing_kept_ms);
+  app.log.error(
+    { err, account_id, subject_id: chat_number_id },
+    due_at ? "a webhook cannot be applied; trying again later" : "a webhook is given up",
+  );
+  const { query } = app.db;
+  if (due_at)
+    await query
+      .updateTable("chat_inbox")
+      .set({ due_at })
+      .where("account_id", "=", account_id)
+      .where("id", "=", id)
+      .execute();
+  else
+    await query
+      .deleteFrom("chat_inbox")
+      .where("account_id", "=", account_id)
+      .where("id", "=", id)
+      .execute();
+}

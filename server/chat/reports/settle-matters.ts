@@ -1,0 +1,213 @@
+// What webhooks say beyond statuses and plain replies: opt-outs, templates, the account's standing.
+// Each webhook in a short transaction that first claims its row. No lease is needed: the row goes
+// with the effect, and a row that another process has is left to it.
+import type { Selectable } from "kysely";
+import { suppress } from "../../audience/suppress.ts";
+import type { App } from "../../engine/app.ts";
+import { recordEvent } from "../../engine/record-event.ts";
+import { statement, type DB, type Tx } from "../../lib/database.ts";
+import { hintChatWork } from "../hint-chat-work.ts";
+import { hold } from "../holds.ts";
+import { setTemplateStatus } from "../set-template-status.ts";
+import type { ReportedNumber } from "./inbox.ts";
+import { replyRows } from "./reply-rows.ts";
+import type { Matter, ReplyReport } from "./sort-reports.ts";
+
+type Place = ReportedNumber & {
+  readonly app: App;
+  readonly tx: Tx;
+  readonly now: Date;
+  /** Numbers whose senders have work again. */
+  readonly woken: number[];
+};
+
+/** Settles what one webhook brought; its row goes too when that was the `last` of it. */
+export async function settleMatters(
+  app: App,
+  number: ReportedNumber,
+  webhook: { readonly id: number; readonly matters: readonly Matter[]; readonly last: boolean },
+): Promise<void> {
+  const now = app.clock.now();
+  const woken: number[] = [];
+  await app.db.query.transaction().execute(async (tx) => {
+    const row = { account_id: number.account_id, id: webhook.id };
+    if (!(await claim(tx, row))) return;
+    const place = { ...number, app, tx, now, woken };
+    // Suppressions are locked in the order of their phones; the others wait for nobody.
+    for (const matter of webhook.matters.toSorted((a, b) => (phoneOf(a) < phoneOf(b) ? -1 : 1)))
+      await settle(place, matter);
+    if (webhook.last)
+      await tx
+        .deleteFrom("chat_inbox")
+        .where("account_id", "=", row.account_id)
+        .where("id", "=", row.id)
+        .execute();
+  });
+  hintChatWork(app, number.account_id, woken);
+}
+
+async function claim(tx: Tx, { account_id, id }: { account_id: number; id: number }) {
+  const claimed = await tx
+    .selectFrom("chat_inbox")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+  return claimed !== undefined;
+}
+
+function phoneOf(matter: Matter): string {
+  if (matter.kind === "opt_out") return matter.reply.from;
+  return matter.kind === "preference" ? matter.from : "";
+}
+
+async function settle(place: Place, matter: Matter): Promise<void> {
+  switch (matter.kind) {
+    case "opt_out":
+      return optOutByReply(place, matter.reply);
+    case "preference":
+      return matter.stop
+        ? optOutAtProvider(place, matter.from, matter.at)
+        : resumeAtProvider(place, matter.from, matter.at);
+    case "refused_by_customer": {
+      const phone = await phoneOfRecipient(place, matter.dispatch);
+      return phone === null ? undefined : optOutAtProvider(place, phone, matter.at);
+    }
+    case "template":
+      return keepTemplateNews(place, matter);
+    case "account":
+      return noteStanding(place, matter);
+  }
+}
+
+const recordReplies = statement<Selectable<DB["chat_replies"]>>(
+  "select * from record_chat_replies($1, $2, $3)",
+);
+
+/** A reply that came before changes nothing: who wants messages again may have been lifted since. */
+async function optOutByReply(place: Place, reply: ReplyReport): Promise<void> {
+  const { tx, account_id, chat_number_id, now } = place;
+  const rows = JSON.stringify(replyRows([reply], true));
+  const [recorded] = await recordReplies(tx, [account_id, chat_number_id, rows]);
+  if (!recorded) return;
+  await suppress(
+    tx,
+    {
+      account_id,
+      phone: reply.from,
+      channel: "chat",
+      reason: "The customer replied with a stop word",
+      source: "reply",
+      expires_at: null,
+      created_by: null,
+    },
+    now,
+  );
+  await recordEvent(tx, {
+    account_id,
+    type: "chat.optout",
+    occurred_at: reply.at,
+    data: {
+      phone_number: reply.from,
+      source: "reply",
+      chat_number_id,
+      reply_id: recorded.id,
+      campaign_id: recorded.campaign_id,
+      recipient_id: recorded.recipient_id,
+    },
+  });
+}
+
+/** `at` is when the customer said so: a resume that is older lifts nothing. */
+async function optOutAtProvider(place: Place, phone: string, at: Date): Promise<void> {
+  const { tx, account_id, chat_number_id } = place;
+  const isNew = await suppress(
+    tx,
+    {
+      account_id,
+      phone,
+      channel: "chat",
+      reason: "The customer stopped messages at the provider",
+      source: "provider",
+      expires_at: null,
+      created_by: null,
+    },
+    at,
+  );
+  if (!isNew) return;
+  await recordEvent(tx, {
+    account_id,
+    type: "chat.optout",
+    occurred_at: at,
+    data: { phone_number: phone, source: "provider", chat_number_id },
+  });
+}
+
+/** Lifts only what the provider told us: a STOP, or a person's entry, is not the provider's to take back. */
+async function resumeAtProvider({ tx, account_id }: Place, phone: string, at: Date): Promise<void> {
+  await tx
+    .deleteFrom("suppressions")
+    .where("account_id", "=", account_id)
+    .where("phone", "=", phone)
+    .where("channel", "=", "chat")
+    .where("source", "=", "provider")
+    .where("created_at", "<=", at)
+    .execute();
+}
+
+async function phoneOfRecipient(
+  { tx, account_id }: Place,
+  { campaign_id, recipient_id }: { campaign_id: number; recipient_id: number },
+): Promise<string | null> {
+  const recipient = await tx
+    .selectFrom("chat_recipients")
+    .select("phone")
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", campaign_id)
+    .where("id", "=", recipient_id)
+    .executeTakeFirst();
+  return recipient?.phone ?? null;
+}
+
+async function keepTemplateNews(
+  { tx, account_id, now, woken }: Place,
+  { provider_template_id, ...news }: Extract<Matter, { kind: "template" }>,
+): Promise<void> {
+  const templates = await tx
+    .selectFrom("chat_templates")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("provider_template_id", "=", provider_template_id)
+    .orderBy("id")
+    .execute();
+  for (const { id } of templates) {
+    const place = { account_id, template_id: id };
+    woken.push(...(await setTemplateStatus(tx, place, news, now)).number_ids);
+  }
+}
+
+/** Events after which the provider takes no messages of the business account until a person acts. */
+const restrictions = /"event":"(?:ACCOUNT_RESTRICTION|ACCOUNT_DELETED|DISABLED_UPDATE)"/;
+
+async function noteStanding(
+  place: Place,
+  { event, business_account_id }: Extract<Matter, { kind: "account" }>,
+): Promise<void> {
+  const { app, tx, account_id, now } = place;
+  const kind = /^\w{1,64}/.exec(event)?.[0] ?? "something";
+  app.log.warn({ account_id }, `the provider sent ${kind} about a business account`);
+  if (!restrictions.test(event) || event.includes('"waba_ban_state":"REINSTATE"')) return;
+  const numbers = await tx
+    .selectFrom("chat_numbers")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("business_account_id", "=", business_account_id ?? "")
+    .orderBy("id")
+    .execute();
+  for (const { id } of numbers) {
+    const held = { account_id, scope: "number", subject_id: id } as const;
+    await hold(tx, { ...held, reason: "sender_restricted", detail: event }, now);
+  }
+}
