@@ -31,7 +31,7 @@ export type GroupAnswer = Static<typeof GroupAnswer>;
 export const member_name_characters_max = 255;
 export const variable_name_characters_max = 255;
 export const variable_characters_max = 4_096;
-export const variables_max = 500;
+const variables_max = 500;
 /** Members that one request may add; a CSV file takes more. */
 export const members_added_max = 10_000;
 

@@ -290,7 +290,7 @@ test("the audit trail tells who suppressed, imported and ended, without the numb
   await upload(of, "phone_number\n9876543210\n");
   const audit = await api.send("GET", "/api/v1/audit", { token: of.token });
   const entries = audit.body.data.filter((entry: { action: string }) =>
-    /suppress/.test(entry.action),
+    entry.action.includes("suppress"),
   );
   assert.deepEqual(
     entries.map((entry: Answer["body"]) => [entry.action, entry.subject_id, entry.detail]),
@@ -346,11 +346,9 @@ test("every number of a file is suppressed, duplicates and rejects counted and t
       { row_number: 7, errors },
     ],
   });
-  const rows = await list("", of);
+  const rows = (await list("", of)).toSorted((a, b) => a.phone_number - b.phone_number);
   assert.deepEqual(
-    rows
-      .map((row) => [row.phone_number, row.source, row.reason, row.expires_at, row.created_by])
-      .toSorted(),
+    rows.map((row) => [row.phone_number, row.source, row.reason, row.expires_at, row.created_by]),
     [
       ["919000000001", "import", "bought list", "2099-01-01T00:00:00.000Z", of.owner_id],
       ["919000000002", "import", "bought list", "2099-01-01T00:00:00.000Z", of.owner_id],
@@ -401,7 +399,7 @@ test("two files of the same numbers in other orders, at once, both go in", async
     upload(of, ["phone_number", ...numbers.toReversed()].join("\n"), { reason: "again" }),
     ...numbers.slice(0, 20).map((phone_number) => add({ phone_number }, of)),
   ]);
-  assert.deepEqual([...new Set(answers.map(({ status }) => status))].toSorted(), [200, 201]);
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 201]));
   const { count } = await api.app.db.query
     .selectFrom("suppressions")
     .select(({ fn }) => fn.countAll<number>().as("count"))
