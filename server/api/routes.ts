@@ -3,9 +3,15 @@ import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { auditRoutes } from "./routes/audit.ts";
+import { chatCampaignRecordRoutes } from "./routes/chat-campaign-records.ts";
 import { chatCampaignRoutes } from "./routes/chat-campaigns.ts";
 import { chatHoldRoutes } from "./routes/chat-holds.ts";
 import { chatNumberRoutes } from "./routes/chat-numbers.ts";
+import { chatTestMessageRoutes } from "./routes/chat-test-messages.ts";
+import { automationFlowRoutes } from "./routes/automation-flows.ts";
+import { chatFlowRoutes } from "./routes/chat-flows.ts";
+import { chatTemplateRoutes } from "./routes/chat-templates.ts";
+import { chatReplyRoutes } from "./routes/chat-replies.ts";
 import { creditRoutes } from "./routes/credits.ts";
 import { customFieldRoutes } from "./routes/custom-fields.ts";
 import { contactRoutes } from "./routes/contacts.ts";
@@ -35,6 +41,12 @@ export const routes: readonly Route[] = [
   ...customFieldRoutes,
   ...chatNumberRoutes,
   ...chatCampaignRoutes,
+  ...chatCampaignRecordRoutes,
+  ...chatTestMessageRoutes,
+  ...automationFlowRoutes,
+  ...chatFlowRoutes,
+  ...chatTemplateRoutes,
+  ...chatReplyRoutes,
   ...chatHoldRoutes,
   ...suppressionRoutes,
   ...groupRoutes,

@@ -1,14 +1,20 @@
 // Takes back what a cancelled or failed campaign has not sent, in batches: what a sender has under way
-// ends by itself.
+// ends by itself, or comes back and is taken then.
+import { sql } from "kysely";
 import type { App } from "../engine/app.ts";
 import type { Job } from "../engine/work-jobs.ts";
 import { completeCampaigns } from "./complete-campaigns.ts";
 import { moveRecipients } from "./move-recipients.ts";
 
 const batch_rows = 2_000;
+/** What is under way may still come back to be sent later. */
+const look_again_ms = 1_000;
 
 /** The job chat.wind_down: every queued and deferred recipient becomes cancelled, or skipped when the campaign failed. */
-export async function windDownCampaign(app: App, { account_id, subject }: Job): Promise<void> {
+export async function windDownCampaign(
+  app: App,
+  { account_id, subject }: Job,
+): Promise<{ again_at: Date } | void> {
   const campaign_id = Number(subject);
   const campaign = await app.db.query
     .selectFrom("chat_campaigns")
@@ -26,6 +32,8 @@ export async function windDownCampaign(app: App, { account_id, subject }: Job): 
     await moveRecipients(app.db.pool, account_id, moves, app.clock.now());
     left = await openRecipients(app, account_id, campaign_id);
   }
+  if (await isUnderWay(app, account_id, campaign_id))
+    return { again_at: new Date(app.clock.now().getTime() + look_again_ms) };
   await completeCampaigns(app, account_id, [campaign_id]);
 }
 
@@ -39,4 +47,15 @@ async function openRecipients(app: App, accountId: number, campaignId: number) {
     .orderBy("id")
     .limit(batch_rows)
     .execute();
+}
+
+/** By the counts: the sender may be marking some at this moment, or giving some back. */
+async function isUnderWay(app: App, accountId: number, campaignId: number): Promise<boolean> {
+  const { open } = await app.db.query
+    .selectFrom("chat_counts")
+    .select(sql<number>`sum(queued + deferred + dispatching)`.as("open"))
+    .where("account_id", "=", accountId)
+    .where("campaign_id", "=", campaignId)
+    .executeTakeFirstOrThrow();
+  return open > 0;
 }

@@ -317,7 +317,39 @@ const campaignOf = (ids: Ids) => ({
   contacts: [{ phone_number: "919876543210", variables: { "1": "Ann" } }],
 });
 
+const see_campaigns: readonly Permission[] = ["chat.read", "chat.campaigns.manage"];
+const manage_campaigns: readonly Permission[] = ["chat.campaigns.manage"];
+const placeOf = (ids: Ids) => `${account}/chat/campaigns/${ids.campaign_id}`;
+
 const campaigns: Record<string, RouteRow> = {
+  listChatCampaigns: ofChat(see_campaigns, (ids) => ({
+    path:
+      `${account}/chat/campaigns?limit=2&status=running&chat_number_id=${ids.chat_number_id}` +
+      `&template_id=${ids.template_id}&q=campaign&from=2020-01-01T00:00:00Z`,
+  })),
+  readChatCampaign: ofChat(see_campaigns, (ids) => ({ path: placeOf(ids) })),
+  pauseChatCampaign: ofChat(manage_campaigns, (ids) => ({ path: `${placeOf(ids)}/pause` })),
+  resumeChatCampaign: ofChat(manage_campaigns, (ids) => ({ path: `${placeOf(ids)}/resume` })),
+  cancelChatCampaign: ofChat(manage_campaigns, (ids) => ({ path: `${placeOf(ids)}/cancel` })),
+  listChatRecipients: ofChat(see_campaigns, (ids) => ({
+    path: `${placeOf(ids)}/recipients?limit=2&state=unknown&phone_number=919876543210`,
+  })),
+  exportChatRecipients: ofChat(["chat.export"], (ids) => ({
+    path: `${placeOf(ids)}/recipients/export?state=unknown`,
+  })),
+  resendChatRecipient: ofChat(manage_campaigns, (ids) => ({
+    path: `${placeOf(ids)}/recipients/${ids.recipient_id}/resend`,
+    json: { may_duplicate: true },
+  })),
+  sendChatTest: ofChat(create_campaigns, (ids) => ({
+    path: `${account}/chat/campaigns/test`,
+    json: {
+      chat_number_id: ids.chat_number_id,
+      template_id: ids.template_id,
+      phone_number: "919876543210",
+      variables: { "1": "Ann" },
+    },
+  })),
   createChatCampaign: ofChat(create_campaigns, (ids) => ({
     path: `${account}/chat/campaigns`,
     json: campaignOf(ids),

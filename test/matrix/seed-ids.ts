@@ -1,6 +1,6 @@
 import { reserveCredits } from "../../server/credits/reserve-credits.ts";
 import type { TestApi } from "../support/api.ts";
-import { makeChatNumber, makeChatTemplate } from "../support/chat-makers.ts";
+import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "../support/chat-makers.ts";
 import { makeContact, makeCustomField, makeOption } from "../support/crm-makers.ts";
 import { makeCredits, makeToken, makeUser, unique, type TestAccount } from "../support/makers.ts";
 
@@ -33,6 +33,10 @@ export type Ids = {
   readonly chat_number_id: number;
   /** Approved, of the number's business account. */
   readonly template_id: number;
+  /** Running. */
+  readonly campaign_id: number;
+  /** The campaign's, of unknown outcome for long. */
+  readonly recipient_id: number;
 };
 
 /** Ids that nothing has. */
@@ -53,6 +57,8 @@ export const unknownIds: Ids = {
   member_id: 8_000_000_000_000_014,
   chat_number_id: 8_000_000_000_000_015,
   template_id: 8_000_000_000_000_016,
+  campaign_id: 8_000_000_000_000_017,
+  recipient_id: 8_000_000_000_000_018,
 };
 
 /** Makes one of everything in the account; whatever has a name or text carries `mark`. */
@@ -106,17 +112,38 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     import_id: await seedImport(api, account, mark),
     reservation_id: await seedReservation(api, account, mark),
     ...(await seedAudience(api, account, { mark, phone: `91${phone}` })),
-    ...(await seedChat(api, account)),
+    ...(await seedChat(api, account, mark)),
   };
 }
 
-async function seedChat({ app }: TestApi, account: TestAccount) {
+async function seedChat({ app }: TestApi, account: TestAccount, mark: string) {
   await makeCredits(app, account, { chat: 1_000 });
   const number = await makeChatNumber(app, account);
-  return {
-    chat_number_id: number.id,
-    template_id: await makeChatTemplate(app, account, number),
-  };
+  const template_id = await makeChatTemplate(app, account, number);
+  const recipient = { phone: "919876543210", variables: { "1": mark } };
+  const id = await makeChatCampaign(app, account, number, template_id, [recipient]);
+  const db = app.db.query;
+  const { account_id } = account;
+  await db
+    .updateTable("chat_campaigns")
+    .set({ name: `${mark} campaign` })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .execute();
+  await db
+    .updateTable("chat_counts")
+    .set({ queued: 0, unknown: 1 })
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", id)
+    .execute();
+  const { id: recipient_id } = await db
+    .updateTable("chat_recipients")
+    .set({ state: "unknown", dispatches: 1, dispatched_at: new Date(0) })
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", id)
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { chat_number_id: number.id, template_id, campaign_id: id, recipient_id };
 }
 
 async function seedLead(

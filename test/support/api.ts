@@ -9,6 +9,7 @@ import { openDatabase } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { cloneDatabase } from "./database.ts";
 import { testClock, type TestClock } from "./clock.ts";
+import { quietSandbox } from "./quiet-sandbox.ts";
 
 export type Answer = {
   readonly status: number;
@@ -47,7 +48,8 @@ export async function startApi(
   const db = openDatabase(database_url, log);
   const hints = openHints(database_url, log);
   const clock = testClock();
-  const app = openApiApp({ db, clock, log, hints, chatDrivers: options.chatDrivers ?? {} });
+  const chatDrivers = options.chatDrivers ?? { sandbox: quietSandbox };
+  const app = openApiApp({ db, clock, log, hints, chatDrivers });
   const server = await buildHttpServer(app, options);
   await server.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;

@@ -2,6 +2,7 @@
 // database. Each check fails with the rows that break it. Run within a transaction they see its changes.
 import assert from "node:assert/strict";
 import type pg from "pg";
+import { recipientStates } from "../../server/chat/recipient-states.ts";
 
 type Books = Pick<pg.ClientBase, "query">;
 
@@ -73,4 +74,84 @@ async function checkCreditReservations(db: Books): Promise<void> {
 async function assertNone(db: Books, what: string, query: string): Promise<void> {
   const { rows } = await db.query<Record<string, unknown>>(query);
   assert.deepEqual(rows, [], what);
+}
+
+/** All that must hold of chat campaigns once nothing sends any more. */
+export async function checkCampaigns(db: Books): Promise<void> {
+  await checkCampaignCounts(db);
+  await checkProviderIds(db);
+  await checkCampaignCredits(db);
+  await checkNothingDispatching(db);
+}
+
+/** I1: the counts of a campaign are its recipients, state by state, and together its total. Holds at every instant. */
+export async function checkCampaignCounts(db: Books): Promise<void> {
+  const counted = recipientStates.map((state) => `coalesce(sum(${state}), 0)::int as ${state}`);
+  const found = recipientStates.map(
+    (state) => `count(*) filter (where state = '${state}')::int as ${state}`,
+  );
+  const all = recipientStates.map((state) => `n.${state}`).join(" + ");
+  await assertNone(
+    db,
+    "campaigns whose counts are not their recipients",
+    `select c.account_id, c.id, c.total, row_to_json(n) as counted, row_to_json(r) as recipients
+     from chat_campaigns c
+     cross join lateral (
+       select ${counted.join(", ")} from chat_counts
+       where account_id = c.account_id and campaign_id = c.id) n
+     cross join lateral (
+       select ${found.join(", ")} from chat_recipients
+       where account_id = c.account_id and campaign_id = c.id) r
+     where row(n.*) is distinct from row(r.*) or ${all} <> c.total`,
+  );
+}
+
+/** I3: what the provider took has its id, and no two recipients of an account have one. */
+export async function checkProviderIds(db: Books): Promise<void> {
+  await assertNone(
+    db,
+    "recipients that were taken without a provider's id",
+    `select account_id, campaign_id, id, state from chat_recipients
+     where state in ('accepted', 'sent', 'delivered', 'read') and provider_message_id is null`,
+  );
+  await assertNone(
+    db,
+    "ids of the provider's that several recipients have",
+    `select account_id, provider_message_id, count(*)::int from chat_recipients
+     where provider_message_id is not null
+     group by 1, 2 having count(*) > 1`,
+  );
+}
+
+/** I4 of chat: a campaign paid for whom it is charged for, and holds back one credit for each that is pending. */
+export async function checkCampaignCredits(db: Books): Promise<void> {
+  await assertNone(
+    db,
+    "campaigns that paid for more or fewer than they are charged for",
+    `select c.account_id, c.id, c.state, c.total, t.*, r.*
+     from chat_campaigns c
+     cross join lateral (
+       select
+         coalesce(sum(amount) filter (where type = 'reserve'), 0)::int as reserved,
+         coalesce(sum(amount) filter (where type = 'capture'), 0)::int as captured,
+         coalesce(sum(amount) filter (where type = 'release'), 0)::int as released,
+         coalesce(sum(amount) filter (where type = 'refund'), 0)::int as refunded
+       from credit_transfers
+       where account_id = c.account_id and reservation_id = c.reservation_id) t
+     cross join lateral (
+       select count(*) filter (where charged)::int as charged,
+         count(*) filter (where state in ('queued', 'deferred', 'dispatching', 'unknown'))::int as pending
+       from chat_recipients where account_id = c.account_id and campaign_id = c.id) r
+     where reserved <> c.total or captured - refunded <> charged
+       or reserved - captured - released <> pending`,
+  );
+}
+
+/** I8: nothing is being sent any more. True so long after the last sender's death: lease + 30 s. */
+export async function checkNothingDispatching(db: Books): Promise<void> {
+  await assertNone(
+    db,
+    "recipients that stand as being sent",
+    `select account_id, campaign_id, id, dispatched_at from chat_recipients where state = 'dispatching'`,
+  );
 }

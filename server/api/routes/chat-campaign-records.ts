@@ -1,0 +1,238 @@
+// Campaigns that are there: what is known of them, and what is done to them.
+import { Readable } from "node:stream";
+import Type, { type Static } from "typebox";
+import { recordAudit, type Actor } from "../../accounts/record-audit.ts";
+import {
+  campaign_statuses,
+  CampaignDetail,
+  CampaignRecord,
+  RecipientAnswer,
+  shown_states,
+} from "../../chat/campaign-record-schema.ts";
+import { findCampaign, listCampaigns } from "../../chat/campaign-records.ts";
+import {
+  listRecipients,
+  requireCampaign,
+  type RecipientFilter,
+} from "../../chat/campaign-recipients.ts";
+import { cancelCampaign } from "../../chat/cancel-campaign.ts";
+import { exportRecipients } from "../../chat/export-recipients.ts";
+import { hintChatWork } from "../../chat/hint-chat-work.ts";
+import { pauseCampaign } from "../../chat/pause-campaign.ts";
+import { resendRecipient } from "../../chat/resend-recipient.ts";
+import { resumeCampaign } from "../../chat/resume-campaign.ts";
+import { hintJob } from "../../engine/add-job.ts";
+import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
+import type { Tx } from "../../lib/database.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { knownId } from "../../lib/ids.ts";
+import { closed, id, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { searches } from "../../lib/searches.ts";
+import { route, type Access } from "../route.ts";
+import { readTimeRange, timeRangeQuery } from "../time-range.ts";
+
+const campaigns = "/api/v1/chat/campaigns";
+const campaign = `${campaigns}/:id`;
+const tag = "Chat campaigns";
+const see: Access = { feature: "bulk_chat", anyOf: ["chat.read", "chat.campaigns.manage"] };
+const manage: Access = { feature: "bulk_chat", anyOf: ["chat.campaigns.manage"] };
+const params = closed({ id: pathId("The campaign") });
+
+const recipientQuery = {
+  state: Type.Optional(Type.Enum(shown_states, { type: "string" })),
+  phone_number: Type.Optional(
+    Type.String({ maxLength: 64, description: "Digits with country code" }),
+  ),
+  error: Type.Optional(
+    Type.String({ maxLength: 64, description: "Our word for what was wrong, as undeliverable" }),
+  ),
+};
+
+type RecipientQuery = {
+  readonly [Key in keyof typeof recipientQuery]?: Static<(typeof recipientQuery)[Key]>;
+};
+
+const readPhone = openPhoneReader({ valid_only: false });
+
+function readRecipientFilter({ phone_number, state, error }: RecipientQuery): RecipientFilter {
+  if (phone_number === undefined) return { state, error };
+  const phone = readPhone(phone_number);
+  if (phone === null)
+    throw invalidField("phone_number", "is no phone number with its country code");
+  return { state, error, phone };
+}
+
+type Control = {
+  readonly verb: "pause" | "resume" | "cancel";
+  readonly summary: string;
+  readonly change: (tx: Tx, actor: Actor, id: number, now: Date) => Promise<void>;
+};
+
+/** What a person does to a whole campaign: each answers how it stands afterwards. */
+function control({ verb, summary, change }: Control) {
+  return route({
+    method: "POST",
+    url: `${campaign}/${verb}`,
+    id: `${verb}ChatCampaign`,
+    summary,
+    tag,
+    access: manage,
+    params,
+    success: { 200: CampaignDetail },
+    handle: async ({ app, caller, actor, params: { id: campaignId }, write }) => {
+      const now = app.clock.now();
+      const accountId = caller.account.id;
+      const answer = await write(async (tx) => {
+        await change(tx, actor, campaignId, now);
+        return findCampaign(tx, accountId, campaignId, now);
+      });
+      hintChatWork(app, accountId, [answer.chat_number_id]);
+      if (verb === "cancel") hintJob(app, accountId);
+      return answer;
+    },
+  });
+}
+
+const campaignRoutes = [
+  route({
+    method: "GET",
+    url: campaigns,
+    id: "listChatCampaigns",
+    summary: "List campaigns, newest first",
+    tag,
+    access: see,
+    query: closed({
+      status: Type.Optional(Type.Enum(campaign_statuses, { type: "string" })),
+      chat_number_id: Type.Optional(id("Sent from this number")),
+      template_id: Type.Optional(id("With this template")),
+      q: Type.Optional(Type.String({ maxLength: 100, description: "A part of the name" })),
+      ...timeRangeQuery,
+      ...pageQuery,
+    }),
+    success: { 200: pageOf(CampaignRecord) },
+    handle: ({ app, caller, query }) => {
+      const { status, q, chat_number_id, template_id, limit = 50, cursor } = query;
+      const filter = {
+        status,
+        q,
+        ...readTimeRange(query, caller.account.time_zone),
+        chat_number_id: chat_number_id === undefined ? undefined : knownId(chat_number_id),
+        template_id: template_id === undefined ? undefined : knownId(template_id),
+      };
+      const at = { limit, cursor, now: app.clock.now() };
+      return listCampaigns(app.db.query, caller.account.id, filter, at);
+    },
+  }),
+  route({
+    method: "GET",
+    url: campaign,
+    id: "readChatCampaign",
+    summary: "Read a campaign with its counts, holds and credit",
+    tag,
+    access: see,
+    params,
+    success: { 200: CampaignDetail },
+    // Sums up all that was ever captured for it.
+    handle: ({ app, caller, params: { id: campaignId } }) =>
+      searches.use(caller.account.id, () =>
+        findCampaign(app.db.query, caller.account.id, campaignId, app.clock.now()),
+      ),
+  }),
+  control({
+    verb: "pause",
+    summary: "Pause a campaign until it is resumed",
+    change: pauseCampaign,
+  }),
+  control({
+    verb: "resume",
+    summary: "Resume a campaign that was paused by hand or by too many errors",
+    change: resumeCampaign,
+  }),
+  control({
+    verb: "cancel",
+    summary: "Cancel a campaign for good; what was not sent is given back",
+    change: cancelCampaign,
+  }),
+];
+
+const recipientRoutes = [
+  route({
+    method: "GET",
+    url: `${campaign}/recipients`,
+    id: "listChatRecipients",
+    summary: "List a campaign's recipients and what became of each",
+    tag,
+    access: see,
+    params,
+    query: closed({ ...recipientQuery, ...pageQuery }),
+    success: { 200: pageOf(RecipientAnswer) },
+    handle: ({ app, caller, params: { id: campaign_id }, query }) => {
+      const { limit = 50, cursor, ...filter } = query;
+      const place = { account_id: caller.account.id, campaign_id };
+      const at = { limit, cursor };
+      return listRecipients(app.db.query, place, readRecipientFilter(filter), at);
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${campaign}/recipients/export`,
+    id: "exportChatRecipients",
+    summary: "Export a campaign's recipients to CSV",
+    tag,
+    access: { feature: "bulk_chat", anyOf: ["chat.export"] },
+    params,
+    query: closed(recipientQuery),
+    success: { 200: { contentType: "text/csv" } },
+    handle: async ({ app, caller, actor, params: { id: campaign_id }, query, reply }) => {
+      const place = { account_id: caller.account.id, campaign_id };
+      const filter = readRecipientFilter(query);
+      await requireCampaign(app.db.query, place);
+      // Data that leaves the house is written down, before it leaves.
+      await app.db.query.transaction().execute((tx) =>
+        recordAudit(tx, actor, {
+          at: app.clock.now(),
+          action: "chat_recipients.exported",
+          subject_id: campaign_id,
+          detail: { filters: Object.keys(query) },
+        }),
+      );
+      void reply.header("content-type", "text/csv; charset=utf-8");
+      void reply.header(
+        "content-disposition",
+        `attachment; filename="recipients-${campaign_id}.csv"`,
+      );
+      return Readable.from(exportRecipients(app, place, filter), {
+        objectMode: false,
+        highWaterMark: 65_536,
+      });
+    },
+  }),
+  route({
+    method: "POST",
+    url: `${campaign}/recipients/:recipientId/resend`,
+    id: "resendChatRecipient",
+    summary: "Send a message of unknown outcome again; the customer may get it twice",
+    tag,
+    access: manage,
+    params: closed({
+      id: pathId("The campaign"),
+      recipientId: pathId("The recipient"),
+    }),
+    body: closed({
+      may_duplicate: Type.Literal(true, {
+        description: "Says that a second copy of the message is acceptable",
+      }),
+    }),
+    success: { 204: Type.Null() },
+    handle: async ({ app, caller, actor, params: { id: campaign_id, recipientId }, write }) => {
+      const recipient = { campaign_id, id: recipientId };
+      let numbers: readonly number[] = [];
+      await write(async (tx) => {
+        numbers = [await resendRecipient(tx, actor, recipient, app.clock.now())];
+      });
+      hintChatWork(app, caller.account.id, numbers);
+    },
+  }),
+];
+
+export const chatCampaignRecordRoutes = [...campaignRoutes, ...recipientRoutes];

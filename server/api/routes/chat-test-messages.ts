@@ -1,0 +1,30 @@
+import { sendTestMessage } from "../../chat/send-test-message.ts";
+import { TestMessage, TestMessageAnswer } from "../../chat/test-message-schema.ts";
+import type { RateLimit } from "../rate-limit.ts";
+import { route } from "../route.ts";
+
+/** Tests go past the number's exact rate, so there are few of them. */
+const rate_limit: RateLimit = {
+  endpoint: "chat_tests",
+  limit_a_minute: () => 60,
+  default_limit: 60,
+};
+
+export const chatTestMessageRoutes = [
+  route({
+    method: "POST",
+    url: "/api/v1/chat/campaigns/test",
+    id: "sendChatTest",
+    summary: "Send one message at once, to try a template or a flow",
+    tag: "Chat campaigns",
+    access: { feature: "bulk_chat", anyOf: ["chat.campaigns.create"] },
+    rate_limit,
+    body: TestMessage,
+    success: { 200: TestMessageAnswer },
+    handle: async ({ app, caller, actor, body, request, write }) => {
+      const tester = { account: caller.account, actor, key: request.keyed?.key ?? null };
+      const answer = await sendTestMessage(app, tester, body);
+      return write(async () => answer);
+    },
+  }),
+];
