@@ -3,7 +3,9 @@ import { mkdir } from "node:fs/promises";
 import { saveLastUses } from "./accounts/save-last-uses.ts";
 import { openApiApp } from "./api/api-app.ts";
 import { buildHttpServer } from "./api/http-server.ts";
+import { openWebhookDoor } from "./chat/webhook-door.ts";
 import { ConfigError, readConfig, type Config } from "./config.ts";
+import { openSandboxDriver } from "./drivers/chat/sandbox/open-sandbox-driver.ts";
 import { openHints } from "./engine/hints.ts";
 import type { App } from "./engine/app.ts";
 import { systemClock } from "./lib/clock.ts";
@@ -15,7 +17,7 @@ import {
 } from "./lib/embedded-postgres/start-embedded-postgres.ts";
 import { openLog, type Log } from "./lib/log.ts";
 import { migrate, MigrationError } from "./lib/migrate.ts";
-import { seedDemo } from "./seed-demo.ts";
+import { seedDemo } from "./seed-demo/seed-demo.ts";
 import { startWorker, workerSettings } from "./worker.ts";
 import { printWelcome } from "./print-welcome.ts";
 
@@ -42,7 +44,16 @@ async function start(config: Config): Promise<void> {
   stops.unshift(() => db.close());
   const hints = openHints(database_url, log);
   stops.unshift(() => hints.close());
-  const app: App = { db, clock: systemClock, log, hints, chatDrivers: {} };
+  const sandbox = openSandboxDriver({
+    // Through the same door as a provider's webhooks.
+    deliver: (webhook) =>
+      void door
+        .take("sandbox", JSON.stringify(webhook))
+        .catch((err: unknown) => log.warn({ err }, "a report of the sandbox is lost")),
+  });
+  const app: App = { db, clock: systemClock, log, hints, chatDrivers: { sandbox } };
+  const door = openWebhookDoor(app);
+  stops.unshift(() => sandbox.close());
   const seeded =
     config.seed === "demo" &&
     (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;

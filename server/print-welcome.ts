@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Config } from "./config.ts";
-import { demoFile, type Demo } from "./seed-demo.ts";
+import { demoFile, type Demo } from "./seed-demo/seed-demo.ts";
 
 /** Tells a person at a terminal where everything is, with a line to try each write. */
 export function printWelcome(config: Config, seeded: boolean): void {
@@ -15,6 +16,9 @@ export function printWelcome(config: Config, seeded: boolean): void {
       "",
       "Create a lead:",
       ...leadLine(config, demo),
+      "",
+      "Send a chat campaign (in the sandbox, so to nobody):",
+      ...campaignLine(config, demo),
     );
   }
   console.log(`\n${lines.join("\n")}\n`);
@@ -26,6 +30,22 @@ function leadLine(config: Config, demo: Demo): string[] {
     `    -H 'Authorization: Bearer ${demo.tokens["account"]}' \\`,
     `    -H 'Content-Type: application/json' \\`,
     `    -d '{"phone": "9876543210", "name": "Ada Lovelace"}'`,
+  ];
+}
+
+function campaignLine(config: Config, demo: Demo): string[] {
+  const campaign = {
+    name: "First campaign",
+    chat_number_id: demo.chat_number_id,
+    template_id: demo.template_id,
+    contacts: [{ phone_number: "919876543210", variables: { "1": "Ada" } }],
+  };
+  return [
+    `  curl -X POST ${config.public_url}/api/v1/chat/campaigns \\`,
+    `    -H 'Authorization: Bearer ${demo.tokens["account"]}' \\`,
+    `    -H 'Idempotency-Key: ${randomUUID()}' \\`,
+    `    -H 'Content-Type: application/json' \\`,
+    `    -d '${JSON.stringify(campaign)}'`,
   ];
 }
 

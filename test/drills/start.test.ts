@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
 import pg from "pg";
-import type { Demo } from "../../server/seed-demo.ts";
+import type { Demo } from "../../server/seed-demo/seed-demo.ts";
 import { emptyDatabase } from "../support/database.ts";
 import { spawnService, startService } from "../support/service-process.ts";
 
@@ -22,7 +22,7 @@ test("two processes that start at once on one empty database migrate it once and
   await client.end();
   assert.deepEqual(
     rows.map(({ name }) => name),
-    ["Demo", "Demo, second account"],
+    ["Demo", "Demo, second account", "Demo, low on credit"],
   );
   for (const service of services) await service.dispose();
   await database.drop();
@@ -41,6 +41,7 @@ test("the demo file is for its owner alone, and each of its tokens does what its
     agent_no_role: 403,
     no_permission: 403,
     other_account: 404,
+    low_credit: 403,
     expired: 401,
     revoked: 401,
   };

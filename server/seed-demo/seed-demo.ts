@@ -2,12 +2,13 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { createAccount } from "./accounts/create-account.ts";
-import { createToken, type NewToken } from "./accounts/create-token.ts";
-import { features, permissionNames, type Permission } from "./accounts/permissions.ts";
-import { createWorkspace } from "./crm/create-workspace.ts";
-import type { Database, Tx } from "./lib/database.ts";
-import { e164 } from "./lib/phone-numbers.ts";
+import { createAccount } from "../accounts/create-account.ts";
+import { createToken, type NewToken } from "../accounts/create-token.ts";
+import { features, permissionNames, type Permission } from "../accounts/permissions.ts";
+import { createWorkspace } from "../crm/create-workspace.ts";
+import type { Database, Tx } from "../lib/database.ts";
+import { e164 } from "../lib/phone-numbers.ts";
+import { seedAudience, seedChat, seedFlows } from "./seed-chat.ts";
 
 /** What `demo.json` holds: where the service is, tokens for each situation, and ids to use. */
 export type Demo = {
@@ -22,6 +23,16 @@ export type Demo = {
   readonly contact_id: number;
   readonly custom_field_key: string;
   readonly agent_id: number;
+  readonly chat_number_id: number;
+  readonly template_id: number;
+  readonly flow_id: number;
+  readonly automation_flow_id: string;
+  readonly low_credit_chat_number_id: number;
+  readonly low_credit_template_id: number;
+  /** E.164 digits without the plus. */
+  readonly blacklisted_number: string;
+  /** As text, as the contract takes it. */
+  readonly group_id: string;
 };
 
 /** Seeds an empty database and writes `demo.json` (mode 0600); null when there are accounts already. */
@@ -67,6 +78,15 @@ async function seed(tx: Tx, base_url: string, now: Date): Promise<Demo> {
     },
     now,
   );
+  const low = await createAccount(
+    tx,
+    {
+      name: "Demo, low on credit",
+      features: ["bulk_chat"],
+      owner: { name: "Lou Low", email: "owner@low.example" },
+    },
+    now,
+  );
   const workspace_id = await createWorkspace(tx, main.account_id, { name: "Sales" }, now);
   const inactive_workspace_id = await createWorkspace(
     tx,
@@ -76,9 +96,12 @@ async function seed(tx: Tx, base_url: string, now: Date): Promise<Demo> {
   );
   const other_workspace_id = await createWorkspace(tx, other.account_id, { name: "Sales" }, now);
   const { agent_id, tokens } = await seedAgents(tx, main, other, now);
+  const low_credit = (await createToken(tx, accountToken(low, "low_credit"), now)).token;
+  const chat = await seedChat(tx, main.account_id, { chat: 1_000_000, call: 100_000 }, now);
+  const lowChat = await seedChat(tx, low.account_id, { chat: 2 }, now);
   return {
     base_url,
-    tokens,
+    tokens: { ...tokens, low_credit },
     workspace_id,
     inactive_workspace_id,
     other_workspace_id,
@@ -88,6 +111,11 @@ async function seed(tx: Tx, base_url: string, now: Date): Promise<Demo> {
     contact_id: await seedContact(tx, main.account_id, workspace_id, now),
     custom_field_key: await seedCustomField(tx, main.account_id, workspace_id, now),
     agent_id,
+    ...chat,
+    ...(await seedFlows(tx, main.account_id, now)),
+    ...(await seedAudience(tx, main.account_id, now)),
+    low_credit_chat_number_id: lowChat.chat_number_id,
+    low_credit_template_id: lowChat.template_id,
   };
 }
 
@@ -103,20 +131,7 @@ async function seedAgents(tx: Tx, main: Owned, other: Owned, now: Date) {
   const noPermission = await agentOf("Petra Nothing", "no-permission", []);
   const day_ms = 86_400_000;
   const token = async (owned: Owned, name: string, more: Partial<NewToken> = {}) =>
-    createToken(
-      tx,
-      {
-        account_id: owned.account_id,
-        kind: "account",
-        user_id: owned.owner_id,
-        name,
-        scopes: null,
-        expires_at: null,
-        created_by: owned.owner_id,
-        ...more,
-      },
-      now,
-    );
+    createToken(tx, { ...accountToken(owned, name), ...more }, now);
   const agentToken = (user_id: number, name: string) =>
     token(main, name, { kind: "agent", user_id });
   const revoked = await token(main, "revoked");
@@ -137,6 +152,18 @@ async function seedAgents(tx: Tx, main: Owned, other: Owned, now: Date) {
     revoked: revoked.token,
   };
   return { agent_id: agent, tokens };
+}
+
+function accountToken(owned: Owned, name: string): NewToken {
+  return {
+    account_id: owned.account_id,
+    kind: "account",
+    user_id: owned.owner_id,
+    name,
+    scopes: null,
+    expires_at: null,
+    created_by: owned.owner_id,
+  };
 }
 
 /** A user with a role of these permissions, or without a role. */

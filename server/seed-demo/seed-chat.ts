@@ -1,0 +1,114 @@
+// The demo's part for chat: everything a campaign needs, in the sandbox, and credit to try it with.
+import type { Actor } from "../accounts/record-audit.ts";
+import { addGroupMembers } from "../audience/add-group-members.ts";
+import { createGroup } from "../audience/create-group.ts";
+import { suppress } from "../audience/suppress.ts";
+import { createChatNumber } from "../chat/create-chat-number.ts";
+import { grantCredits } from "../credits/grant-credits.ts";
+import type { CreditKind } from "../credits/credit-schema.ts";
+import type { Tx } from "../lib/database.ts";
+
+const blacklisted_number = "919000000099";
+
+/** Credit, a sandbox number, and an approved template with the body variable `1` and its default. */
+export async function seedChat(
+  tx: Tx,
+  accountId: number,
+  credits: Readonly<Partial<Record<CreditKind, number>>>,
+  now: Date,
+): Promise<{ chat_number_id: number; template_id: number }> {
+  const actor = seederOf(accountId);
+  for (const [kind, amount] of Object.entries(credits)) {
+    const grant = { kind: kind as CreditKind, amount, note: "Demo" };
+    await grantCredits(tx, actor, grant, now);
+  }
+  const number = await createChatNumber(
+    tx,
+    actor,
+    { name: "Demo number", phone_number: "+919000000000", driver: "sandbox" },
+    now,
+  );
+  const { id } = await tx
+    .insertInto("chat_templates")
+    .values({
+      account_id: accountId,
+      driver: "sandbox",
+      business_account_id: number.business_account_id,
+      name: "demo_greeting",
+      language: "en",
+      category: "MARKETING",
+      parameter_format: "POSITIONAL",
+      components: JSON.stringify([
+        { type: "BODY", text: "Hello {{1}}, welcome!", example: { body_text: [["Ada"]] } },
+        { type: "FOOTER", text: "Reply STOP to opt out" },
+      ]),
+      variable_defaults: JSON.stringify({ "1": "there" }),
+      status: "APPROVED",
+      quality: "GREEN",
+      created_at: now,
+      updated_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { chat_number_id: number.id, template_id: id };
+}
+
+/** A chat flow and an automation flow, both opening a conversation. */
+export async function seedFlows(
+  tx: Tx,
+  account_id: number,
+  now: Date,
+): Promise<{ flow_id: number; automation_flow_id: string }> {
+  const opening = JSON.stringify({
+    type: "interactive",
+    body: "Hello {{1}}, shall we call you?",
+    buttons: [{ title: "Yes" }, { title: "Not now" }],
+    variable_defaults: { "1": "there" },
+  });
+  const stamps = { account_id, opening, created_at: now, updated_at: now };
+  const flow = await tx
+    .insertInto("chat_flows")
+    .values({ ...stamps, name: "Demo flow" })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  const automation = await tx
+    .insertInto("automation_flows")
+    .values({ ...stamps, name: "Demo automation" })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { flow_id: flow.id, automation_flow_id: automation.id };
+}
+
+/** A number that is never written to, and a group of people. */
+export async function seedAudience(
+  tx: Tx,
+  account_id: number,
+  now: Date,
+): Promise<{ blacklisted_number: string; group_id: string }> {
+  const reason = "Demo";
+  await suppress(
+    tx,
+    {
+      account_id,
+      phone: blacklisted_number,
+      channel: "all",
+      reason,
+      source: "manual",
+      expires_at: null,
+      created_by: null,
+    },
+    now,
+  );
+  const actor = seederOf(account_id);
+  const group = await createGroup(tx, actor, { name: "Demo customers" }, now);
+  const members = ["9000000011", "9000000012", "9000000013"].map((phone_number, i) => ({
+    phone_number,
+    name: `Customer ${i + 1}`,
+  }));
+  await addGroupMembers(tx, actor, { id: group.id, country_code: "91" }, { members }, now);
+  return { blacklisted_number, group_id: String(group.id) };
+}
+
+function seederOf(account_id: number): Actor {
+  return { account_id, user_id: null, token_id: null, request_id: "demo" };
+}
