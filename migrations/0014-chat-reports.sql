@@ -5,6 +5,9 @@
 create index chat_recipients_by_phone
   on chat_recipients (account_id, phone, dispatched_at) where state in ('delivered', 'read');
 
+create index chat_replies_by_phone on chat_replies (account_id, phone, id);
+create index chat_replies_opted_out on chat_replies (account_id, id) where opted_out;
+
 create type chat_reply as (
   provider_message_id text,
   phone text,
