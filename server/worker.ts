@@ -3,6 +3,7 @@ import { applyReports } from "./chat/apply-reports.ts";
 import { openSenders, type SenderSettings } from "./chat/send-campaigns.ts";
 import { settleUnknown } from "./chat/settle-unknown.ts";
 import { startCampaign } from "./chat/start-campaign.ts";
+import { syncTemplatesDaily } from "./chat/sync-templates.ts";
 import { windDownCampaign } from "./chat/wind-down-campaign.ts";
 import { workLeadImports } from "./crm/work-lead-imports.ts";
 import type { App } from "./engine/app.ts";
@@ -22,6 +23,7 @@ const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "chat.start_campaign": startCampaign,
   "chat.wind_down": windDownCampaign,
   "chat.settle_unknown": settleUnknown,
+  "chat.sync_templates": syncTemplatesDaily,
 };
 
 /** Jobs at once: a long one holds up none of the others. */

@@ -3,6 +3,7 @@
 import Type, { type Static } from "typebox";
 import type { FieldError } from "../lib/errors.ts";
 import { closed, id, optional } from "../lib/schemas.ts";
+import { keysOf } from "./placeholders.ts";
 
 /** A message of our own; `{{key}}` in header, body and footer is filled in from a recipient's variables. */
 export type InteractiveOpening = {
@@ -148,13 +149,31 @@ export function judgeOpening(opening: unknown, at: string): FieldError[] {
   faults.push(
     ...more.map((name) => fault(name, "only one of buttons, list and flow may be given")),
   );
-  return [...faults, ...judgeButtons(fields["buttons"], at), ...judgeList(fields["list"], at)];
+  return [
+    ...faults,
+    ...judgeButtons(fields["buttons"], at),
+    ...judgeList(fields["list"], at),
+    ...judgeDefaults(fields, at),
+  ];
 }
 
 /** What is kept: nulls are as good as omitted. */
 export function openingOf(input: OpeningInput): OpeningMessage {
   if (input.type === "template") return { type: "template", template_id: input.template_id! };
   return withoutNulls({ ...input, template_id: null }) as InteractiveOpening;
+}
+
+function judgeDefaults(fields: Record<string, unknown>, at: string): FieldError[] {
+  const { header, body, footer, variable_defaults } = fields;
+  if (typeof variable_defaults !== "object" || variable_defaults === null) return [];
+  const texts = [header, body, footer].filter((one) => typeof one === "string");
+  const keys = new Set(texts.flatMap(keysOf));
+  return Object.keys(variable_defaults)
+    .filter((key) => !keys.has(key))
+    .map((key) => ({
+      field: `${at}.variable_defaults.${key}`,
+      reason: `no text has a placeholder {{${key}}}`,
+    }));
 }
 
 function judgeButtons(buttons: unknown, at: string): FieldError[] {

@@ -2,6 +2,7 @@
 // tenant matrix, the fuzz and the judge of the OpenAPI all go by these rows.
 import type { Feature, Permission } from "../../server/accounts/permissions.ts";
 import { unique } from "../support/makers.ts";
+import { chatRows } from "./chat-rows.ts";
 import type { Ids } from "./seed-ids.ts";
 
 export type RowRequest = {
@@ -337,6 +338,14 @@ const campaigns: Record<string, RouteRow> = {
   exportChatRecipients: ofChat(["chat.export"], (ids) => ({
     path: `${placeOf(ids)}/recipients/export?state=unknown`,
   })),
+  listChatReplies: ofChat(["chat.read"], (ids) => ({
+    path:
+      `${account}/chat/replies?limit=2&campaign_id=${ids.campaign_id}` +
+      `&phone_number=919876543210&opted_out=false`,
+  })),
+  listChatCampaignReplies: ofChat(["chat.read"], (ids) => ({
+    path: `${placeOf(ids)}/replies?limit=2&phone_number=919876543210&opted_out=false`,
+  })),
   resendChatRecipient: ofChat(manage_campaigns, (ids) => ({
     path: `${placeOf(ids)}/recipients/${ids.recipient_id}/resend`,
     json: { may_duplicate: true },
@@ -367,5 +376,6 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...imports,
     ...audience,
     ...campaigns,
+    ...chatRows,
   }),
 );

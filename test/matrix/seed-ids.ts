@@ -3,6 +3,7 @@ import type { TestApi } from "../support/api.ts";
 import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "../support/chat-makers.ts";
 import { makeContact, makeCustomField, makeOption } from "../support/crm-makers.ts";
 import { makeCredits, makeToken, makeUser, unique, type TestAccount } from "../support/makers.ts";
+import { seedChatGround } from "./seed-chat-ground.ts";
 
 /** One of everything that a path or a body can name, of one account. */
 export type Ids = {
@@ -37,6 +38,12 @@ export type Ids = {
   readonly campaign_id: number;
   /** The campaign's, of unknown outcome for long. */
   readonly recipient_id: number;
+  /** Of the sandbox, held, without campaigns. */
+  readonly free_chat_number_id: number;
+  /** A template of that number's that nothing uses. */
+  readonly free_template_id: number;
+  readonly chat_flow_id: number;
+  readonly automation_flow_id: string;
 };
 
 /** Ids that nothing has. */
@@ -59,6 +66,10 @@ export const unknownIds: Ids = {
   template_id: 8_000_000_000_000_016,
   campaign_id: 8_000_000_000_000_017,
   recipient_id: 8_000_000_000_000_018,
+  free_chat_number_id: 8_000_000_000_000_101,
+  free_template_id: 8_000_000_000_000_102,
+  chat_flow_id: 8_000_000_000_000_103,
+  automation_flow_id: "80000000-0000-4000-8000-000000000104",
 };
 
 /** Makes one of everything in the account; whatever has a name or text carries `mark`. */
@@ -113,6 +124,7 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     reservation_id: await seedReservation(api, account, mark),
     ...(await seedAudience(api, account, { mark, phone: `91${phone}` })),
     ...(await seedChat(api, account, mark)),
+    ...(await seedChatGround(api, account, mark)),
   };
 }
 
@@ -143,6 +155,21 @@ async function seedChat({ app }: TestApi, account: TestAccount, mark: string) {
     .where("campaign_id", "=", id)
     .returning("id")
     .executeTakeFirstOrThrow();
+  await db
+    .insertInto("chat_replies")
+    .values({
+      account_id,
+      chat_number_id: number.id,
+      provider_message_id: unique("reply"),
+      phone: recipient.phone,
+      type: "text",
+      text: `${mark} reply`,
+      campaign_id: id,
+      recipient_id,
+      opted_out: false,
+      received_at: new Date(0),
+    })
+    .execute();
   return { chat_number_id: number.id, template_id, campaign_id: id, recipient_id };
 }
 

@@ -1,0 +1,80 @@
+import Type from "typebox";
+import { createFlow } from "../../chat/create-flow.ts";
+import { deleteFlow } from "../../chat/delete-flow.ts";
+import { ChatFlowAnswer, FlowPatch, judgeFlow, NewFlow } from "../../chat/flow-schema.ts";
+import { findFlow, listFlows } from "../../chat/flows.ts";
+import { updateFlow } from "../../chat/update-flow.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { route } from "../route.ts";
+import { manageChat, seeChat } from "./chat-holds.ts";
+
+const flows = "/api/v1/chat/flows";
+const flowParams = closed({ id: pathId("The flow") });
+const tag = "Chat flows";
+
+export const chatFlowRoutes = [
+  route({
+    method: "GET",
+    url: flows,
+    id: "listChatFlows",
+    summary: "List chat flows",
+    tag,
+    access: seeChat,
+    query: closed(pageQuery),
+    success: { 200: pageOf(ChatFlowAnswer) },
+    handle: ({ app, caller, query }) =>
+      listFlows(app.db.query, "chat_flows", caller.account.id, query),
+  }),
+  route({
+    method: "POST",
+    url: flows,
+    id: "createChatFlow",
+    summary: "Create a chat flow",
+    tag,
+    access: manageChat,
+    body: NewFlow,
+    success: { 201: ChatFlowAnswer },
+    judge: async ({ body }) => judgeFlow(body),
+    handle: ({ app, actor, body, write }) =>
+      write((tx) => createFlow(tx, actor, "chat_flows", body, app.clock.now())),
+  }),
+  route({
+    method: "GET",
+    url: `${flows}/:id`,
+    id: "readChatFlow",
+    summary: "Read a chat flow",
+    tag,
+    access: seeChat,
+    params: flowParams,
+    success: { 200: ChatFlowAnswer },
+    handle: ({ app, caller, params }) =>
+      findFlow(app.db.query, "chat_flows", caller.account.id, params.id),
+  }),
+  route({
+    method: "PATCH",
+    url: `${flows}/:id`,
+    id: "updateChatFlow",
+    summary: "Rename a chat flow, replace its opening, or take it out of use",
+    tag,
+    access: manageChat,
+    params: flowParams,
+    body: FlowPatch,
+    success: { 200: ChatFlowAnswer },
+    judge: async ({ body }) => judgeFlow(body),
+    handle: ({ app, actor, params: { id }, body, write }) =>
+      write((tx) => updateFlow(tx, actor, { kind: "chat_flows", id }, body, app.clock.now())),
+  }),
+  route({
+    method: "DELETE",
+    url: `${flows}/:id`,
+    id: "deleteChatFlow",
+    summary: "Delete a chat flow; campaigns keep what they send",
+    tag,
+    access: manageChat,
+    params: flowParams,
+    success: { 204: Type.Null() },
+    handle: async ({ app, actor, params: { id }, write }) => {
+      await write((tx) => deleteFlow(tx, actor, { kind: "chat_flows", id }, app.clock.now()));
+    },
+  }),
+];
