@@ -27,7 +27,31 @@ test("an empty environment starts everything on this machine alone", () => {
     seed: "demo",
     lease_seconds: 10,
     chat_settle_seconds: 3_600,
+    whatsapp: null,
   });
+});
+
+test("WhatsApp is configured by all of its secrets, or by none", () => {
+  const secrets = {
+    WHATSAPP_ACCESS_TOKEN: "token",
+    WHATSAPP_APP_SECRET: "secret",
+    WHATSAPP_VERIFY_TOKEN: "verify",
+  };
+  assert.deepEqual(readConfig(secrets).whatsapp, {
+    api_url: "https://graph.facebook.com/v23.0",
+    access_token: "token",
+    app_secret: "secret",
+    verify_token: "verify",
+  });
+  assert.equal(
+    readConfig({ ...secrets, WHATSAPP_API_URL: "http://127.0.0.1:9/v1/" }).whatsapp?.api_url,
+    "http://127.0.0.1:9/v1",
+  );
+  assert.match(
+    faultsOf({ ...secrets, WHATSAPP_APP_SECRET: "" }).join(),
+    /WHATSAPP_APP_SECRET.*all/,
+  );
+  assert.match(faultsOf({ WHATSAPP_API_URL: "graph" }).join(), /WHATSAPP_API_URL: "graph"/);
 });
 
 test("every fault is told at once, and none echoes the database's password", () => {

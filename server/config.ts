@@ -21,6 +21,17 @@ export type Config = {
   readonly lease_seconds: number;
   /** How long a message whose outcome is unknown is waited for. */
   readonly chat_settle_seconds: number;
+  /** Null: WhatsApp numbers cannot send from this process. */
+  readonly whatsapp: WhatsappConfig | null;
+};
+
+/** The access to the WhatsApp Cloud API. */
+export type WhatsappConfig = {
+  /** With its version, without a trailing slash. */
+  readonly api_url: string;
+  readonly access_token: string;
+  readonly app_secret: string;
+  readonly verify_token: string;
 };
 
 export class ConfigError extends Error {
@@ -58,7 +69,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     roles: readRoles(env["ROLES"] || "api,worker", fault),
     log_level: oneOf("LOG_LEVEL", env["LOG_LEVEL"] || "info", logLevels, fault),
     public_url: env["PUBLIC_URL"]
-      ? readPublicUrl(env["PUBLIC_URL"], fault)
+      ? readUrl("PUBLIC_URL", env["PUBLIC_URL"], fault)
       : `http://${hostInUrl(host)}:${port}`,
     seed: oneOf(
       "TRUNKLINE_SEED",
@@ -73,6 +84,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       604_800,
       fault,
     ),
+    whatsapp: readWhatsapp(env, fault),
   };
   if (config.roles.length === 1 && config.database_url === null) {
     fault(
@@ -126,9 +138,28 @@ function readSeconds(name: string, text: string, most: number, fault: Fault): nu
   return seconds;
 }
 
-function readPublicUrl(text: string, fault: Fault): string {
+/** All of the access or none of it: half of it would send, and hear nothing back. */
+function readWhatsapp(env: NodeJS.ProcessEnv, fault: Fault): WhatsappConfig | null {
+  const access_token = readSecret(env, "WHATSAPP_ACCESS_TOKEN", fault);
+  const app_secret = readSecret(env, "WHATSAPP_APP_SECRET", fault);
+  const verify_token = readSecret(env, "WHATSAPP_VERIFY_TOKEN", fault);
+  const api_url = readUrl(
+    "WHATSAPP_API_URL",
+    env["WHATSAPP_API_URL"] || "https://graph.facebook.com/v23.0",
+    fault,
+  );
+  if (access_token && app_secret && verify_token)
+    return { api_url, access_token, app_secret, verify_token };
+  if (access_token || app_secret || verify_token)
+    fault(
+      "WHATSAPP_ACCESS_TOKEN, WHATSAPP_APP_SECRET, WHATSAPP_VERIFY_TOKEN: set all of them, or none",
+    );
+  return null;
+}
+
+function readUrl(name: string, text: string, fault: Fault): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    fault(`PUBLIC_URL: "${text}" is no http(s) address`);
+    fault(`${name}: "${text}" is no http(s) address`);
   }
   return text.replace(/\/+$/, "");
 }

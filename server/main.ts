@@ -5,6 +5,7 @@ import { openApiApp } from "./api/api-app.ts";
 import { buildHttpServer } from "./api/http-server.ts";
 import { openWebhookDoor } from "./chat/webhook-door.ts";
 import { ConfigError, readConfig, type Config } from "./config.ts";
+import { openMetaDriver } from "./drivers/chat/meta/open-meta-driver.ts";
 import { openSandboxDriver } from "./drivers/chat/sandbox/open-sandbox-driver.ts";
 import { openHints } from "./engine/hints.ts";
 import type { App } from "./engine/app.ts";
@@ -51,9 +52,12 @@ async function start(config: Config): Promise<void> {
         .take("sandbox", JSON.stringify(webhook))
         .catch((err: unknown) => log.warn({ err }, "a report of the sandbox is lost")),
   });
-  const app: App = { db, clock: systemClock, log, hints, chatDrivers: { sandbox } };
+  const whatsapp = config.whatsapp && openMetaDriver(config.whatsapp);
+  const chatDrivers = { sandbox, ...(whatsapp ? { whatsapp } : {}) };
+  const app: App = { db, clock: systemClock, log, hints, chatDrivers };
   const door = openWebhookDoor(app);
   stops.unshift(() => sandbox.close());
+  if (whatsapp) stops.unshift(() => whatsapp.close());
   const seeded =
     config.seed === "demo" &&
     (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;
