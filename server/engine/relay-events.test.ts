@@ -183,9 +183,7 @@ test("a reader that follows seq misses nothing and sees no gap while long and sh
   assert.ok(ids.some((id, i) => i > 0 && id < ids[i - 1]!));
 });
 
-test("a plan made while nothing had a seq still reads only what has none, when most has one", async () => {
-  await fill(1, 20_000);
-  await app.db.pool.query("analyze events");
+test("a plan made while there was no event still reads only what has no seq, when most has one", async () => {
   const client = await app.db.pool.connect();
   const relay = () => client.query("select relay_events(1, 1000)");
   const rowsByPrimaryKey = async () => {
@@ -195,6 +193,8 @@ test("a plan made while nothing had a seq still reads only what has none, when m
     );
     return rows[0]!.count;
   };
+  await relay();
+  await fill(1, 20_000);
   for (let batch = 0; batch < 20; batch++) await relay();
   await fill(1, 5);
   const so_far = await rowsByPrimaryKey();

@@ -45,15 +45,15 @@ async function relayAccounts(
 }
 
 // From one account straight to the next in the index of what has no seq yet, instead of reading all
-// of it (loose index scan); the order by three columns names that index.
+// of it (loose index scan).
 const findAccounts = statement<{ account_id: number }>(`
   with recursive waiting as (
     (select account_id from events where seq is null and account_id > $1
-      order by account_id, seq, id limit 1)
+      order by account_id limit 1)
     union all
     select (
       select e.account_id from events e where e.seq is null and e.account_id > w.account_id
-      order by e.account_id, e.seq, e.id limit 1)
+      order by e.account_id limit 1)
     from waiting w where w.account_id is not null
   )
   select account_id from waiting where account_id is not null limit $2`);
