@@ -410,7 +410,7 @@ const provesHold = (code: number, scope: string, reason: string) =>
     assert.deepEqual([refused, unknown], [undefined, undefined]);
     assert.equal((waiting["deferred"] ?? 0) + (waiting["queued"] ?? 0), 40);
   });
-for (const held of holds) provesHold(...held);
+for (const held of holds) void provesHold(...held);
 
 test("a template that the provider does not know fails the campaign; the rest is skipped and given back", async (t) => {
   const { account, senders, campaign } = await scene(t, { rate_per_second: 40 });
