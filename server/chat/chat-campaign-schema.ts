@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { shownName } from "../accounts/account-schema.ts";
 import { closed, id, nullable, optional, timestamp } from "../lib/schemas.ts";
-import { contacts_max, variables_max } from "./intake/limits.ts";
+import { contacts_max, recipients_max, variables_max } from "./intake/limits.ts";
 
 const uuid = "^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
 
@@ -79,14 +79,38 @@ export const NewChatCampaign = closed(
 export const NewGroupCampaign = closed(
   {
     ...headFields,
-    group_id: Type.Union([id("The group"), Type.String({ pattern: "^[0-9]{1,19}$" })], {
+    group_id: Type.Unsafe<number | string>({
+      type: ["integer", "string"],
+      format: "int64",
+      pattern: "^[0-9]{1,19}$",
       description: "The group whose members are the recipients, as a number or a string",
+      "x-reason": "must be the id of a group",
     }),
   },
   {
     description: `A campaign to send to a group: ${exactly_one}`,
     examples: [{ name: "Spring sale", chat_number_id: 1, template_id: 1, group_id: 1 }],
   },
+);
+
+export type NewGroupCampaign = Static<typeof NewGroupCampaign>;
+
+/** The parts of an upload; they may come in any order. */
+export const ChatCampaignUpload = Type.Object(
+  {
+    file: Type.String({
+      format: "binary",
+      description: `A CSV of at most 256 MB and ${recipients_max} rows; every other column than the numbers' is a variable`,
+    }),
+    ...headFields,
+    phone_column: Type.Optional(
+      Type.String({ description: "The numbers' column: phone_number, else phone, unless said" }),
+    ),
+    variables: Type.Optional(
+      Type.String({ description: "JSON object {variable: column}: only these are variables" }),
+    ),
+  },
+  { description: `A campaign to send: ${exactly_one}` },
 );
 
 /** The campaign: exactly these nine fields (contract 2.2). */
@@ -124,3 +148,42 @@ export const MmLite = Type.Object({
   ),
 });
 export type MmLite = Static<typeof MmLite>;
+
+/** What a campaign would come to. */
+export const CampaignPreview = Type.Object({
+  total_contacts: Type.Integer({ description: "Recipients that would remain after trimming" }),
+  trimmed: Trimmed,
+  trimmed_samples: Type.Array(
+    Type.Object({
+      phone_number: Type.String(),
+      reason: Type.Unsafe<keyof Trimmed>({
+        type: "string",
+        enum: ["invalid", "duplicate", "blacklisted"],
+      }),
+    }),
+    { description: "The first that would be trimmed" },
+  ),
+  credits: Type.Object({
+    needed: Type.Integer(),
+    available: Type.Integer({ format: "int64" }),
+    sufficient: Type.Boolean(),
+  }),
+  mm_lite: MmLite,
+  starts_at: timestamp("UTC"),
+  finishes_at: timestamp(
+    "UTC: when the last message would be out, by the number's rate and what waits on it already",
+  ),
+  sample: Type.Object(
+    {
+      phone_number: Type.String(),
+      message: nullable(
+        Type.Object({}, { additionalProperties: true, description: "As the provider gets it" }),
+      ),
+      missing: Type.Array(Type.String(), {
+        description: "Variables without a value and a default: this recipient would fail",
+      }),
+    },
+    { description: "The message to the first recipient" },
+  ),
+});
+export type CampaignPreview = Static<typeof CampaignPreview>;

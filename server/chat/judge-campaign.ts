@@ -43,7 +43,16 @@ export async function judgeCampaign(
   db: Kysely<DB>,
   account: Pick<Caller["account"], "id" | "time_zone">,
   head: CampaignHead,
-  { has_recipients, now }: { readonly has_recipients: boolean; readonly now: Date },
+  {
+    has_recipients,
+    source_faults = [],
+    now,
+  }: {
+    readonly has_recipients: boolean;
+    /** What is wrong with where the recipients come from: told with the others. */
+    readonly source_faults?: readonly FieldError[];
+    readonly now: Date;
+  },
 ): Promise<CampaignOrder> {
   const { template_id = null, flow_id = null, automation_flow_id = null } = head;
   const named = [template_id, flow_id, automation_flow_id].filter((one) => one !== null);
@@ -68,6 +77,8 @@ export async function judgeCampaign(
   if ("reason" in message) faults.push(message);
   if (typeof scheduled_at === "string")
     faults.push({ field: "scheduled_at", reason: scheduled_at });
+  faults.push(...source_faults);
+  if (source_faults.length > 0) throw invalid(faults);
   if (!number || "reason" in message || typeof scheduled_at === "string") throw invalid(faults);
   return {
     name: head.name,

@@ -315,7 +315,7 @@ const campaignOf = (ids: Ids) => ({
   name: unique("campaign"),
   chat_number_id: ids.chat_number_id,
   template_id: ids.template_id,
-  contacts: [{ phone_number: "919876543210", variables: { "1": "Ann" } }],
+  contacts: [{ phone_number: "919812345678", variables: { "1": "Ann" } }],
 });
 
 const see_campaigns: readonly Permission[] = ["chat.read", "chat.campaigns.manage"];
@@ -364,7 +364,38 @@ const campaigns: Record<string, RouteRow> = {
     json: campaignOf(ids),
     headers: underKey()!,
   })),
+  createChatCampaignFromCsv: ofChat(create_campaigns, (ids) => ({
+    path: `${account}/chat/campaigns/csv`,
+    form: campaignUploadOf(ids),
+    headers: underKey()!,
+  })),
+  createChatCampaignForGroup: ofChat(create_campaigns, (ids) => {
+    const { contacts: _, ...head } = campaignOf(ids);
+    return {
+      path: `${account}/chat/campaigns/group`,
+      json: { ...head, group_id: ids.group_id },
+      headers: underKey()!,
+    };
+  }),
+  previewChatCampaign: ofChat(create_campaigns, (ids) => ({
+    path: `${account}/chat/campaigns/preview`,
+    json: campaignOf(ids),
+  })),
 };
+
+function campaignUploadOf(ids: Ids): FormData {
+  const form = new FormData();
+  form.set("name", unique("campaign"));
+  form.set("chat_number_id", String(ids.chat_number_id));
+  form.set("template_id", String(ids.template_id));
+  form.set("mm_lite", "true");
+  form.set(
+    "file",
+    new Blob(["phone,1\n919812345678,Ann\n12,Bob\n"], { type: "text/csv" }),
+    "c.csv",
+  );
+  return form;
+}
 
 /** By the route's id. */
 export const routeRows: ReadonlyMap<string, RouteRow> = new Map(

@@ -2,17 +2,25 @@
 import type { FastifyRequest } from "fastify";
 import {
   CampaignHead,
+  CampaignPreview,
   ChatCampaignAnswer,
+  ChatCampaignUpload,
   NewChatCampaign,
+  NewGroupCampaign,
 } from "../../chat/chat-campaign-schema.ts";
-import { createChatCampaign } from "../../chat/create-chat-campaign.ts";
+import { createCampaignForGroup } from "../../chat/create-campaign-for-group.ts";
+import { createCampaignFromFile } from "../../chat/create-campaign-from-file.ts";
+import { createChatCampaign, type CampaignOwner } from "../../chat/create-chat-campaign.ts";
 import { campaignTimeFaults } from "../../chat/judge-campaign.ts";
 import { prepareCampaign, type PreparedCampaign } from "../../chat/prepare-campaign.ts";
+import { previewChatCampaign } from "../../chat/preview-chat-campaign.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
+import { campaign_form_fields, digestOfForm, headOfForm } from "../campaign-form.ts";
 import { compileValidator } from "../compile-validator.ts";
 import { fieldErrors } from "../field-errors.ts";
 import type { RateLimit } from "../rate-limit.ts";
-import { route } from "../route.ts";
+import { receiveUpload } from "../receive-upload.ts";
+import { route, type Call } from "../route.ts";
 
 const campaigns = "/api/v1/chat/campaigns";
 const access = { feature: "bulk_chat", anyOf: ["chat.campaigns.create"] } as const;
@@ -47,28 +55,83 @@ async function prepare(request: FastifyRequest, listed: boolean): Promise<Buffer
 /** What `prepare` left. */
 type Prepared = PreparedCampaign & { readonly head: CampaignHead };
 
+const write = {
+  method: "POST",
+  tag: "Chat campaigns",
+  access,
+  rate_limit,
+  key_required: true,
+  malformed_type: "bad-request",
+  success: { 201: ChatCampaignAnswer },
+} as const;
+
+type Asked = Pick<Call<unknown, unknown, unknown>, "caller" | "actor">;
+
+const ownerOf = ({ caller, actor }: Asked): CampaignOwner => ({
+  account: caller.account,
+  actor: { ...actor, user_id: caller.user_id },
+});
+
 export const chatCampaignRoutes = [
   route({
-    method: "POST",
+    ...write,
     url: campaigns,
     id: "createChatCampaign",
     summary: "Create a campaign and send it",
-    tag: "Chat campaigns",
-    access,
-    rate_limit,
-    key_required: true,
-    malformed_type: "bad-request",
     raw_body: true,
     body_bytes_max: json_bytes_max,
     digest: (request) => prepare(request, false),
     body: NewChatCampaign,
-    success: { 201: ChatCampaignAnswer },
-    handle: ({ app, caller, actor, body, write, writeWithClient }) =>
-      createChatCampaign(
-        app,
-        { account: caller.account, actor: { ...actor, user_id: caller.user_id } },
-        { write, writeWithClient },
-        body as unknown as Prepared,
-      ),
+    handle: (call) =>
+      createChatCampaign(call.app, ownerOf(call), call, call.body as unknown as Prepared),
+  }),
+  route({
+    ...write,
+    url: `${campaigns}/csv`,
+    id: "createChatCampaignFromCsv",
+    summary: "Create a campaign from a CSV file and send it",
+    multipart: true,
+    body: ChatCampaignUpload,
+    handle: async (call) => {
+      const parts = { file: "file", fields: campaign_form_fields };
+      return receiveUpload(call.caller.account.id, call.request, parts, async (upload) => {
+        const { fields, file } = upload;
+        const fd = file?.fd ?? null;
+        if (await call.keyedBy(await digestOfForm(fields, fd))) return;
+        const head = headOfForm(fields);
+        return createCampaignFromFile(call.app, ownerOf(call), call, {
+          fd,
+          head: head as CampaignHead,
+          faults: headFaults(head),
+          phone_column: fields.get("phone_column"),
+          variables: fields.get("variables"),
+        });
+      });
+    },
+  }),
+  route({
+    ...write,
+    url: `${campaigns}/group`,
+    id: "createChatCampaignForGroup",
+    summary: "Create a campaign for a saved group and send it",
+    body: NewGroupCampaign,
+    judge: async ({ body }) => campaignTimeFaults(body),
+    handle: (call) => createCampaignForGroup(call.app, ownerOf(call), call, call.body),
+  }),
+  route({
+    method: "POST",
+    url: `${campaigns}/preview`,
+    id: "previewChatCampaign",
+    summary: "See what a campaign would come to, without creating it",
+    tag: "Chat campaigns",
+    access,
+    malformed_type: "bad-request",
+    raw_body: true,
+    body_bytes_max: json_bytes_max,
+    digest: (request) => prepare(request, true),
+    body: NewChatCampaign,
+    success: { 200: CampaignPreview },
+    handle: ({ app, caller, body }) =>
+      previewChatCampaign(app, caller.account, body as unknown as Prepared),
   }),
 ];

@@ -1,15 +1,18 @@
 import type { RecipientSink } from "./read-contacts.ts";
 import { openLineWriter } from "./recipient-lines.ts";
 
-/** Recipients that wait to be stored: many as lines of COPY, few as they are. */
+/** A few recipients as they are. */
+export type RecipientRows = {
+  readonly form: "rows";
+  readonly phones: readonly string[];
+  /** JSON text or null, by the same index. */
+  readonly variables: readonly (string | null)[];
+};
+
+/** Recipients that wait to be stored; many are lines of COPY. */
 export type Recipients =
   | { readonly form: "lines"; readonly chunks: readonly Uint8Array[] }
-  | {
-      readonly form: "rows";
-      readonly phones: readonly string[];
-      /** JSON text or null, by the same index. */
-      readonly variables: readonly (string | null)[];
-    };
+  | RecipientRows;
 
 /** Gathers recipients for one account in the given form. */
 export function gatherRecipients(
@@ -39,7 +42,8 @@ function gatherLines(accountId: number) {
   return { sink, end };
 }
 
-function gatherRows() {
+/** Gathers recipients as they are. */
+export function gatherRows(): { readonly sink: RecipientSink; end(): RecipientRows } {
   const phones: string[] = [];
   const variables: (string | null)[] = [];
   const sink: RecipientSink = {
@@ -48,5 +52,5 @@ function gatherRows() {
       variables.push(text);
     },
   };
-  return { sink, end: (): Recipients => ({ form: "rows", phones, variables }) };
+  return { sink, end: () => ({ form: "rows", phones, variables }) };
 }

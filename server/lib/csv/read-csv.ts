@@ -1,0 +1,129 @@
+// Reads a CSV file of whatever encoding and delimiter, row by row. Runs in a thread of its own, so it
+// reads synchronously.
+import { Readable } from "node:stream";
+import { CsvError, parse } from "csv-parse";
+import { cellText } from "./cell-text.ts";
+import { detectEncoding, readText, type Encoding } from "./csv-text.ts";
+
+const columns_max = 500;
+const record_characters_max = 1_000_000;
+/** Empty rows do not count, yet cost as much to read. */
+const rows_with_empty_max = 2_000_000;
+
+/** The file is no CSV, or too large: the message says why, fit to follow a field's name. */
+export class CsvRefused extends Error {}
+
+export type CsvRow = {
+  /** In the file, the header's being 1. */
+  readonly row_number: number;
+  readonly cells: string[];
+};
+
+/**
+ * The header of an open file, and its rows without the empty ones, of which there may be `rows_max`.
+ * Throws CsvRefused, also while the rows are read.
+ */
+export async function readCsv(
+  fd: number,
+  rows_max: number,
+): Promise<{ readonly header: string[]; readonly rows: AsyncGenerator<CsvRow> }> {
+  const records = readRecords(fd, detectEncoding(fd));
+  const first = await records.next();
+  if (first.done) throw new CsvRefused("is empty");
+  return { header: readHeader(first.value), rows: readRows(records, rows_max) };
+}
+
+async function* readRows(
+  records: AsyncGenerator<string[]>,
+  rows_max: number,
+): AsyncGenerator<CsvRow> {
+  let rows = 0;
+  let row_number = 1;
+  for await (const cells of records) {
+    if (++row_number > rows_with_empty_max)
+      throw new CsvRefused(`has more than ${rows_with_empty_max} rows, the empty ones counted`);
+    // A spreadsheet counts an empty line as a row, and nobody means it as one.
+    if (cells.every((cell) => cell.trim() === "")) continue;
+    if (++rows > rows_max) throw new CsvRefused(`has more than ${rows_max} rows`);
+    if (cells.length > columns_max) throw tooWide(row_number);
+    yield { row_number, cells };
+  }
+}
+
+function readHeader(cells: string[]): string[] {
+  const header = cells.map(cellText);
+  while (header.at(-1) === "") header.pop();
+  if (header.length === 0) throw new CsvRefused("has no header in its first row");
+  if (header.length > columns_max) throw tooWide(1);
+  return header;
+}
+
+function tooWide(row: number): CsvRefused {
+  return new CsvRefused(`row ${row}: has more than ${columns_max} columns`);
+}
+
+async function* readRecords(fd: number, encoding: Encoding): AsyncGenerator<string[]> {
+  const chunks = checkedText(fd, encoding);
+  const head = chunks.next();
+  const text = head.done ? "" : head.value;
+  const parser = parse({
+    delimiter: delimiterOf(text),
+    // A file may be put together from others.
+    record_delimiter: ["\r\n", "\n", "\r"],
+    relax_quotes: true,
+    relax_column_count: true,
+    max_record_size: record_characters_max,
+  });
+  const source = Readable.from(
+    (function* whole() {
+      yield text;
+      yield* chunks;
+    })(),
+  );
+  source.on("error", (error) => parser.destroy(error));
+  source.pipe(parser);
+  let records = 0;
+  try {
+    for await (const cells of parser as AsyncIterable<string[]>) {
+      records++;
+      yield cells;
+    }
+  } catch (error) {
+    throw error instanceof CsvError ? new CsvRefused(reasonOf(error, records + 1)) : error;
+  }
+}
+
+function reasonOf(error: CsvError, row: number): string {
+  switch (error.code) {
+    case "CSV_QUOTE_NOT_CLOSED":
+      return `row ${row}: a quote is opened and never closed`;
+    case "CSV_MAX_RECORD_SIZE":
+      return `row ${row}: has more than ${record_characters_max} characters; is a quote not closed?`;
+    default:
+      return `row ${row}: is not CSV`;
+  }
+}
+
+/** Text that holds what no CSV holds is some other kind of file. */
+function* checkedText(fd: number, encoding: Encoding): Generator<string> {
+  // Windows-1252 is only a guess for what is not UTF-8.
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  const foreign = encoding === "win1252" ? /[\0-\x08\x0e-\x1f]/ : /\0/;
+  let line_characters = 0;
+  for (const text of readText(fd, encoding)) {
+    if (foreign.test(text)) throw new CsvRefused("is not a CSV text file");
+    const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r"));
+    line_characters = end < 0 ? line_characters + text.length : text.length - end - 1;
+    // The parser does not count delimiters: millions of empty cells would fill the memory.
+    if (line_characters > record_characters_max)
+      throw new CsvRefused(`has a line of more than ${record_characters_max} characters`);
+    yield text;
+  }
+}
+
+/** Of comma, semicolon and tab, the one that the header has most of, outside quotes. */
+function delimiterOf(text: string): string {
+  const header = text.replaceAll(/"[^"]*"/g, "").split(/[\r\n]/, 1)[0]!;
+  const count = (sign: string) => header.split(sign).length;
+  return [";", "\t"].reduce((best, sign) => (count(sign) > count(best) ? sign : best), ",");
+}
