@@ -83,8 +83,14 @@ test("a campaign shows the highest-ranked of the holds that concern it", async (
     assert.equal(pausedReason(all.slice(i), campaign), reason);
   }
   assert.equal(pausedReason([], campaign), null);
-  const elsewhere = { scope: "template", subject_id: 7, reason: "auth", detail: null, set_at };
-  assert.equal(pausedReason([{ ...elsewhere, scope: "template" } as never], campaign), null);
+  const elsewhere = {
+    scope: "template",
+    subject_id: 7,
+    reason: "auth",
+    detail: null,
+    set_at,
+  } as const;
+  assert.equal(pausedReason([elsewhere], campaign), null);
 });
 
 test("the order in which holds were set changes nothing of their rank", async () => {
@@ -101,8 +107,10 @@ test("a hold that is set again keeps its time and detail", async () => {
   const subject = { scope: "number", subject_id: 4_712 } as const;
   assert.equal(await set(subject, "auth", now, "first"), true);
   assert.equal(await set(subject, "auth", later, "second"), false);
-  const [{ detail, set_at }] = (await holdsOn(subject)) as [{ detail: string; set_at: string }];
-  assert.deepEqual([detail, set_at], ["first", now.toISOString()]);
+  const found = await holdsOn(subject);
+  assert.deepEqual(found, [
+    { ...subject, reason: "auth", detail: "first", set_at: now.toISOString() },
+  ]);
   const other = await makeAccount(api.app);
   assert.deepEqual(await holdsOf(api.app.db.query, other.account_id, [subject]), []);
 });
@@ -111,9 +119,9 @@ test("a lift makes exactly the running campaigns that it concerns due at once", 
   const number2 = await makeChatNumber(api.app, account);
   const template2 = await makeChatTemplate(api.app, account, number2);
   for (const [subjectOf, reason, wakesBoth] of [
-    [(id: number) => ({ scope: "campaign", subject_id: id }), "manual", false],
-    [() => ({ scope: "template", subject_id: template2 }), "template_paused", true],
-    [() => ({ scope: "number", subject_id: number2.id }), "sender_restricted", true],
+    [(id: number): HoldSubject => ({ scope: "campaign", subject_id: id }), "manual", false],
+    [(): HoldSubject => ({ scope: "template", subject_id: template2 }), "template_paused", true],
+    [(): HoldSubject => ({ scope: "number", subject_id: number2.id }), "sender_restricted", true],
   ] as const) {
     const one = await makeResting(number2, template2);
     const two = await makeResting(number2, template2);
