@@ -52,6 +52,9 @@ test("WhatsApp is configured by all of its secrets, or by none", () => {
     /WHATSAPP_APP_SECRET.*all/,
   );
   assert.match(faultsOf({ WHATSAPP_API_URL: "graph" }).join(), /WHATSAPP_API_URL: "graph"/);
+  assert.deepEqual(faultsOf({ ...secrets, WHATSAPP_ACCESS_TOKEN: "two\nlines" }), [
+    "WHATSAPP_ACCESS_TOKEN: has characters that no token has",
+  ]);
 });
 
 test("every fault is told at once, and none echoes the database's password", () => {

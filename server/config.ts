@@ -148,6 +148,9 @@ function readWhatsapp(env: NodeJS.ProcessEnv, fault: Fault): WhatsappConfig | nu
     env["WHATSAPP_API_URL"] || "https://graph.facebook.com/v23.0",
     fault,
   );
+  // No header can hold it, so every message would count as never sent, for ever.
+  if (access_token && !/^[!-~]+$/.test(access_token))
+    fault("WHATSAPP_ACCESS_TOKEN: has characters that no token has");
   if (access_token && app_secret && verify_token)
     return { api_url, access_token, app_secret, verify_token };
   if (access_token || app_secret || verify_token)

@@ -1,5 +1,5 @@
 // The WhatsApp driver's requests, and the provider stub's answers, held against Meta's own OpenAPI.
-// That document is fetched for trying and is no part of this repository (docs/guides/whatsapp.md).
+// That document is fetched for trying and is no part of this repository (CONTRIBUTING.md).
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import {

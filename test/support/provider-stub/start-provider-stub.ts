@@ -17,6 +17,8 @@ export type StubCounts = {
   /** Messages that were taken, whether or not the sender was told. */
   readonly taken: number;
   readonly by_outcome: Readonly<Record<string, number>>;
+  /** Entries in the log: all requests but those that were cut before their body, or not allowed. */
+  readonly logged: number;
   /** The most messages that waited for their answer at one time. */
   readonly in_flight_max: number;
   readonly webhooks: WebhookCounts;
@@ -201,6 +203,7 @@ export async function startProviderStub(
       requests,
       taken: taken_count,
       by_outcome: Object.fromEntries(outcomes),
+      logged: log.size,
       in_flight_max,
       webhooks: webhooks.counts(),
     }),
