@@ -64,7 +64,7 @@ export async function sendTestMessage(
     })
     .catch(refuseTwin);
   const route = order.mm_lite.used ? "marketing" : "standard";
-  const answer = await send(driver, from, { message_id, to, message, route });
+  const answer = await send(app, driver, from, { message_id, to, message, route });
   if (answer.outcome === "failed")
     await refundCredit(app.db.pool, account.id, reservation_id, app.clock.now());
   return answer;
@@ -143,6 +143,7 @@ function uuidOf(accountId: number, key: string): string {
 }
 
 async function send(
+  app: App,
   driver: ChatDriver,
   from: From,
   outgoing: Outgoing,
@@ -154,9 +155,11 @@ async function send(
     const { provider_message_id } = await driver.send(from, outgoing, giveUp);
     return { ...nothing, message_id, outcome: "accepted", provider_message_id };
   } catch (error) {
-    if (!(error instanceof ChatSendError)) throw error;
-    const { error: word, state } = decideAction(error, 1, 0);
+    const isKnown = error instanceof ChatSendError;
+    if (!isKnown) app.log.error({ err: error }, "a chat driver threw what is no ChatSendError");
+    const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
+    const { error: word, state } = decideAction(failure, 1, 0);
     const outcome = state === "unknown" ? "unknown" : "failed";
-    return { ...nothing, message_id, outcome, error: word, error_code: error.code };
+    return { ...nothing, message_id, outcome, error: word, error_code: failure.code };
   }
 }
