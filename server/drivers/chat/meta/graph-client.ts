@@ -42,6 +42,8 @@ export function openGraphClient(settings: {
     connections: connections_max,
     pipelining: 1,
     keepAliveTimeout: keep_alive_ms,
+    // Over HTTP/2 a request that a closing connection did not take may be sent again unasked.
+    allowH2: false,
     connect: { timeout: Math.min(connect_timeout_ms, settings.timeout_ms) },
     // Each call has one timer of its own, over everything from the queue to the last byte.
     headersTimeout: 0,

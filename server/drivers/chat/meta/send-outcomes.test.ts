@@ -131,12 +131,19 @@ test("a provider that cannot be reached never got the message", async () => {
 });
 
 test("a host that takes connections and no handshake never got the message", async () => {
-  const server = createServer((socket) => socket.on("error", () => {}));
+  let hello = "";
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("data", (chunk) => (hello += chunk.toString("latin1")));
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const lost = open(`https://127.0.0.1:${port}/v23.0`, { send_timeout_ms: 300 });
   assert.equal((await failure(lost)).failure, "unreachable");
+  // Only HTTP/1.1 was offered: over HTTP/2 a request may be repeated unasked.
+  assert.match(hello, /http\/1\.1/);
+  assert.doesNotMatch(hello, /\u0002h2/);
   await lost.close();
   server.close();
 });
