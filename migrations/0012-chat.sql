@@ -252,6 +252,7 @@ create table chat_inbox (
   -- 0: about the business account.
   chat_number_id bigint not null,
   driver text not null,
+  -- An array of webhooks that came together.
   body json not null,
   received_at timestamptz not null,
   -- When it is applied: -infinity overtakes (an opt-out behind a million statuses), later is another try.

@@ -43,10 +43,10 @@ async function applyOf(
   let worked = 0;
   try {
     for (let i = 0; i < batches_max && lease.mayAct() && !stopping.aborted; i++) {
-      const webhooks = await readInbox(app, number);
-      if (webhooks.length === 0) break;
-      await applyBatch(app, lease, number, webhooks);
-      worked += webhooks.length;
+      const rows = await readInbox(app, number);
+      if (rows.length === 0) break;
+      await applyBatch(app, lease, number, rows);
+      for (const { body } of rows) worked += body.length;
     }
   } catch (err) {
     if (isDatabaseUnavailable(err)) throw err;

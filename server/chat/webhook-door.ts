@@ -32,9 +32,7 @@ export function openWebhookDoor(app: App, metrics?: Pick<Metrics, "chatWebhooks"
       const stored = pieces.map(async (piece) => {
         const route = await routes.find(driver, piece);
         if (!route) return count("unknown");
-        const { account_id, chat_number_id } = route;
-        const row = { chat_number_id, driver, body: piece.body, urgent: piece.urgent };
-        count((await inbox.store(account_id, row)) ? "stored" : "ignored");
+        count((await inbox.store(driver, route, piece)) ? "stored" : "ignored");
       });
       await Promise.all(stored);
     },

@@ -35,13 +35,18 @@ const post = (raw: string | Buffer, signature: string | null = signatureOf(raw))
 
 const sentHook = (of = number) => statusHook(of, [{ id: unique("wamid"), status: "sent" }]);
 
-const stored = (of: Pick<TestAccount, "account_id"> = account) =>
-  api.app.db.query
+/** The webhooks that are stored, each with where it stands; those that came together share a row. */
+async function stored(of: Pick<TestAccount, "account_id"> = account) {
+  const rows = await api.app.db.query
     .selectFrom("chat_inbox")
-    .select(["chat_number_id", "driver", "body", "received_at"])
+    .select(["chat_number_id", "driver", "body"])
     .where("account_id", "=", of.account_id)
     .orderBy("id")
     .execute();
+  return rows.flatMap(({ chat_number_id, driver, body }) =>
+    (body as unknown[]).map((webhook) => ({ chat_number_id, driver, body: webhook })),
+  );
+}
 
 async function counted(outcome: string): Promise<number> {
   const { values } = await api.app.metrics.chatWebhooks.get();

@@ -7,28 +7,28 @@ import { completeCampaigns } from "../complete-campaigns.ts";
 import type { RecipientState } from "../recipient-states.ts";
 import { stopWordTest } from "../stop-words.ts";
 import type { Dispatch } from "./furthest-moves.ts";
-import type { ReportedNumber, StoredWebhook } from "./inbox.ts";
+import type { ReportedNumber, StoredWebhooks } from "./inbox.ts";
 import { readReports } from "./read-reports.ts";
 import { replyRows } from "./reply-rows.ts";
 import { settleMatters } from "./settle-matters.ts";
-import { namedDispatch, nextTry, sortReports, type ReadWebhook } from "./sort-reports.ts";
+import { namedDispatch, nextTry, sortReports, type ReadWebhooks } from "./sort-reports.ts";
 
 /** A webhook that cannot be applied is a fault of ours, and kept until it may have been mended. */
 const failing_kept_ms = 86_400_000;
 
-/** Applies the webhooks; when the batch fails, each by itself, so that a bad one holds up no other. */
+/** Applies the rows; when that fails, each by itself, so that a bad one holds up no other. */
 export async function applyBatch(
   app: App,
   lease: Lease,
   number: ReportedNumber,
-  webhooks: readonly StoredWebhook[],
+  rows: readonly StoredWebhooks[],
 ): Promise<void> {
   try {
-    await applyTogether(app, lease, number, webhooks);
+    await applyTogether(app, lease, number, rows);
   } catch (error) {
     if (isLeaseLost(error) || isDatabaseUnavailable(error)) throw error;
-    if (webhooks.length === 1) return putOff(app, number, webhooks[0]!, error);
-    for (const one of webhooks) await applyBatch(app, lease, number, [one]);
+    if (rows.length === 1) return putOff(app, number, rows[0]!, error);
+    for (const one of rows) await applyBatch(app, lease, number, [one]);
   }
 }
 
@@ -36,10 +36,10 @@ async function applyTogether(
   app: App,
   lease: Lease,
   number: ReportedNumber,
-  webhooks: readonly StoredWebhook[],
+  rows: readonly StoredWebhooks[],
 ): Promise<void> {
   const { account_id, chat_number_id } = number;
-  const batch = webhooks.map((webhook) => ({ webhook, reports: readReports(app, webhook) }));
+  const batch = rows.map((row) => ({ row, reports: readReports(app, row) }));
   const now = app.clock.now();
   const sorted = sortReports(batch, {
     account_id,
@@ -62,8 +62,7 @@ async function applyTogether(
       { account_id, subject_id: chat_number_id, count: sorted.dropped },
       "statuses of messages that nobody here sent are given up",
     );
-  for (const { id, matters, last } of sorted.matters)
-    await settleMatters(app, number, { id, matters, last });
+  for (const matters of sorted.matters) await settleMatters(app, number, matters);
   const campaigns = moved.filter(({ from_state }) => open_states.has(from_state));
   if (campaigns.length > 0)
     await completeCampaigns(
@@ -89,14 +88,16 @@ const applyReports = statement<{ campaign_id: number; from_state: RecipientState
 async function findDispatches(
   app: App,
   accountId: number,
-  batch: readonly ReadWebhook[],
+  batch: readonly ReadWebhooks[],
 ): Promise<ReadonlyMap<string, Dispatch>> {
   const ids = batch.flatMap(({ reports }) =>
-    reports.flatMap((report) =>
-      report.kind === "status" && !namedDispatch(accountId, report)
-        ? report.provider_message_id
-        : [],
-    ),
+    reports
+      .flat()
+      .flatMap((report) =>
+        report.kind === "status" && !namedDispatch(accountId, report)
+          ? report.provider_message_id
+          : [],
+      ),
   );
   if (ids.length === 0) return new Map();
   const rows = await findByProviderId(app.db.pool, [accountId, [...new Set(ids)]]);
@@ -111,9 +112,9 @@ const findByProviderId = statement<Dispatch & { provider_message_id: string }>(`
 async function readStopWords(
   app: App,
   accountId: number,
-  batch: readonly ReadWebhook[],
+  batch: readonly ReadWebhooks[],
 ): Promise<(text: string) => boolean> {
-  const isAsked = batch.some(({ reports }) => reports.some(({ kind }) => kind === "reply"));
+  const isAsked = batch.some(({ reports }) => reports.flat().some(({ kind }) => kind === "reply"));
   if (!isAsked) return () => false;
   const account = await app.db.query
     .selectFrom("accounts")
@@ -123,30 +124,27 @@ async function readStopWords(
   return stopWordTest(account?.chat_stop_words ?? []);
 }
 
-/** Later than the last time, and after a day never again. */
+/** Webhooks that came together are taken apart; one alone comes later, and after a day never again. */
 async function putOff(
   app: App,
   { account_id, chat_number_id }: ReportedNumber,
-  { id, received_at }: StoredWebhook,
+  { id, body, received_at }: StoredWebhooks,
   err: unknown,
 ): Promise<void> {
+  if (body.length > 1) return void (await takeApart(app.db.pool, [account_id, id]));
   const due_at = nextTry(received_at, app.clock.now(), failing_kept_ms);
   app.log.error(
     { err, account_id, subject_id: chat_number_id },
     due_at ? "a webhook cannot be applied; trying again later" : "a webhook is given up",
   );
-  const { query } = app.db;
-  if (due_at)
-    await query
-      .updateTable("chat_inbox")
-      .set({ due_at })
-      .where("account_id", "=", account_id)
-      .where("id", "=", id)
-      .execute();
-  else
-    await query
-      .deleteFrom("chat_inbox")
-      .where("account_id", "=", account_id)
-      .where("id", "=", id)
-      .execute();
+  if (due_at) await delay(app.db.pool, [account_id, id, due_at]);
+  else await giveUp(app.db.pool, [account_id, id]);
 }
+
+const takeApart = statement(`
+  with gone as (delete from chat_inbox where account_id = $1 and id = $2 returning *)
+  insert into chat_inbox (account_id, chat_number_id, driver, body, received_at, due_at)
+  select g.account_id, g.chat_number_id, g.driver, json_build_array(b.value), g.received_at, g.due_at
+  from gone g, json_array_elements(g.body) b`);
+const delay = statement("update chat_inbox set due_at = $3 where account_id = $1 and id = $2");
+const giveUp = statement("delete from chat_inbox where account_id = $1 and id = $2");

@@ -30,7 +30,8 @@ const ranks = { sent: 1, failed: 2, delivered: 3, read: 4 } as const satisfies R
   number
 >;
 
-type Status = { readonly dispatch: Dispatch; readonly report: StatusReport };
+/** A status, and which dispatch it is about. */
+export type Status = { readonly dispatch: Dispatch; readonly report: StatusReport };
 
 /** For each recipient the move that goes furthest. A failure counts only for the latest dispatch. */
 export function furthestMoves(statuses: readonly Status[]): ReportMove[] {

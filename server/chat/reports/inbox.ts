@@ -6,16 +6,17 @@ import { statement } from "../../lib/database.ts";
 /** A number of an account; 0 stands for the account's business accounts. */
 export type ReportedNumber = { readonly account_id: number; readonly chat_number_id: number };
 
-export type StoredWebhook = {
+/** A row: webhooks that came together. */
+export type StoredWebhooks = {
   readonly id: number;
   readonly driver: ChatDriverName;
-  /** Parsed, for the driver's readWebhook. */
-  readonly body: unknown;
+  /** Each parsed, for the driver's readWebhook. */
+  readonly body: readonly unknown[];
   readonly received_at: Date;
 };
 
 /** A batch's statement should take well below a second, and be parsed in little memory. */
-const batch_rows_max = 500;
+const batch_rows_max = 200;
 const batch_bytes_max = 2_000_000;
 
 /** All numbers with something due: one look at the index, which is short unless there is a backlog. */
@@ -24,7 +25,7 @@ export async function dueNumbers(app: App): Promise<ReportedNumber[]> {
 }
 
 /** The next batch of a number, in the order to be applied in. */
-export async function readInbox(app: App, number: ReportedNumber): Promise<StoredWebhook[]> {
+export async function readInbox(app: App, number: ReportedNumber): Promise<StoredWebhooks[]> {
   const { account_id, chat_number_id } = number;
   const values = [account_id, chat_number_id, app.clock.now(), batch_rows_max, batch_bytes_max];
   return readDue(app.db.pool, values);
@@ -35,7 +36,7 @@ const findDue = statement<ReportedNumber>(
 );
 
 // The first always, however long it is.
-const readDue = statement<StoredWebhook>(`
+const readDue = statement<StoredWebhooks>(`
   select id, driver, body, received_at from (
     select id, driver, body, received_at, due_at,
       sum(octet_length(body::text)) over (order by due_at, id) - octet_length(body::text) as bytes_before

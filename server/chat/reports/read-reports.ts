@@ -1,7 +1,7 @@
 // The reports in stored webhooks, as text that PostgreSQL can hold.
 import type { Report } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
-import type { StoredWebhook } from "./inbox.ts";
+import type { StoredWebhooks } from "./inbox.ts";
 
 /** A provider's ids are below 100 characters, its texts below 5,000. */
 const id_characters_max = 255;
@@ -12,13 +12,17 @@ export type ReadReport =
   | Exclude<Report, { kind: "account" }>
   | (Extract<Report, { kind: "account" }> & { readonly business_account_id: string | null });
 
-/** Everything a webhook reports, in its order. Throws when its driver is not configured here. */
-export function readReports(app: App, { driver, body }: StoredWebhook): ReadReport[] {
+/** Everything that each of a row's webhooks reports. Throws when their driver is not configured here. */
+export function readReports(app: App, { driver, body }: StoredWebhooks): ReadReport[][] {
   const reader = app.chatDrivers[driver];
   if (!reader) throw new Error(`${driver} is not configured in this process`);
-  return reader
-    .readWebhook(body)
-    .flatMap((batch) => batch.reports.map((report) => storable(report, batch.business_account_id)));
+  return body.map((webhook) =>
+    reader
+      .readWebhook(webhook)
+      .flatMap(({ reports, business_account_id }) =>
+        reports.map((report) => storable(report, business_account_id)),
+      ),
+  );
 }
 
 function storable(report: Report, business_account_id: string | null): ReadReport {

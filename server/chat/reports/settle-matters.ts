@@ -1,5 +1,5 @@
 // What webhooks say beyond statuses and plain replies: opt-outs, templates, the account's standing.
-// Each webhook in a short transaction that first claims its row. No lease is needed: the row goes
+// Each row in a short transaction that first claims it. No lease is needed: the row goes
 // with the effect, and a row that another process has is left to it.
 import type { Selectable } from "kysely";
 import { suppress } from "../../audience/suppress.ts";
@@ -21,27 +21,26 @@ type Place = ReportedNumber & {
   readonly woken: number[];
 };
 
-/** Settles what one webhook brought; its row goes too when that was the `last` of it. */
+/** Settles what one row brought; the row goes with it. */
 export async function settleMatters(
   app: App,
   number: ReportedNumber,
-  webhook: { readonly id: number; readonly matters: readonly Matter[]; readonly last: boolean },
+  { id, matters }: { readonly id: number; readonly matters: readonly Matter[] },
 ): Promise<void> {
   const now = app.clock.now();
   const woken: number[] = [];
   await app.db.query.transaction().execute(async (tx) => {
-    const row = { account_id: number.account_id, id: webhook.id };
+    const row = { account_id: number.account_id, id };
     if (!(await claim(tx, row))) return;
     const place = { ...number, app, tx, now, woken };
     // Suppressions are locked in the order of their phones; the others wait for nobody.
-    for (const matter of webhook.matters.toSorted((a, b) => (phoneOf(a) < phoneOf(b) ? -1 : 1)))
+    for (const matter of matters.toSorted((a, b) => (phoneOf(a) < phoneOf(b) ? -1 : 1)))
       await settle(place, matter);
-    if (webhook.last)
-      await tx
-        .deleteFrom("chat_inbox")
-        .where("account_id", "=", row.account_id)
-        .where("id", "=", row.id)
-        .execute();
+    await tx
+      .deleteFrom("chat_inbox")
+      .where("account_id", "=", row.account_id)
+      .where("id", "=", row.id)
+      .execute();
   });
   hintChatWork(app, number.account_id, woken);
 }

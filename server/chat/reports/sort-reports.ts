@@ -5,9 +5,10 @@ import {
   furthestMoves,
   type Dispatch,
   type ReportMove,
+  type Status,
   type StatusReport,
 } from "./furthest-moves.ts";
-import type { StoredWebhook } from "./inbox.ts";
+import type { StoredWebhooks } from "./inbox.ts";
 import type { ReadReport } from "./read-reports.ts";
 
 /** The provider's code for a customer who does not want to hear from us. */
@@ -18,9 +19,10 @@ const retry_first_ms = 1_000;
 
 export type ReplyReport = Extract<Report, { kind: "reply" }>;
 
-export type ReadWebhook = {
-  readonly webhook: StoredWebhook;
-  readonly reports: readonly ReadReport[];
+/** A row with what each of its webhooks reports. */
+export type ReadWebhooks = {
+  readonly row: StoredWebhooks;
+  readonly reports: readonly (readonly ReadReport[])[];
 };
 
 /** What needs verbs of its own, in a transaction of its own. */
@@ -33,16 +35,17 @@ export type SortedReports = {
   readonly moves: readonly ReportMove[];
   /** Replies that are only kept. */
   readonly replies: readonly ReplyReport[];
-  /** Webhooks that are done with once moves and replies are applied. */
+  /** Rows that are done with once moves and replies are applied. */
   readonly done: readonly number[];
-  /** Statuses of messages that are not known yet: looked at again. */
-  readonly later: readonly { readonly id: number; readonly due_at: Date }[];
-  /** By webhook; `last` when nothing else of it is left to do. */
-  readonly matters: readonly {
-    readonly id: number;
-    readonly matters: readonly Matter[];
-    readonly last: boolean;
+  /** Webhooks with statuses of messages that are not known yet: looked at again. */
+  readonly later: readonly {
+    readonly driver: string;
+    readonly body: readonly unknown[];
+    readonly received_at: Date;
+    readonly due_at: Date;
   }[];
+  /** By row, which goes with them. */
+  readonly matters: readonly { readonly id: number; readonly matters: readonly Matter[] }[];
   /** Statuses given up: nobody here sent their messages. */
   readonly dropped: number;
 };
@@ -62,30 +65,31 @@ export function namedDispatch(accountId: number, { message_id }: StatusReport): 
 }
 
 /** Sorts a batch. Pure: the same batch and the same knowledge give the same work. */
-export function sortReports(batch: readonly ReadWebhook[], known: Known): SortedReports {
-  const statuses: { dispatch: Dispatch; report: StatusReport }[] = [];
+export function sortReports(batch: readonly ReadWebhooks[], known: Known): SortedReports {
+  const statuses: Status[] = [];
   const replies: ReplyReport[] = [];
   const done: number[] = [];
-  const later: { id: number; due_at: Date }[] = [];
-  const matters: { id: number; matters: Matter[]; last: boolean }[] = [];
+  const later: SortedReports["later"][number][] = [];
+  const matters: { id: number; matters: Matter[] }[] = [];
   let dropped = 0;
-  for (const { webhook, reports } of batch) {
-    const sorted = sortOne(reports, known);
-    statuses.push(...sorted.statuses);
-    replies.push(...sorted.replies);
-    const due_at =
-      sorted.unknown > 0 ? nextTry(webhook.received_at, known.now, unknown_kept_ms) : null;
-    if (due_at) later.push({ id: webhook.id, due_at });
-    else dropped += sorted.unknown;
-    if (sorted.matters.length > 0)
-      matters.push({ id: webhook.id, matters: sorted.matters, last: due_at === null });
-    else if (!due_at) done.push(webhook.id);
+  for (const { row, reports } of batch) {
+    const sorted = reports.map((of) => sortOne(of, known));
+    statuses.push(...sorted.flatMap((one) => one.statuses));
+    replies.push(...sorted.flatMap((one) => one.replies));
+    const body = row.body.filter((_, i) => sorted[i]!.unknown > 0);
+    const { driver, received_at } = row;
+    const due_at = nextTry(received_at, known.now, unknown_kept_ms);
+    if (body.length > 0 && due_at) later.push({ driver, body, received_at, due_at });
+    if (!due_at) dropped += sorted.reduce((sum, one) => sum + one.unknown, 0);
+    const here = sorted.flatMap((one) => one.matters);
+    if (here.length > 0) matters.push({ id: row.id, matters: here });
+    else done.push(row.id);
   }
   return { moves: furthestMoves(statuses), replies, done, later, matters, dropped };
 }
 
 function sortOne(reports: readonly ReadReport[], known: Known) {
-  const statuses: { dispatch: Dispatch; report: StatusReport }[] = [];
+  const statuses: Status[] = [];
   const replies: ReplyReport[] = [];
   const matters: Matter[] = [];
   let unknown = 0;
