@@ -74,14 +74,20 @@ export function openReceivedLog(file?: string): ReceivedLog {
     repeated() {
       const seen = new Map<string, { seen: number; taken: number }>();
       for (let page = 0; page <= pages.length; page += 1) {
-        for (const entry of log.entries(page * lines_a_page, lines_a_page)) {
-          if (entry.message_id === "") continue;
-          const so_far = seen.get(entry.message_id) ?? { seen: 0, taken: 0 };
-          so_far.seen += 1;
-          if (entry.provider_message_id !== "") so_far.taken += 1;
-          seen.set(entry.message_id, so_far);
+        const ofPage = page < pages.length ? pages[page]!.toString().split("\n") : lines;
+        for (const line of ofPage) {
+          const start = line.indexOf("\t") + 1;
+          const message_id = line.slice(start, line.indexOf("\t", start));
+          const taken = line.endsWith("\t") ? 0 : 1;
+          const so_far = seen.get(message_id);
+          if (so_far === undefined) seen.set(message_id, { seen: 1, taken });
+          else {
+            so_far.seen += 1;
+            so_far.taken += taken;
+          }
         }
       }
+      seen.delete("");
       return [...seen].flatMap(([message_id, times]) =>
         times.seen > 1 ? { message_id, ...times } : [],
       );
