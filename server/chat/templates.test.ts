@@ -340,3 +340,25 @@ test("templates are listed by id, page by page, by status, category, language an
   assert.equal(await found(`limit=3&cursor=${first.body.next_cursor}`), "34");
   assert.deepEqual(failingFields(await send("GET", "?status=DONE&cursor=x")), ["status"]);
 });
+
+test("a campaign is not made from a template that lacks the file of its header", async () => {
+  await makeCredits(api.app, account, { chat: 10 });
+  const { id } = (await add({ header_media: null, variable_defaults: { "1": "a", "2": "b" } }))
+    .body;
+  const campaign = () =>
+    api.send("POST", "/api/v1/chat/campaigns", {
+      token: account.token,
+      headers: { "idempotency-key": unique("key") },
+      json: {
+        name: "Spring",
+        chat_number_id: sandbox.id,
+        template_id: id,
+        contacts: [{ phone_number: "919876543210" }],
+      },
+    });
+  const refused = await campaign();
+  assert.deepEqual(failingFields(refused), ["template_id"]);
+  assert.match(refused.body.errors[0].reason, /header_media/);
+  await send("PATCH", `/${id}`, { header_media: { id: "media-1" } });
+  assert.equal((await campaign()).status, 201);
+});

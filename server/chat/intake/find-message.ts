@@ -1,11 +1,11 @@
 import type { Kysely, Selectable } from "kysely";
-import type { TemplateComponent } from "../../drivers/chat/driver.ts";
 import type { DB } from "../../lib/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
-import { makeOpeningPlan, makeTemplatePlan, type PlannedTemplate } from "../make-plan.ts";
+import { headerMediaKind, makeOpeningPlan, makeTemplatePlan } from "../make-plan.ts";
 import type { MessagePlan } from "../message-plan.ts";
 import type { OpeningMessage } from "../opening-message.ts";
+import { plannedTemplateOf } from "../template-schema.ts";
 
 /** What a campaign sends; `template_id` also of a flow that opens with a template. */
 export type CampaignMessage = { readonly plan: MessagePlan; readonly template_id: number | null };
@@ -33,7 +33,10 @@ export async function findMessage(
     if (template.status !== "APPROVED") return "is a template that is not approved";
     if (sender && !belongsTo(template, sender))
       return "is a template of another business account than the number's";
-    return { plan: makeTemplatePlan(plannedTemplate(template)), template_id: template.id };
+    const planned = plannedTemplateOf(template);
+    if (headerMediaKind(planned.components) !== null && planned.header_media === null)
+      return "is a template without the file of its header: set its header_media";
+    return { plan: makeTemplatePlan(planned), template_id: template.id };
   };
   const found = async (): Promise<CampaignMessage | string> => {
     if (template_id !== null) return templateMessage(template_id);
@@ -83,16 +86,4 @@ async function findOpening(
     .where("active", "=", true)
     .executeTakeFirst();
   return flow ? (flow.opening as OpeningMessage) : null;
-}
-
-function plannedTemplate(row: Selectable<DB["chat_templates"]>): PlannedTemplate {
-  return {
-    name: row.name,
-    language: row.language,
-    category: row.category as PlannedTemplate["category"],
-    parameter_format: row.parameter_format as PlannedTemplate["parameter_format"],
-    components: row.components as unknown as readonly TemplateComponent[],
-    variable_defaults: row.variable_defaults as Record<string, string>,
-    header_media: row.header_media as PlannedTemplate["header_media"],
-  };
 }
