@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Installs what the benches run beside the server and npm does not carry: wrk and pgbench (Debian
-# and its kin). Does nothing when they are there; says which package is missing when it cannot.
+# Installs what the benches run beside the server and npm does not carry: wrk, pgbench and Redis
+# (Debian and its kin). Does nothing when they are there; says which package is missing when it cannot.
 set -euo pipefail
 
 missing=()
 command -v wrk >/dev/null || missing+=(wrk)
+command -v redis-server >/dev/null || missing+=(redis-server)
 if ! command -v pgbench >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/pgbench' >/dev/null; then
   missing+=(postgresql)
 fi
 if [ "${#missing[@]}" -eq 0 ]; then
-  echo "wrk and pgbench are installed"
+  echo "wrk, pgbench and redis-server are installed"
   exit 0
 fi
 

@@ -7,12 +7,12 @@ const run = promisify(execFile);
 
 /** Runs a load tool to its end and returns what it printed; throws with its output when it fails. */
 export async function runTool(name: string, args: readonly string[]): Promise<string> {
-  const { stdout } = await run(locate(name), args, { maxBuffer: 16 * 1_048_576 });
+  const { stdout } = await run(locateTool(name), args, { maxBuffer: 16 * 1_048_576 });
   return stdout;
 }
 
-/** On the PATH, or where Debian keeps PostgreSQL's tools. */
-function locate(name: string): string {
+/** The tool's file, on the PATH or where Debian keeps PostgreSQL's; throws when it is not installed. */
+export function locateTool(name: string): string {
   const debian = "/usr/lib/postgresql";
   const versions = existsSync(debian) ? readdirSync(debian) : [];
   const folders = [

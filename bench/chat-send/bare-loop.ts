@@ -1,0 +1,20 @@
+// The limit: as many requests as may be under way, and nothing kept of them.
+import { answerOrders } from "../lib/child.ts";
+import { openBareSend } from "./bare-send.ts";
+import { nameOf, phoneOf } from "./recipients.ts";
+
+const in_flight = Number(process.env["IN_FLIGHT"]);
+const send = openBareSend(process.env["API_URL"]!, process.env["ACCESS_TOKEN"]!, in_flight);
+let run = 0;
+
+/** `count`: so many messages. */
+answerOrders(async ({ count = 0 }) => {
+  run++;
+  let next = 0;
+  const loop = async () => {
+    for (let i = next++; i < count; i = next++)
+      await send({ message_id: `trk.1.${run}.${i + 1}.1`, to: phoneOf(i), name: nameOf(i) });
+  };
+  await Promise.all(Array.from({ length: in_flight }, loop));
+  return {};
+});

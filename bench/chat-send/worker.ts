@@ -1,0 +1,41 @@
+// Ours: the worker role as it runs in production, but for the slots of a number.
+import { openMetaDriver } from "../../server/drivers/chat/meta/open-meta-driver.ts";
+import { openHints } from "../../server/engine/hints.ts";
+import { systemClock } from "../../server/lib/clock.ts";
+import { openDatabase } from "../../server/lib/database.ts";
+import { openLog } from "../../server/lib/log.ts";
+import { default_settings, startWorker } from "../../server/worker.ts";
+import { answerOrders } from "../lib/child.ts";
+
+const url = process.env["DATABASE_URL"]!;
+const log = openLog("warn");
+const whatsapp = openMetaDriver({
+  api_url: process.env["API_URL"]!,
+  access_token: process.env["ACCESS_TOKEN"]!,
+  app_secret: "stub-secret",
+  verify_token: "stub-verify",
+});
+const db = openDatabase(url, log);
+const turns = { count: 0, ms: 0 };
+const query = db.pool.query.bind(db.pool) as (asked: unknown) => Promise<unknown>;
+const queryTimed = (asked: { text?: string }) => {
+  const answer = query(asked);
+  if (!asked.text?.includes("chat_sender_turn(")) return answer;
+  const began_ms = performance.now();
+  return answer.finally(() => {
+    turns.count++;
+    turns.ms += performance.now() - began_ms;
+  });
+};
+db.pool.query = queryTimed as typeof db.pool.query;
+
+const app = {
+  db,
+  hints: openHints(url, log),
+  log,
+  clock: systemClock,
+  chatDrivers: { whatsapp },
+};
+startWorker(app, { ...default_settings, in_flight_max: Number(process.env["IN_FLIGHT"]) });
+/** The sender's turns so far, and how long they took with their way there and back. */
+answerOrders(async () => turns);
