@@ -337,10 +337,10 @@ test("recipients come in their order with each step's time, and failed covers al
   const all = await list();
   assert.deepEqual(
     all.map(({ state }) => state),
-    [
-      ...["queued", "deferred", "dispatching", "unknown", "failed", "failed", "accepted", "sent"],
-      ...["failed", "delivered", "read", "skipped", "cancelled"],
-    ],
+    (
+      "queued deferred dispatching unknown failed failed accepted sent failed delivered read " +
+      "skipped cancelled"
+    ).split(" "),
   );
   for (const state of new Set(all.map((row) => row["state"] as string)))
     assert.deepEqual(
