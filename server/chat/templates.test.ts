@@ -362,3 +362,13 @@ test("a campaign is not made from a template that lacks the file of its header",
   await send("PATCH", `/${id}`, { header_media: { id: "media-1" } });
   assert.equal((await campaign()).status, 201);
 });
+
+test("null is as good as omitted for what a new template need not say", async () => {
+  const nulls = { parameter_format: null, variable_defaults: null, header_media: null };
+  const { status, body, text } = await add(nulls);
+  assert.equal(status, 201, text);
+  assert.deepEqual(
+    [body.parameter_format, body.variable_defaults, body.header_media],
+    ["POSITIONAL", {}, null],
+  );
+});

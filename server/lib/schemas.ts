@@ -23,8 +23,12 @@ export const timestamp = (description: string) => Type.String({ format: "date-ti
 
 /** `null` besides the schema's own type, in one schema: an anyOf would fail with three messages. */
 export function nullable<T extends TSchema>(schema: T) {
-  const { type } = schema as unknown as { type: string };
-  return Type.Unsafe<Static<T> | null>({ ...schema, type: [type, "null"] });
+  const { type, enum: values } = schema as unknown as { type: string; enum?: unknown[] };
+  return Type.Unsafe<Static<T> | null>({
+    ...schema,
+    type: [type, "null"],
+    ...(values ? { enum: [...values, null] } : {}),
+  });
 }
 
 /** Null equals omitted. */
