@@ -28,7 +28,7 @@ const formats = [
 ] as const satisfies readonly TemplateDraft["parameter_format"][];
 const component_types = ["HEADER", "BODY", "FOOTER", "BUTTONS"] as const;
 const header_formats = ["TEXT", "IMAGE", "VIDEO", "DOCUMENT"] as const;
-export const button_types = ["QUICK_REPLY", "URL", "PHONE_NUMBER", "COPY_CODE", "FLOW"] as const;
+const button_types = ["QUICK_REPLY", "URL", "PHONE_NUMBER", "COPY_CODE", "FLOW"] as const;
 
 const named = Type.Array(closed({ param_name: Type.String(), example: Type.String() }), {
   maxItems: 100,
