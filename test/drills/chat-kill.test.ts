@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { test } from "node:test";
+import { eventually } from "../support/eventually.ts";
+import { seededRandom } from "../support/provider-stub/faults.ts";
+import { openChatHouse, phonesOf, type ChatHouse, type Worker } from "./chat-house.ts";
+
+const recipients = 3_000;
+const kills = 72;
+/** Slow enough that the campaign is under way at every kill. */
+const rate_per_second = 90;
+
+/** Those that have begun to work: more than the connection that they migrate by. */
+async function findWorking(house: ChatHouse, workers: readonly Worker[]): Promise<Worker[]> {
+  const rows = await house.ask<{ name: string }>(
+    `select application_name as name from pg_stat_activity
+     where datname = current_database() group by 1 having count(*) > 1`,
+  );
+  const names = new Set(rows.map(({ name }) => name));
+  return workers.filter(({ name }) => names.has(name));
+}
+
+const underWay = async (house: ChatHouse): Promise<number> => {
+  const [row] = await house.ask<{ count: number }>(
+    "select count(*)::int from chat_recipients where state = 'dispatching'",
+  );
+  return row!.count;
+};
+
+test("no message goes out twice and none is lost while senders are killed at random, and sending heals in seconds", async () => {
+  const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
+  console.log(`DRILL_SEED=${seed}`);
+  const random = seededRandom(seed);
+  const began = performance.now();
+  await using house = await openChatHouse({
+    rate_per_second,
+    stub: { delay_ms: 40 },
+    env: { LEASE_SECONDS: "1", CHAT_SETTLE_SECONDS: "5" },
+  });
+  await house.stub.setFaults([{ kind: "silent", probability: 0.05 }], seed);
+  const campaign_id = await house.createCampaign(phonesOf(recipients));
+  const workers = await Promise.all([house.startWorker(), house.startWorker()]);
+  await eventually(async () => (await house.stub.counts()).requests > 20, 60);
+
+  let interrupted = 0;
+  for (let kill = 0; kill < kills; kill++) {
+    await pause(random() * 1_100);
+    let working: Worker[] = [];
+    await eventually(async () => (working = await findWorking(house, workers)).length > 0, 60);
+    // Four in ten are aimed at whoever sends; the others hit anybody.
+    const sender = random() < 0.4 ? await house.findHolder(working) : null;
+    const victim = sender ?? working[Math.floor(random() * working.length)]!;
+    victim.kill("SIGKILL");
+    workers[workers.indexOf(victim)] = await house.startWorker();
+    await victim.dispose();
+    interrupted += await underWay(house);
+  }
+  const killed_at = Date.now();
+  const drilled_s = (performance.now() - began) / 1_000;
+  const { by_outcome } = await house.stub.counts();
+  assert.ok(interrupted > kills / 4, `${interrupted} messages were under way at the kills`);
+  const left = await house.states(campaign_id);
+  assert.ok((left["queued"] ?? 0) > 0, "the campaign was under way at every kill");
+
+  // Healed: nothing stands as being sent by a dead holder, and somebody sends.
+  await eventually(async () => {
+    const stale = await house.ask(
+      "select from chat_recipients where state = 'dispatching' and dispatched_at <= $1 limit 1",
+      [new Date(killed_at)],
+    );
+    return stale.length === 0 && (await house.stub.log()).at(-1)!.at > killed_at;
+  }, 30);
+  const healed_ms = Date.now() - killed_at;
+  await house.request("PATCH", `/api/v1/chat/numbers/${house.number_id}`, { rate_per_second: 500 });
+  await house.awaitStatus(campaign_id, "completed", 60);
+  await house.awaitReports();
+  const states = await house.states(campaign_id);
+  console.log(
+    `${kills} kills in ${Math.round(drilled_s)} s with ${interrupted} messages under way, ` +
+      `${JSON.stringify(by_outcome)} by the last; healed after ${healed_ms} ms; ${JSON.stringify(states)}`,
+  );
+  await house.checkBooks();
+  const ended = new Set(["accepted", "read", "unresolved"]);
+  assert.deepEqual(
+    Object.keys(states).filter((state) => !ended.has(state)),
+    [],
+  );
+});
