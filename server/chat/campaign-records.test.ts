@@ -375,3 +375,26 @@ test("recipients come in their order with each step's time, and failed covers al
     assert.deepEqual(failingFields(await scene.ask("GET", `/${id}/recipients?${query}`)), [field]);
   assert.equal((await scene.ask("GET", "/8000000000000001/recipients")).status, 404);
 });
+
+test("replies to a campaign's messages are counted, and another campaign's are not", async (t) => {
+  const scene = await makeScene(t, shared);
+  const { app, account, number } = scene;
+  const [id, other] = [await scene.campaign(1), await scene.campaign(1)];
+  for (const campaign_id of [id, id, other, null])
+    await app.db.query
+      .insertInto("chat_replies")
+      .values({
+        account_id: account.account_id,
+        chat_number_id: number.id,
+        provider_message_id: unique("reply"),
+        phone: "919800000001",
+        type: "text",
+        text: "yes",
+        campaign_id,
+        opted_out: false,
+        received_at: app.clock.now(),
+      })
+      .execute();
+  assert.equal((await scene.ask("GET", `/${id}`)).body.reply_count, 2);
+  assert.equal((await scene.ask("GET", `/${other}`)).body.reply_count, 1);
+});
