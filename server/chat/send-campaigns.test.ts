@@ -459,6 +459,14 @@ test("a campaign whose messages mostly fail is paused, and says why", async (t) 
   assert.ok(provider.sent.length < 1_000);
   await senders.stop();
   assert.equal(await stateOf(id), "running");
+  const told = await api.app.db.query
+    .selectFrom("events")
+    .select(["type", "data"])
+    .where("account_id", "=", account.account_id)
+    .execute();
+  assert.deepEqual(told, [
+    { type: "chat.campaign.paused", data: { campaign_id: id, reason: "error_threshold" } },
+  ]);
 });
 
 test("a message that was marked more than 0.8 s ago is given back instead of sent", async (t) => {

@@ -1,5 +1,7 @@
 // What an outcome means beyond its recipient: holds, a campaign that fails, a customer who opted out.
 import { suppress } from "../../audience/suppress.ts";
+import { recordEvent } from "../../engine/record-event.ts";
+import type { Tx } from "../../lib/database.ts";
 import type { Action } from "../error-actions.ts";
 import { failCampaign } from "../fail-campaign.ts";
 import { hold, type HoldReason, type HoldScope } from "../holds.ts";
@@ -47,15 +49,14 @@ export async function applyEffects(sender: Sender): Promise<boolean> {
   return true;
 }
 
-async function applyEffect({ app, lease }: Sender, effect: Effect): Promise<void> {
+async function applyEffect(sender: Sender, effect: Effect): Promise<void> {
+  const { app, lease } = sender;
   const now = app.clock.now();
   const { account_id } = lease;
   await app.db.query.transaction().execute(async (tx) => {
     switch (effect.kind) {
-      case "hold": {
-        const { scope, subject_id, reason, detail } = effect;
-        return void (await hold(tx, { account_id, scope, subject_id, reason, detail }, now));
-      }
+      case "hold":
+        return holdBack(tx, sender, effect, now);
       case "fail_campaign":
         return failCampaign(tx, account_id, effect.campaign_id, effect.failure, now);
       case "suppress":
@@ -74,4 +75,26 @@ async function applyEffect({ app, lease }: Sender, effect: Effect): Promise<void
         ));
     }
   });
+}
+
+/** Sets the hold and tells of each campaign of this number that it pauses. */
+async function holdBack(
+  tx: Tx,
+  { lease, campaigns }: Sender,
+  { scope, subject_id, reason, detail }: Effect & { kind: "hold" },
+  now: Date,
+): Promise<void> {
+  const { account_id } = lease;
+  const isNew = await hold(tx, { account_id, scope, subject_id, reason, detail }, now);
+  if (!isNew) return;
+  for (const { id, latest } of campaigns.values()) {
+    const subjects = { campaign: id, template: latest.template_id, number: subject_id, account: 0 };
+    if (subjects[scope] !== subject_id) continue;
+    await recordEvent(tx, {
+      account_id,
+      type: "chat.campaign.paused",
+      occurred_at: now,
+      data: { campaign_id: id, reason },
+    });
+  }
 }
