@@ -218,11 +218,14 @@ const recipientRoutes = [
       id: pathId("The campaign"),
       recipientId: pathId("The recipient"),
     }),
-    body: closed({
-      may_duplicate: Type.Literal(true, {
-        description: "Says that a second copy of the message is acceptable",
-      }),
-    }),
+    body: closed(
+      {
+        may_duplicate: Type.Literal(true, {
+          description: "Says that a second copy of the message is acceptable",
+        }),
+      },
+      { examples: [{ may_duplicate: true }] },
+    ),
     success: { 204: Type.Null() },
     handle: async ({ app, caller, actor, params: { id: campaign_id, recipientId }, write }) => {
       const recipient = { campaign_id, id: recipientId };
