@@ -55,9 +55,9 @@ export async function createCampaignFromFile(
         writeCampaign(tx, actor, order, now, async (_tx, place) => {
           const lines = affordableLines(file, file.lines(columns), affordable);
           await storeLines(client, place, lines, statement_seconds);
-          const { valid: stored, invalid, duplicate } = file.counts();
+          const { valid: stored, ...trimmed } = file.counts();
           if (stored > affordable) throw tooDear();
-          return { stored, invalid, duplicate };
+          return { stored, ...trimmed };
         }),
       );
       hintChatWork(app, account.id, [order.chat_number_id]);

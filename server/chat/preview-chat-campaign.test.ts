@@ -34,7 +34,7 @@ test("a preview says who would be trimmed and why, the cost and the first messag
     { phone_number: "919890000001" },
     { phone_number: "919890000002" },
   ];
-  const before = await chat.campaignCount();
+  const count = await chat.campaignCount();
   const { status, body, text } = await preview(chat.body({ contacts, mm_lite: true }));
   assert.equal(status, 200, text);
   const { starts_at, finishes_at, sample, ...rest } = body;
@@ -53,7 +53,7 @@ test("a preview says who would be trimmed and why, the cost and the first messag
   assert.equal(sample.phone_number, "919890000001");
   assert.deepEqual(sample.message.body, [{ text: "Ada" }]);
   assert.deepEqual(sample.missing, []);
-  assert.equal(await chat.campaignCount(), before);
+  assert.equal(await chat.campaignCount(), count);
 });
 
 test("only credit does not refuse a preview: it says that it is short", async () => {

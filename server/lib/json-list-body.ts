@@ -71,7 +71,7 @@ function findList(
     reader.entry(entry, index++);
   };
   for (let at = 0; at < body.length; at++) {
-    switch (body[at]) {
+    switch (body[at]!) {
       case code.quote:
         at = endOfText(body, at);
         break;

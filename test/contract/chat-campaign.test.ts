@@ -111,7 +111,7 @@ test("the news of a campaign and its line in the audit trail are there exactly w
 test("credit is reserved up front, one for each recipient that remains", async () => {
   const { db } = chat.api.app;
   const { account_id } = chat.account;
-  const before = (await findCredits(db.query, account_id)).chat;
+  const had = (await findCredits(db.query, account_id)).chat;
   const suppressed = uniquePhone();
   await makeSuppression(chat.api.app, chat.account, suppressed);
   const phone_number = uniquePhone();
@@ -128,8 +128,8 @@ test("credit is reserved up front, one for each recipient that remains", async (
   );
   assert.deepEqual(rows, [{ type: "reserve", amount: 2 }]);
   assert.deepEqual((await findCredits(db.query, account_id)).chat, {
-    available: before.available - 2,
-    reserved: before.reserved + 2,
+    available: had.available - 2,
+    reserved: had.reserved + 2,
   });
 });
 
@@ -199,7 +199,7 @@ test("an account may ask for valid numbers only, and the possible ones are inval
 test("when no valid contacts remain the request fails with 400 and creates nothing", async () => {
   const suppressed = uniquePhone();
   await makeSuppression(chat.api.app, chat.account, suppressed);
-  const before = await footprint();
+  const found = await footprint();
   for (const phones of [["12"], ["", "abc"], [suppressed], [suppressed, "12", suppressed]]) {
     const contacts = phones.map((phone_number) => ({ phone_number }));
     const answer = await chat.create(chat.body({ contacts }));
@@ -207,7 +207,7 @@ test("when no valid contacts remain the request fails with 400 and creates nothi
   }
   for (const contacts of [undefined, null, []])
     assertProblem(await chat.create(chat.body({ contacts })), 400, "bad-request");
-  assert.deepEqual(await footprint(), before);
+  assert.deepEqual(await footprint(), found);
 });
 
 test("not enough credit is 409, creates nothing, and the last credit can be spent", async () => {

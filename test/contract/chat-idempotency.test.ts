@@ -96,8 +96,7 @@ test("bodies are compared as parsed values: order, spaces, escapes and doubled f
       raw,
       headers: { "content-type": "application/json", "idempotency-key": key },
     });
-  const { chat_number_id, template_id } = chat.body();
-  const head = `"chat_number_id":${chat_number_id},"template_id":${template_id}`;
+  const head = `"chat_number_id":${chat.number.id},"template_id":${chat.template_id}`;
   const contacts = '[{"phone_number":"919812345678","variables":{"1":"Ann","b":"x","a":"\\n"}}]';
   assertOneAnswer([
     await send(`{"name":"Ann",${head},"contacts":${contacts}}`),

@@ -17,17 +17,14 @@ const suggest_max = 20;
 /** Whether nothing is wrong with a recipient's shape. */
 export function isContact(row: unknown): row is Contact {
   if (typeof row !== "object" || row === null || Array.isArray(row)) return false;
-  for (const name in row) if (name !== "phone_number" && name !== "variables") return false;
+  for (const name of Object.keys(row))
+    if (name !== "phone_number" && name !== "variables") return false;
   const { phone_number, variables } = row as Record<string, unknown>;
   if (typeof phone_number !== "string") return false;
   if (variables === undefined || variables === null) return true;
   if (typeof variables !== "object" || Array.isArray(variables)) return false;
-  let count = 0;
-  for (const name in variables) {
-    if (typeof (variables as Record<string, unknown>)[name] !== "string") return false;
-    if (++count > variables_max) return false;
-  }
-  return true;
+  const values: readonly unknown[] = Object.values(variables);
+  return values.length <= variables_max && values.every((value) => typeof value === "string");
 }
 
 /** What is wrong with the shape of the recipient at `path`, at most `faults_max` faults. */
@@ -41,7 +38,7 @@ export function contactFaults(row: unknown, path: string, faults_max: number): F
   else if (typeof own["phone_number"] !== "string")
     faults.push({ field: `${path}.phone_number`, reason: "must be a string" });
   faults.push(...variablesFaults(own["variables"], `${path}.variables`, faults_max));
-  for (const name in own) {
+  for (const name of Object.keys(own)) {
     if (faults.length >= faults_max) break;
     if (fields.includes(name)) continue;
     const meant = faults.length < suggest_max ? closestName(name, fields) : null;

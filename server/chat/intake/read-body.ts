@@ -31,7 +31,8 @@ export function readBody(
   const { head, contacts } = takeContacts(rest);
   if (contacts !== place_of_list) reader = openContactsReader(read, openSink());
   // A list under an escaped name.
-  if (Array.isArray(contacts)) contacts.forEach((row, index) => reader.row(row, index));
+  if (Array.isArray(contacts))
+    for (const [index, row] of (contacts as readonly unknown[]).entries()) reader.row(row, index);
   const { sha256, ...reading } = reader.end();
   const isList = contacts === place_of_list || Array.isArray(contacts);
   const isNone = contacts === undefined || contacts === null;

@@ -54,7 +54,7 @@ export function openContactsReader(read: PhoneReader, sink: RecipientSink): Cont
     const { phone_number, variables } = value;
     const text = variables ? variablesText(variables) : null;
     // Beside the text, which is sorted, what is not stored: how the number was written.
-    told += `${JSON.stringify(phone_number)} ${text ?? String(variables)}\n`;
+    told += `${JSON.stringify(phone_number)} ${text ?? (variables === null ? "null" : "")}\n`;
     if (told.length > hashed_characters) {
       hash.update(told);
       told = "";

@@ -37,9 +37,9 @@ export async function openRecipientFile(
     signal: AbortSignal.timeout(seconds_max * 1_000),
   }) as AsyncIterableIterator<[FileThreadMessage]>;
   const next = async (): Promise<Exclude<FileThreadMessage, { kind: "refused" }>> => {
-    const { done, value } = await messages.next();
-    if (done) throw new Error("the thread that reads the recipients ended early");
-    const [message] = value as [FileThreadMessage];
+    const result = await messages.next();
+    if (result.done === true) throw new Error("the thread that reads the recipients ended early");
+    const [message] = result.value;
     if (message.kind === "refused") throw invalidField("file", message.reason);
     return message;
   };

@@ -3,14 +3,9 @@
  * to tell bodies apart as well as to be stored.
  */
 export function variablesText(variables: Readonly<Record<string, string>>): string {
-  let last = "";
-  let sorted = true;
-  for (const name in variables) {
-    if (name < last) sorted = false;
-    last = name;
-  }
-  if (sorted) return JSON.stringify(variables);
-  const entries = Object.keys(variables)
+  const names = Object.keys(variables);
+  if (names.every((name, i) => i === 0 || names[i - 1]! < name)) return JSON.stringify(variables);
+  const entries = names
     .toSorted()
     .map((name) => `${JSON.stringify(name)}:${JSON.stringify(variables[name])}`);
   return `{${entries.join(",")}}`;
