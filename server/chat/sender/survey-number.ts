@@ -85,8 +85,9 @@ function pendingOf(found: Survey): number {
 /** Marked by a turn whose answer never came: under one lease nobody but us could have begun them. */
 async function giveBackUnknown(sender: Sender, dispatch: Dispatch): Promise<void> {
   const { app, lease, results } = sender;
-  const isRecorded = new Set(results.map(({ campaign_id, id }) => `${campaign_id}:${id}`));
   const rows = await findDispatching(app, lease.account_id, [...sender.campaigns.keys()]);
+  // Only now: what came to its end while the database was asked is no longer under way, but known.
+  const isRecorded = new Set(results.map(({ campaign_id, id }) => `${campaign_id}:${id}`));
   for (const row of rows) {
     if (dispatch.has(row) || isRecorded.has(`${row.campaign_id}:${row.id}`)) continue;
     results.push({ ...row, state: "deferred", due_at: app.clock.now() });
