@@ -100,7 +100,8 @@ let uploads: Promise<unknown> = Promise.resolve();
 
 /** Uploads go one after the other: an account that sends many at once is told 503, and rightly. */
 function sendInTurn(request: Malformed): Promise<Judged> {
-  if (!request.path.includes("/import")) return sender.send(request);
+  const isUpload = request.headers["content-type"]?.startsWith("multipart/") === true;
+  if (!isUpload) return sender.send(request);
   const sent = uploads.then(() => sender.send(request));
   uploads = sent.catch(() => {});
   return sent;
