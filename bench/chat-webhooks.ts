@@ -1,0 +1,189 @@
+// Delivery webhooks taken in, beside a POST that does nothing on the same server, and applied:
+// `npm --prefix bench run chat-webhooks`; `-- --smoke` does everything once and small.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { applyReports } from "../server/chat/apply-reports.ts";
+import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { migrate } from "../server/lib/migrate.ts";
+import { layGround, type Ground } from "./chat-webhooks/ground.ts";
+import { postOpenLoop } from "./chat-webhooks/open-loop.ts";
+import { reportWebhooks, type Round } from "./chat-webhooks/report.ts";
+import { describeMachine } from "./lib/describe-machine.ts";
+import { median, percentile } from "./lib/figures.ts";
+import { runTool } from "./lib/run-tool.ts";
+
+const smoke = process.argv.includes("--smoke");
+const size = smoke
+  ? { recipients: 1_000, rounds: 1, warm_seconds: 1, seconds: 2, open_seconds: 2 }
+  : { recipients: 20_000, rounds: 5, warm_seconds: 5, seconds: 5, open_seconds: 15 };
+const connections = 128;
+
+const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+try {
+  const report = await measure();
+  console.log(report);
+  if (!smoke) {
+    const date = new Date().toISOString().slice(0, 10);
+    await writeFile(join(import.meta.dirname, "results", `${date}-chat-webhooks.md`), report);
+  }
+} finally {
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function measure(): Promise<string> {
+  const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
+  try {
+    await migrate(postgres.url);
+    const ground = await layGround(postgres.url, join(dataDir, "webhooks"), size.recipients);
+    const taking = await startServer(postgres.url, {});
+    try {
+      const rounds: Round[] = [];
+      await post(ground, taking, "/hooks/whatsapp", size.warm_seconds);
+      for (let i = 1; i <= size.rounds; i++) {
+        rounds.push(await runRound(ground, taking, i));
+      }
+      const rate = 0.7 * median(rounds.map(({ hooks }) => hooks));
+      await empty(ground);
+      const times_ms = await postOpenLoop(taking.url, ground.file, {
+        rate,
+        seconds: size.open_seconds,
+      });
+      const open_loop = {
+        rate,
+        p50_ms: percentile(times_ms, 50),
+        p99_ms: percentile(times_ms, 99),
+      };
+      const applied_per_second = await applyBacklog(ground, taking);
+      await checkBooks(ground);
+      const { rows } = await ground.db.query<{ v: string }>(
+        "select setting as v from pg_settings where name = 'server_version'",
+      );
+      const machine = describeMachine(rows[0]?.v ?? "unknown");
+      return reportWebhooks({ rounds, open_loop, applied_per_second }, machine);
+    } finally {
+      await taking.stop();
+      await ground.close();
+    }
+  } finally {
+    await postgres.stop();
+  }
+}
+
+type Server = { readonly url: string; stop(): Promise<void> };
+
+async function startServer(database_url: string, env: Record<string, string>): Promise<Server> {
+  const script = join(import.meta.dirname, "chat-webhooks/server.ts");
+  const child = spawn(process.execPath, [script], {
+    env: { PATH: process.env["PATH"], DATABASE_URL: database_url, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  child.stdout.pipe(process.stdout);
+  return {
+    url: line.toString().trim(),
+    async stop() {
+      const end = once(child, "exit");
+      child.kill();
+      await end;
+    },
+  };
+}
+
+/** Each contender once, from an empty inbox and a fresh checkpoint, each round beginning with another. */
+async function runRound(ground: Ground, taking: Server, number: number): Promise<Round> {
+  const round: Record<string, number> = {};
+  const contenders: [keyof Round, () => Promise<number>][] = [
+    ["hello", () => post(ground, taking, "/hello", size.seconds)],
+    ["hooks", () => post(ground, taking, "/hooks/whatsapp", size.seconds)],
+    ["hooks_while_applied", () => postWhileApplied(ground)],
+  ];
+  const first = number % contenders.length;
+  for (const [name, run] of [...contenders.slice(first), ...contenders.slice(0, first)]) {
+    await empty(ground);
+    round[name] = await run();
+    console.log(`round ${number} ${name}: ${Math.round(round[name])}/s`);
+  }
+  return round as Round;
+}
+
+/** By a server of its own, which lives only so long: it would apply what the others take in. */
+async function postWhileApplied(ground: Ground): Promise<number> {
+  const applying = await startServer(ground.database_url, { APPLY: "1" });
+  await post(ground, applying, "/hooks/whatsapp", size.warm_seconds);
+  const rate = await post(ground, applying, "/hooks/whatsapp", size.seconds);
+  await applying.stop();
+  return rate;
+}
+
+async function empty({ db }: Ground): Promise<void> {
+  await db.query("truncate chat_inbox");
+  await db.query("checkpoint");
+}
+
+/** Webhooks a second over 128 connections; fails unless each was answered 200. */
+async function post(
+  ground: Ground,
+  server: Server,
+  path: string,
+  seconds: number,
+): Promise<number> {
+  const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "10s"];
+  const script = join(import.meta.dirname, "chat-webhooks/post-hooks.lua");
+  const output = await runTool("wrk", [...args, "-s", script, server.url, "--", path, ground.file]);
+  const figures = JSON.parse(output.trim().split("\n").at(-1) ?? "") as Record<
+    "seconds" | "answers" | "refused" | "broken",
+    number
+  >;
+  if (figures.refused + figures.broken > 0) throw new Error(`not all went well:\n${output}`);
+  return figures.answers / figures.seconds;
+}
+
+/** Every webhook of the file, taken in and then applied by one applier with nothing beside it. */
+async function applyBacklog(ground: Ground, taking: Server): Promise<number> {
+  await empty(ground);
+  await forgetReports(ground);
+  const { app, db } = ground;
+  const webhooks = 3 * ground.recipients;
+  await postOpenLoop(taking.url, ground.file, { rate: 2_000, seconds: webhooks / 2_000 });
+  const { rows } = await db.query<{ count: string }>(
+    "select sum(json_array_length(body)) as count from chat_inbox",
+  );
+  if (Number(rows[0]?.count) !== webhooks)
+    throw new Error(`${rows[0]?.count} webhooks are stored of ${webhooks}`);
+  await db.query("checkpoint");
+  const began_ms = performance.now();
+  let applied = 0;
+  while (applied < webhooks) applied += await applyReports(app, new AbortController().signal);
+  return (webhooks * 1_000) / (performance.now() - began_ms);
+}
+
+/** Every message is accepted again, and no more. */
+async function forgetReports({ db, account_id, campaign_id }: Ground): Promise<void> {
+  const ids = [account_id, campaign_id];
+  await db.query(
+    `update chat_recipients set state = 'accepted', sent_at = null, delivered_at = null, read_at = null
+     where account_id = $1 and campaign_id = $2`,
+    ids,
+  );
+  await db.query(
+    "delete from chat_counts where account_id = $1 and campaign_id = $2 and slot = 'reports'",
+    ids,
+  );
+  await db.query("vacuum analyze chat_recipients");
+}
+
+/** Every message was read in the end, and the counts say so. */
+async function checkBooks({ db, account_id, campaign_id, recipients }: Ground): Promise<void> {
+  const { rows } = await db.query<{ there: string; counted: string }>(
+    `select (select count(*) from chat_recipients
+       where account_id = $1 and campaign_id = $2 and state = 'read') as there,
+     (select sum(read) from chat_counts where account_id = $1 and campaign_id = $2) as counted`,
+    [account_id, campaign_id],
+  );
+  const [books] = rows;
+  if (Number(books?.there) !== recipients || Number(books?.counted) !== recipients)
+    throw new Error(`${recipients} messages were read, but the books say ${JSON.stringify(books)}`);
+}

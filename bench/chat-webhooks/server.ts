@@ -1,0 +1,50 @@
+// The API as it is, with one more route that does nothing but answer: what any POST costs here.
+// `node server.ts` reads DATABASE_URL; with APPLY=1 it also applies what it takes in.
+import Type from "typebox";
+import { openApiApp } from "../../server/api/api-app.ts";
+import { buildHttpServer } from "../../server/api/http-server.ts";
+import { publicRoute } from "../../server/api/route.ts";
+import { routes } from "../../server/api/routes.ts";
+import { applyReports } from "../../server/chat/apply-reports.ts";
+import { openHints } from "../../server/engine/hints.ts";
+import { runLoop } from "../../server/engine/run-loop.ts";
+import { systemClock } from "../../server/lib/clock.ts";
+import { openDatabase } from "../../server/lib/database.ts";
+import { openLog } from "../../server/lib/log.ts";
+import { openTestWhatsapp } from "../../test/support/chat-webhooks.ts";
+
+const hello = publicRoute({
+  method: "POST",
+  url: "/hello",
+  id: "hello",
+  summary: "Answer",
+  tag: "System",
+  raw_body: true,
+  success: { 200: Type.Object({ status: Type.Literal("ok") }) },
+  handle: async () => ({ status: "ok" }),
+});
+
+const url = process.env["DATABASE_URL"] ?? "";
+const log = openLog("warn");
+const app = openApiApp({
+  db: openDatabase(url, log),
+  clock: systemClock,
+  log,
+  hints: openHints(url, log),
+  chatDrivers: { whatsapp: openTestWhatsapp() },
+});
+const loop =
+  process.env["APPLY"] === "1"
+    ? runLoop(app, {
+        name: "chat-reports",
+        channel: "chat_report",
+        poll_ms: 1_000,
+        turn: (stopping) => applyReports(app, stopping),
+      })
+    : null;
+const server = await buildHttpServer(app, { routes: [...routes, hello] });
+process.once("SIGTERM", () => {
+  // The leases go back: the next applier need not wait for their end.
+  void Promise.all([loop?.stop(), server.close()]).then(() => process.exit(0));
+});
+console.log(await server.listen({ host: "127.0.0.1", port: 0 }));
