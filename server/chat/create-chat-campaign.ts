@@ -9,7 +9,7 @@ import { addJob } from "../engine/add-job.ts";
 import type { App } from "../engine/app.ts";
 import { recordEvent } from "../engine/record-event.ts";
 import type { Tx } from "../lib/database.ts";
-import { Refusal } from "../lib/errors.ts";
+import { Refusal, invalid, type FieldError } from "../lib/errors.ts";
 import type { CampaignHead, ChatCampaignAnswer } from "./chat-campaign-schema.ts";
 import { hintChatWork } from "./hint-chat-work.ts";
 import { refuseWithoutCredit } from "./intake/refuse-without-credit.ts";
@@ -97,9 +97,10 @@ export async function writeCampaign(
   storeRecipients: StoreRecipients,
 ): Promise<ChatCampaignAnswer> {
   const { account_id } = actor;
+  await keepGrounds(tx, account_id, order);
   const campaign_id = await nextCampaignId(tx);
   const place = { account_id, campaign_id };
-  const { stored, invalid, duplicate } = await storeRecipients(tx, place);
+  const { stored, ...unfit } = await storeRecipients(tx, place);
   const blacklisted = await removeSuppressed(tx, place, now);
   const total = stored - blacklisted;
   if (total === 0) throw noValidContacts();
@@ -120,7 +121,7 @@ export async function writeCampaign(
       },
       now,
     );
-  const trimmed = { invalid, duplicate, blacklisted };
+  const trimmed = { ...unfit, blacklisted };
   const data = { campaign_id, name: order.name, state, total, trimmed };
   await recordEvent(tx, {
     account_id,
@@ -156,6 +157,31 @@ export async function writeCampaign(
     scheduled_at: scheduled_at?.toISOString() ?? null,
     created_at: now.toISOString(),
   };
+}
+
+/** Number and template stay until the campaign is there: whoever takes them away looks for campaigns. */
+async function keepGrounds(tx: Tx, accountId: number, order: CampaignOrder): Promise<void> {
+  const number = await tx
+    .selectFrom("chat_numbers")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("id", "=", order.chat_number_id)
+    .where("active", "=", true)
+    .forKeyShare()
+    .executeTakeFirst();
+  const template =
+    order.template_id === null ||
+    (await tx
+      .selectFrom("chat_templates")
+      .select("id")
+      .where("account_id", "=", accountId)
+      .where("id", "=", order.template_id)
+      .forKeyShare()
+      .executeTakeFirst());
+  const faults: FieldError[] = [];
+  if (!number) faults.push({ field: "chat_number_id", reason: "was just deactivated" });
+  if (!template) faults.push({ field: "template_id", reason: "was just deleted" });
+  if (faults.length > 0) throw invalid(faults);
 }
 
 /** Before the campaign itself, because its row is written last, complete. */

@@ -12,7 +12,8 @@ const row = (may: readonly Permission[], request: RouteRow["request"]): RouteRow
   may,
   request,
 });
-const see = (request: RouteRow["request"]) => row(["chat.read", "chat.manage"], request);
+const see = (request: RouteRow["request"]) =>
+  row(["chat.read", "chat.campaigns.create", "chat.manage"], request);
 const manage = (request: RouteRow["request"]) => row(["chat.manage"], request);
 
 const numberOf = (ids: Ids) => `${chat}/numbers/${ids.free_chat_number_id}`;

@@ -7,8 +7,11 @@ import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
 
-/** Who may look at what campaigns are made of. */
-export const seeChat: Access = { feature: "bulk_chat", anyOf: ["chat.read", "chat.manage"] };
+/** Who may look at what campaigns are made of: also whoever creates them. */
+export const seeChat: Access = {
+  feature: "bulk_chat",
+  anyOf: ["chat.read", "chat.campaigns.create", "chat.manage"],
+};
 /** Who may change it. */
 export const manageChat: Access = { feature: "bulk_chat", anyOf: ["chat.manage"] };
 

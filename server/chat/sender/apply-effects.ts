@@ -5,6 +5,7 @@ import type { Tx } from "../../lib/database.ts";
 import type { Action } from "../error-actions.ts";
 import { failCampaign } from "../fail-campaign.ts";
 import { hold, type HoldReason, type HoldScope } from "../holds.ts";
+import { setTemplateStatus } from "../set-template-status.ts";
 import type { Sender } from "./sender.ts";
 import type { Marked } from "./sender-statements.ts";
 
@@ -85,7 +86,10 @@ async function holdBack(
   now: Date,
 ): Promise<void> {
   const { account_id } = lease;
-  const isNew = await hold(tx, { account_id, scope, subject_id, reason, detail }, now);
+  const isNew =
+    reason === "template_paused"
+      ? await pauseTemplate(tx, { account_id, template_id: subject_id }, now)
+      : await hold(tx, { account_id, scope, subject_id, reason, detail }, now);
   if (!isNew) return;
   for (const { id, latest } of campaigns.values()) {
     const subjects = { campaign: id, template: latest.template_id, number: subject_id, account: 0 };
@@ -97,4 +101,13 @@ async function holdBack(
       data: { campaign_id: id, reason },
     });
   }
+}
+
+/** As if the provider's report had come first: the template is shown as paused, and that holds it. */
+async function pauseTemplate(
+  tx: Tx,
+  template: { account_id: number; template_id: number },
+  now: Date,
+): Promise<boolean> {
+  return (await setTemplateStatus(tx, template, { status: "PAUSED" }, now)).changed;
 }
