@@ -30,6 +30,10 @@ create type chat_moved as (
 -- transaction; a move that is not allowed changes nothing (a webhook that came twice, or late), but for
 -- a provider's id that was still unknown. At most one move a recipient and call. Recipients are
 -- locked in order; the counts, which others may wait for, come last, and the balance after them.
+--
+-- Written so that no plan can go wrong, whatever the table was like when it was made: joined to the
+-- moves, a plan of an un-analysed table read all of the account's recipients for each (1.4-2.9 ms a
+-- message instead of 0.08). A lateral look-up that locks, and a conflict, only go by the primary key.
 create function chat_move_recipients(p_account_id bigint, p_slot text, p_moves json, p_now timestamptz)
 returns setof chat_moved
 language plpgsql
@@ -48,51 +52,53 @@ begin
   from json_populate_recordset(null::chat_move, p_moves) m;
   if v_moves is null then return; end if;
 
-  perform from unnest(v_moves) m
-    join chat_recipients r on r.account_id = p_account_id and r.campaign_id = m.campaign_id and r.id = m.id
-    order by r.campaign_id, r.id
-    for no key update of r;
-
-  with moved as (
-    update chat_recipients r set
-      state = m.state,
-      dispatches = r.dispatches + (m.state = 'dispatching')::int,
-      charged = case when t.ledger = 'capture' then true
-        when t.ledger in ('refund', 'capture+refund') then false else r.charged end,
-      due_at = m.due_at,
-      provider_message_id = coalesce(r.provider_message_id, m.provider_message_id),
-      error_code = m.error_code,
-      error = m.error,
-      dispatched_at = case when m.state = 'dispatching' then p_now else r.dispatched_at end,
-      accepted_at = case when m.state in ('accepted', 'sent', 'delivered', 'read')
-        then coalesce(r.accepted_at, m.at, p_now) else r.accepted_at end,
-      sent_at = case when m.state in ('sent', 'delivered', 'read')
-        then coalesce(r.sent_at, m.at, p_now) else r.sent_at end,
-      delivered_at = case when m.state in ('delivered', 'read')
-        then coalesce(r.delivered_at, m.at, p_now) else r.delivered_at end,
-      read_at = case when m.state = 'read' then coalesce(m.at, p_now) end,
-      ended_at = case when m.state in ('refused', 'unresolved', 'undelivered', 'skipped', 'cancelled')
-        then coalesce(m.at, p_now) end
-    from unnest(v_moves) m
-    join chat_recipients old
-      on old.account_id = p_account_id and old.campaign_id = m.campaign_id and old.id = m.id
-    join chat_transitions t on t.from_state = old.state and t.to_state = m.state
-    where r.account_id = p_account_id and r.campaign_id = m.campaign_id and r.id = m.id
-      and (m.dispatches = old.dispatches or m.state in ('sent', 'delivered', 'read'))
-    returning (r.campaign_id, r.id, old.state, r.state,
+  with found as materialized (
+    select m.*, t.to_state, old.state as from_state, old.phone, old.variables, old.charged as old_charged,
       -- A refund only of what is charged.
-      case when t.ledger = 'refund' and not old.charged then '' else t.ledger end, r.dispatches,
-      case when r.state = 'dispatching' then r.phone end,
-      case when r.state = 'dispatching' then r.variables end)::chat_moved as row
-  )
-  select array_agg(row) into v_moved from moved;
-
-  -- The late 200 of a message whose status came first.
-  update chat_recipients r set provider_message_id = m.provider_message_id
+      case when t.ledger = 'refund' and not old.charged then '' else t.ledger end as ledger,
+      old.dispatches + coalesce((t.to_state = 'dispatching')::int, 0) as new_dispatches,
+      coalesce(old.provider_message_id, m.provider_message_id) as new_provider_message_id,
+      old.due_at as old_due_at, old.error_code as old_error_code, old.error as old_error,
+      old.dispatched_at, old.accepted_at, old.sent_at, old.delivered_at, old.read_at, old.ended_at
     from unnest(v_moves) m
-    where r.account_id = p_account_id and r.campaign_id = m.campaign_id and r.id = m.id
-      and m.provider_message_id is not null and r.provider_message_id is null
-      and m.dispatches = r.dispatches;
+    cross join lateral (
+      select * from chat_recipients r
+      where r.account_id = p_account_id and r.campaign_id = m.campaign_id and r.id = m.id
+      for no key update) old
+    left join chat_transitions t on t.from_state = old.state and t.to_state = m.state
+      and (m.dispatches = old.dispatches or m.state in ('sent', 'delivered', 'read'))
+    where t.to_state is not null
+      -- The late 200 of a message whose status came first.
+      or (old.provider_message_id is null and m.provider_message_id is not null and m.dispatches = old.dispatches)
+  ), changed as (
+    insert into chat_recipients as r (account_id, campaign_id, id, phone, state, dispatches, charged, due_at,
+      provider_message_id, error_code, error, dispatched_at, accepted_at, sent_at, delivered_at, read_at, ended_at)
+    select p_account_id, campaign_id, id, phone, coalesce(to_state, from_state), new_dispatches,
+      case when ledger = 'capture' then true when ledger in ('refund', 'capture+refund') then false else old_charged end,
+      case when to_state is null then old_due_at else due_at end,
+      new_provider_message_id,
+      case when to_state is null then old_error_code else error_code end,
+      case when to_state is null then old_error else error end,
+      case when to_state = 'dispatching' then p_now else dispatched_at end,
+      case when to_state in ('accepted', 'sent', 'delivered', 'read')
+        then coalesce(accepted_at, at, p_now) else accepted_at end,
+      case when to_state in ('sent', 'delivered', 'read') then coalesce(sent_at, at, p_now) else sent_at end,
+      case when to_state in ('delivered', 'read') then coalesce(delivered_at, at, p_now) else delivered_at end,
+      case when to_state is null then read_at when to_state = 'read' then coalesce(at, p_now) end,
+      case when to_state is null then ended_at
+        when to_state in ('refused', 'unresolved', 'undelivered', 'skipped', 'cancelled') then coalesce(at, p_now) end
+    from found
+    on conflict (account_id, campaign_id, id) do update set
+      state = excluded.state, dispatches = excluded.dispatches, charged = excluded.charged,
+      due_at = excluded.due_at, provider_message_id = excluded.provider_message_id,
+      error_code = excluded.error_code, error = excluded.error, dispatched_at = excluded.dispatched_at,
+      accepted_at = excluded.accepted_at, sent_at = excluded.sent_at, delivered_at = excluded.delivered_at,
+      read_at = excluded.read_at, ended_at = excluded.ended_at
+  )
+  select array_agg((campaign_id, id, from_state, to_state, ledger, new_dispatches,
+    case when to_state = 'dispatching' then phone end,
+    case when to_state = 'dispatching' then variables end)::chat_moved) filter (where to_state is not null)
+  into v_moved from found;
 
   if v_moved is null then return; end if;
 
