@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { makeMessageId, readMessageId } from "./message-id.ts";
+
+const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+
+test("a message id says again what it was made of, within what a provider keeps", () => {
+  fc.assert(
+    fc.property(
+      fc.record({
+        account_id: id,
+        campaign_id: id,
+        recipient_id: id,
+        dispatches: fc.integer({ min: 1, max: 999_999_999 }),
+      }),
+      (parts) => {
+        const text = makeMessageId(parts);
+        assert.deepEqual(readMessageId(text), { ...parts });
+        assert.ok(text.length <= 512);
+      },
+    ),
+  );
+});
+
+test("what is no id of ours reads as null, whatever it is", () => {
+  const strange = [
+    "",
+    "trk",
+    "trk.1.2.3",
+    "trk.1.2.3.4.5",
+    "trk.0.2.3.4",
+    "trk.01.2.3.4",
+    "trk.1.-2.3.4",
+    "trk.1.2.3.4 ",
+    "trk.1.2.3.4\n",
+    "TRK.1.2.3.4",
+    "trk.1.2.3.1e3",
+    "trk.9007199254740993.2.3.4",
+    `trk.1.2.3.${"9".repeat(400)}`,
+  ];
+  for (const text of strange) assert.equal(readMessageId(text), null, text);
+  fc.assert(fc.property(fc.string(), (text) => assert.equal(readMessageId(text), null)));
+});
