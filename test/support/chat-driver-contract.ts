@@ -295,6 +295,12 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       assert.equal(error.failure, "unreachable");
     });
 
+    test("a message whose time to begin is over never left", async () => {
+      const late = { ...outgoing("919812345678"), begin_by_ms: performance.now() - 1 };
+      const error = await failureOf(under.driver.send(under.from, late));
+      assert.equal(error.failure, "unreachable");
+    });
+
     test("no webhook body, however wrong, throws", () => {
       const bodies = under.webhooks();
       assert.ok(bodies.length > 0);

@@ -42,9 +42,9 @@ export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispa
     sender.results.push({ campaign_id, id, dispatches, ...outcome });
     sender.wake();
   };
-  const request = async (marked: Marked) => {
+  const request = async (marked: Marked, begin_by_ms: number) => {
     under_way++;
-    const outcome = await send(sender, marked, giveUp.signal, pause);
+    const outcome = await send(sender, marked, { begin_by_ms, giveUp: giveUp.signal, pause });
     under_way--;
     finish(marked, outcome);
     fill();
@@ -53,8 +53,9 @@ export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispa
   const fill = () => {
     while (under_way < sender.settings.in_flight_max && waiting.length > 0) {
       const { marked, asked_at } = waiting.shift()!;
-      const isFresh = performance.now() - asked_at < marked_ms_max && sender.lease.mayAct();
-      if (isFresh) void request(marked);
+      const begin_by_ms = asked_at + marked_ms_max;
+      const isFresh = performance.now() < begin_by_ms && sender.lease.mayAct();
+      if (isFresh) void request(marked, begin_by_ms);
       else finish(marked, notBegun(sender));
     }
   };
@@ -97,8 +98,11 @@ function notBegun({ app }: Sender): Outcome {
 async function send(
   sender: Sender,
   marked: Marked,
-  giveUp: AbortSignal,
-  pause: (ms: number) => void,
+  within: {
+    readonly begin_by_ms: number;
+    readonly giveUp: AbortSignal;
+    readonly pause: (ms: number) => void;
+  },
 ): Promise<Outcome> {
   const { app, lease, number, driver } = sender;
   const campaign = sender.campaigns.get(marked.campaign_id);
@@ -122,12 +126,14 @@ async function send(
         to: marked.phone,
         message: rendered.message,
         route: campaign.marketing ? "marketing" : "standard",
+        // Also while it waits for a connection.
+        begin_by_ms: within.begin_by_ms,
       },
-      giveUp,
+      within.giveUp,
     );
     return { state: "accepted", provider_message_id, at: app.clock.now() };
   } catch (error) {
-    return failureOf(sender, marked, error, pause);
+    return failureOf(sender, marked, error, within.pause);
   }
 }
 

@@ -80,6 +80,8 @@ export type Outgoing = {
   readonly message: OutgoingMessage;
   /** `marketing` only for marketing templates of an onboarded business account. */
   readonly route: "standard" | "marketing";
+  /** By performance.now(): what has not begun by then, for want of a connection, must not begin any more. */
+  readonly begin_by_ms?: number;
 };
 
 /** The provider took the message; this is never its delivery. */

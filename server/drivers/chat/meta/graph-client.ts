@@ -21,6 +21,8 @@ export type GraphRequest = {
   /** Instead of the client's own limit. */
   readonly timeout_ms?: number;
   readonly signal?: AbortSignal | undefined;
+  /** By performance.now(): its first byte is not written later; until the end unless given. */
+  readonly begin_by_ms?: number | undefined;
 };
 
 export type GraphClient = {
@@ -68,7 +70,8 @@ export function openGraphClient(settings: {
         body: body ?? null,
       };
       const timeout_ms = request.timeout_ms ?? settings.timeout_ms;
-      return exchange(pool, options, timeout_ms, request.signal);
+      const { signal, begin_by_ms = Infinity } = request;
+      return exchange(pool, options, openFate(timeout_ms, begin_by_ms, signal));
     },
     close: () => pool.destroy(),
   };
@@ -77,10 +80,8 @@ export function openGraphClient(settings: {
 function exchange(
   pool: Pool,
   options: Dispatcher.DispatchOptions,
-  timeout_ms: number,
-  signal: AbortSignal | undefined,
+  fate: Fate,
 ): Promise<JsonRecord> {
-  const fate = openFate(timeout_ms, signal);
   let status = 0;
   let retry_after: string | null = null;
   const chunks: Buffer[] = [];
@@ -113,8 +114,10 @@ function exchange(
   return fate.promise;
 }
 
+type Fate = ReturnType<typeof openFate>;
+
 /** How one call ends: decided once, by the answer, the connection, the clock or the caller. */
-function openFate(timeout_ms: number, signal: AbortSignal | undefined) {
+function openFate(timeout_ms: number, begin_by_ms: number, signal: AbortSignal | undefined) {
   const { promise, resolve, reject } = Promise.withResolvers<JsonRecord>();
   let controller: Dispatcher.DispatchController | null = null;
   let decided = false;
@@ -146,6 +149,7 @@ function openFate(timeout_ms: number, signal: AbortSignal | undefined) {
     giveUp,
     /** The first byte is about to be written; one that nobody waits for any more must not leave. */
     leave(given: Dispatcher.DispatchController) {
+      if (performance.now() > begin_by_ms) fail("no connection was free in time");
       if (decided) given.abort(new Error("given up"));
       else controller = given;
     },

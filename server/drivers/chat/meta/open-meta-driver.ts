@@ -71,6 +71,7 @@ async function send(
     path: `/${encodeURIComponent(from.phone_number_id)}/${door}`,
     body: messageBody(outgoing),
     signal,
+    begin_by_ms: outgoing.begin_by_ms,
   });
   const messages = answer["messages"];
   const provider_message_id = Array.isArray(messages)

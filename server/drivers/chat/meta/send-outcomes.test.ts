@@ -164,6 +164,24 @@ test("a message given up while it waits for a connection never leaves afterwards
   assert.equal(stub.log().length, 512 + 100);
 });
 
+test("a message that waits for a connection until its time is over never leaves", async () => {
+  stub.setFaults([{ kind: "hang", hang_ms: 60_000 }]);
+  const first = new AbortController();
+  const hanging = Array.from({ length: 512 }, () => failure(driver, first.signal));
+  await eventually(() => stub.log().length === 512);
+  stub.setFaults([]);
+  const begin_by_ms = performance.now() + 5;
+  const waiting = Array.from({ length: 50 }, () =>
+    failureOf(driver.send(stub_number, { ...outgoing(), begin_by_ms })),
+  );
+  await eventually(() => performance.now() > begin_by_ms);
+  // A place becomes free for each of them.
+  first.abort();
+  for (const error of await Promise.all(waiting)) assert.equal(error.failure, "unreachable");
+  await Promise.all(hanging);
+  assert.equal(stub.log().length, 512);
+});
+
 test("300 messages are in flight at once", async () => {
   stub.setFaults([{ kind: "hang", hang_ms: 60_000 }]);
   const control = new AbortController();

@@ -63,7 +63,8 @@ export function openSandboxDriver(settings: SandboxSettings): ChatDriver {
   let closed = false;
 
   const send = (from: ChatSender, outgoing: Outgoing, signal?: AbortSignal): Accepted => {
-    if (closed || signal?.aborted)
+    const isLate = performance.now() > (outgoing.begin_by_ms ?? Infinity);
+    if (closed || isLate || signal?.aborted)
       throw new ChatSendError("unreachable", "the sandbox is closed, or the caller gave up");
     const fate = fates[outgoing.to.slice(-6)] ?? "read";
     if (lives.size >= living_max || (fate === "throttled" && isFirst(throttled, outgoing.to)))
