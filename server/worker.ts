@@ -93,8 +93,8 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
   ];
   return {
     async stop() {
-      await Promise.all(loops.map((loop) => loop.stop()));
-      await senders.stop();
+      // All at once: a sender begins nothing more while a loop's turn comes to its end.
+      await Promise.all([senders.stop(), ...loops.map((loop) => loop.stop())]);
     },
   };
 }

@@ -10,7 +10,8 @@ const batch_rows = 1_000;
 /** The job chat.settle_unknown of one campaign; comes again when more become due. */
 export async function settleUnknown(
   app: App,
-  { account_id, subject }: Job,
+  { account_id, subject }: Pick<Job, "account_id" | "subject">,
+  stopping: AbortSignal,
 ): Promise<{ again_at: Date } | void> {
   const campaign_id = Number(subject);
   const now = app.clock.now();
@@ -34,6 +35,7 @@ export async function settleUnknown(
     }));
     await moveRecipients(app.db.pool, account_id, moves, now);
     await completeCampaigns(app, account_id, [campaign_id]);
+    if (due.length > 0 && stopping.aborted) return { again_at: now };
     if (due.length > 0) continue;
     const next = unknown.map(({ due_at }) => due_at!.getTime());
     return next.length > 0 ? { again_at: new Date(Math.min(...next)) } : undefined;
