@@ -31,6 +31,9 @@ let runs = 0;
 /** Effects named "held" stop here until the test lets them go. */
 let held = Promise.withResolvers<void>();
 let holding = 0;
+/** Who asked for the last of something, and that it is gone. */
+let takers = 0;
+const taken = Promise.withResolvers<void>();
 
 /** Copies so many rows into a table that asks for little. */
 async function storeRows(
@@ -107,6 +110,24 @@ const routes = [
     body: closed({}),
     success: { 200: closed({}) },
     handle: ({ write }) => write(async () => ({})),
+  }),
+  route({
+    method: "POST",
+    url: "/last",
+    id: "takeLast",
+    summary: "Takes the last of something",
+    tag: "Test",
+    access,
+    body: closed({}),
+    success: { 201: Type.Object({ taken: Type.Literal(true) }) },
+    // The second to come judges when the first is done.
+    handle: async ({ write }) => {
+      if (++takers === 1) {
+        await taken.promise;
+        throw new Refusal("insufficient-credit", "Somebody took it");
+      }
+      return write(async () => ({ taken: true as const }));
+    },
   }),
   route({
     method: "POST",
@@ -246,6 +267,21 @@ test("twins of a long write on two servers store their rows once and get one ans
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
   assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
   assert.equal(await storedUnder(name), 50);
+});
+
+test("a twin that is refused for what the first of them used up gets the first one's answer", async () => {
+  const { token } = await makeAccount(api.app);
+  const ask = (key: string) =>
+    api.send("POST", "/last", { token, json: {}, headers: { "idempotency-key": key } });
+  const slow = ask("one");
+  await eventually(() => takers === 1);
+  const first = await ask("one");
+  taken.resolve();
+  const twin = await slow;
+  assert.equal(first.status, 201, first.text);
+  assert.equal(twin.status, 201, twin.text);
+  assert.equal(twin.text, first.text);
+  assert.equal(twin.headers.get("idempotency-replayed"), "true");
 });
 
 test("a long write needs no key where none is required", async () => {

@@ -61,8 +61,13 @@ export function registerRoutes(
       },
       handler: async (request, reply) => {
         const call = callOf(request, reply);
-        await refuseInvalid(route, call, request);
-        const answer = await route.handle(call);
+        const judgeAndHandle = async () => {
+          await refuseInvalid(route, call, request);
+          return route.handle(call);
+        };
+        const answer = await judgeAndHandle().catch((error: unknown) =>
+          orTwinsAnswer(app, request, error),
+        );
         if (reply.sent) return reply;
         if (request.stored) return sendStored(request.stored, reply);
         return reply.code(status).send(answer);
@@ -186,6 +191,13 @@ async function replay(
   if (!(await findReplay(app, route, request, asked))) return false;
   sendStored(request.stored!, reply);
   return true;
+}
+
+/** What the first request under the key used up, or changed, must not refuse its twin: that gets its answer. */
+async function orTwinsAnswer(app: ApiApp, request: FastifyRequest, error: unknown): Promise<void> {
+  if (!(error instanceof Refusal) || !request.keyed) throw error;
+  request.stored = await findStoredAnswer(app.db, request.keyed);
+  if (!request.stored) throw error;
 }
 
 async function digestOf(
