@@ -50,7 +50,7 @@ export type ChatHouse = {
   readonly is_reported: boolean;
   /** Does not wait until it works. */
   startWorker(): Promise<Worker>;
-  /** The one of the workers that sent last, by what their connections did last; null when none did. */
+  /** The one of the workers that sends, by what their connections did within the last second; null when none did. */
   findHolder(workers: readonly Worker[]): Promise<Worker | null>;
   /** A request as the account; fails unless it is answered 2xx. */
   request(method: string, path: string, json?: unknown): Promise<Answer>;
@@ -112,17 +112,18 @@ export async function openChatHouse(
     await stub.pull("POST", "settings", { callback_url: `${api.url}/hooks/whatsapp` });
   const account = await openAccount(database_url);
   const ask = asker(database_url);
+  let started = 0;
   const workers: (Worker & { isCasualty(): boolean })[] = [];
 
   const request = async (method: string, path: string, json?: unknown) => {
     const headers = { "idempotency-key": `drill-${Math.random()}` };
-    const options = { token: account.token, headers, ...(json === undefined ? {} : { json }) };
-    const answer = await api.send(method, path, options);
+    const body = json === undefined ? {} : { json };
+    const answer = await api.send(method, path, { token: account.token, headers, ...body });
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`);
     return answer;
   };
   const startWorker = async () => {
-    const name = `worker-${workers.length + 1}`;
+    const name = `worker-${++started}`;
     const url = `${database_url}?application_name=${name}`;
     const service = await spawnService({ ...env, ROLES: "worker", DATABASE_URL: url });
     const isAlive = () => service.child.exitCode === null && service.child.signalCode === null;
@@ -159,7 +160,7 @@ export async function openChatHouse(
       const rows = await ask<{ application_name: string }>(
         `select application_name from pg_stat_activity
          where datname = current_database() and query like '%chat_sender_turn%' and pid <> pg_backend_pid()
-           and application_name = any ($1)
+           and application_name = any ($1) and query_start > clock_timestamp() - interval '1 s'
          order by query_start desc limit 1`,
         [among.filter((one) => one.isAlive()).map(({ name }) => name)],
       );

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startEmbeddedPostgres } from "../../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { migrate } from "../../server/lib/migrate.ts";
+import { eventually } from "../support/eventually.ts";
+import { signalPostgres } from "../support/signal-postgres.ts";
+import { campaigns_path, openChatHouse, phonesOf, type ChatHouse } from "./chat-house.ts";
+
+/** Small campaigns one after the other; what is answered 201 is acknowledged, all else is repeated under its key. */
+function startCreating(house: ChatHouse) {
+  const acknowledged: number[] = [];
+  const refused = new Set<number>();
+  let stopping = false;
+  const create = async (index: number): Promise<boolean> => {
+    const contacts = phonesOf(3, 1_000_000 + index * 3).map((phone_number) => ({ phone_number }));
+    const { number_id: chat_number_id, template_id, account, api } = house;
+    const variables = { "1": "Bob" };
+    const answer = await api
+      .send("POST", campaigns_path, {
+        token: account.token,
+        headers: { "idempotency-key": `created-${index}` },
+        json: {
+          name: "Small",
+          chat_number_id,
+          template_id,
+          contacts: contacts.map((contact) => ({ ...contact, variables })),
+        },
+      })
+      .catch(() => null);
+    if (answer?.status === 201) acknowledged.push(answer.body.id);
+    else refused.add(answer?.status ?? 0);
+    return answer?.status === 201;
+  };
+  const run = async () => {
+    for (let index = 0; !stopping; index++) {
+      await eventually(() => create(index), 60);
+      await new Promise((resolve) => setTimeout(resolve, 400));
+    }
+  };
+  const running = run();
+  return {
+    acknowledged,
+    refused,
+    async stop() {
+      stopping = true;
+      await running;
+    },
+  };
+}
+
+test("sending outlives restarts and a freeze of PostgreSQL: no process ends, nothing acknowledged is lost, nothing goes twice", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "trunkline-chat-drill-"));
+  const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
+  let postgres = await start();
+  await migrate(postgres.url);
+  {
+    await using house = await openChatHouse({
+      database_url: postgres.url,
+      rate_per_second: 100,
+      stub: { delay_ms: 100, attempts_max: 100 },
+      env: { LEASE_SECONDS: "3", CHAT_SETTLE_SECONDS: "20" },
+    });
+    const campaign_id = await house.createCampaign(phonesOf(2_500));
+    const creating = startCreating(house);
+    const workers = await Promise.all([house.startWorker(), house.startWorker()]);
+    const requests = async () => (await house.stub.counts()).requests;
+    const moves = async (more: number) => {
+      const goal = (await requests()) + more;
+      await eventually(async () => (await requests()) >= goal, 60);
+    };
+    const healed_ms: number[] = [];
+    const heals = async () => {
+      const began = performance.now();
+      await moves(20);
+      healed_ms.push(Math.round(performance.now() - began));
+    };
+    await moves(100);
+    for (let restart = 0; restart < 3; restart++) {
+      await moves(100);
+      await postgres.stop();
+      postgres = await start();
+      await heals();
+    }
+    await moves(100);
+    signalPostgres(postgres.pid, "SIGSTOP");
+    // Past the lease and the longest wait of a statement.
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    const frozen = await requests();
+    assert.equal((await house.api.send("GET", "/health/live")).status, 200);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    assert.equal(await requests(), frozen, "nothing is sent that cannot be recorded");
+    signalPostgres(postgres.pid, "SIGCONT");
+    await heals();
+    await moves(100);
+    await creating.stop();
+    const states = async () => house.states(campaign_id);
+    await house.awaitStatus(campaign_id, "completed", 90);
+    await house.awaitReports(60);
+    await eventually(async () => {
+      const [row] = await house.ask<{ count: number }>(
+        "select count(*)::int from chat_campaigns where state <> 'completed'",
+      );
+      return row!.count === 0;
+    }, 60);
+    const taken = (await house.stub.counts()).taken;
+    console.log(
+      `3 restarts and a freeze, sending again after ${healed_ms.join(", ")} ms; ` +
+        `${creating.acknowledged.length} campaigns acknowledged, others answered ${[...creating.refused].join(", ") || "none"}; ` +
+        `${taken} taken; ${JSON.stringify(await states())}`,
+    );
+    // All that were taken were reported on. Marked in a statement whose answer was lost with the lease,
+    // a message cannot be told from a sent one; checkBooks asks the provider that it never was.
+    const { read = 0, unresolved = 0 } = await states();
+    assert.equal(read + unresolved, 2_500);
+    assert.ok(unresolved <= 20, `${unresolved} are unresolved`);
+    const kept = await house.ask<{ id: number; recipients: number }>(
+      `select c.id::int, count(r.id)::int as recipients from chat_campaigns c
+       join chat_recipients r on r.account_id = c.account_id and r.campaign_id = c.id
+       where c.name = 'Small' group by 1`,
+    );
+    assert.deepEqual(
+      kept.map(({ id }) => id).toSorted((a, b) => a - b),
+      creating.acknowledged.toSorted((a, b) => a - b),
+    );
+    assert.ok(kept.every(({ recipients }) => recipients === 3));
+    await house.checkBooks();
+    assert.deepEqual(house.casualties(), []);
+    assert.ok(workers.every((worker) => worker.isAlive()));
+  }
+  await postgres.stop();
+  await rm(dataDir, { recursive: true });
+});

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { eventually } from "../support/eventually.ts";
+import { openChatHouse, phonesOf, type ChatHouse, type Worker } from "./chat-house.ts";
+
+/** Waits until so many more messages came to the provider. */
+async function moves(house: ChatHouse, more: number): Promise<void> {
+  const goal = (await house.stub.counts()).requests + more;
+  await eventually(async () => (await house.stub.counts()).requests >= goal, 40);
+}
+
+async function awaitHolder(house: ChatHouse, among: readonly Worker[]): Promise<Worker> {
+  let holder: Worker | null = null;
+  await eventually(async () => (holder = await house.findHolder(among)) !== null, 30);
+  return holder!;
+}
+
+test("a sender that is told to stop leaves no outcome unknown, and another goes on at once", async () => {
+  // No reports: what a stop left unknown would stay so.
+  await using house = await openChatHouse({
+    rate_per_second: 100,
+    stub: { delay_ms: 200, callback_url: null },
+  });
+  const campaign_id = await house.createCampaign(phonesOf(1_000));
+  const workers = await Promise.all([house.startWorker(), house.startWorker()]);
+  await moves(house, 50);
+  const stops = 6;
+  for (let stop = 0; stop < stops; stop++) {
+    await moves(house, 80);
+    const holder = await awaitHolder(house, workers);
+    holder.kill("SIGTERM");
+    assert.equal(await holder.ended(), 0, holder.output());
+    workers[workers.indexOf(holder)] = await house.startWorker();
+  }
+  await house.awaitStatus(campaign_id, "completed");
+  const log = await house.stub.log();
+  const gaps_ms = log.slice(1).map(({ at }, i) => at - log[i]!.at);
+  const states = await house.states(campaign_id);
+  console.log(
+    `${stops} stops, ${JSON.stringify(states)}, longest silence ${Math.max(...gaps_ms)} ms`,
+  );
+  // Handed over, not run out: the lease alone takes 10 s.
+  assert.ok(Math.max(...gaps_ms) < 8_000);
+  assert.deepEqual(states, { accepted: 1_000 });
+  await house.checkBooks();
+});
+
+test("a sender frozen past its lease and thawed writes nothing stale and sends nothing again", async () => {
+  await using house = await openChatHouse({
+    rate_per_second: 60,
+    stub: { delay_ms: 300, callback_url: null },
+    env: { LEASE_SECONDS: "3" },
+  });
+  const campaign_id = await house.createCampaign(phonesOf(800));
+  const workers = await Promise.all([house.startWorker(), house.startWorker()]);
+  await moves(house, 30);
+  const fence = async () => {
+    const [row] = await house.ask<{ fence: number }>(
+      "select fence::int from leases where name = 'chat_sender:' || $1",
+      [house.number_id],
+    );
+    return row!.fence;
+  };
+  const unknown = () =>
+    house.ask(`select id, dispatches, dispatched_at, provider_message_id from chat_recipients
+      where state = 'unknown' order by id`);
+  const unknown_counts: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    const frozen = await awaitHolder(house, workers);
+    const held = await fence();
+    frozen.kill("SIGSTOP");
+    // Longer than the lease: the other has taken it, and sends.
+    await eventually(async () => (await fence()) > held, 30);
+    const other = await awaitHolder(
+      house,
+      workers.filter((worker) => worker !== frozen),
+    );
+    await moves(house, 20);
+    const left = await unknown();
+    assert.ok(left.length > 0, "messages were under way at the freeze");
+    unknown_counts.push(left.length);
+    const thawed_at = await thaw(house, frozen);
+    // It asks for work again, so it has gone through all that waited in it.
+    await eventually(async () => {
+      const asked = await house.ask(
+        "select from pg_stat_activity where application_name = $1 and query_start > $2 and query like '%due%'",
+        [frozen.name, thawed_at],
+      );
+      return asked.length > 0;
+    }, 30);
+    await moves(house, 60);
+    // What it learnt of its messages it keeps for when it holds the lease again.
+    assert.deepEqual(await unknown(), left);
+    assert.equal((await awaitHolder(house, workers)).name, other.name);
+  }
+  await eventually(async () => ((await house.states(campaign_id))["queued"] ?? 0) === 0, 60);
+  await eventually(async () => !((await house.states(campaign_id))["dispatching"] ?? 0), 60);
+  console.log(
+    `3 freezes with ${unknown_counts.join(", ")} messages unknown, ${JSON.stringify(await house.states(campaign_id))}`,
+  );
+  await house.checkBooks();
+  assert.deepEqual(house.casualties(), []);
+});
+
+/** Returns the database's time before it. */
+async function thaw(house: ChatHouse, worker: Worker): Promise<Date> {
+  const [row] = await house.ask<{ now: Date }>("select clock_timestamp() as now");
+  worker.kill("SIGCONT");
+  return row!.now;
+}
