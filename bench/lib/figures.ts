@@ -30,3 +30,16 @@ export function renderTable(
     ...rows.map((row) => line(row)),
   ].join("\n");
 }
+
+/** The cells of every table row in what `renderTable` made. */
+export function readTables(text: string): string[][] {
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split("|")
+        .map((cell) => cell.trim()),
+    );
+}
