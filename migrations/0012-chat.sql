@@ -112,6 +112,8 @@ create table chat_campaigns (
   primary key (account_id, id)
 );
 create index chat_campaigns_by_number on chat_campaigns (account_id, chat_number_id, id);
+-- What a sender surveys every second: without it, all campaigns its number ever had (115 ms of 200,000).
+create index chat_campaigns_open on chat_campaigns (account_id, chat_number_id, id) where finished_at is null;
 create index chat_campaigns_due on chat_campaigns (work_at, account_id, chat_number_id) where state = 'running';
 
 -- What keeps messages from going out. A campaign runs when nothing holds it, its template, its number or its account.
