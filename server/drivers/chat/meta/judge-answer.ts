@@ -1,7 +1,7 @@
 // What one answer of the Graph API means for the message it answers. Nothing of a body or a token
 // goes into an error: Meta's own error texts repeat tokens and phone numbers.
 import { ChatSendError } from "../driver.ts";
-import { asRecord, type JsonRecord } from "./json.ts";
+import { asCode, asRecord, type JsonRecord } from "./json.ts";
 
 /** Not now, as Meta says it: too many messages, calls of the app, or calls on the business account. */
 const throttling_codes: ReadonlySet<number> = new Set([130429, 4, 80007]);
@@ -21,7 +21,7 @@ export type GraphAnswer = {
 export function judgeAnswer({ status, retry_after, text }: GraphAnswer): JsonRecord {
   const body = parse(text);
   const error = asRecord(body?.["error"]);
-  const code = typeof error?.["code"] === "number" ? error["code"] : null;
+  const code = asCode(error?.["code"]);
   if (status === 429 || (code !== null && throttling_codes.has(code))) {
     const retry_after_ms = readRetryAfter(retry_after);
     throw new ChatSendError("throttled", described("Meta asks to send less", code), {

@@ -10,7 +10,7 @@ import {
   type WebhookGuard,
 } from "../driver.ts";
 import { openGraphClient, type GraphClient } from "./graph-client.ts";
-import { asRecord, asText } from "./json.ts";
+import { asMessageId, asRecord, asText } from "./json.ts";
 import { messageBody } from "./message-body.ts";
 import { readWebhook } from "./read-webhook.ts";
 import { createTemplate, deleteTemplate, listTemplates, readQuality } from "./templates.ts";
@@ -75,7 +75,7 @@ async function send(
   });
   const messages = answer["messages"];
   const provider_message_id = Array.isArray(messages)
-    ? asText(asRecord(messages[0])?.["id"])
+    ? asMessageId(asRecord(messages[0])?.["id"])
     : null;
   if (provider_message_id === null) {
     throw new ChatSendError("unknown", "an answer without the message's id");

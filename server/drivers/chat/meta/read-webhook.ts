@@ -1,7 +1,7 @@
 // The news in a webhook of Meta's. Meta adds fields and kinds without notice, so everything that is
 // not of a known form is left out, and nothing throws.
 import type { Report, ReportBatch } from "../driver.ts";
-import { asId, asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
+import { asCode, asId, asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
 import { readQuality, readReason, templateCategory, templateStatus } from "./templates.ts";
 
 const event_characters_max = 500;
@@ -50,14 +50,13 @@ function readStatus(status: JsonRecord): Report | null {
   );
   const at = readTime(status["timestamp"]);
   if (provider_message_id === null || name === undefined || at === null) return null;
-  const code = asRecords(status["errors"])[0]?.["code"];
   return {
     kind: "status",
     provider_message_id,
     message_id: asText(status["biz_opaque_callback_data"]),
     status: name,
     at,
-    code: typeof code === "number" ? code : null,
+    code: asCode(asRecords(status["errors"])[0]?.["code"]),
   };
 }
 

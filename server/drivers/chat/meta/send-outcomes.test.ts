@@ -13,6 +13,7 @@ import {
   type ProviderStub,
 } from "../../../../test/support/provider-stub/start-provider-stub.ts";
 import type { ChatSendError, Outgoing } from "../driver.ts";
+import { asMessageId } from "./json.ts";
 import { judgeAnswer } from "./judge-answer.ts";
 import { openMetaDriver, type MetaDriver } from "./open-meta-driver.ts";
 
@@ -239,6 +240,15 @@ test("an answer's status, code and form decide", () => {
   assert.equal(judge(400, '{"error":{"code":130429}}', "2"), "throttled 130429 2000");
   assert.equal(judge(503, '{"error":{"code":131016}}'), "rejected 131016");
   assert.equal(judge(503, '{"error":{"message":"x"}}'), "unknown");
+  assert.equal(judge(400, '{"error":{"code":3000000000}}'), "rejected");
+  assert.equal(judge(400, '{"error":{"code":1.5}}'), "rejected");
+});
+
+test("an id that cannot be stored is none: the outcome is unknown, and the sender goes on", () => {
+  assert.equal(asMessageId("wamid.HBgM"), "wamid.HBgM");
+  assert.equal(asMessageId("w".repeat(255)), "w".repeat(255));
+  for (const id of ["", "w".repeat(256), "w\0", "w\ud800", 7, null])
+    assert.equal(asMessageId(id), null);
 });
 
 test("an error tells neither the token, nor the recipient, nor the provider's words", async () => {
