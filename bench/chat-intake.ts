@@ -3,6 +3,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { checkLedger } from "../test/support/check-books.ts";
 import { layGround, type Ground } from "./chat-intake/ground.ts";
@@ -92,7 +93,7 @@ async function runRound(
 async function settledMemory_mb(ground: Ground): Promise<number> {
   let least_mb = Number.POSITIVE_INFINITY;
   for (let i = 0; i < 20; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await wait(250);
     least_mb = Math.min(least_mb, pssOfTree_mb(ground.service.pid));
   }
   return least_mb;

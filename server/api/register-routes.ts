@@ -16,6 +16,7 @@ import {
   sendStored,
   type Idempotency,
 } from "./idempotency.ts";
+import { openLargeBodies } from "./large-bodies.ts";
 import { openApiSchema } from "./openapi.ts";
 import type { RateCounter } from "./rate-limit.ts";
 import { otherMediaType } from "./render-error.ts";
@@ -32,6 +33,7 @@ export function registerRoutes(
   shared: Shared,
   routes: readonly Route[],
 ): void {
+  const holdLargeBody = openLargeBodies();
   for (const route of routes) {
     const status = successStatus(route);
     const integersOfQuery = integersOf(route.query);
@@ -41,7 +43,9 @@ export function registerRoutes(
       method: route.method,
       url: route.url,
       schema: openApiSchema(route),
-      ...(route.body_bytes_max ? { bodyLimit: route.body_bytes_max } : {}),
+      ...(route.body_bytes_max
+        ? { bodyLimit: route.body_bytes_max, preParsing: holdLargeBody }
+        : {}),
       config: {
         ...(route.renderError ? { renderError: route.renderError } : {}),
         ...(route.raw_body ? { rawBody: true } : {}),

@@ -101,7 +101,7 @@ export async function writeCampaign(
   const campaign_id = await nextCampaignId(tx);
   const place = { account_id, campaign_id };
   const { stored, ...unfit } = await storeRecipients(tx, place);
-  const blacklisted = await removeSuppressed(tx, place, now);
+  const blacklisted = await removeSuppressed(tx, place, stored, now);
   const total = stored - blacklisted;
   if (total === 0) throw noValidContacts();
   await tx

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Caller } from "../accounts/caller.ts";
-import { Refusal } from "../lib/errors.ts";
+import { Refusal, unavailable } from "../lib/errors.ts";
 import { openSlots } from "../lib/slots.ts";
 import type { BodyThreadData, BodyThreadMessage } from "./intake/body-thread.ts";
 import { gatherRecipients, type Recipients } from "./intake/gather-recipients.ts";
@@ -20,7 +20,7 @@ const heap_mb_max = 512;
 const seconds_max = 60;
 
 /**
- * Reads a body for an account. With `listed`, the recipients come as they are; otherwise many come as
+ * Reads a body for an account; its bytes may be gone afterwards. With `listed`, the recipients come as they are; otherwise many come as
  * lines of COPY. Throws what parseJsonBody throws; 503 when too many large bodies are being read.
  * What is wrong with the contacts' shape is in `faults`.
  */
@@ -60,6 +60,8 @@ async function readInThread(data: BodyThreadData): Promise<PreparedCampaign> {
     if (message.kind === "read") return { ...message.reading, recipients: message.recipients };
     const { type, detail, errors } = message;
     throw new Refusal(type, detail, errors ? { errors } : {});
+  } catch (error) {
+    throw (error as Error).name === "AbortError" ? unavailable(error) : error;
   } finally {
     await thread.terminate();
   }

@@ -39,7 +39,7 @@ export function tooDear(): Refusal {
 }
 
 /** How many numbers the account must not write to, counted up to `most`. */
-async function suppressedCount(
+export async function suppressedCount(
   db: Kysely<DB>,
   accountId: number,
   most: number,
