@@ -44,7 +44,7 @@ test("no message goes out twice and none is lost while senders are killed at ran
 
   let interrupted = 0;
   for (let kill = 0; kill < kills; kill++) {
-    await pause(random() * 1_100);
+    await pause(random() * 1_000);
     let working: Worker[] = [];
     await eventually(async () => (working = await findWorking(house, workers)).length > 0, 60);
     // Four in ten are aimed at whoever sends; the others hit anybody.

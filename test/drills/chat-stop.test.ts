@@ -51,7 +51,7 @@ test("a sender frozen past its lease and thawed writes nothing stale and sends n
     stub: { delay_ms: 300, callback_url: null },
     env: { LEASE_SECONDS: "3" },
   });
-  const campaign_id = await house.createCampaign(phonesOf(800));
+  const campaign_id = await house.createCampaign(phonesOf(600));
   const workers = await Promise.all([house.startWorker(), house.startWorker()]);
   await moves(house, 30);
   const fence = async () => {
@@ -65,7 +65,7 @@ test("a sender frozen past its lease and thawed writes nothing stale and sends n
     house.ask(`select id, dispatches, dispatched_at, provider_message_id from chat_recipients
       where state = 'unknown' order by id`);
   const unknown_counts: number[] = [];
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 2; round++) {
     const frozen = await awaitHolder(house, workers);
     const held = await fence();
     frozen.kill("SIGSTOP");
@@ -96,7 +96,7 @@ test("a sender frozen past its lease and thawed writes nothing stale and sends n
   await eventually(async () => ((await house.states(campaign_id))["queued"] ?? 0) === 0, 60);
   await eventually(async () => !((await house.states(campaign_id))["dispatching"] ?? 0), 60);
   console.log(
-    `3 freezes with ${unknown_counts.join(", ")} messages unknown, ${JSON.stringify(await house.states(campaign_id))}`,
+    `2 freezes with ${unknown_counts.join(", ")} messages unknown, ${JSON.stringify(await house.states(campaign_id))}`,
   );
   await house.checkBooks();
   assert.deepEqual(house.casualties(), []);

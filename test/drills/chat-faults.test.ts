@@ -1,0 +1,287 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { eventually } from "../support/eventually.ts";
+import type { Fault } from "../support/provider-stub/faults.ts";
+import type { LogEntry } from "../support/provider-stub/received-log.ts";
+import {
+  campaigns_path,
+  openChatHouse,
+  phonesOf,
+  template_name,
+  type ChatHouse,
+} from "./chat-house.ts";
+
+type Case = {
+  readonly what: string;
+  readonly fault: Omit<Fault, "to">;
+  readonly state: "read" | "refused" | "unresolved" | "undelivered";
+  readonly error?: string;
+  /** Requests at the provider, which are dispatches here. */
+  readonly requests: number;
+  /** Between the first two. */
+  readonly gap_ms?: number;
+};
+
+const once = { times: 1 };
+/** As the table of error classes says, each with a recipient of its own. */
+const cases: readonly Case[] = [
+  {
+    what: "a refusal to repeat",
+    fault: { kind: "graph_500", ...once },
+    state: "read",
+    requests: 2,
+  },
+  { what: "500 with a page", fault: { kind: "plain_500", ...once }, ...unresolved() },
+  { what: "429", fault: { kind: "throttle", ...once }, state: "read", requests: 2, gap_ms: 1_000 },
+  {
+    what: "429 without Retry-After",
+    fault: { kind: "throttle", retry_after_seconds: null, ...once },
+    state: "read",
+    requests: 2,
+    gap_ms: 900,
+  },
+  {
+    what: "131056",
+    fault: { kind: "refuse", code: 131_056, ...once },
+    state: "read",
+    requests: 2,
+    gap_ms: 6_000,
+  },
+  {
+    what: "131053 once",
+    fault: { kind: "refuse", code: 131_053, ...once },
+    state: "read",
+    requests: 2,
+  },
+  { what: "131053 again", ...refused(131_053, "media_failed"), requests: 2 },
+  { what: "a cut, taken", fault: { kind: "cut_after_body", ...once }, state: "read", requests: 1 },
+  { what: "a cut", fault: { kind: "cut_after_body", taken: false, ...once }, ...unresolved() },
+  { what: "half an answer", fault: { kind: "cut_answer", ...once }, state: "read", requests: 1 },
+  { what: "broken JSON", fault: { kind: "broken_json", ...once }, state: "read", requests: 1 },
+  {
+    what: "broken JSON, not taken",
+    fault: { kind: "broken_json", taken: false, ...once },
+    ...unresolved(),
+  },
+  { what: "no id", fault: { kind: "no_id", ...once }, state: "read", requests: 1 },
+  {
+    what: "a hang, taken",
+    fault: { kind: "hang", hang_ms: 60_000, ...once },
+    state: "read",
+    requests: 1,
+  },
+  {
+    what: "a hang",
+    fault: { kind: "hang", hang_ms: 60_000, taken: false, ...once },
+    ...unresolved(),
+  },
+  {
+    what: "taken and failed",
+    fault: { kind: "fail_later", code: 131_026 },
+    state: "undelivered",
+    error: "undeliverable",
+    requests: 1,
+  },
+  ...(
+    [
+      [131_026, "undeliverable"],
+      [131_021, "same_number"],
+      [131_030, "not_allowed_recipient"],
+      [131_050, "opted_out"],
+      [130_472, "experiment_group"],
+      [131_047, "outside_window"],
+      [132_000, "invalid_parameter"],
+      [100, "invalid_parameter"],
+      [987_654, "provider_error"],
+    ] as const
+  ).map(([code, word]) => ({ what: String(code), ...refused(code, word) })),
+];
+
+function unresolved() {
+  return { state: "unresolved", error: "outcome_unknown", requests: 1 } as const;
+}
+
+function refused(code: number, error: string) {
+  return { fault: { kind: "refuse", code }, state: "refused", error, requests: 1 } as const;
+}
+
+type Found = {
+  phone: string;
+  state: string;
+  error: string | null;
+  error_code: number | null;
+  dispatches: number;
+};
+
+const find = (house: ChatHouse, campaignId: number) =>
+  house.ask<Found>(
+    "select phone, state, error, error_code, dispatches from chat_recipients where campaign_id = $1 order by id",
+    [campaignId],
+  );
+
+async function requestsTo(house: ChatHouse, phone: string): Promise<LogEntry[]> {
+  return (await house.stub.log()).filter(({ to }) => to === phone);
+}
+
+test("each fault of the provider becomes what the table of error classes says, and nobody's message goes twice", async () => {
+  await using house = await openChatHouse({
+    rate_per_second: 50,
+    env: { CHAT_SETTLE_SECONDS: "5" },
+  });
+  await house.startWorker();
+  const phones = phonesOf(cases.length);
+  const faults = cases.map(({ fault }, index) => ({ ...fault, to: phones[index]! }));
+  await house.stub.setFaults(faults);
+  const campaign_id = await house.createCampaign(phones);
+  // All but the two that hang, whose time-out is 30 s.
+  await eventually(async () => {
+    const open = (await find(house, campaign_id)).filter(({ state }) =>
+      ["queued", "deferred", "dispatching", "unknown"].includes(state),
+    );
+    return open.length <= 1;
+  }, 60);
+
+  await throttledNumber(house);
+  await cutBeforeItsBody(house);
+  await holds(house);
+  await marketingRoute(house);
+  await tomorrow(house);
+  await failedCampaign(house);
+
+  await house.awaitStatus(campaign_id, "completed", 60);
+  const [beyond] = await house.ask<{ late: boolean }>(
+    "select clock_timestamp() > created_at + interval '30 s' as late from chat_campaigns where id = $1",
+    [campaign_id],
+  );
+  assert.ok(beyond!.late, "the time-out of the hanging ones has passed");
+  await house.awaitReports();
+  for (const [index, found] of (await find(house, campaign_id)).entries()) {
+    const { what, state, error = null, requests, gap_ms = 0 } = cases[index]!;
+    const seen = await requestsTo(house, found.phone);
+    assert.deepEqual(
+      { what, state: found.state, error: found.error, seen: seen.length },
+      { what, state, error, seen: requests },
+    );
+    assert.equal(found.dispatches, requests, what);
+    if (gap_ms > 0) {
+      const gap = seen[1]!.at - seen[0]!.at;
+      assert.ok(gap >= gap_ms, `${what}: again after ${gap} ms`);
+    }
+  }
+  const suppressed = await house.ask<{ phone: string }>("select phone from suppressions");
+  assert.deepEqual(suppressed, [
+    { phone: phones[cases.findIndex(({ error }) => error === "opted_out")] },
+  ]);
+  console.log(
+    `${cases.length} faults of recipients, ${JSON.stringify(await house.states(campaign_id))}`,
+  );
+  await house.checkBooks();
+  assert.deepEqual(house.casualties(), []);
+});
+
+/** 429 with Retry-After: the whole number is silent for so long. */
+async function throttledNumber(house: ChatHouse): Promise<void> {
+  await house.stub.setFaults([{ kind: "throttle", retry_after_seconds: 3, nth: [20] }]);
+  const phones = phonesOf(60, 1_000);
+  const campaign_id = await house.createCampaign(phones);
+  await house.awaitStatus(campaign_id, "completed");
+  const log = (await house.stub.log()).filter(({ to }) => phones.includes(to));
+  const { at, to } = log.find(({ outcome }) => outcome.startsWith("throttle"))!;
+  const silent = log.filter((entry) => entry.at > at + 300 && entry.at < at + 3_000);
+  assert.deepEqual(silent, [], "requests while the provider wanted none");
+  assert.equal(log.filter((entry) => entry.to === to).length, 2);
+  assert.equal(log.length, 61);
+}
+
+/** It may have arrived: the outcome is unknown, though the provider saw nothing. */
+async function cutBeforeItsBody(house: ChatHouse): Promise<void> {
+  await house.stub.setFaults([{ kind: "cut_before_body", nth: [1] }]);
+  const campaign_id = await house.createCampaign(phonesOf(1, 2_000));
+  await house.awaitStatus(campaign_id, "completed");
+  const [found] = await find(house, campaign_id);
+  const { phone, ...rest } = found!;
+  assert.deepEqual(rest, {
+    state: "unresolved",
+    error: "outcome_unknown",
+    error_code: null,
+    dispatches: 1,
+  });
+  assert.deepEqual(await requestsTo(house, phone), []);
+}
+
+/** What concerns more than a recipient holds it until a person, or the provider, says otherwise. */
+async function holds(house: ChatHouse): Promise<void> {
+  const kinds = [
+    { code: 131_048, scope: "number", subject_id: house.number_id, reason: "sender_restricted" },
+    { code: 190, scope: "account", subject_id: 0, reason: "auth" },
+    {
+      code: 132_015,
+      scope: "template",
+      subject_id: house.template_id,
+      reason: "template_paused",
+    },
+  ];
+  for (const [index, { code, ...hold }] of kinds.entries()) {
+    await house.stub.setFaults([{ kind: "refuse", code, nth: [1] }]);
+    const campaign_id = await house.createCampaign(phonesOf(5, 3_000 + index * 10));
+    await eventually(async () => {
+      const { body } = await house.request("GET", "/api/v1/chat/holds");
+      return body.data.length > 0;
+    }, 30);
+    const { body } = await house.request("GET", `${campaigns_path}/${campaign_id}`);
+    assert.equal(body.status, "paused");
+    assert.equal(body.paused_reason, hold.reason);
+    const { set_at: _, detail: __, ...found } = body.holds[0];
+    assert.deepEqual(found, hold);
+    if (hold.scope === "template")
+      await house.stub.pull("POST", "template", { name: template_name, status: "APPROVED" });
+    else await house.request("POST", "/api/v1/chat/holds/lift", hold);
+    await house.awaitStatus(campaign_id, "completed");
+    const twice = (await find(house, campaign_id)).filter(({ dispatches }) => dispatches === 2);
+    assert.equal(twice.length, 1, String(code));
+  }
+}
+
+/** 131063: the campaign's messages take the other door from then on. */
+async function marketingRoute(house: ChatHouse): Promise<void> {
+  await house.request("POST", `/api/v1/chat/numbers/${house.number_id}/sync`);
+  await house.stub.setFaults([{ kind: "refuse", code: 131_063, nth: [1] }]);
+  const phones = phonesOf(1, 4_000);
+  const campaign_id = await house.createCampaign(phones);
+  await house.awaitStatus(campaign_id, "completed");
+  const doors = (await requestsTo(house, phones[0]!)).map(({ door }) => door);
+  assert.deepEqual(doors, ["messages", "marketing_messages"]);
+}
+
+/** 131049: not before tomorrow; cancelled here, so that the books can be closed. */
+async function tomorrow(house: ChatHouse): Promise<void> {
+  await house.stub.setFaults([{ kind: "refuse", code: 131_049, nth: [1] }]);
+  const campaign_id = await house.createCampaign(phonesOf(1, 5_000));
+  const isDeferred = async () => (await find(house, campaign_id))[0]!.state === "deferred";
+  await eventually(isDeferred, 30);
+  const [row] = await house.ask<{ hours: number; error: string }>(
+    "select error, extract(epoch from due_at - now()) / 3600 as hours from chat_recipients where campaign_id = $1",
+    [campaign_id],
+  );
+  assert.equal(row!.error, "frequency_capped");
+  assert.ok(row!.hours > 23.9 && row!.hours <= 24);
+  await house.request("POST", `${campaigns_path}/${campaign_id}/cancel`);
+  await house.awaitStatus(campaign_id, "cancelled");
+  await eventually(async () => (await house.states(campaign_id))["cancelled"] === 1, 30);
+}
+
+/** 132001: nothing of the campaign can be sent, and its credit comes back. */
+async function failedCampaign(house: ChatHouse): Promise<void> {
+  await house.stub.setFaults([{ kind: "refuse", code: 132_001 }]);
+  const campaign_id = await house.createCampaign(phonesOf(200, 6_000));
+  await house.awaitStatus(campaign_id, "failed");
+  await eventually(async () => {
+    const states = await house.states(campaign_id);
+    return Object.keys(states).every((state) => state === "refused" || state === "skipped");
+  }, 30);
+  const { body } = await house.request("GET", `${campaigns_path}/${campaign_id}`);
+  assert.equal(body.failure, "template_unusable");
+  assert.equal(body.failed_count, 200);
+  assert.equal(body.credits.released, 200);
+  await house.stub.setFaults([]);
+}

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { WebhookOrder } from "../support/provider-stub/settings.ts";
+import { openChatHouse, phonesOf } from "./chat-house.ts";
+
+const orders: readonly WebhookOrder[] = [
+  "normal",
+  "duplicated",
+  "reordered",
+  "late",
+  "before_answer",
+];
+const recipients = 300;
+
+test("webhooks that come twice, out of order, late or before the answer leave every message where it belongs", async () => {
+  await using house = await openChatHouse({
+    rate_per_second: 300,
+    stub: { delay_ms: 30, late_ms: 2_000, batch_max: 20 },
+  });
+  await house.startWorker();
+  for (const [index, order] of orders.entries()) {
+    await house.stub.pull("POST", "settings", { order });
+    // Each tenth is taken and fails later.
+    await house.stub.setFaults([{ kind: "fail_later", every: 10 }]);
+    const campaign_id = await house.createCampaign(phonesOf(recipients, index * recipients));
+    await house.awaitStatus(campaign_id, "completed");
+    await house.awaitReports();
+    const expected = { read: recipients * 0.9, undelivered: recipients * 0.1 };
+    assert.deepEqual(await house.states(campaign_id), expected, order);
+    const { body } = await house.request("GET", `/api/v1/chat/campaigns/${campaign_id}`);
+    const { sent_count, failed_count, pending_count, delivered_count, read_count, credits } = body;
+    assert.deepEqual(
+      { sent_count, failed_count, pending_count, delivered_count, read_count, credits },
+      {
+        sent_count: 270,
+        failed_count: 30,
+        pending_count: 0,
+        delivered_count: 270,
+        read_count: 270,
+        credits: { reserved: 300, captured: 300, released: 0, refunded: 30 },
+      },
+      order,
+    );
+    await house.checkBooks();
+  }
+  const { webhooks } = await house.stub.counts();
+  console.log(
+    `${orders.length} orders, ${webhooks.posted} posts, ${webhooks.given_up} given up, all settled`,
+  );
+  assert.equal(webhooks.given_up, 0);
+  assert.deepEqual(house.casualties(), []);
+});
