@@ -9,6 +9,7 @@ import {
   makeChatNumber,
   makeChatTemplate,
 } from "../../../test/support/chat-makers.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { makeAccount, makeCredits } from "../../../test/support/makers.ts";
 import type { ChatDriver } from "../../drivers/chat/driver.ts";
 import { acquireLease } from "../../engine/leases.ts";
@@ -16,6 +17,7 @@ import { default_settings } from "../../worker.ts";
 import { openDispatch } from "./dispatch.ts";
 import type { Sender } from "./sender.ts";
 import { findSenderNumber, senderTurn } from "./sender-statements.ts";
+import { openSenders } from "../send-campaigns.ts";
 import { surveyNumber } from "./survey-number.ts";
 
 let api: TestApi;
@@ -72,6 +74,42 @@ test("a message that is accepted while the survey asks what is under way is not 
     { id: second!.id, state: "deferred" },
   ]);
   await lease!.release();
+});
+
+test("a campaign whose books are not in order keeps no other campaign of its number from sending", async (t) => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 10 });
+  const number = await makeChatNumber(app, account);
+  const template = await makeChatTemplate(app, account, number);
+  const make = (phone: string) => makeChatCampaign(app, account, number, template, [{ phone }]);
+  const broken = await make("919800000003");
+  // All of it has ended, and its credit was neither captured nor released.
+  await app.db.query
+    .updateTable("chat_counts")
+    .set({ queued: 0, cancelled: 1 })
+    .where("account_id", "=", account.account_id)
+    .where("campaign_id", "=", broken)
+    .execute();
+  const sound = await make("919800000004");
+  const driver = { send: async () => ({ provider_message_id: "wamid.4" }) };
+  const senders = openSenders(
+    { ...app, chatDrivers: { sandbox: driver as unknown as ChatDriver } },
+    default_settings,
+  );
+  t.after(() => senders.stop());
+  await senders.startDue();
+  const stateOf = async (id: number) => {
+    const { state } = await app.db.query
+      .selectFrom("chat_campaigns")
+      .select("state")
+      .where("account_id", "=", account.account_id)
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
+    return state;
+  };
+  await eventually(async () => (await stateOf(sound)) === "completed");
+  assert.equal(await stateOf(broken), "running");
 });
 
 /** The pool, with something done before each statement of a form. */

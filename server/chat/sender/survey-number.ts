@@ -1,5 +1,6 @@
 // The sender's look at its number and campaigns, once a second and whenever something changed: what
 // may be sent, what is finished, what fails too much, and what was marked without our knowing.
+import { isDatabaseUnavailable } from "../../lib/database-errors.ts";
 import { completeCampaigns } from "../complete-campaigns.ts";
 import { openBreaker } from "./breaker.ts";
 import type { Dispatch } from "./dispatch.ts";
@@ -8,6 +9,7 @@ import {
   findDispatching,
   findPlan,
   findSenderNumber,
+  setWorkAt,
   surveyCampaigns,
   type Survey,
 } from "./sender-statements.ts";
@@ -19,9 +21,9 @@ export async function surveyNumber(sender: Sender, dispatch: Dispatch): Promise<
   sender.number = await findSenderNumber(app, account_id, number_id);
   sender.driver = app.chatDrivers[sender.number.driver];
   const surveys = await surveyCampaigns(app, account_id, number_id);
-  const finished = surveys.filter((found) => pendingOf(found) === 0).map((s) => s.campaign_id);
-  if (finished.length > 0) await completeCampaigns(app, account_id, finished);
-  const open = surveys.filter(({ campaign_id }) => !finished.includes(campaign_id));
+  const finished = surveys.filter((found) => pendingOf(found) === 0);
+  for (const found of finished) await endCampaign(sender, found);
+  const open = surveys.filter((found) => !finished.includes(found));
   const known = new Set(open.map(({ campaign_id }) => campaign_id));
   for (const id of campaigns.keys()) if (!known.has(id)) campaigns.delete(id);
   for (const found of open) await takeSurvey(sender, found);
@@ -37,6 +39,22 @@ export async function recoverDispatching(sender: Sender): Promise<void> {
   const due_at = new Date(app.clock.now().getTime() + settings.settle_ms);
   for (const row of await findDispatching(app, lease.account_id, ids))
     results.push({ ...row, state: "unknown", error: "outcome_unknown", due_at });
+}
+
+const mismatch_look_ms = 60_000;
+
+/** One whose books are not in order stays open, and keeps no other campaign of the number from sending. */
+async function endCampaign({ app, lease }: Sender, found: Survey): Promise<void> {
+  const { account_id } = lease;
+  const { campaign_id } = found;
+  try {
+    await completeCampaigns(app, account_id, [campaign_id]);
+  } catch (err) {
+    if (isDatabaseUnavailable(err)) throw err;
+    app.log.error({ err, account_id, subject_id: campaign_id }, "a campaign cannot be completed");
+    const again_at = new Date(app.clock.now().getTime() + mismatch_look_ms);
+    await setWorkAt(app, account_id, found, again_at);
+  }
 }
 
 async function takeSurvey(sender: Sender, found: Survey): Promise<void> {
