@@ -277,11 +277,11 @@ test("a twin that is refused for what the first of them used up gets the first o
   await eventually(() => takers === 1);
   const first = await ask("one");
   taken.resolve();
-  const twin = await slow;
+  const second = await slow;
   assert.equal(first.status, 201, first.text);
-  assert.equal(twin.status, 201, twin.text);
-  assert.equal(twin.text, first.text);
-  assert.equal(twin.headers.get("idempotency-replayed"), "true");
+  assert.equal(second.status, 201, second.text);
+  assert.equal(second.text, first.text);
+  assert.equal(second.headers.get("idempotency-replayed"), "true");
 });
 
 test("a long write needs no key where none is required", async () => {
