@@ -41,7 +41,7 @@ test("a second after a cancel, a pause, a paused template or an opt-out no messa
   };
 
   // So slow that every slot is taken, and marked messages wait for one.
-  await house.stub.pull("POST", "settings", { delay_ms: 2_500 });
+  await house.stub.pull("POST", "settings", { delay_ms: 3_500 });
   const cancelled = phonesOf(recipients, 0);
   const cancelled_id = await house.createCampaign(cancelled);
   await eventually(async () => (await seen(house, cancelled)) >= 250, 40);

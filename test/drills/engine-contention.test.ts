@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +11,7 @@ import { startEmbeddedPostgres } from "../../server/lib/embedded-postgres/start-
 import { migrate } from "../../server/lib/migrate.ts";
 import { cloneDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
+import { signalPostgres } from "../support/signal-postgres.ts";
 
 type Role = "hold" | "jobs" | "relay" | "write";
 type EngineProcess = {
@@ -140,9 +140,9 @@ test("a lease is taken anew after PostgreSQL restarts or freezes for longer than
   holder = await heldBy(ask, engines, held);
 
   const before_freeze = fenceOf(holder);
-  signalServer(postgres.pid, "SIGSTOP");
+  signalPostgres(postgres.pid, "SIGSTOP");
   await eventually(() => engines.every((engine) => !isActing(engine)), 40);
-  signalServer(postgres.pid, "SIGCONT");
+  signalPostgres(postgres.pid, "SIGCONT");
   await heldBy(ask, engines, before_freeze);
   await checkFences(ask);
   for (const engine of engines) await engine.end();
@@ -233,19 +233,5 @@ function checkRuns(runs: readonly Run[]): void {
   for (const { subject, fence } of runs) {
     assert.ok(fence >= (latest.get(subject) ?? 0), `the job ${subject} ran twice at once`);
     latest.set(subject, fence);
-  }
-}
-
-/** The postmaster and every backend: each is a process group of its own. */
-function signalServer(postmaster: number, signal: NodeJS.Signals): void {
-  process.kill(postmaster, signal);
-  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8");
-  for (const pid of children.trim().split(/\s+/).map(Number)) {
-    try {
-      process.kill(pid, signal);
-    } catch (error) {
-      // One that has ended meanwhile.
-      if ((error as { code?: unknown }).code !== "ESRCH") throw error;
-    }
   }
 }

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +6,7 @@ import { test } from "node:test";
 import { startEmbeddedPostgres } from "../../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { cloneDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
+import { signalPostgres } from "../support/signal-postgres.ts";
 import { startService } from "../support/service-process.ts";
 import { startLeadLoad, type LeadLoad } from "./lead-load.ts";
 
@@ -72,11 +72,11 @@ test("while PostgreSQL is frozen requests end with 503, and work goes on when it
   const service = await startService({ DATABASE_URL: postgres.url });
   const load = await startLeadLoad(service, () => [service.url]);
   await moves(load, 100);
-  signalServer(postgres.pid, "SIGSTOP");
+  signalPostgres(postgres.pid, "SIGSTOP");
   await eventually(() => load.statuses().has(503), 40);
   assert.equal((await service.send("GET", "/health/live")).status, 200);
   assert.equal((await service.send("GET", "/health/ready")).status, 503);
-  signalServer(postgres.pid, "SIGCONT");
+  signalPostgres(postgres.pid, "SIGCONT");
   await moves(load, 100);
   await load.stop();
   await load.checkBooks(postgres.url);
@@ -84,10 +84,3 @@ test("while PostgreSQL is frozen requests end with 503, and work goes on when it
   await postgres.stop();
   await rm(dataDir, { recursive: true });
 });
-
-/** The postmaster and every backend: each is a process group of its own. */
-function signalServer(postmaster: number, signal: NodeJS.Signals): void {
-  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8");
-  for (const pid of [postmaster, ...children.trim().split(/\s+/).map(Number)])
-    process.kill(pid, signal);
-}

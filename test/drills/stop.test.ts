@@ -75,3 +75,34 @@ test("a request that never ends does not keep the process beyond 10 s, and a sec
   assert.ok(performance.now() - asked < 10_000);
   await stuck;
 });
+
+test("a request that never ends does not keep a sender from coming to its end", async () => {
+  await start();
+  const { chat_number_id, template_id } = demo;
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  locks.push(client);
+  // So that it lasts.
+  await client.query("update chat_numbers set rate_per_second = 1 where id = $1", [chat_number_id]);
+  const sender = async () => {
+    const { rows } = await client.query<{ holder: string | null }>(
+      "select holder from leases where name like 'chat_sender:%'",
+    );
+    return rows[0]?.holder ?? null;
+  };
+  const contacts = Array.from({ length: 60 }, (_, i) => ({ phone_number: `9198000000${i + 10}` }));
+  const campaign = await service.send("POST", "/api/v1/chat/campaigns", {
+    token: demo.tokens["account"],
+    headers: { "idempotency-key": "lasts" },
+    json: { name: "Lasts", chat_number_id, template_id, contacts },
+  });
+  assert.equal(campaign.status, 201, campaign.text);
+  await eventually(async () => (await sender()) !== null);
+  const lock = await holdLeads();
+  const stuck = create("9000000004").catch(() => null);
+  await eventually(() => waitsForLock(lock));
+  service.kill("SIGTERM");
+  await service.ended();
+  assert.equal(await sender(), null);
+  await stuck;
+});
