@@ -33,7 +33,11 @@ const twin_wait_ms = 10_000;
 export function readKey(request: FastifyRequest, required: boolean): string | null {
   const key = request.headers["idempotency-key"];
   if (key === undefined) {
-    if (required) throw new Refusal("bad-request", "The Idempotency-Key header is missing");
+    if (required)
+      throw new Refusal(
+        "bad-request",
+        "The Idempotency-Key header is missing: send a text of your own, the same whenever you repeat this request",
+      );
     return null;
   }
   if (typeof key !== "string" || key.trim() === "" || key.length > 255) {

@@ -171,7 +171,7 @@ export const CampaignPreview = Type.Object({
   mm_lite: MmLite,
   starts_at: timestamp("UTC"),
   finishes_at: timestamp(
-    "UTC: when the last message would be out, by the number's rate and what waits on it already",
+    "UTC: when the last message would be out, by the number's rate and what waits on it already; holds and the quiet time are not foreseen",
   ),
   sample: Type.Object(
     {

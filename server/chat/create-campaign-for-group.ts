@@ -48,7 +48,7 @@ export async function createCampaignForGroup(
     now,
   });
   const { id, members_count } = group!;
-  if (members_count === 0) throw noValidContacts();
+  if (members_count === 0) throw noValidContacts({ invalid: 0, duplicate: 0 });
   const affordable = await affordableRecipients(app.db.query, account.id, now);
   const trimming = openTrimming(openPhoneReader({ valid_only: account.chat_valid_numbers_only }));
   const stored = () => {

@@ -59,7 +59,7 @@ export async function createChatCampaign(
   const now = app.clock.now();
   const has_recipients = sent > 0;
   const order = await judgeCampaign(app.db.query, owner.account, head, { has_recipients, now });
-  if (counts.valid === 0) throw noValidContacts();
+  if (counts.valid === 0) throw noValidContacts(counts);
   await refuseWithoutCredit(app.db.query, owner.account.id, counts.valid, now);
   const { valid: stored, ...trimmed } = counts;
   const answer =
@@ -80,9 +80,20 @@ export async function createChatCampaign(
   return answer;
 }
 
-/** What a campaign is refused with that nobody would get. */
-export function noValidContacts(): Refusal {
-  return new Refusal("bad-request", "No valid contacts remain");
+/** What a campaign is refused with that nobody would get: says what was trimmed. */
+export function noValidContacts(trimmed: {
+  readonly invalid: number;
+  readonly duplicate: number;
+  readonly blacklisted?: number;
+}): Refusal {
+  const parts = [
+    [trimmed.invalid, "no possible phone number with its country code"],
+    [trimmed.duplicate, "duplicate"],
+    [trimmed.blacklisted ?? 0, "suppressed"],
+  ] as const;
+  const told = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  const detail = told.length > 0 ? told.join(", ") : "there were none";
+  return new Refusal("bad-request", `No valid contacts remain: ${detail}`);
 }
 
 /**
@@ -103,7 +114,7 @@ export async function writeCampaign(
   const { stored, ...unfit } = await storeRecipients(tx, place);
   const blacklisted = await removeSuppressed(tx, place, stored, now);
   const total = stored - blacklisted;
-  if (total === 0) throw noValidContacts();
+  if (total === 0) throw noValidContacts({ ...unfit, blacklisted });
   await tx
     .insertInto("chat_counts")
     .values({ ...place, slot: "controls", queued: total })

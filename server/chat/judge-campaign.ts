@@ -109,7 +109,7 @@ function startOf(text: string, timeZone: string, now: Date): Date | string | nul
   const time = parseTime(text, timeZone);
   if (typeof time === "string") return time;
   const ahead_ms = time.getTime() - now.getTime();
-  if (ahead_ms < -tolerance_ms) return "is in the past";
+  if (ahead_ms < -tolerance_ms) return "is in the past; leave it out to begin now";
   return ahead_ms > tolerance_ms ? time : null;
 }
 

@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import Type, { type Static } from "typebox";
 import type { Tx } from "../lib/database.ts";
-import { notFound } from "../lib/errors.ts";
+import { Refusal } from "../lib/errors.ts";
 import { knownId } from "../lib/ids.ts";
 import { closed, id } from "../lib/schemas.ts";
 import { hold_scopes, liftHold } from "./holds.ts";
@@ -37,7 +37,8 @@ export async function liftHoldByHand(
   const { account_id } = actor;
   const held = { account_id, scope, subject_id: knownId(subject_id), reason };
   const { lifted, number_ids } = await liftHold(tx, held, now);
-  if (!lifted) throw notFound();
+  if (!lifted)
+    throw new Refusal("not-found", "There is no such hold; GET /api/v1/chat/holds lists all");
   await recordAudit(tx, actor, {
     at: now,
     action: "chat_hold.lifted",

@@ -27,7 +27,7 @@ export async function previewChatCampaign(
   const { phones, variables } = recipients;
   const suppressed = await suppressedOf(db, account.id, phones, now);
   const needed = counts.valid - suppressed.size;
-  if (needed === 0) throw noValidContacts();
+  if (needed === 0) throw noValidContacts({ ...counts, blacklisted: suppressed.size });
 
   const first = phones.findIndex((phone) => !suppressed.has(phone));
   const values = JSON.parse(variables[first] ?? "null") as Record<string, string> | null;

@@ -272,6 +272,8 @@ test("mm_lite is followed only for a marketing template of an onboarded number, 
 test("unknown fields are named, with what was probably meant", async () => {
   const [reason] = await chat.refuse({ schedulled_at: soon(5) }, "schedulled_at");
   assert.equal(reason, "unknown field; did you mean scheduled_at?");
+  const [listed] = await chat.refuse({ contacts: undefined, contacs: [] }, "contacs");
+  assert.equal(listed, "unknown field; did you mean contacts?");
 });
 
 test("all failing fields of the shape are told at once, and at most 100", async () => {

@@ -1,7 +1,7 @@
 // Campaigns are written here; what is read of them and done to them is in other files.
 import type { FastifyRequest } from "fastify";
 import {
-  CampaignHead,
+  type CampaignHead,
   CampaignPreview,
   ChatCampaignAnswer,
   ChatCampaignUpload,
@@ -33,7 +33,8 @@ const rate_limit: RateLimit = {
   default_limit: 300,
 };
 
-const isHead = compileValidator({ schema: CampaignHead, httpPart: "body" });
+/** With contacts, which are read apart, so that a misspelt name of theirs finds the right one. */
+const isHead = compileValidator({ schema: NewChatCampaign, httpPart: "body" });
 
 /** What is wrong with the shape of a campaign's own fields. */
 function headFaults(head: unknown): FieldError[] {
