@@ -100,7 +100,7 @@ function reasonAgainst(part: Multipart, expected: Expected, seen: boolean): stri
   if (!isExpected) {
     return part.type === "file"
       ? `unknown field; the file goes in ${expected.file}`
-      : "unknown field";
+      : `unknown field; the form has ${[expected.file, ...expected.fields].join(", ")}`;
   }
   if (seen) return "must be there only once";
   if (name === expected.file) return part.type === "file" ? null : "must be a file";

@@ -14,6 +14,7 @@ import {
 import { requireGroup } from "./groups.ts";
 import {
   import_seconds_max,
+  default_phone_column,
   locateColumn,
   queryPeople,
   stagePeople,
@@ -92,7 +93,7 @@ function openReader(
   };
   const phoneAt = locate(
     "phone_number_column",
-    fields.get("phone_number_column") || "phone_number",
+    fields.get("phone_number_column") || default_phone_column,
   );
   const named = fields.get("name_column") || (header.includes("name") ? "name" : null);
   const nameAt = named === null ? -1 : locate("name_column", named);

@@ -8,6 +8,7 @@ import { invalid, type FieldError } from "../lib/errors.ts";
 import { parseTime } from "../lib/parse-time.ts";
 import {
   import_seconds_max,
+  default_phone_column,
   locateColumn,
   queryPeople,
   stagePeople,
@@ -23,8 +24,6 @@ export type SuppressionFile = {
   readonly fd: number | null;
   readonly fields: ReadonlyMap<string, string>;
 };
-
-const default_column = "phone_number";
 
 /**
  * Suppresses every number of the file like `suppress`, in one transaction. Rows without a readable
@@ -87,7 +86,7 @@ function readFields(fields: ReadonlyMap<string, string>, locale: Locale, now: Da
   const expiry = fields.get("expires_at") || null;
   const expiryReason = expiry === null ? null : reasonAgainstExpiry(expiry, locale.time_zone, now);
   if (expiryReason !== null) faults.push({ field: "expires_at", reason: expiryReason });
-  const column = (fields.get("phone_number_column") || default_column).trim();
+  const column = (fields.get("phone_number_column") || default_phone_column).trim();
   const expires_at = expiry === null ? null : parseTime(expiry, locale.time_zone);
   return { faults, column, channel, reason, expires_at };
 }

@@ -123,7 +123,7 @@ async function create(session: Session, words: Words): Promise<Outcome> {
     });
     return { ...(await findAccount(tx, account_id)), owner_id };
   });
-  const next = `trunkline token create --account ${made.id} --kind account --name first`;
+  const next = `npx trunkline token create --account ${made.id} --kind account --name first`;
   const text = `${textTable([made], [...columns, "owner_id"])}\n\nIts first token: ${next}`;
   return { json: made, text };
 }

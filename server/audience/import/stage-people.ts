@@ -109,6 +109,9 @@ export function queryPeople<Row extends pg.QueryResultRow>(
   return client.query<Row>(config);
 }
 
+/** The column of the numbers where none is named. */
+export const default_phone_column = "phone_number";
+
 /** Where a column stands in the header, or a fault on `field` unless it is there exactly once. */
 export function locateColumn(
   header: readonly string[],
@@ -116,6 +119,12 @@ export function locateColumn(
   field: string,
 ): number | FieldError {
   const at = header.indexOf(wanted);
-  if (at < 0) return { field, reason: "is not a column of the file" };
+  if (at < 0) {
+    const reason =
+      wanted === default_phone_column
+        ? `is required, as the file has no column ${wanted}`
+        : "is not a column of the file";
+    return { field, reason };
+  }
   return header.lastIndexOf(wanted) === at ? at : { field, reason: "is the header of two columns" };
 }
