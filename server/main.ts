@@ -25,14 +25,16 @@ import { printWelcome } from "./print-welcome.ts";
 /** A stop that takes longer is cut short: what is left then is refused or rolled back. */
 const stop_ms = 9_000;
 
-/** What to undo at the stop, newest first. */
+/** What works for others, ended all at once: a request that never ends must not keep a sender sending. */
+const ends: (() => Promise<unknown>)[] = [];
+/** What to undo after that, newest first. */
 const stops: (() => Promise<unknown>)[] = [];
 
 try {
   await start(readConfig(process.env));
 } catch (error) {
   console.error(explain(error));
-  for (const undo of stops) await undo().catch(() => {});
+  await stopAll(() => {});
   process.exit(1);
 }
 
@@ -63,7 +65,7 @@ async function start(config: Config): Promise<void> {
     (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;
   if (config.roles.includes("worker")) {
     const work = startWorker(app, workerSettings(config));
-    stops.unshift(() => work.stop());
+    ends.push(() => work.stop());
   }
   if (config.roles.includes("api")) {
     await serve(config, app);
@@ -85,7 +87,7 @@ async function serve(config: Config, app: App): Promise<void> {
   const api = openApiApp(app);
   stops.unshift(saveLastUses(api.tokens, app.log));
   const server = await buildHttpServer(api);
-  stops.unshift(() => server.close());
+  ends.push(() => server.close());
   await server.listen({ host: config.host, port: config.port });
 }
 
@@ -98,12 +100,16 @@ function stopOnSignals(log: Log): void {
     stopping = true;
     log.info({ signal }, "stopping");
     setTimeout(() => process.exit(1), stop_ms).unref();
-    for (const undo of stops)
-      await undo().catch((err: unknown) => log.error({ err }, "a part did not stop cleanly"));
+    await stopAll((err) => log.error({ err }, "a part did not stop cleanly"));
     process.exit(0);
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
+}
+
+async function stopAll(tell: (err: unknown) => void): Promise<void> {
+  await Promise.all(ends.map((end) => end().catch(tell)));
+  for (const undo of stops) await undo().catch(tell);
 }
 
 /** What an operator can act on, in a sentence; the whole error where nobody foresaw it. */
