@@ -31,11 +31,7 @@ export async function runSender(sender: Sender, onHint: (look: () => void) => vo
     sender.wake();
   });
 
-  const rest = async (ms: number) => {
-    const timer = setTimeout(() => resting.resolve(), Math.max(0, ms));
-    await resting.promise;
-    clearTimeout(timer);
-  };
+  const rest = (ms: number) => settledWithin(resting.promise, ms);
   const survey = async () => {
     await surveyNumber(sender, dispatch);
     surveyed_at = performance.now();
@@ -50,8 +46,11 @@ export async function runSender(sender: Sender, onHint: (look: () => void) => vo
     if (await applyEffects(sender)) surveyed_at = -Infinity;
     const settled = moved && dispatch.busy() === 0 && results.length === 0 && !hasWork(sender);
     if (performance.now() - surveyed_at >= survey_ms || settled) await survey();
+    // Or a sender with nothing left to send would end and forget what the survey asks for.
+    if (sender.effects.length > 0) return true;
     const campaign = draining ? null : nextCampaign(sender);
-    const room = settings.in_flight_max + ahead(settings.in_flight_max) - dispatch.busy();
+    const slots = settings.in_flight_max + ahead(settings.in_flight_max, results.length);
+    const room = slots - dispatch.busy();
     const take = campaign ? Math.min(room, bucket.available()) : 0;
     if (results.length > 0 || take > 0) {
       const asked_at = performance.now();
@@ -87,9 +86,20 @@ export async function runSender(sender: Sender, onHint: (look: () => void) => vo
   await dispatch.ended();
 }
 
-/** How many are marked beyond the free slots, so that a slot never waits for the database. */
-function ahead(in_flight_max: number): number {
-  return Math.ceil(in_flight_max / 10);
+/** Resolves with the promise, at the latest after so long. */
+async function settledWithin(promise: Promise<void>, ms: number): Promise<void> {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, Math.max(0, ms));
+  await Promise.race([promise, over]);
+  clearTimeout(timer);
+}
+
+/**
+ * How many are marked beyond the slots, so that none waits for the database: as many as `ended` during
+ * the turn before, from a tenth of the slots to a half. A kill leaves them unknown, so no more.
+ */
+function ahead(in_flight_max: number, ended: number): number {
+  return Math.ceil(Math.min(in_flight_max / 2, Math.max(in_flight_max / 10, ended)));
 }
 
 /** First what this process itself still knows of the messages it sent, then what nobody knows. */
