@@ -28,13 +28,14 @@ create type chat_moved as (
 
 -- Moves recipients as far as chat_transitions allows, with counts and credit, in the caller's
 -- transaction; a move that is not allowed changes nothing (a webhook that came twice, or late), but for
--- a provider's id that was still unknown. At most one move a recipient and call. Recipients are
--- locked in order; the counts, which others may wait for, come last, and the balance after them.
+-- a provider's id that was still unknown. At most one move a recipient and call. Moves come in
+-- the order of their recipients, which is that of the locks; the counts, which others may wait for, come
+-- last, and the balance after them.
 --
 -- Written so that no plan can go wrong, whatever the table was like when it was made: joined to the
 -- moves, a plan of an un-analysed table read all of the account's recipients for each (1.4-2.9 ms a
 -- message instead of 0.08). A lateral look-up that locks, and a conflict, only go by the primary key.
-create function chat_move_recipients(p_account_id bigint, p_slot text, p_moves json, p_now timestamptz)
+create function chat_apply_moves(p_account_id bigint, p_slot text, p_moves chat_move[], p_now timestamptz)
 returns setof chat_moved
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -44,13 +45,12 @@ set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
-  v_moves chat_move[];
   v_moved chat_moved[];
+  v_some_unknown boolean;
+  v_some_due boolean;
   v_due record;
 begin
-  select array_agg(m order by m.campaign_id, m.id) into v_moves
-  from json_populate_recordset(null::chat_move, p_moves) m;
-  if v_moves is null then return; end if;
+  if p_moves is null then return; end if;
 
   with found as materialized (
     select m.*, t.to_state, old.state as from_state, old.phone, old.variables, old.charged as old_charged,
@@ -60,7 +60,7 @@ begin
       coalesce(old.provider_message_id, m.provider_message_id) as new_provider_message_id,
       old.due_at as old_due_at, old.error_code as old_error_code, old.error as old_error,
       old.dispatched_at, old.accepted_at, old.sent_at, old.delivered_at, old.read_at, old.ended_at
-    from unnest(v_moves) m
+    from unnest(p_moves) m
     cross join lateral (
       select * from chat_recipients r
       where r.account_id = p_account_id and r.campaign_id = m.campaign_id and r.id = m.id
@@ -97,8 +97,9 @@ begin
   )
   select array_agg((campaign_id, id, from_state, to_state, ledger, new_dispatches,
     case when to_state = 'dispatching' then phone end,
-    case when to_state = 'dispatching' then variables end)::chat_moved) filter (where to_state is not null)
-  into v_moved from found;
+    case when to_state = 'dispatching' then variables end)::chat_moved) filter (where to_state is not null),
+    bool_or(to_state = 'unknown'), bool_or(ledger <> '')
+  into v_moved, v_some_unknown, v_some_due from found;
 
   if v_moved is null then return; end if;
 
@@ -132,32 +133,48 @@ begin
     cancelled = c.cancelled + excluded.cancelled;
 
   -- Whoever leaves one unknown leaves the job that settles it (see add-job.ts for the conflict).
-  insert into jobs as j (account_id, kind, subject, run_at, created_at)
-  select p_account_id, 'chat.settle_unknown', v.campaign_id::text, min(m.due_at), p_now
-  from unnest(v_moved) v
-  join unnest(v_moves) m on m.campaign_id = v.campaign_id and m.id = v.id
-  where v.to_state = 'unknown'
-  group by v.campaign_id
-  order by v.campaign_id
-  on conflict (account_id, kind, subject) do update set
-    run_at = case when j.lease_until is null then least(j.run_at, excluded.run_at) else j.run_at end,
-    again_at = case when j.lease_until is not null then least(j.again_at, excluded.run_at) end;
-
-  for v_due in
-    select v.campaign_id, c.reservation_id,
-      count(*) filter (where v.ledger in ('capture', 'capture+refund')) as capture,
-      count(*) filter (where v.ledger = 'release') as release,
-      count(*) filter (where v.ledger in ('refund', 'capture+refund')) as refund
+  if v_some_unknown then
+    insert into jobs as j (account_id, kind, subject, run_at, created_at)
+    select p_account_id, 'chat.settle_unknown', v.campaign_id::text, min(m.due_at), p_now
     from unnest(v_moved) v
-    join chat_campaigns c on c.account_id = p_account_id and c.id = v.campaign_id
-    where v.ledger <> ''
-    group by v.campaign_id, c.reservation_id
+    join unnest(p_moves) m on m.campaign_id = v.campaign_id and m.id = v.id
+    where v.to_state = 'unknown'
+    group by v.campaign_id
     order by v.campaign_id
-  loop
-    perform settle_credits(p_account_id, v_due.reservation_id, v_due.capture, v_due.release, v_due.refund, p_now);
-  end loop;
+    on conflict (account_id, kind, subject) do update set
+      run_at = case when j.lease_until is null then least(j.run_at, excluded.run_at) else j.run_at end,
+      again_at = case when j.lease_until is not null then least(j.again_at, excluded.run_at) end;
+  end if;
+
+  if v_some_due then
+    for v_due in
+      select v.campaign_id, c.reservation_id,
+        count(*) filter (where v.ledger in ('capture', 'capture+refund')) as capture,
+        count(*) filter (where v.ledger = 'release') as release,
+        count(*) filter (where v.ledger in ('refund', 'capture+refund')) as refund
+      from unnest(v_moved) v
+      join chat_campaigns c on c.account_id = p_account_id and c.id = v.campaign_id
+      where v.ledger <> ''
+      group by v.campaign_id, c.reservation_id
+      order by v.campaign_id
+    loop
+      perform settle_credits(p_account_id, v_due.reservation_id, v_due.capture, v_due.release, v_due.refund, p_now);
+    end loop;
+  end if;
 
   return query select * from unnest(v_moved);
+end $$;
+
+-- The same for moves in any order, as JSON.
+create function chat_move_recipients(p_account_id bigint, p_slot text, p_moves json, p_now timestamptz)
+returns setof chat_moved
+language plpgsql
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return query select * from chat_apply_moves(p_account_id, p_slot, (
+    select array_agg(m order by m.campaign_id, m.id) from json_populate_recordset(null::chat_move, p_moves) m),
+    p_now);
 end $$;
 
 -- One turn of a number's sender, in one autocommit call: under its lease, records what became of the
@@ -176,7 +193,7 @@ set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
-  v_picked json;
+  v_picked chat_move[];
 begin
   perform check_lease(p_account_id, 'chat_sender:' || p_number_id, p_fence);
 
@@ -210,17 +227,17 @@ begin
           and (s.expires_at is null or s.expires_at > p_now)) as suppressed
       from picked p
     )
-    select json_agg(json_build_object('campaign_id', p_campaign_id, 'id', j.id, 'dispatches', j.dispatches,
-      'state', case when j.suppressed then 'skipped' else 'dispatching' end,
-      'error', case when j.suppressed then 'suppressed' end))
+    select array_agg(row(p_campaign_id, j.id, j.dispatches,
+      case when j.suppressed then 'skipped' else 'dispatching' end, null, null,
+      case when j.suppressed then 'suppressed' end, null, null)::chat_move)
     into v_picked from judged j;
   end if;
 
   return query
-  select m.* from chat_move_recipients(p_account_id, 'sender',
-    case when v_picked is null then p_results
-      else (select json_agg(e) from (
-        select json_array_elements(p_results) as e union all select json_array_elements(v_picked)) x) end,
+  select m.* from chat_apply_moves(p_account_id, 'sender',
+    (select array_agg(x.e order by (x.e).campaign_id, (x.e).id) from (
+      select m as e from json_populate_recordset(null::chat_move, p_results) m
+      union all select u from unnest(v_picked) u) x),
     p_now) m
   where m.to_state in ('dispatching', 'skipped');
 end $$;
