@@ -308,6 +308,37 @@ test("a sender that lost its lease writes nothing, and what it knew is recorded 
   );
 });
 
+test("what was under way when a lease was lost is recorded, also of a campaign that ended meanwhile", async (t) => {
+  const { account, campaign } = await scene(t);
+  const times = { lease_ms: 1_500, renew_ms: 100, margin_ms: 500 };
+  const senders = openSenders(api.app, default_settings, times);
+  t.after(() => senders.stop());
+  const answers: (() => void)[] = [];
+  provider.answer = async (outgoing) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    answers.push(resolve);
+    await promise;
+    return accept(outgoing);
+  };
+  const id = await campaign(5);
+  await senders.startDue();
+  await eventually(() => answers.length === 5);
+  // As if no renewal had come through for so long.
+  await api.app.db.pool.query("update leases set expires_at = now() where account_id = $1", [
+    account.account_id,
+  ]);
+  await api.app.db.query
+    .transaction()
+    .execute((tx) =>
+      failCampaign(tx, account.account_id, id, "template_unusable", api.clock.now()),
+    );
+  for (const answer of answers) answer();
+  await eventually(async () => {
+    await senders.startDue();
+    return (await statesOf(id))["accepted"] === 5;
+  });
+});
+
 test("what a dead sender left as dispatching becomes unknown, is never sent again, and is settled: failed, charged", async (t) => {
   const { account, senders, campaign } = await scene(t);
   const id = await campaign(10);

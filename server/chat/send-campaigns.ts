@@ -74,7 +74,9 @@ export function openSenders(
     } finally {
       if (results.length > 0) unrecorded.set(subject, results);
       else unrecorded.delete(subject);
-      await lease.release();
+      // A lost one is left to run out: found expired it brings a sender back to what is under way,
+      // also of campaigns that were cancelled meanwhile, which are never due.
+      if (!lease.lost.aborted) await lease.release();
     }
   };
 

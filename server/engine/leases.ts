@@ -22,7 +22,7 @@ export type Lease = {
   mayAct(): boolean;
   /** Aborted, for good, as soon as a renewal is refused or the margin is reached. */
   readonly lost: AbortSignal;
-  /** Stops renewing and gives the lease back if it is still ours. Never throws. */
+  /** Stops renewing and gives the lease back if it is still ours; one that ran out stays so. Never throws. */
   release(): Promise<void>;
 };
 
@@ -79,4 +79,4 @@ const renewLease = renewalStatement(`
 
 const giveBackLease = renewalStatement(`
   update leases set holder = null, expires_at = now()
-  where account_id = $1 and name = $2 and fence = $3 and holder = $4`);
+  where account_id = $1 and name = $2 and fence = $3 and holder = $4 and expires_at > now()`);
