@@ -462,6 +462,17 @@ test("a stop word, in any case and with space around, suppresses the phone once,
   assert.deepEqual(await inbox(), []);
 });
 
+test("a stop in answer to a message also suppresses the number that was written to, where the provider knows another", async () => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  await takeAndApply(statusHook(number, [statusOf(recipient, "delivered")]));
+  // As of Brazilian numbers, whose ninth digit WhatsApp leaves out of older accounts.
+  const from = String(++phones);
+  const answers = statusOf(recipient, "sent").id;
+  await takeAndApply(messageHook(number, [{ id: unique("in"), from, text: "STOP", answers }]));
+  for (const phone of [recipient.phone, from])
+    assert.equal((await suppressionsOf(phone)).length, 1, phone);
+});
+
 test("an opt-out that was lifted by a person is not renewed by the same reply sent again", async () => {
   const from = String(++phones);
   const stop = messageHook(number, [{ id: unique("in"), from, text: "STOP" }]);

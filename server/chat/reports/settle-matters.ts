@@ -91,19 +91,26 @@ async function optOutByReply(place: Place, reply: ReplyReport): Promise<void> {
   const rows = JSON.stringify(replyRows([reply], true));
   const [recorded] = await recordReplies(tx, [account_id, chat_number_id, rows]);
   if (!recorded) return;
-  await suppress(
-    tx,
-    {
-      account_id,
-      phone: reply.from,
-      channel: "chat",
-      reason: "The customer replied with a stop word",
-      source: "reply",
-      expires_at: null,
-      created_by: null,
-    },
-    now,
-  );
+  const { campaign_id, recipient_id } = recorded;
+  const written =
+    campaign_id === null || recipient_id === null
+      ? null
+      : await phoneOfRecipient(place, { campaign_id, recipient_id });
+  // The provider may know a customer by another number than was written to (Brazil's ninth digit).
+  for (const phone of new Set([reply.from, written ?? reply.from].toSorted()))
+    await suppress(
+      tx,
+      {
+        account_id,
+        phone,
+        channel: "chat",
+        reason: "The customer replied with a stop word",
+        source: "reply",
+        expires_at: null,
+        created_by: null,
+      },
+      now,
+    );
   await recordEvent(tx, {
     account_id,
     type: "chat.optout",
@@ -113,8 +120,8 @@ async function optOutByReply(place: Place, reply: ReplyReport): Promise<void> {
       source: "reply",
       chat_number_id,
       reply_id: recorded.id,
-      campaign_id: recorded.campaign_id,
-      recipient_id: recorded.recipient_id,
+      campaign_id,
+      recipient_id,
     },
   });
 }
