@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => api.close());
 
-test("a stop waits for one batch of a large campaign's end, and the next run does the rest", async () => {
+test("a stop, and others' jobs, wait for a part of a large campaign's end, and the next run does the rest", async () => {
   const { app } = api;
   const account = await makeAccount(app);
   const { account_id } = account;
@@ -43,6 +43,10 @@ test("a stop waits for one batch of a large campaign's end, and the next run doe
 
   assert.ok((await windDownCampaign(app, job, AbortSignal.abort()))?.again_at);
   assert.equal(await open(), 4_500);
+
+  // Its time is over as soon as the first batch is done.
+  assert.ok((await windDownCampaign(app, job, new AbortController().signal, 1))?.again_at);
+  assert.equal(await open(), 2_500);
 
   assert.equal(await windDownCampaign(app, job, new AbortController().signal), undefined);
   assert.equal(await open(), 0);

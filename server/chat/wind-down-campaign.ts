@@ -7,17 +7,20 @@ import { completeCampaigns } from "./complete-campaigns.ts";
 import { moveRecipients } from "./move-recipients.ts";
 
 const batch_rows = 2_000;
+/** Then others' jobs have their turn: a few campaigns of a million would keep every scheduled start waiting. */
+const run_ms_max = 5_000;
 /** What is under way may still come back to be sent later. */
 const look_again_ms = 1_000;
 
 /**
  * The job chat.wind_down: every queued and deferred recipient becomes cancelled, or skipped when the
- * campaign failed. Stopped on the way, it goes on with its next run.
+ * campaign failed. Stopped on the way, or after `ms_max`, it goes on with its next run.
  */
 export async function windDownCampaign(
   app: App,
   { account_id, subject }: Pick<Job, "account_id" | "subject">,
   stopping: AbortSignal,
+  ms_max = run_ms_max,
 ): Promise<{ again_at: Date } | void> {
   const campaign_id = Number(subject);
   const campaign = await app.db.query
@@ -31,6 +34,7 @@ export async function windDownCampaign(
     campaign.state === "cancelled"
       ? ({ state: "cancelled" } as const)
       : ({ state: "skipped", error: "campaign_failed" } as const);
+  const until_ms = performance.now() + ms_max;
   // Each state by itself and each batch behind the last: asked for together they were all sorted for
   // every batch, 0.24 s of half a million.
   for (const state of ["queued", "deferred"] as const) {
@@ -39,6 +43,7 @@ export async function windDownCampaign(
       if (stopping.aborted) return { again_at: app.clock.now() };
       const moves = left.map((row) => ({ campaign_id, ...row, ...how }));
       await moveRecipients(app.db.pool, account_id, moves, app.clock.now());
+      if (performance.now() > until_ms) return { again_at: app.clock.now() };
       left = await openRecipients(app, { account_id, campaign_id, state }, left.at(-1)!.id);
     }
   }
