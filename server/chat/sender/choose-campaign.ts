@@ -8,17 +8,20 @@ const linger_ms = 5_000;
 const held_look_ms = 60_000;
 const unknown_look_ms = 3_600_000;
 
-/** The next campaign with something to send; they take turns, so that none waits for another to end. */
+/**
+ * Of the campaigns with something to send the one that was served the fewest messages, so that none
+ * waits for another to end. By messages: turns are of any size, down to none.
+ */
 export function nextCampaign(sender: Sender): CampaignWork | null {
   if (!maySend(sender)) return null;
-  for (const [id, work] of sender.campaigns) {
-    if (!isWorkable(sender, work)) continue;
-    // One that is served goes to the end.
-    sender.campaigns.delete(id);
-    sender.campaigns.set(id, work);
-    return work;
+  let next: CampaignWork | null = null;
+  for (const work of sender.campaigns.values()) {
+    if (isWorkable(sender, work) && (next === null || work.served < next.served)) next = work;
   }
-  return null;
+  // Who has nothing to send at the moment does not make up for it later.
+  for (const work of sender.campaigns.values())
+    if (next && !isWorkable(sender, work)) work.served = Math.max(work.served, next.served);
+  return next;
 }
 
 /** Whether any campaign has something to send, as far as is known. */

@@ -126,6 +126,7 @@ async function turn(
     });
     if (campaign && take > 0) {
       campaign.after = last_id;
+      campaign.served += seen;
       campaign.dry = seen < take;
     }
     return marked;

@@ -23,6 +23,8 @@ export type CampaignWork = {
   latest: Survey;
   /** Queued recipients up to this id are gone. */
   after: number;
+  /** Messages marked for it, as it compares with the number's other campaigns. */
+  served: number;
   /** A turn found less than it asked for: nothing more until the next survey. */
   dry: boolean;
 };
@@ -37,7 +39,6 @@ export type Sender = {
   /** Outlives this sender: what a lost lease kept from being recorded is recorded by the next one. */
   readonly results: Result[];
   readonly effects: Effect[];
-  /** In the order of their turns. */
   readonly campaigns: Map<number, CampaignWork>;
   number: SenderNumber;
   /** Absent where this process has no credentials for it. */

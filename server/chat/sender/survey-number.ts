@@ -68,6 +68,9 @@ async function takeSurvey(sender: Sender, found: Survey): Promise<void> {
       marketing: found.marketing,
       latest: found,
       after: 0,
+      // Level with those that are there.
+      served:
+        campaigns.size === 0 ? 0 : Math.min(...[...campaigns.values()].map((of) => of.served)),
       dry: false,
     };
     campaigns.set(work.id, work);
