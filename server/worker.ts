@@ -87,7 +87,8 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
         name: "jobs",
         channel: "job",
         poll_ms: 1_000,
-        turn: (stopping) => workJobs(app, jobHandlers, stopping),
+        // A killed worker holds its jobs up no longer than its numbers.
+        turn: (stopping) => workJobs(app, jobHandlers, stopping, settings.leases),
       }),
     ),
   ];
