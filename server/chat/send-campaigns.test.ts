@@ -584,3 +584,25 @@ test("a campaign that failed is not failed twice, and its event is told once", a
     .execute();
   assert.deepEqual(events, [{ type: "chat.campaign.failed" }]);
 });
+
+test("a process without a provider's access leaves its numbers to one that has it", async (t) => {
+  const { account, number, senders, campaign } = await scene(t);
+  const other = await startApi({ databaseUrl: api.database_url, chatDrivers: {} });
+  const others = openSenders(other.app, default_settings);
+  t.after(async () => {
+    await others.stop();
+    await other.close();
+  });
+  const id = await campaign(5);
+  await others.startDue();
+  await others.stop();
+  const leases = await api.app.db.query
+    .selectFrom("leases")
+    .select("name")
+    .where("account_id", "=", account.account_id)
+    .where("name", "=", `chat_sender:${number.id}`)
+    .execute();
+  assert.deepEqual(leases, []);
+  await senders.startDue();
+  await completed(id);
+});

@@ -1,9 +1,10 @@
 // Sends what campaigns have to send: one leased sender per chat number, in whichever process gets it.
+import { chat_driver_names, type ChatDriverName } from "../drivers/chat/driver.ts";
 import type { App } from "../engine/app.ts";
 import { acquireLease, lease_times, type LeaseTimes } from "../engine/leases.ts";
 import { statement } from "../lib/database.ts";
 import { runSender } from "./sender/run-sender.ts";
-import type { SenderSettings } from "./sender/sender.ts";
+import type { Sender, SenderSettings } from "./sender/sender.ts";
 import { findSenderNumber, type Result } from "./sender/sender-statements.ts";
 
 export type { SenderSettings } from "./sender/sender.ts";
@@ -19,19 +20,24 @@ export type Senders = {
 const senders_max = 500;
 
 // Due campaigns whose number nobody sends for, and numbers whose sender died: its leases stand expired.
-const due_numbers = statement<{ account_id: number; number_id: number }>(`
-  select distinct c.account_id, c.chat_number_id as number_id
+const due_numbers = statement<{ account_id: number; number_id: number; driver: ChatDriverName }>(`
+  select distinct c.account_id, c.chat_number_id as number_id, n.driver
   from chat_campaigns c
-  where c.state = 'running' and c.work_at <= $1
+  join chat_numbers n on n.account_id = c.account_id and n.id = c.chat_number_id
+  where c.state = 'running' and c.work_at <= $1 and n.driver = any ($2)
     and not exists (
       select from leases l
       where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
         and l.holder is not null and l.expires_at > clock_timestamp())
   union
-  select l.account_id, split_part(l.name, ':', 2)::bigint
+  select l.account_id, n.id, n.driver
   from leases l
+  join chat_numbers n on n.account_id = l.account_id and n.id = split_part(l.name, ':', 2)::bigint
   where l.name like 'chat\\_sender:%' and l.holder is not null and l.expires_at <= clock_timestamp()
   limit 100`);
+
+/** How often it is said that campaigns wait for a provider that this process has no access to. */
+const tell_ms = 60_000;
 
 export function openSenders(
   app: App,
@@ -51,20 +57,14 @@ export function openSenders(
     if (!lease) return;
     const results = unrecorded.get(subject) ?? [];
     try {
-      const number = await findSenderNumber(app, account_id, number_id);
-      const sender = {
+      const sender = await openSender({
         app,
         lease,
         number_id,
         settings,
         stopping: stopping.signal,
         results,
-        effects: [],
-        campaigns: new Map(),
-        number,
-        driver: app.chatDrivers[number.driver],
-        wake: () => {},
-      };
+      });
       await runSender(sender, (wake) => {
         const entry = running.get(subject);
         if (entry) entry.wake = wake;
@@ -80,9 +80,13 @@ export function openSenders(
     }
   };
 
+  const configured = chat_driver_names.filter((name) => app.chatDrivers[name]);
+  const tellUnconfigured = openUnconfiguredTeller(app);
+
   return {
     async startDue() {
-      const due = await due_numbers(app.db.pool, [app.clock.now()]);
+      await tellUnconfigured();
+      const due = await due_numbers(app.db.pool, [app.clock.now(), configured]);
       for (const { account_id, number_id } of due) {
         const subject = `${account_id}:${number_id}`;
         if (stopping.signal.aborted || running.size >= senders_max) break;
@@ -101,5 +105,41 @@ export function openSenders(
       for (const { wake } of running.values()) wake();
       await Promise.all([...running.values()].map(({ done }) => done));
     },
+  };
+}
+
+/** A sender that knows nothing yet but its number. */
+async function openSender(
+  parts: Pick<Sender, "app" | "lease" | "number_id" | "settings" | "stopping" | "results">,
+): Promise<Sender> {
+  const { app, lease, number_id } = parts;
+  const number = await findSenderNumber(app, lease.account_id, number_id);
+  const driver = app.chatDrivers[number.driver];
+  return {
+    ...parts,
+    number,
+    driver,
+    effects: [],
+    campaigns: new Map(),
+    wake: () => {},
+  };
+}
+
+/**
+ * Says once a minute which numbers have campaigns waiting for a provider that this process has no
+ * access to. They are left to a process that has; if none has, nobody else would say so.
+ */
+function openUnconfiguredTeller(app: App): () => Promise<void> {
+  const missing = chat_driver_names.filter((name) => !app.chatDrivers[name]);
+  let told_at = -Infinity;
+  return async () => {
+    if (missing.length === 0 || performance.now() - told_at < tell_ms) return;
+    told_at = performance.now();
+    const due = await due_numbers(app.db.pool, [app.clock.now(), missing]);
+    for (const { account_id, number_id, driver } of due) {
+      if (!missing.includes(driver)) continue;
+      const at = { account_id, subject_id: number_id };
+      app.log.error(at, `campaigns of a number wait: ${driver} is not configured in this process`);
+    }
   };
 }
