@@ -207,6 +207,8 @@ create table chat_recipients (
   -- The provider's number and our word for why it was not sent, or not delivered.
   error_code int,
   error text,
+  -- How often in a row the provider put it off with this error: what its patience is counted by.
+  attempts int not null default 0,
   dispatched_at timestamptz,
   accepted_at timestamptz,
   sent_at timestamptz,

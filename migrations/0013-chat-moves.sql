@@ -22,8 +22,12 @@ create type chat_moved as (
   to_state text,
   ledger text,
   dispatches int,
+  -- Of those that are dispatching, as are the following.
   phone text,
-  variables jsonb
+  variables jsonb,
+  -- What put it off last, and how often in a row.
+  error text,
+  attempts int
 );
 
 -- Moves recipients as far as chat_transitions allows, with counts and credit, in the caller's
@@ -58,7 +62,9 @@ begin
       case when t.ledger = 'refund' and not old.charged then '' else t.ledger end as ledger,
       old.dispatches + coalesce((t.to_state = 'dispatching')::int, 0) as new_dispatches,
       coalesce(old.provider_message_id, m.provider_message_id) as new_provider_message_id,
-      old.due_at as old_due_at, old.error_code as old_error_code, old.error as old_error,
+      old.due_at as old_due_at, old.error_code as old_error_code, old.error as old_error, old.attempts,
+      -- What put a recipient off stays with it while it is tried again, or was marked and not sent.
+      t.to_state is null or t.to_state = 'dispatching' or (t.to_state = 'deferred' and m.error is null) as keeps_error,
       old.dispatched_at, old.accepted_at, old.sent_at, old.delivered_at, old.read_at, old.ended_at
     from unnest(p_moves) m
     cross join lateral (
@@ -72,13 +78,15 @@ begin
       or (old.provider_message_id is null and m.provider_message_id is not null and m.dispatches = old.dispatches)
   ), changed as (
     insert into chat_recipients as r (account_id, campaign_id, id, phone, state, dispatches, charged, due_at,
-      provider_message_id, error_code, error, dispatched_at, accepted_at, sent_at, delivered_at, read_at, ended_at)
+      provider_message_id, error_code, error, attempts, dispatched_at, accepted_at, sent_at, delivered_at, read_at,
+      ended_at)
     select p_account_id, campaign_id, id, phone, coalesce(to_state, from_state), new_dispatches,
       case when ledger = 'capture' then true when ledger in ('refund', 'capture+refund') then false else old_charged end,
       case when to_state is null then old_due_at else due_at end,
       new_provider_message_id,
-      case when to_state is null then old_error_code else error_code end,
-      case when to_state is null then old_error else error end,
+      case when keeps_error then old_error_code else error_code end,
+      case when keeps_error then old_error else error end,
+      case when keeps_error or to_state <> 'deferred' then attempts when error = old_error then attempts + 1 else 1 end,
       case when to_state = 'dispatching' then p_now else dispatched_at end,
       case when to_state in ('accepted', 'sent', 'delivered', 'read')
         then coalesce(accepted_at, at, p_now) else accepted_at end,
@@ -91,13 +99,15 @@ begin
     on conflict (account_id, campaign_id, id) do update set
       state = excluded.state, dispatches = excluded.dispatches, charged = excluded.charged,
       due_at = excluded.due_at, provider_message_id = excluded.provider_message_id,
-      error_code = excluded.error_code, error = excluded.error, dispatched_at = excluded.dispatched_at,
+      error_code = excluded.error_code, error = excluded.error, attempts = excluded.attempts, dispatched_at = excluded.dispatched_at,
       accepted_at = excluded.accepted_at, sent_at = excluded.sent_at, delivered_at = excluded.delivered_at,
       read_at = excluded.read_at, ended_at = excluded.ended_at
   )
   select array_agg((campaign_id, id, from_state, to_state, ledger, new_dispatches,
     case when to_state = 'dispatching' then phone end,
-    case when to_state = 'dispatching' then variables end)::chat_moved) filter (where to_state is not null),
+    case when to_state = 'dispatching' then variables end,
+    case when to_state = 'dispatching' then old_error end,
+    case when to_state = 'dispatching' then attempts end)::chat_moved) filter (where to_state is not null),
     bool_or(to_state = 'unknown'), bool_or(ledger <> '')
   into v_moved, v_some_unknown, v_some_due from found;
 

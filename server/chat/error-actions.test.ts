@@ -4,7 +4,12 @@ import { ChatSendError } from "../drivers/chat/driver.ts";
 import { decideAction, errorWord } from "./error-actions.ts";
 
 const onCode = (code: number, attempt = 1) =>
-  decideAction(new ChatSendError("rejected", "no", { code }), attempt, 0.5);
+  decideAction(
+    new ChatSendError("rejected", "no", { code }),
+    { error: errorWord(code), attempts: attempt - 1 },
+    0.5,
+  );
+const fresh = { error: null, attempts: 0 };
 
 // The rows of the table of error classes (facts: WhatsApp Cloud API).
 const final: readonly [string, readonly number[]][] = [
@@ -79,24 +84,40 @@ test("media that failed goes once more, and marketing that must take the other r
 });
 
 test("a throttled number pauses for as long as the provider said, or about a second", () => {
-  const told = decideAction(new ChatSendError("throttled", "", { retry_after_ms: 7_000 }), 1, 0.5);
+  const told = decideAction(
+    new ChatSendError("throttled", "", { retry_after_ms: 7_000 }),
+    fresh,
+    0.5,
+  );
   assert.deepEqual([told.state, told.slow_ms, told.after_ms], ["deferred", 7_000, 7_000]);
-  const untold = decideAction(new ChatSendError("throttled", ""), 1, 0.5);
+  const untold = decideAction(new ChatSendError("throttled", ""), fresh, 0.5);
   assert.ok(untold.slow_ms! >= 1_000 && untold.slow_ms! <= 2_000);
 });
 
 test("an unreachable provider is asked for ever, ever more seldom; an unknown outcome is never repeated", () => {
   const unreachable = (attempt: number) =>
-    decideAction(new ChatSendError("unreachable", ""), attempt, 0.5);
+    decideAction(
+      new ChatSendError("unreachable", ""),
+      { error: "unreachable", attempts: attempt - 1 },
+      0.5,
+    );
   assert.ok(unreachable(2).slow_ms! > unreachable(1).slow_ms!);
   assert.deepEqual(
     [unreachable(1_000).state, unreachable(1_000).slow_ms! <= 60_000],
     ["deferred", true],
   );
-  assert.equal(decideAction(new ChatSendError("unknown", ""), 1, 0.5).state, "unknown");
+  assert.equal(decideAction(new ChatSendError("unknown", ""), fresh, 0.5).state, "unknown");
 });
 
 test("a code that is in no table is final, because a repeat could send twice", () => {
   assert.deepEqual([onCode(999_999).state, onCode(999_999).error], ["refused", "provider_error"]);
   assert.equal(errorWord(null), "provider_error");
+});
+
+test("what put a recipient off before uses up nothing of its patience for another error", () => {
+  const throttledOften = { error: "throttled", attempts: 20 };
+  for (const code of [131000, 131056, 131049]) {
+    const failure = new ChatSendError("rejected", "no", { code });
+    assert.equal(decideAction(failure, throttledOften, 0.5).state, "deferred");
+  }
 });

@@ -130,11 +130,16 @@ export function errorWord(code: number | null): string {
   return (code === null ? undefined : rules.get(code)?.(Infinity, 0))?.error ?? "provider_error";
 }
 
+/** What put the recipient off last, and how often in a row. */
+export type Before = { readonly error: string | null; readonly attempts: number };
+
 /**
- * What follows from a failed attempt. `attempt` counts from 1; `random` is in [0, 1). A code that is
- * in no table is final: to repeat what is not understood could send twice.
+ * What follows from a failed attempt. Patience is counted by error: being throttled uses up none of
+ * what a recipient has for another. `random` is in [0, 1). A code that is in no table is final: to
+ * repeat what is not understood could send twice.
  */
-export function decideAction(failure: ChatSendError, attempt: number, random: number): Action {
+export function decideAction(failure: ChatSendError, before: Before, random: number): Action {
+  const attempt = (error: string) => 1 + (before.error === error ? before.attempts : 0);
   switch (failure.failure) {
     case "unknown":
       return { state: "unknown", error: "outcome_unknown", after_ms: 0 };
@@ -144,10 +149,13 @@ export function decideAction(failure: ChatSendError, attempt: number, random: nu
     }
     case "unreachable": {
       // Nothing was asked of the provider, so this may go on for as long as it is away.
-      const slow_ms = backoff(second_ms, Math.min(attempt, 6), random, 30 * second_ms);
+      const tried = Math.min(attempt("unreachable"), 6);
+      const slow_ms = backoff(second_ms, tried, random, 30 * second_ms);
       return { state: "deferred", error: "unreachable", after_ms: slow_ms, slow_ms };
     }
-    case "rejected":
-      return (rules.get(failure.code ?? -1) ?? refuse("provider_error"))(attempt, random);
+    case "rejected": {
+      const rule = rules.get(failure.code ?? -1) ?? refuse("provider_error");
+      return rule(attempt(errorWord(failure.code)), random);
+    }
   }
 }

@@ -417,6 +417,25 @@ test("a throttled message goes again as a new dispatch, after the whole number w
   assert.ok(gap >= 400, `${gap} ms`);
 });
 
+test("a recipient's patience is counted by error: what came before uses up none of it", async (t) => {
+  const { senders, campaign } = await scene(t);
+  const refusals = [
+    new ChatSendError("throttled", "slow", { retry_after_ms: 50 }),
+    new ChatSendError("throttled", "slow", { retry_after_ms: 50 }),
+    new ChatSendError("rejected", "tomorrow", { code: 131049 }),
+  ];
+  provider.answer = async () => {
+    throw refusals.shift()!;
+  };
+  const id = await campaign(1);
+  await senders.startDue();
+  const theOne = async () => (await recipientsOf(id))[0]!;
+  await eventually(async () => (await theOne()).error === "frequency_capped");
+  const { state, attempts, dispatches, due_at } = await theOne();
+  assert.deepEqual([state, attempts, dispatches], ["deferred", 1, 3]);
+  assert.ok(due_at!.getTime() > Date.now() + 80_000_000);
+});
+
 const holds: readonly [number, string, string][] = [
   [131048, "number", "sender_restricted"],
   [190, "account", "auth"],

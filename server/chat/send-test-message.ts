@@ -158,7 +158,7 @@ async function send(
     const isKnown = error instanceof ChatSendError;
     if (!isKnown) app.log.error({ err: error }, "a chat driver threw what is no ChatSendError");
     const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
-    const { error: word, state } = decideAction(failure, 1, 0);
+    const { error: word, state } = decideAction(failure, { error: null, attempts: 0 }, 0);
     const outcome = state === "unknown" ? "unknown" : "failed";
     return { ...nothing, message_id, outcome, error: word, error_code: failure.code };
   }

@@ -137,6 +137,7 @@ export interface ChatNumbers {
 export interface ChatRecipients {
   accepted_at: Date | null;
   account_id: number;
+  attempts: Generated<number>;
   campaign_id: number;
   charged: Generated<boolean>;
   delivered_at: Date | null;

@@ -26,7 +26,15 @@ test("a message must begin within 0.8 s of the turn that marked it, also while i
     wake: () => recorded.resolve(),
   } as unknown as Sender;
   const asked_at = performance.now() - 100;
-  const marked = { campaign_id: 7, id: 1, dispatches: 1, phone: "919800000001", variables: null };
+  const marked = {
+    campaign_id: 7,
+    id: 1,
+    dispatches: 1,
+    phone: "919800000001",
+    variables: null,
+    error: null,
+    attempts: 0,
+  };
   openDispatch(sender, () => {}).start([marked], asked_at);
   await recorded.promise;
   assert.equal(sent[0]?.begin_by_ms, asked_at + 800);

@@ -24,12 +24,15 @@ export type Marked = {
   readonly dispatches: number;
   readonly phone: string;
   readonly variables: Readonly<Record<string, string>> | null;
+  /** What put it off last, and how often in a row. */
+  readonly error: string | null;
+  readonly attempts: number;
 };
 
 type Holder = { readonly account_id: number; readonly number_id: number; readonly fence: number };
 
 const turn_statement = statement<Marked & { to_state: RecipientState }>(`
-  select campaign_id, id, to_state, dispatches, phone, variables
+  select campaign_id, id, to_state, dispatches, phone, variables, error, attempts
   from chat_sender_turn($1, $2, $3, $4, $5, $6, $7, $8)`);
 
 /**
