@@ -1,5 +1,6 @@
-// Runs a command (the tests, unless said) on the PostgreSQL that this machine has installed, instead of the
-// embedded one: the oldest version we support must pass like the newest. The server lives as long as it runs.
+// Runs a command (the tests that a database has a part in, unless said) on the PostgreSQL that this
+// machine has installed, instead of the embedded one: the oldest version we support must pass like the
+// newest. The server lives as long as it runs.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { chownSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
@@ -49,7 +50,7 @@ while (!isReady()) {
 }
 
 const [command = "npm", ...words] =
-  process.argv.length > 2 ? process.argv.slice(2) : ["npm", "test"];
+  process.argv.length > 2 ? process.argv.slice(2) : ["npm", "run", "-s", "test:of-database"];
 console.log(`PostgreSQL ${version}: ${[command, ...words].join(" ")}`);
 const run = spawnSync(command, words, {
   stdio: "inherit",
