@@ -78,6 +78,9 @@ function pathsOfOverlong(text: string): string[] {
     if (source !== undefined) {
       return /^-?\d{16,}$/.test(source) && !fitsInt64(source) ? [""] : undefined;
     }
+    // A key that comes twice hides the digits of what its values hold.
+    if (typeof value !== "object" || value === null)
+      return Number.isInteger(value) && Math.abs(value as number) > 2 ** 63 ? [""] : undefined;
     const below = Object.entries(value as Record<string, string[]>).flatMap(([key, paths]) =>
       paths.map((path) => (path ? `${key}.${path}` : key)),
     );
