@@ -78,7 +78,7 @@ function pathsOfOverlong(text: string): string[] {
     if (source !== undefined) {
       return /^-?\d{16,}$/.test(source) && !fitsInt64(source) ? [""] : undefined;
     }
-    // A key that comes twice hides the digits of what its values hold.
+    // Where a key comes twice, JSON.parse may tell no digits of what its values hold.
     if (typeof value !== "object" || value === null)
       return Number.isInteger(value) && Math.abs(value as number) > 2 ** 63 ? [""] : undefined;
     const below = Object.entries(value as Record<string, string[]>).flatMap(([key, paths]) =>

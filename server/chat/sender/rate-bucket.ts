@@ -1,7 +1,7 @@
 // The exact rate of one number: tokens flow in steadily and at most 50 ms of them are kept, so no
 // second ever sees more than the rate and one such portion.
 
-/** How long a portion takes to gather: what is marked together, and what a kill can leave unknown. */
+/** How long a portion takes to gather: the most that one turn marks. */
 const portion_ms = 50;
 
 export type RateBucket = {
