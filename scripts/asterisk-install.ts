@@ -1,0 +1,11 @@
+// `npm run asterisk:install`: the Asterisk that tests and newcomers run. Ends at once when it is there.
+import { asteriskVersion } from "./asterisk/asterisk-files.ts";
+import { installAsterisk } from "./asterisk/install-asterisk.ts";
+
+try {
+  const files = installAsterisk(console.log);
+  console.log(`Asterisk ${asteriskVersion(files)} is in ${files.root}`);
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+}

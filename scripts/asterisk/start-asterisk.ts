@@ -1,0 +1,149 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { promisify } from "node:util";
+import { findAsteriskFiles, unprivileged } from "./asterisk-files.ts";
+import type { AsteriskPorts } from "./choose-ports.ts";
+import { prepareRun } from "./prepare-run.ts";
+
+export type RunningAsterisk = {
+  /** `http://127.0.0.1:<port>/ari` */
+  readonly ari_url: string;
+  readonly ari_user: string;
+  readonly ari_password: string;
+  /** The Stasis application that the dialplan hands calls to. */
+  readonly app: string;
+  /** The call records, one JSON object a line. Exists once a call has ended. */
+  readonly cdr_path: string;
+  /** Holds `clip1.wav` (1.5 s) and `clip5.wav` (5 s). */
+  readonly sounds_dir: string;
+  readonly run_dir: string;
+  readonly sip_port: number;
+  readonly ports: AsteriskPorts;
+  readonly pid: number;
+  /** What `asterisk -rx` prints. */
+  cli(command: string): Promise<string>;
+  /** Ends it in good order, within 20 s or by SIGKILL, and waits until it is gone. */
+  stop(): Promise<void>;
+  /** SIGKILL; waits until it is gone. */
+  kill(): Promise<void>;
+};
+
+const patience_ms = 30_000;
+const stop_ms = 20_000;
+
+/**
+ * Starts the unpacked Asterisk on 127.0.0.1 with everything it writes in `run_dir` (made when
+ * missing), as user nobody when this process is root; resolves when it is booted and ARI answers.
+ * On a folder of an earlier start it comes back with the same ports and password. It dies with this
+ * process. Throws with the end of its log when it does not start.
+ */
+export async function startAsterisk(options: {
+  readonly run_dir: string;
+  readonly ports?: Partial<AsteriskPorts>;
+}): Promise<RunningAsterisk> {
+  const files = findAsteriskFiles();
+  if (files === null) throw new Error("there is no Asterisk yet: run `npm run asterisk:install`");
+  const run_dir = resolve(options.run_dir);
+  const { ports, ari_password } = await prepareRun(files, run_dir, options.ports ?? {});
+  const asterisk = [
+    ...files.command("usr/sbin/asterisk"),
+    "-C",
+    join(run_dir, "etc/asterisk.conf"),
+  ];
+  const child = launch([...asterisk, "-f"], files.root, run_dir);
+  const cli = async (command: string) => {
+    const [program, words] = unprivileged([...asterisk, "-rx", command], files.root);
+    return (await promisify(execFile)(program, words)).stdout;
+  };
+  const running: RunningAsterisk = {
+    ari_url: `http://127.0.0.1:${ports.http}/ari`,
+    ari_user: "trunkline",
+    ari_password,
+    app: "trunkline",
+    cdr_path: join(run_dir, "log/cdr-custom/calls.json"),
+    sounds_dir: join(run_dir, "sounds"),
+    run_dir,
+    sip_port: ports.sip,
+    ports,
+    pid: child.pid!,
+    cli,
+    stop: () => end(child, "SIGTERM"),
+    kill: () => end(child, "SIGKILL"),
+  };
+  await awaitReady(running, child);
+  return running;
+}
+
+function launch(words: readonly string[], root: string, run_dir: string): ChildProcess {
+  const output = openSync(join(run_dir, "output.log"), "a");
+  const [program, rest] = unprivileged(words, root);
+  const child = spawn(program, rest, {
+    cwd: run_dir,
+    // More arenas are only more memory under load; see docs/guides/asterisk.md.
+    env: { ...process.env, HOME: run_dir, MALLOC_ARENA_MAX: "2" },
+    stdio: ["ignore", output, output],
+  });
+  closeSync(output);
+  // Reported by awaitReady.
+  child.on("error", () => {});
+  return child;
+}
+
+async function awaitReady(running: RunningAsterisk, child: ChildProcess): Promise<void> {
+  const deadline = performance.now() + patience_ms;
+  while (!(await answersPing(running))) {
+    if (child.pid === undefined || hasEnded(child) || performance.now() > deadline) {
+      const why = hasEnded(child)
+        ? `ended (${child.exitCode ?? child.signalCode})`
+        : "is not ready";
+      child.kill("SIGKILL");
+      throw new Error(
+        `Asterisk ${why}; the end of its log in ${running.run_dir}:\n${tail(running)}`,
+      );
+    }
+    await wait(20);
+  }
+  // ARI answers before the last modules are loaded.
+  await running.cli("core waitfullybooted");
+}
+
+/** Its own answer: another program on that port does not know the password. */
+async function answersPing({ ari_url, ari_user, ari_password }: RunningAsterisk): Promise<boolean> {
+  const authorization = `Basic ${btoa(`${ari_user}:${ari_password}`)}`;
+  try {
+    const answer = await fetch(`${ari_url}/asterisk/ping`, {
+      headers: { authorization, connection: "close" },
+      signal: AbortSignal.timeout(2_000),
+    });
+    await answer.body?.cancel();
+    return answer.ok;
+  } catch {
+    return false;
+  }
+}
+
+function tail({ run_dir }: RunningAsterisk): string {
+  const logs = ["output.log", "log/messages"].map((name) => join(run_dir, name));
+  const lines = logs
+    .filter((path) => existsSync(path))
+    .map((path) => {
+      return readFileSync(path, "utf8").trimEnd().split("\n").slice(-20).join("\n");
+    });
+  return lines.join("\n");
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (hasEnded(child)) return;
+  const gone = once(child, "exit");
+  child.kill(signal);
+  const killer = setTimeout(() => child.kill("SIGKILL"), stop_ms);
+  await gone;
+  clearTimeout(killer);
+}
