@@ -56,7 +56,7 @@ async function start(config: Config): Promise<void> {
   });
   const whatsapp = config.whatsapp && openMetaDriver(config.whatsapp);
   const chatDrivers = { sandbox, ...(whatsapp ? { whatsapp } : {}) };
-  const app: App = { db, clock: systemClock, log, hints, chatDrivers };
+  const app: App = { db, clock: systemClock, log, hints, chatDrivers, voiceDrivers: {} };
   const door = openWebhookDoor(app);
   stops.unshift(() => sandbox.close());
   if (whatsapp) stops.unshift(() => whatsapp.close());

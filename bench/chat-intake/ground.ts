@@ -41,6 +41,7 @@ export async function layGround(
     log,
     hints: openHints(database_url, log),
     chatDrivers: {},
+    voiceDrivers: {},
   };
   const db = new pg.Client({ connectionString: database_url });
   await db.connect();

@@ -40,6 +40,7 @@ export async function layGround(database_url: string): Promise<Ground> {
     log,
     hints: openHints(database_url, log),
     chatDrivers: {},
+    voiceDrivers: {},
   };
   const { pool } = app.db;
   const account = await makeAccount(app);

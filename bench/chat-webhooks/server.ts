@@ -32,6 +32,7 @@ const app = openApiApp({
   log,
   hints: openHints(url, log),
   chatDrivers: { whatsapp: openTestWhatsapp() },
+  voiceDrivers: {},
 });
 const loop =
   process.env["APPLY"] === "1"

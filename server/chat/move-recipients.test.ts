@@ -20,7 +20,14 @@ let app: App;
 before(async () => {
   database = await cloneDatabase();
   const db = openDatabase(database.url, log);
-  app = { db, log, clock: systemClock, hints: openHints(database.url, log), chatDrivers: {} };
+  app = {
+    db,
+    log,
+    clock: systemClock,
+    hints: openHints(database.url, log),
+    chatDrivers: {},
+    voiceDrivers: {},
+  };
 });
 after(async () => {
   await app.db.close();

@@ -7,7 +7,8 @@ export type JobKind =
   | "chat.start_campaign"
   | "chat.wind_down"
   | "chat.settle_unknown"
-  | "chat.sync_templates";
+  | "chat.sync_templates"
+  | "chat.notify_call";
 
 export type NewJob = {
   readonly account_id: number;

@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { ChatDrivers } from "../drivers/chat/driver.ts";
+import type { VoiceDrivers } from "../drivers/voice/driver.ts";
 import type { Database } from "../lib/database.ts";
 import type { Log } from "../lib/log.ts";
 import type { Hints } from "./hints.ts";
@@ -11,4 +12,5 @@ export type App = {
   readonly log: Log;
   readonly hints: Hints;
   readonly chatDrivers: ChatDrivers;
+  readonly voiceDrivers: VoiceDrivers;
 };

@@ -10,7 +10,9 @@ export type HintChannel =
   | "lead_import"
   | "job"
   | "chat_report"
-  | "chat_work";
+  | "chat_work"
+  | "call_work"
+  | "call_command";
 
 export type Hints = {
   /** Tells every process, this one included, soon. Never fails, never waits. */

@@ -26,7 +26,7 @@ before(async () => {
   database = await cloneDatabase();
   const db = openDatabase(database.url, log);
   clock = testClock();
-  app = { db, log, clock, hints: openHints(database.url, log), chatDrivers: {} };
+  app = { db, log, clock, hints: openHints(database.url, log), chatDrivers: {}, voiceDrivers: {} };
 });
 beforeEach(async () => {
   clock.set(noon);

@@ -30,7 +30,14 @@ after(async () => {
 
 function openApp(): App {
   const db = openDatabase(database.url, log, { connections: 20 });
-  return { db, log, clock: systemClock, hints: openHints(database.url, log), chatDrivers: {} };
+  return {
+    db,
+    log,
+    clock: systemClock,
+    hints: openHints(database.url, log),
+    chatDrivers: {},
+    voiceDrivers: {},
+  };
 }
 
 async function take(name: string, times = long): Promise<Lease> {

@@ -12,7 +12,17 @@ export type EventType =
   | "chat.campaign.cancelled"
   | "chat.campaign.failed"
   | "chat.template.updated"
-  | "chat.optout";
+  | "chat.optout"
+  // Of calls, write_call() inserts them: server/calls/life/news.ts.
+  | "call.initiated"
+  | "call.ringing"
+  | "call.answered"
+  | "call.dtmf"
+  | "call.bridged"
+  | "call.transferring"
+  | "call.transferred"
+  | "call.completed"
+  | "call.recording.ready";
 
 /** Records what happened, in the transaction of the change: it is told exactly when that commits. */
 export async function recordEvent(

@@ -20,7 +20,14 @@ let app: App;
 before(async () => {
   database = await cloneDatabase();
   const db = openDatabase(database.url, log, { connections: 40 });
-  app = { db, log, clock: systemClock, hints: openHints(database.url, log), chatDrivers: {} };
+  app = {
+    db,
+    log,
+    clock: systemClock,
+    hints: openHints(database.url, log),
+    chatDrivers: {},
+    voiceDrivers: {},
+  };
 });
 afterEach(() => app.db.pool.query("truncate events, event_heads"));
 after(async () => {

@@ -26,6 +26,7 @@ const app = (): App => ({
   log: openLog("silent", { readable: false }),
   hints: localHints(),
   chatDrivers: {},
+  voiceDrivers: {},
 });
 
 const hour_ms = 3_600_000;

@@ -11,6 +11,13 @@ export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
 
 export interface Accounts {
   account_id: Generated<number>;
+  agent_ring_seconds: Generated<number>;
+  call_notice_chat_number_id: number | null;
+  call_notice_template_id: number | null;
+  call_pulse_seconds: Generated<number>;
+  calling_from: Generated<string>;
+  calling_to: Generated<string>;
+  calls_recorded: Generated<boolean>;
   chat_error_percent: Generated<number>;
   chat_quiet_from: string | null;
   chat_quiet_to: string | null;
@@ -19,9 +26,29 @@ export interface Accounts {
   chat_writes_a_minute: Generated<number>;
   country_code: Generated<string>;
   created_at: Date;
+  customer_ring_seconds: Generated<number>;
   features: Generated<string[]>;
   name: string;
+  night_calling: Generated<boolean>;
   time_zone: Generated<string>;
+  updated_at: Date;
+}
+
+export interface AgentGroupMembers {
+  account_id: number;
+  created_at: Date;
+  group_id: number;
+  id: Generated<number>;
+  number: string;
+  position: number;
+}
+
+export interface AgentGroups {
+  account_id: number;
+  created_at: Date;
+  id: Generated<number>;
+  last_member_id: number | null;
+  name: string;
   updated_at: Date;
 }
 
@@ -45,6 +72,97 @@ export interface AutomationFlows {
   name: string;
   opening: unknown;
   updated_at: Date;
+}
+
+export interface CallCampaigns {
+  account_id: number;
+  created_at: Date;
+  created_by: number;
+  id: Generated<number>;
+  kind: string;
+}
+
+export interface CallCommands {
+  account_id: number;
+  asked_by: number;
+  call_id: number;
+  created_at: Date;
+  id: Generated<number>;
+  kind: string;
+  node_id: number;
+  target: string | null;
+}
+
+export interface CallEvents {
+  account_id: number;
+  at: Date;
+  call_id: number;
+  data: unknown;
+  id: Generated<number>;
+  type: string;
+}
+
+export interface CallLegs {
+  account_id: number;
+  answered_at: Date | null;
+  call_id: number;
+  cause: number | null;
+  ended_at: Date | null;
+  id: number;
+  initiated_at: Date;
+  number: string;
+  on_trunk: boolean;
+  outcome: string | null;
+  ringing_at: Date | null;
+  role: string;
+  sip_status: number | null;
+  state: string;
+  status: string;
+}
+
+export interface CallPairs {
+  account_id: number;
+  call_id: number;
+  from_number: string;
+  to_phone: string;
+}
+
+export interface Calls {
+  account_id: number;
+  answered_at: Date | null;
+  answered_by: Generated<string>;
+  attempt: number;
+  billed_seconds: number | null;
+  campaign_id: number;
+  cli_number: string | null;
+  cost: Generated<number>;
+  disposition: string | null;
+  dtmf: Generated<string>;
+  due_at: Date;
+  ended_at: Date | null;
+  ended_by: string | null;
+  ended_reason: string | null;
+  fence: Generated<number>;
+  from_number: string;
+  hangup_cause: number | null;
+  id: Generated<number>;
+  initiated_at: Date | null;
+  node_id: number;
+  queued_at: Date;
+  recording_state: Generated<string>;
+  reservation_id: number | null;
+  reserved: Generated<number>;
+  retried_leg: string | null;
+  retry_at: Date | null;
+  ring_seconds: number | null;
+  ringing_at: Date | null;
+  sip_status: number | null;
+  stage: Generated<string>;
+  status: Generated<string>;
+  talk_seconds: number | null;
+  to_number: string;
+  to_phone: string;
+  trunk_id: number;
 }
 
 export interface ChatCampaigns {
@@ -205,6 +323,33 @@ export interface ChatTransitions {
   to_state: string;
 }
 
+export interface ClickToCalls {
+  account_id: number;
+  agent_not_pick_group_id: number | null;
+  agent_not_pick_policy: string | null;
+  agent_retry_count: Generated<number>;
+  auto_block_minutes: number | null;
+  callback_method: string | null;
+  campaign_id: number;
+  cli_number: string | null;
+  customer_retry_count: Generated<number>;
+  enable_chat: Generated<boolean>;
+  extension_for_dis: string | null;
+  extension_for_transfer: string | null;
+  from_group_id: number | null;
+  from_number: string;
+  max_retry: Generated<number>;
+  policy_applied: string;
+  reference: string | null;
+  remark: string | null;
+  retry_after_minutes: Generated<number>;
+  scheduled_at: Date | null;
+  source: string | null;
+  to_group_id: number | null;
+  to_number: string;
+  to_phone: string;
+}
+
 export interface Contacts {
   account_id: number;
   created_at: Date;
@@ -272,6 +417,18 @@ export interface Events {
   occurred_at: Date;
   seq: number | null;
   type: string;
+}
+
+export interface Extensions {
+  account_id: number;
+  created_at: Date;
+  digit: string | null;
+  endpoint: string;
+  extension: string;
+  id: Generated<number>;
+  name: string;
+  updated_at: Date;
+  user_id: number | null;
 }
 
 export interface GroupMembers {
@@ -451,6 +608,27 @@ export interface Tokens {
   user_id: number;
 }
 
+export interface TrunkNodes {
+  calls_max: number;
+  calls_per_second: number;
+  node_id: number;
+  trunk_id: number;
+}
+
+export interface Trunks {
+  active: Generated<boolean>;
+  caller_ids: Generated<string[]>;
+  caller_ids_only: Generated<boolean>;
+  created_at: Date;
+  endpoint: string;
+  id: Generated<number>;
+  name: string;
+  number_format: string;
+  number_prefix: Generated<string>;
+  only_account_id: number | null;
+  updated_at: Date;
+}
+
 export interface Users {
   account_id: number;
   active: Generated<boolean>;
@@ -462,6 +640,23 @@ export interface Users {
   name: string;
   phone: string | null;
   role_id: number | null;
+  updated_at: Date;
+}
+
+export interface VoiceNodes {
+  active: Generated<boolean>;
+  ari_app: string | null;
+  ari_password: string | null;
+  ari_url: string | null;
+  ari_user: string | null;
+  calls_max: number;
+  calls_per_second: number;
+  cdr_path: string | null;
+  connected_at: Date | null;
+  created_at: Date;
+  driver: string;
+  id: Generated<number>;
+  name: string;
   updated_at: Date;
 }
 
@@ -477,8 +672,16 @@ export interface Workspaces {
 
 export interface DB {
   accounts: Accounts;
+  agent_group_members: AgentGroupMembers;
+  agent_groups: AgentGroups;
   audit_entries: AuditEntries;
   automation_flows: AutomationFlows;
+  call_campaigns: CallCampaigns;
+  call_commands: CallCommands;
+  call_events: CallEvents;
+  call_legs: CallLegs;
+  call_pairs: CallPairs;
+  calls: Calls;
   chat_campaigns: ChatCampaigns;
   chat_counts: ChatCounts;
   chat_flows: ChatFlows;
@@ -490,6 +693,7 @@ export interface DB {
   chat_routes: ChatRoutes;
   chat_templates: ChatTemplates;
   chat_transitions: ChatTransitions;
+  click_to_calls: ClickToCalls;
   contacts: Contacts;
   credit_balances: CreditBalances;
   credit_reservations: CreditReservations;
@@ -497,6 +701,7 @@ export interface DB {
   custom_fields: CustomFields;
   event_heads: EventHeads;
   events: Events;
+  extensions: Extensions;
   group_members: GroupMembers;
   groups: Groups;
   idempotency_keys: IdempotencyKeys;
@@ -513,6 +718,9 @@ export interface DB {
   roles: Roles;
   suppressions: Suppressions;
   tokens: Tokens;
+  trunk_nodes: TrunkNodes;
+  trunks: Trunks;
   users: Users;
+  voice_nodes: VoiceNodes;
   workspaces: Workspaces;
 }

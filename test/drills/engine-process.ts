@@ -17,7 +17,14 @@ const [role, name] = process.argv.slice(2);
 const url = process.env["DATABASE_URL"]!;
 const log = openLog("silent", { readable: false });
 const db = openDatabase(url, log);
-const app: App = { db, log, clock: systemClock, hints: openHints(url, log), chatDrivers: {} };
+const app: App = {
+  db,
+  log,
+  clock: systemClock,
+  hints: openHints(url, log),
+  chatDrivers: {},
+  voiceDrivers: {},
+};
 const times = { lease_ms: 1_500, renew_ms: 300, margin_ms: 500 };
 const going = new AbortController().signal;
 process.stdin.resume().on("end", () => process.exit());

@@ -49,7 +49,7 @@ export async function startApi(
   const hints = openHints(database_url, log);
   const clock = testClock();
   const chatDrivers = options.chatDrivers ?? { sandbox: quietSandbox };
-  const app = openApiApp({ db, clock, log, hints, chatDrivers });
+  const app = openApiApp({ db, clock, log, hints, chatDrivers, voiceDrivers: {} });
   const server = await buildHttpServer(app, options);
   await server.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;

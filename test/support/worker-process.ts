@@ -9,5 +9,5 @@ const url = process.env["DATABASE_URL"]!;
 const log = openLog("error", { readable: false });
 const db = openDatabase(url, log);
 const hints = openHints(url, log);
-startWorker({ db, hints, log, clock: systemClock, chatDrivers: {} });
+startWorker({ db, hints, log, clock: systemClock, chatDrivers: {}, voiceDrivers: {} });
 process.stdin.resume().on("end", () => process.exit());

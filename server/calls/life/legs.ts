@@ -1,0 +1,54 @@
+// The legs of a call, as values.
+import type { LegOutcome } from "../../drivers/voice/driver.ts";
+import type { Call, CallStatus, Leg } from "./call.ts";
+
+export function findLeg(call: Call, id: number): Leg | undefined {
+  return call.legs.find((leg) => leg.id === id);
+}
+
+export function isLive({ state }: Leg): boolean {
+  return state !== "ended";
+}
+
+export function liveLegs(call: Call): readonly Leg[] {
+  return call.legs.filter(isLive);
+}
+
+/** The call with one leg more, about to be dialled; its id is the number of legs. */
+export function addLeg(call: Call, leg: Pick<Leg, "role" | "number" | "on_trunk">, at: Date): Call {
+  const added: Leg = {
+    ...leg,
+    id: call.legs.length + 1,
+    state: "dialing",
+    status: "queued",
+    initiated_at: at,
+    ringing_at: null,
+    answered_at: null,
+    ended_at: null,
+    outcome: null,
+    cause: null,
+    sip_status: null,
+  };
+  return { ...call, legs: [...call.legs, added] };
+}
+
+export function patchLeg(call: Call, id: number, patch: Partial<Leg>): Call {
+  return { ...call, legs: call.legs.map((leg) => (leg.id === id ? { ...leg, ...patch } : leg)) };
+}
+
+/** How a leg or a call that came to this shows in the report. */
+export function shownStatus(outcome: LegOutcome): CallStatus {
+  switch (outcome) {
+    case "hung_up":
+      return "completed";
+    case "busy":
+    case "declined":
+      return "busy";
+    case "no_answer":
+      return "no-answer";
+    case "canceled":
+      return "canceled";
+    default:
+      return "failed";
+  }
+}

@@ -1,0 +1,45 @@
+// Stores a step of a call, and everything that must be true together with it.
+import { statement, type Executor } from "../../lib/database.ts";
+import type { Call, Leg } from "./call.ts";
+import type { News } from "./news.ts";
+import type { Step } from "./step.ts";
+
+const writeCall = statement("select write_call($1, $2, $3, $4, $5, $6, $7, $8)");
+
+/**
+ * Stores `step`, which came out of `before`, under the leader's fence, in one statement. Fails with
+ * TL001 (isLeaseLost) and writes nothing when the call is another leader's by now, or over.
+ */
+export async function writeStep(
+  db: Executor,
+  fence: number,
+  before: Call,
+  { call, news }: Pick<Step, "call" | "news">,
+  now: Date,
+): Promise<void> {
+  const { legs, plan: _plan, settings: _settings, starred: _starred, ...row } = call;
+  const changed = legs.filter((leg) => !before.legs.includes(leg));
+  await writeCall(db, [
+    call.account_id,
+    call.id,
+    fence,
+    JSON.stringify(row),
+    JSON.stringify(changed.map((leg) => legRow(call, leg))),
+    JSON.stringify(news.map(told)),
+    isDurable(before, call, changed),
+    now,
+  ]);
+}
+
+/** What begins a leg, is billed or decides must outlive the database's crash; that it rings need not. */
+function isDurable(before: Call, call: Call, changed: readonly Leg[]): boolean {
+  return before.stage !== call.stage || changed.some(({ state }) => state !== "ringing");
+}
+
+function legRow({ account_id, id }: Call, leg: Leg) {
+  return { account_id, call_id: id, ...leg };
+}
+
+function told({ type, at, data }: News) {
+  return { type, at, data };
+}
