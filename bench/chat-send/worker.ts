@@ -35,6 +35,7 @@ const app = {
   log,
   clock: systemClock,
   chatDrivers: { whatsapp },
+  voiceDrivers: {},
 };
 startWorker(app, { ...default_settings, in_flight_max: Number(process.env["IN_FLIGHT"]) });
 /** The sender's turns so far, and how long they took with their way there and back. */
