@@ -13,12 +13,14 @@ create table voice_nodes (
   -- The file of call records on the leader's disk; null: what became of a call that ended while
   -- nobody listened stays unknown.
   cdr_path text,
-  -- New legs a second, and legs at once.
+  -- New legs a second, and calls at once.
   calls_per_second int not null check (calls_per_second between 1 and 1000),
   calls_max int not null check (calls_max between 1 and 100000),
   active boolean not null default true,
   -- Since when its leader has a connection; null: none.
   connected_at timestamptz,
+  -- Of the switch's last start that a leader saw: what lived under another one is gone.
+  epoch text,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   check ((driver = 'asterisk') = (ari_url is not null and ari_user is not null

@@ -61,6 +61,8 @@ create table calls (
   fence bigint not null default 0,
   -- queued < agent < customer < talking < transfer < ending < ended (calls/life/call.ts).
   stage text not null default 'queued',
+  -- Written so far: a step whose answer was lost is not written again.
+  steps int not null default 0,
   -- As shown.
   status text not null default 'queued',
   from_number text not null,

@@ -113,11 +113,11 @@ end $$;
 -- Writes a step of a call: the row, the legs it changed, what is told of it. A stage never goes back.
 -- Of a call that ends, the pair is free again and the credit settled: `cost` is captured, as far as
 -- it is reserved or to be had, and the rest given back. What ends nothing and begins nothing need not
--- wait for the disk (p_durable).
+-- wait for the disk (p_durable). False: this very step stands already, its first answer was lost.
 create function write_call(
   p_account_id bigint, p_call_id bigint, p_fence bigint, p_call jsonb, p_legs jsonb, p_events jsonb,
   p_durable boolean, p_now timestamptz
-) returns void
+) returns boolean
 language plpgsql as $$
 declare
   v_call calls;
@@ -131,6 +131,9 @@ begin
     where c.account_id = p_account_id and c.id = p_call_id and c.fence = p_fence for no key update;
   v_new := jsonb_populate_record(v_call, p_call);
   v_new.reserved := v_call.reserved;
+  if v_new.steps <= v_call.steps then
+    return false;
+  end if;
   if v_call.id is null or v_call.stage = 'ended'
     or call_stage_rank(v_new.stage) < call_stage_rank(v_call.stage) then
     raise exception 'the call % of account % is another leader''s, or over', p_call_id, p_account_id
@@ -168,8 +171,9 @@ begin
     answered_by = v_new.answered_by, hangup_cause = v_new.hangup_cause,
     sip_status = v_new.sip_status, dtmf = v_new.dtmf, ring_seconds = v_new.ring_seconds,
     talk_seconds = v_new.talk_seconds, billed_seconds = v_new.billed_seconds, cost = v_new.cost,
-    recording_state = v_new.recording_state, retry_at = v_new.retry_at
+    recording_state = v_new.recording_state, retry_at = v_new.retry_at, steps = v_new.steps
   where c.account_id = p_account_id and c.id = p_call_id;
+  return true;
 end $$;
 
 -- The bill of a call that is over: returns what was captured. The balance's lock comes last.

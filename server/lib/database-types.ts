@@ -159,6 +159,7 @@ export interface Calls {
   sip_status: number | null;
   stage: Generated<string>;
   status: Generated<string>;
+  steps: Generated<number>;
   talk_seconds: number | null;
   to_number: string;
   to_phone: string;
@@ -655,6 +656,7 @@ export interface VoiceNodes {
   connected_at: Date | null;
   created_at: Date;
   driver: string;
+  epoch: string | null;
   id: Generated<number>;
   name: string;
   updated_at: Date;

@@ -82,6 +82,8 @@ export type Call = {
   readonly node_id: number;
   readonly trunk_id: number;
   readonly stage: Stage;
+  /** Stored so far. */
+  readonly steps: number;
   readonly status: CallStatus;
   readonly from_number: string;
   readonly to_number: string;

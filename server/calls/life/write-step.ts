@@ -4,11 +4,14 @@ import type { Call, Leg } from "./call.ts";
 import type { News } from "./news.ts";
 import type { Step } from "./step.ts";
 
-const writeCall = statement("select write_call($1, $2, $3, $4, $5, $6, $7, $8)");
+const writeCall = statement<{ written: boolean }>(
+  "select write_call($1, $2, $3, $4, $5, $6, $7, $8) as written",
+);
 
 /**
- * Stores `step`, which came out of `before`, under the leader's fence, in one statement. Fails with
- * TL001 (isLeaseLost) and writes nothing when the call is another leader's by now, or over.
+ * Stores a step, which came out of `before`, under the leader's fence, in one statement. False when it
+ * stands already: an earlier try was written whose answer was lost. Fails with TL001 (isLeaseLost)
+ * and writes nothing when the call is another leader's by now, or over.
  */
 export async function writeStep(
   db: Executor,
@@ -16,19 +19,20 @@ export async function writeStep(
   before: Call,
   { call, news }: Pick<Step, "call" | "news">,
   now: Date,
-): Promise<void> {
+): Promise<boolean> {
   const { legs, plan: _plan, settings: _settings, starred: _starred, ...row } = call;
   const changed = legs.filter((leg) => !before.legs.includes(leg));
-  await writeCall(db, [
+  const [answer] = await writeCall(db, [
     call.account_id,
     call.id,
     fence,
-    JSON.stringify(row),
+    JSON.stringify({ ...row, steps: before.steps + 1 }),
     JSON.stringify(changed.map((leg) => legRow(call, leg))),
     JSON.stringify(news.map(told)),
     isDurable(before, call, changed),
     now,
   ]);
+  return answer!.written;
 }
 
 /** What begins a leg, is billed or decides must outlive the database's crash; that it rings need not. */
