@@ -1,8 +1,15 @@
 // Asterisk and sipp from Debian's packages, unpacked into the cache: nothing is installed into the
 // system, no root is needed, and what runs is the same on every Debian, whatever its age.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { asterisk_cache, findAsteriskFiles, type AsteriskFiles } from "./asterisk-files.ts";
 

@@ -1,8 +1,15 @@
 // The run folder of an Asterisk: its configuration, made of what we ship (asterisk/etc) and what
 // belongs to trying out alone (asterisk/try, which replaces files of the same name), and its sounds.
 import { randomBytes } from "node:crypto";
-import { chownSync, copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
-import { readFileSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { nobody, type AsteriskFiles } from "./asterisk-files.ts";
 import { choosePorts, type AsteriskPorts } from "./choose-ports.ts";

@@ -15,7 +15,7 @@ export type RunningAsterisk = {
   readonly ari_password: string;
   /** The Stasis application that the dialplan hands calls to. */
   readonly app: string;
-  /** The call records, one JSON object a line. Exists once a call has ended. */
+  /** The call records, one line of CSV each (asterisk/etc/cdr_custom.conf); made by the first. */
   readonly cdr_path: string;
   /** Holds `clip1.wav` (1.5 s) and `clip5.wav` (5 s). */
   readonly sounds_dir: string;
@@ -63,7 +63,7 @@ export async function startAsterisk(options: {
     ari_user: "trunkline",
     ari_password,
     app: "trunkline",
-    cdr_path: join(run_dir, "log/cdr-custom/calls.json"),
+    cdr_path: join(run_dir, "log/cdr-custom/calls.csv"),
     sounds_dir: join(run_dir, "sounds"),
     run_dir,
     sip_port: ports.sip,
