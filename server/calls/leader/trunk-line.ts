@@ -1,0 +1,45 @@
+// A carrier's trunk, as far as dialling needs to know it.
+import type { Call, Line } from "../life/call.ts";
+
+export type TrunkLine = {
+  readonly id: number;
+  /** In the nodes' PJSIP configuration. */
+  readonly endpoint: string;
+  readonly number_format: "e164" | "plus_e164" | "national";
+  readonly number_prefix: string;
+  /** The first is shown where a call names none. */
+  readonly caller_ids: readonly string[];
+  /** Whether the carrier refuses others. */
+  readonly caller_ids_only: boolean;
+};
+
+/** A phone (E.164 digits) as the trunk's carrier wants it; `national` drops only the account's own country. */
+export function formatNumber(
+  { number_format, number_prefix }: Pick<TrunkLine, "number_format" | "number_prefix">,
+  phone: string,
+  countryCode: string,
+): string {
+  if (number_format === "plus_e164") return `${number_prefix}+${phone}`;
+  const isOwn = phone.startsWith(countryCode) && phone.length === countryCode.length + 10;
+  const isShort = number_format === "national" && isOwn;
+  return number_prefix + (isShort ? phone.slice(countryCode.length) : phone);
+}
+
+/**
+ * How a call reaches its customer. The caller id is the call's own, unless the carrier refuses it;
+ * else the trunk's first; a trunk that lists none shows the agent's number, for which carriers put
+ * their own.
+ */
+export function lineOf(
+  call: Pick<Call, "to_phone" | "cli_number" | "from_number" | "settings">,
+  trunk: TrunkLine,
+): Line {
+  const { caller_ids, caller_ids_only, endpoint } = trunk;
+  const asked = call.cli_number;
+  const isAsked = asked !== null && (!caller_ids_only || caller_ids.includes(asked));
+  const number = formatNumber(trunk, call.to_phone, call.settings.country_code);
+  return {
+    customer: { kind: "trunk", endpoint, number },
+    caller_id: isAsked ? asked : (caller_ids[0] ?? call.from_number.replaceAll(/[^0-9]/g, "")),
+  };
+}
