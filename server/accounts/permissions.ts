@@ -1,5 +1,8 @@
-/** What an account has bought or switched on; each write of the contract belongs to one. */
-export const features = ["crm", "bulk_chat", "voice", "calls"] as const;
+/**
+ * What an account has bought or switched on; each write of the contract belongs to one. `operator`
+ * is for who runs the installation: its nodes and trunks, which serve every account.
+ */
+export const features = ["crm", "bulk_chat", "voice", "calls", "operator"] as const;
 export type Feature = (typeof features)[number];
 
 /** What a role may allow its users, and a token's scopes may narrow. */
@@ -16,6 +19,11 @@ export const permissions = {
   "chat.export": "Export the recipients of chat campaigns to CSV",
   "chat.manage": "Manage chat numbers, templates, flows and holds",
   "voice.campaigns.create": "Create voice campaigns",
+  "calls.read": "See calls and their recordings",
+  "calls.export": "Export calls to CSV",
+  "calls.manage": "Hang up, transfer and retry calls",
+  "agents.read": "See extensions and agent groups",
+  "agents.manage": "Manage extensions and agent groups",
   "suppressions.read": "See whom not to write to or call",
   "suppressions.manage": "Suppress numbers and end suppressions",
   "groups.read": "See groups and their members",
@@ -27,6 +35,7 @@ export const permissions = {
   "tokens.manage": "Create, rotate and revoke tokens",
   "credits.read": "See credit and the ledger",
   "audit.read": "Read the audit trail",
+  "installation.manage": "Manage the installation's voice nodes and trunks",
 } as const;
 export type Permission = keyof typeof permissions;
 export const permissionNames = Object.keys(permissions) as Permission[];

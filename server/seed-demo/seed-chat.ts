@@ -18,10 +18,7 @@ export async function seedChat(
   now: Date,
 ): Promise<{ chat_number_id: number; template_id: number }> {
   const actor = seederOf(accountId);
-  for (const [kind, amount] of Object.entries(credits)) {
-    const grant = { kind: kind as CreditKind, amount, note: "Demo" };
-    await grantCredits(tx, actor, grant, now);
-  }
+  await seedCredits(tx, accountId, credits, now);
   const number = await createChatNumber(
     tx,
     actor,
@@ -51,6 +48,19 @@ export async function seedChat(
     .returning("id")
     .executeTakeFirstOrThrow();
   return { chat_number_id: number.id, template_id: id };
+}
+
+/** Credit of each kind. */
+export async function seedCredits(
+  tx: Tx,
+  accountId: number,
+  credits: Readonly<Partial<Record<CreditKind, number>>>,
+  now: Date,
+): Promise<void> {
+  for (const [kind, amount] of Object.entries(credits)) {
+    const grant = { kind: kind as CreditKind, amount, note: "Demo" };
+    await grantCredits(tx, seederOf(accountId), grant, now);
+  }
 }
 
 /** A chat flow and an automation flow, both opening a conversation. */

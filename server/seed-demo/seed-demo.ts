@@ -8,7 +8,8 @@ import { features, permissionNames, type Permission } from "../accounts/permissi
 import { createWorkspace } from "../crm/create-workspace.ts";
 import type { Database, Tx } from "../lib/database.ts";
 import { e164 } from "../lib/phone-numbers.ts";
-import { seedAudience, seedChat, seedFlows } from "./seed-chat.ts";
+import { seedCallAgents, seedCallingTime, seedSandboxTrunk } from "./seed-calls.ts";
+import { seedAudience, seedChat, seedCredits, seedFlows } from "./seed-chat.ts";
 
 /** What `demo.json` holds: where the service is, tokens for each situation, and ids to use. */
 export type Demo = {
@@ -33,6 +34,10 @@ export type Demo = {
   readonly blacklisted_number: string;
   /** As text, as the contract takes it. */
   readonly group_id: string;
+  /** An extension. */
+  readonly agent_number: string;
+  /** As text, as the contract takes it. */
+  readonly agent_group_id: string;
 };
 
 /** Seeds an empty database and writes `demo.json` (mode 0600); null when there are accounts already. */
@@ -82,8 +87,17 @@ async function seed(tx: Tx, base_url: string, now: Date): Promise<Demo> {
     tx,
     {
       name: "Demo, low on credit",
-      features: ["bulk_chat"],
+      features: ["bulk_chat", "calls"],
       owner: { name: "Lou Low", email: "owner@low.example" },
+    },
+    now,
+  );
+  const night = await createAccount(
+    tx,
+    {
+      name: "Demo, restricted at night",
+      features: ["calls"],
+      owner: { name: "Nora Night", email: "owner@night.example" },
     },
     now,
   );
@@ -97,11 +111,18 @@ async function seed(tx: Tx, base_url: string, now: Date): Promise<Demo> {
   const other_workspace_id = await createWorkspace(tx, other.account_id, { name: "Sales" }, now);
   const { agent_id, tokens } = await seedAgents(tx, main, other, now);
   const low_credit = (await createToken(tx, accountToken(low, "low_credit"), now)).token;
+  const night_restricted = (await createToken(tx, accountToken(night, "night_restricted"), now))
+    .token;
   const chat = await seedChat(tx, main.account_id, { chat: 1_000_000, call: 100_000 }, now);
   const lowChat = await seedChat(tx, low.account_id, { chat: 2 }, now);
+  await seedCredits(tx, night.account_id, { call: 1_000 }, now);
+  await seedSandboxTrunk(tx, now);
+  await seedCallingTime(tx, main.account_id, "always");
+  await seedCallingTime(tx, low.account_id, "always");
+  await seedCallingTime(tx, night.account_id, "never");
   return {
     base_url,
-    tokens: { ...tokens, low_credit },
+    tokens: { ...tokens, low_credit, night_restricted },
     workspace_id,
     inactive_workspace_id,
     other_workspace_id,
@@ -114,6 +135,7 @@ async function seed(tx: Tx, base_url: string, now: Date): Promise<Demo> {
     ...chat,
     ...(await seedFlows(tx, main.account_id, now)),
     ...(await seedAudience(tx, main.account_id, now)),
+    ...(await seedCallAgents(tx, main.account_id, agent_id, now)),
     low_credit_chat_number_id: lowChat.chat_number_id,
     low_credit_template_id: lowChat.template_id,
   };

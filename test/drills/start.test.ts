@@ -22,7 +22,7 @@ test("two processes that start at once on one empty database migrate it once and
   await client.end();
   assert.deepEqual(
     rows.map(({ name }) => name),
-    ["Demo", "Demo, second account", "Demo, low on credit"],
+    ["Demo", "Demo, second account", "Demo, low on credit", "Demo, restricted at night"],
   );
   for (const service of services) await service.dispose();
   await database.drop();
@@ -42,6 +42,7 @@ test("the demo file is for its owner alone, and each of its tokens does what its
     no_permission: 403,
     other_account: 404,
     low_credit: 403,
+    night_restricted: 403,
     expired: 401,
     revoked: 401,
   };
