@@ -1,0 +1,84 @@
+// What comes with a step of a call: the notice that it was placed, the next attempt, the block after it.
+import { suppress } from "../../audience/suppress.ts";
+import { addJob } from "../../engine/add-job.ts";
+import { statement, type Tx } from "../../lib/database.ts";
+import { addAttempt } from "../add-attempt.ts";
+import type { Call } from "../life/call.ts";
+
+/** Whether the step places the campaign's first call, and its customer is to get a message beside it. */
+export function needsAnnouncement(before: Call, { attempt, initiated_at, plan }: Call): boolean {
+  const isPlaced = before.initiated_at === null && initiated_at !== null;
+  return isPlaced && attempt === 1 && plan.enable_chat;
+}
+
+/** Leaves the message to a worker; commits with the step that places the call. `hintJob` after the commit. */
+export async function announce(
+  tx: Tx,
+  { account_id, campaign_id, to_phone }: Call,
+  now: Date,
+): Promise<void> {
+  const subject = `call_campaign:${campaign_id}`;
+  const payload = { phone: to_phone, campaign_id };
+  await addJob(tx, { account_id, kind: "chat.notify_call", subject, run_at: now, payload }, now);
+}
+
+/** Whether a call that ended has anything to follow. */
+export function needsFollowUp(call: Call): boolean {
+  return call.stage === "ended" && (call.retry_at !== null || blocks(call));
+}
+
+/** Only a call that was placed keeps the next one away. */
+function blocks({ plan, initiated_at }: Call): boolean {
+  return plan.auto_block_minutes !== null && initiated_at !== null;
+}
+
+/**
+ * Commits with the last step of a call, and comes after it in the transaction, for it spends what the
+ * step gives back. Queues the automatic retry; where no retry follows, or there is no credit for it,
+ * keeps calls from the customer as long as was asked for.
+ */
+export async function followUp(tx: Tx, call: Call, now: Date): Promise<void> {
+  const { account_id, campaign_id, retry_at } = call;
+  if (retry_at !== null) {
+    const attempt = { account_id, campaign_id, retried_leg: null, due_at: retry_at };
+    if (await addAttempt(tx, attempt, now)) return;
+    await takeBackRetry(tx, call);
+  }
+  if (blocks(call)) await block(tx, call, now);
+}
+
+const forgetRetry = statement("update calls set retry_at = null where account_id = $1 and id = $2");
+
+const correctReport = statement(`
+  update call_events set data = jsonb_set(data::jsonb, '{retry_at}', 'null')::json
+  where account_id = $1 and call_id = $2 and type = 'call.completed'`);
+
+// As yet it is nobody's but this transaction's: it has no number in the outbox.
+const correctEvent = statement(`
+  update events set data = jsonb_set(data::jsonb, '{retry_at}', 'null')::json
+  where account_id = $1 and seq is null and type = 'call.completed'
+    and (data ->> 'call_id')::bigint = $2`);
+
+/** The step told of a retry that nobody can pay. */
+async function takeBackRetry(tx: Tx, { account_id, id }: Call): Promise<void> {
+  await forgetRetry(tx, [account_id, id]);
+  await correctReport(tx, [account_id, id]);
+  await correctEvent(tx, [account_id, id]);
+}
+
+async function block(tx: Tx, call: Call, now: Date): Promise<void> {
+  const until_ms = call.ended_at!.getTime() + call.plan.auto_block_minutes! * 60_000;
+  await suppress(
+    tx,
+    {
+      account_id: call.account_id,
+      phone: call.to_phone,
+      channel: "voice",
+      reason: "auto_block_time of a call",
+      source: "auto_block",
+      expires_at: new Date(until_ms),
+      created_by: null,
+    },
+    now,
+  );
+}
