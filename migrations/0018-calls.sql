@@ -47,6 +47,7 @@ create table click_to_calls (
   foreign key (account_id, campaign_id) references call_campaigns (account_id, id)
 );
 create index click_to_calls_by_reference on click_to_calls (account_id, reference) where reference is not null;
+create index click_to_calls_by_group on click_to_calls (account_id, to_group_id) where to_group_id is not null;
 
 create table calls (
   account_id bigint not null,
@@ -99,9 +100,12 @@ create table calls (
   foreign key (account_id, campaign_id) references call_campaigns (account_id, id)
 );
 create index calls_by_campaign on calls (account_id, campaign_id, id);
-create index calls_by_phone on calls (account_id, to_phone, id);
-create index calls_by_status on calls (account_id, status, id);
+-- The report goes by time, under each value that calls are looked up by.
 create index calls_by_time on calls (account_id, queued_at, id);
+create index calls_by_agent on calls (account_id, from_number, queued_at, id);
+create index calls_by_phone on calls (account_id, to_phone, queued_at, id);
+create index calls_by_status on calls (account_id, status, queued_at, id);
+create index calls_by_reason on calls (account_id, ended_reason, queued_at, id) where ended_reason is not null;
 -- A leader finds what waits for it, and what its predecessor left.
 create index calls_waiting on calls (node_id, due_at) where stage = 'queued';
 create index calls_live on calls (node_id, account_id, id) where stage not in ('queued', 'ended');
