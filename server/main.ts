@@ -7,6 +7,7 @@ import { openWebhookDoor } from "./chat/webhook-door.ts";
 import { ConfigError, readConfig, type Config } from "./config.ts";
 import { openMetaDriver } from "./drivers/chat/meta/open-meta-driver.ts";
 import { openSandboxDriver } from "./drivers/chat/sandbox/open-sandbox-driver.ts";
+import { openSandboxVoiceDriver } from "./drivers/voice/sandbox/open-sandbox-driver.ts";
 import { openHints } from "./engine/hints.ts";
 import type { App } from "./engine/app.ts";
 import { systemClock } from "./lib/clock.ts";
@@ -56,9 +57,12 @@ async function start(config: Config): Promise<void> {
   });
   const whatsapp = config.whatsapp && openMetaDriver(config.whatsapp);
   const chatDrivers = { sandbox, ...(whatsapp ? { whatsapp } : {}) };
-  const app: App = { db, clock: systemClock, log, hints, chatDrivers, voiceDrivers: {} };
+  const voiceSandbox = openSandboxVoiceDriver();
+  const voiceDrivers = { sandbox: voiceSandbox };
+  const app: App = { db, clock: systemClock, log, hints, chatDrivers, voiceDrivers };
   const door = openWebhookDoor(app);
   stops.unshift(() => sandbox.close());
+  stops.unshift(() => voiceSandbox.close());
   if (whatsapp) stops.unshift(() => whatsapp.close());
   const seeded =
     config.seed === "demo" &&

@@ -4,12 +4,13 @@ import type { FastifyInstance } from "fastify";
 import { openApiApp, type ApiApp } from "../../server/api/api-app.ts";
 import { buildHttpServer, type HttpOptions } from "../../server/api/http-server.ts";
 import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
+import type { VoiceDrivers } from "../../server/drivers/voice/driver.ts";
 import { openHints } from "../../server/engine/hints.ts";
 import { openDatabase } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { cloneDatabase } from "./database.ts";
 import { testClock, type TestClock } from "./clock.ts";
-import { quietSandbox } from "./quiet-sandbox.ts";
+import { quietSandbox, quietVoiceSandbox } from "./quiet-sandbox.ts";
 
 export type Answer = {
   readonly status: number;
@@ -40,7 +41,11 @@ export type TestApi = {
 
 /** Starts the API; close it in `after`. `databaseUrl` shares another API's database. */
 export async function startApi(
-  options: HttpOptions & { databaseUrl?: string; chatDrivers?: ChatDrivers } = {},
+  options: HttpOptions & {
+    databaseUrl?: string;
+    chatDrivers?: ChatDrivers;
+    voiceDrivers?: VoiceDrivers;
+  } = {},
 ): Promise<TestApi> {
   const database = options.databaseUrl ? null : await cloneDatabase();
   const database_url = options.databaseUrl ?? database!.url;
@@ -49,7 +54,8 @@ export async function startApi(
   const hints = openHints(database_url, log);
   const clock = testClock();
   const chatDrivers = options.chatDrivers ?? { sandbox: quietSandbox };
-  const app = openApiApp({ db, clock, log, hints, chatDrivers, voiceDrivers: {} });
+  const voiceDrivers = options.voiceDrivers ?? { sandbox: quietVoiceSandbox };
+  const app = openApiApp({ db, clock, log, hints, chatDrivers, voiceDrivers });
   const server = await buildHttpServer(app, options);
   await server.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
