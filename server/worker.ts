@@ -1,4 +1,5 @@
 // The explicit list of background work.
+import { openNodeLeaders, type LeaderTimes } from "./calls/run-nodes.ts";
 import { applyReports } from "./chat/apply-reports.ts";
 import { openSenders, type SenderSettings } from "./chat/send-campaigns.ts";
 import { settleUnknown } from "./chat/settle-unknown.ts";
@@ -29,7 +30,10 @@ const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
 /** Jobs at once: a long one holds up none of the others. */
 const job_loops = 4;
 
-export type WorkerSettings = SenderSettings & { readonly leases: LeaseTimes };
+export type WorkerSettings = SenderSettings & {
+  readonly leases: LeaseTimes;
+  readonly leaders: LeaderTimes;
+};
 
 /** Requests of one number under way at once: at 1,000 a second, answers may take a quarter of one. */
 const in_flight_max = 250;
@@ -48,6 +52,11 @@ export function workerSettings(config: {
       renew_ms: lease_times.renew_ms * share,
       margin_ms: lease_times.margin_ms * share,
     },
+    leaders: {
+      survey_ms: 30_000 * share,
+      missing_ms: 5_000 * share,
+      recording_ms: 10_000 * share,
+    },
   };
 }
 
@@ -57,7 +66,13 @@ export const default_settings = workerSettings({ lease_seconds: 10, chat_settle_
 /** Starts every loop of the worker role. Any number of processes may run them. */
 export function startWorker(app: App, settings: WorkerSettings = default_settings): BackgroundWork {
   const senders = openSenders(app, settings, settings.leases);
+  const leaders = openNodeLeaders(app, settings.leaders, settings.leases);
   const loops = [
+    runLoop(app, {
+      name: "voice-nodes",
+      poll_ms: 500,
+      turn: () => leaders.startDue(),
+    }),
     runLoop(app, {
       name: "chat-senders",
       channel: "chat_work",
@@ -95,7 +110,7 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
   return {
     async stop() {
       // All at once: a sender begins nothing more while a loop's turn comes to its end.
-      await Promise.all([senders.stop(), ...loops.map((loop) => loop.stop())]);
+      await Promise.all([senders.stop(), leaders.stop(), ...loops.map((loop) => loop.stop())]);
     },
   };
 }

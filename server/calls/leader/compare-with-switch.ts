@@ -1,0 +1,73 @@
+// What the switch says is there, against what we take for live: after each connection, now and then,
+// and whenever an answer of the switch was lost.
+import type { Ending, LiveLeg } from "../../drivers/voice/driver.ts";
+import { callName, legName, readLegName, type Leg } from "../life/call.ts";
+import { liveLegs } from "../life/legs.ts";
+import type { Leader, LiveCall } from "./leader.ts";
+
+const lost: Ending = { outcome: "lost", cause: null, sip_status: null, by: "far_end" };
+const unplaced: Ending = { outcome: "unplaced", cause: null, sip_status: null, by: "us" };
+
+/**
+ * Has every call hear what it missed: legs that rang, answered or ended while nobody listened. What lives
+ * at the switch for no call of ours is hung up. A leg that the switch does not show is waited for,
+ * looked up in the switch's records, and given up at last.
+ */
+export async function compareWithSwitch(leader: Leader): Promise<void> {
+  const survey = await leader.session.survey();
+  const shown = new Map(survey.legs.map((leg) => [leg.leg, leg]));
+  for (const live of [...leader.calls.values()]) {
+    for (const leg of liveLegs(live.call)) {
+      const found = shown.get(legName(live.call, leg));
+      if (found) hearFound(leader, live, leg, found);
+      else if (!live.dialling.has(leg.id)) await hearMissing(leader, live, leg);
+    }
+  }
+  await removeOrphans(leader, survey.legs, survey.bridges);
+}
+
+function hearFound(leader: Leader, live: LiveCall, leg: Leg, found: LiveLeg): void {
+  live.missing.delete(leg.id);
+  const at = leader.app.clock.now();
+  const isNews = leg.state === "dialing" || leg.state === "ringing";
+  if (found.state === "answered" && isNews)
+    leader.tell(live, { type: "answered", leg: leg.id, at });
+  if (found.state === "ringing" && leg.state === "dialing")
+    leader.tell(live, { type: "ringing", leg: leg.id, at });
+}
+
+async function hearMissing(leader: Leader, live: LiveCall, leg: Leg): Promise<void> {
+  const record = await leader.session.findRecord(legName(live.call, leg));
+  if (record !== null && record !== "unreadable") {
+    if (record.answered_at && !leg.answered_at)
+      leader.tell(live, { type: "answered", leg: leg.id, at: record.answered_at });
+    leader.tell(live, { type: "ended", leg: leg.id, ending: record.ending, at: record.ended_at });
+    return;
+  }
+  const since_ms = live.missing.get(leg.id) ?? performance.now();
+  live.missing.set(leg.id, since_ms);
+  const left_ms = leader.times.missing_ms - (performance.now() - since_ms);
+  if (left_ms > 0 && !leader.restarted) return leader.surveyIn(left_ms);
+  // Its row said that it would be dialled, and nothing was: whoever wrote that died in between.
+  const was_never_there =
+    record === null && live.adopted && leg.state === "dialing" && !leader.restarted;
+  const ending = was_never_there ? unplaced : lost;
+  leader.tell(live, { type: "ended", leg: leg.id, ending, at: leader.app.clock.now() });
+}
+
+async function removeOrphans(
+  { session, calls, ...leader }: Leader,
+  legs: readonly LiveLeg[],
+  bridges: readonly string[],
+): Promise<void> {
+  for (const { leg } of legs) {
+    const ids = readLegName(leg);
+    const live = ids && calls.get(callName({ account_id: ids.account_id, id: ids.call_id }));
+    const isOurs = live && liveLegs(live.call).some(({ id }) => id === ids.leg_id);
+    if (isOurs || live?.dialling.has(ids!.leg_id)) continue;
+    if (leader.lease.mayAct()) await session.hangUp(leg);
+  }
+  for (const bridge of bridges) {
+    if (!calls.has(bridge) && leader.lease.mayAct()) await session.endBridge(bridge);
+  }
+}

@@ -1,0 +1,139 @@
+// What a node's leader asks of the database.
+import { sql } from "kysely";
+import { statement, type Executor } from "../../lib/database.ts";
+import type { App } from "../../engine/app.ts";
+import type { Call } from "../life/call.ts";
+import { readCall } from "../life/read-call.ts";
+import type { TrunkLine } from "./trunk-line.ts";
+
+/** A trunk's share of the node. */
+export type TrunkShare = TrunkLine & {
+  readonly calls_per_second: number;
+  readonly calls_max: number;
+};
+
+/** What the node may be loaded with, and what tells that its operator changed it. */
+export type NodeLimits = {
+  readonly calls_per_second: number;
+  readonly calls_max: number;
+  readonly active: boolean;
+  readonly updated_at: Date;
+};
+
+/** The node's limits, or null when it was deleted. */
+export async function findLimits(app: App, nodeId: number): Promise<NodeLimits | null> {
+  const row = await app.db.query
+    .selectFrom("voice_nodes")
+    .select(["calls_per_second", "calls_max", "active", "updated_at"])
+    .where("id", "=", nodeId)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Every trunk of the node, inactive ones too: calls may be under way on them. */
+export async function findTrunkShares(app: App, nodeId: number): Promise<TrunkShare[]> {
+  const rows = await app.db.query
+    .selectFrom("trunk_nodes as s")
+    .innerJoin("trunks as t", "t.id", "s.trunk_id")
+    .select([
+      "t.id",
+      "t.endpoint",
+      "t.number_format",
+      "t.number_prefix",
+      "t.caller_ids",
+      "t.caller_ids_only",
+      "s.calls_per_second",
+      "s.calls_max",
+    ])
+    .where("s.node_id", "=", nodeId)
+    .execute();
+  return rows as TrunkShare[];
+}
+
+/** Notes that the node is connected (or not: null); returns the epoch that stood there before. */
+export async function noteConnection(
+  app: App,
+  nodeId: number,
+  epoch: string | null,
+): Promise<string | null> {
+  const at = epoch === null ? null : app.clock.now();
+  const { rows } = await sql<{ epoch: string | null }>`
+    with old as (select epoch from voice_nodes where id = ${nodeId} for no key update)
+    update voice_nodes set connected_at = ${at}, epoch = coalesce(${epoch}, voice_nodes.epoch)
+    from old where id = ${nodeId} returning old.epoch`.execute(app.db.query);
+  return rows[0]?.epoch ?? null;
+}
+
+/** Accounts with calls that are due on the node, the longest waiting first. */
+export const findWaiting = statement<{ account_id: number }>(`
+  select account_id from calls
+  where node_id = $1 and stage = 'queued' and due_at <= $2
+  group by account_id order by min(due_at) limit 1000`);
+
+const findLiveAccounts = statement<{ account_id: number }>(`
+  select distinct account_id from calls
+  where node_id = $1 and stage not in ('queued', 'ended')`);
+
+const adoptCalls = statement<{ call: unknown }>(
+  "select call from adopt_calls($1, $2, $3) as t(call)",
+);
+
+/** Makes what predecessors had under way on the node the new leader's own. */
+export async function adoptAll(db: Executor, nodeId: number, fence: number): Promise<Call[]> {
+  const adopted: Call[] = [];
+  for (const { account_id } of await findLiveAccounts(db, [nodeId])) {
+    const rows = await adoptCalls(db, [account_id, nodeId, fence]);
+    adopted.push(...rows.map(({ call }) => readCall(call)));
+  }
+  return adopted;
+}
+
+const claimCalls = statement<{ call: unknown; suppressed: boolean; pair_taken: boolean }>(
+  "select call, suppressed, pair_taken from claim_calls($1, $2, $3, $4, $5, $6)",
+);
+
+export type Claimed = {
+  readonly call: Call;
+  readonly suppressed: boolean;
+  readonly pair_taken: boolean;
+};
+
+/** Takes up to `take` due calls of the account over the trunk. */
+export async function claim(
+  db: Executor,
+  of: { account_id: number; node_id: number; trunk_id: number; fence: number; take: number },
+  now: Date,
+): Promise<Claimed[]> {
+  const { account_id, node_id, trunk_id, fence, take } = of;
+  const rows = await claimCalls(db, [account_id, node_id, trunk_id, fence, take, now]);
+  return rows.map((row) => ({ ...row, call: readCall(row.call) }));
+}
+
+const topUpCall = statement<{ done: boolean }>("select top_up_call($1, $2, $3, $4, $5) as done");
+
+/** Reserves more credit for the call; false when there is none. Fails with TL001 when it is another leader's. */
+export async function topUp(
+  db: Executor,
+  call: Pick<Call, "account_id" | "id">,
+  fence: number,
+  amount: number,
+  now: Date,
+): Promise<boolean> {
+  const [answer] = await topUpCall(db, [call.account_id, call.id, fence, amount, now]);
+  return answer!.done;
+}
+
+/** What people asked of calls on the node, in order. */
+export const findCommands = statement<{
+  account_id: number;
+  id: number;
+  call_id: number;
+  kind: "hangup" | "transfer";
+  target: string | null;
+}>(`
+  select account_id, id, call_id, kind, target from call_commands
+  where node_id = $1 order by account_id, id limit 500`);
+
+export const removeCommand = statement(
+  "delete from call_commands where account_id = $1 and id = $2",
+);

@@ -1,0 +1,71 @@
+// What the parts of a node's leader share.
+import type { VoiceSession } from "../../drivers/voice/driver.ts";
+import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
+import type { App } from "../../engine/app.ts";
+import type { Lease } from "../../engine/leases.ts";
+import type { Call, Line } from "../life/call.ts";
+import type { CallEvent } from "../life/step.ts";
+import type { TrunkShare } from "./leader-statements.ts";
+import type { Pace } from "./pace.ts";
+
+/** How long the leader waits for what the switch owes it; short in drills. */
+export type LeaderTimes = {
+  /** Between two comparisons with what the switch says is there. */
+  readonly survey_ms: number;
+  /** A leg that the switch does not show is looked for so long. */
+  readonly missing_ms: number;
+  /** A recording is waited for so long after its call. */
+  readonly recording_ms: number;
+};
+
+/** A call in its leader's hands. */
+export type LiveCall = {
+  /** As last stored. */
+  call: Call;
+  readonly line: Line;
+  readonly trunk: TrunkShare;
+  /** Taken over: whoever dialled its legs may have died before the switch heard of them. */
+  readonly adopted: boolean;
+  /** What happens to it is taken one after the other. */
+  turns: Promise<void>;
+  /** Legs on their way to the switch; aborted, one that still waits is not dialled. */
+  readonly dialling: Map<
+    number,
+    { readonly done: Promise<void>; readonly give_up: AbortController }
+  >;
+  /** Since when the switch shows nothing of a leg that should live, by the monotonic clock. */
+  readonly missing: Map<number, number>;
+  credit_timer: NodeJS.Timeout | null;
+  ending_timer: NodeJS.Timeout | null;
+};
+
+export type Leader = {
+  readonly app: App;
+  readonly lease: Lease;
+  readonly node_id: number;
+  readonly driver: VoiceDriverName;
+  readonly session: VoiceSession;
+  readonly times: LeaderTimes;
+  /** By the call's name. */
+  readonly calls: Map<string, LiveCall>;
+  trunks: ReadonlyMap<number, TrunkShare>;
+  /** New legs of the node, and of each trunk. */
+  readonly pace: Pace;
+  readonly trunk_paces: Map<number, Pace>;
+  /** Resolved while the switch is connected. */
+  connected: PromiseWithResolvers<void>;
+  is_connected: boolean;
+  /** Whether the switch has restarted since its calls were dialled. */
+  restarted: boolean;
+  /** Has something happen to a call, after what is already on its way to it. */
+  tell(live: LiveCall, event: CallEvent): void;
+  /** Compares with the switch again, so soon. */
+  surveyIn(ms: number): void;
+  /** A place is free, or there may be work. */
+  wake(): void;
+};
+
+/** Whether anything may still be begun at the switch: to be asked just before each request. */
+export function mayAct({ lease }: Leader): boolean {
+  return lease.mayAct();
+}

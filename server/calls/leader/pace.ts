@@ -1,0 +1,65 @@
+// How fast legs are begun: a token bucket whose customers' legs, for whom an agent is waiting, go first.
+
+export type Pace = {
+  /** Resolves when a leg may begin. `first`: before everybody who waits without it. */
+  turn(first: boolean): Promise<void>;
+  /** New calls that could begin now. */
+  room(): number;
+  setRate(per_second: number): void;
+  /** Nobody's turn comes any more. */
+  stop(): void;
+};
+
+/** Starts empty: a predecessor may have begun a second's worth just now. */
+export function openPace(per_second: number, now_ms: () => number): Pace {
+  let rate = per_second;
+  let tokens = 0;
+  let filled_ms = now_ms();
+  let timer: NodeJS.Timeout | null = null;
+  let stopped = false;
+  const urgent: (() => void)[] = [];
+  const others: (() => void)[] = [];
+
+  const fill = () => {
+    const at = now_ms();
+    tokens = Math.min(burst(rate), tokens + ((at - filled_ms) * rate) / 1_000);
+    filled_ms = at;
+  };
+  const serve = () => {
+    timer = null;
+    fill();
+    while (tokens >= 1) {
+      const next = urgent.shift() ?? others.shift();
+      if (!next) return;
+      tokens -= 1;
+      next();
+    }
+    if (!stopped && urgent.length + others.length > 0)
+      timer = setTimeout(serve, Math.ceil(((1 - tokens) * 1_000) / rate));
+  };
+  return {
+    async turn(first) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      (first ? urgent : others).push(resolve);
+      if (!timer) serve();
+      await promise;
+    },
+    room() {
+      fill();
+      return Math.max(0, Math.floor(tokens) - urgent.length - others.length);
+    },
+    setRate(next) {
+      fill();
+      rate = next;
+    },
+    stop() {
+      stopped = true;
+      if (timer) clearTimeout(timer);
+    },
+  };
+}
+
+/** A fifth of a second at once, at least one. */
+function burst(rate: number): number {
+  return Math.max(1, rate / 5);
+}

@@ -1,0 +1,67 @@
+// Takes calls that are due into the leader's hands, as many as the node and its trunks have room for.
+import { mayCallAt } from "../../accounts/calling-window.ts";
+import { callName, type Call } from "../life/call.ts";
+import type { Obstacle } from "../life/step.ts";
+import type { Leader, LiveCall } from "./leader.ts";
+import { claim, type Claimed, type NodeLimits } from "./leader-statements.ts";
+import { lineOf } from "./trunk-line.ts";
+
+/** Calls in one claim: no account's thousand goes before another's one. */
+const claim_max = 20;
+
+/** Claims once for each trunk; returns how many calls were taken. */
+export async function placeCalls(
+  leader: Leader,
+  limits: NodeLimits,
+  account_id: number,
+): Promise<number> {
+  let placed = 0;
+  for (const [trunk_id, trunk] of leader.trunks) {
+    const on_trunk = [...leader.calls.values()].filter((live) => live.trunk.id === trunk_id).length;
+    const take = Math.min(
+      claim_max,
+      limits.calls_max - leader.calls.size,
+      trunk.calls_max - on_trunk,
+      leader.pace.room(),
+      leader.trunk_paces.get(trunk_id)!.room(),
+    );
+    if (take <= 0 || !leader.lease.mayAct()) continue;
+    const { app, node_id, lease } = leader;
+    const of = { account_id, node_id, trunk_id, fence: lease.fence, take };
+    const claimed = await claim(app.db.pool, of, app.clock.now());
+    for (const each of claimed) place(leader, each);
+    placed += claimed.length;
+  }
+  return placed;
+}
+
+function place(leader: Leader, claimed: Claimed): void {
+  const live = takeUp(leader, claimed.call, false);
+  const at = leader.app.clock.now();
+  leader.tell(live, { type: "placed", against: obstacle(claimed, at), at });
+}
+
+function obstacle({ call, suppressed, pair_taken }: Claimed, at: Date): Obstacle | null {
+  if (suppressed) return "suppressed";
+  if (pair_taken) return "already_in_call";
+  return mayCallAt(call.settings, at) ? null : "night_window";
+}
+
+/** Puts a call into the leader's hands. */
+export function takeUp(leader: Leader, call: Call, adopted: boolean): LiveCall {
+  const trunk = leader.trunks.get(call.trunk_id);
+  if (!trunk) throw new Error(`trunk ${call.trunk_id} is not on node ${leader.node_id}`);
+  const live: LiveCall = {
+    call,
+    line: lineOf(call, trunk),
+    trunk,
+    adopted,
+    turns: Promise.resolve(),
+    dialling: new Map(),
+    missing: new Map(),
+    credit_timer: null,
+    ending_timer: null,
+  };
+  leader.calls.set(callName(call), live);
+  return live;
+}

@@ -1,0 +1,106 @@
+// One thing that happened to a call: what follows is stored, then done.
+import { isLeaseLost } from "../../engine/leases.ts";
+import { callName } from "../life/call.ts";
+import { liveLegs } from "../life/legs.ts";
+import { step, type CallEvent, type Step } from "../life/step.ts";
+import { writeStep } from "../life/write-step.ts";
+import { chooseAgents } from "./choose-agents.ts";
+import { announce, followUp, needsAnnouncement, needsFollowUp } from "./follow-up.ts";
+import type { Leader, LiveCall } from "./leader.ts";
+import { performAll } from "./perform.ts";
+import { watchCredit } from "./watch-credit.ts";
+
+const retry_ms = 200;
+
+/**
+ * Takes the call one event further. What the switch is to do is begun only after it is stored. A
+ * call that is another leader's by now is let go; while the database is away the step waits for it.
+ */
+export async function takeTurn(leader: Leader, live: LiveCall, event: CallEvent): Promise<void> {
+  const name = callName(live.call);
+  if (leader.calls.get(name) !== live) return;
+  try {
+    const next = await withAgents(leader, live, step(live.call, live.line, event));
+    if (!next) return;
+    await store(leader, live, next);
+    // Credit may have been topped up meanwhile.
+    live.call = { ...next.call, steps: live.call.steps + 1, reserved: live.call.reserved };
+    if (live.call.stage === "ended") forget(leader, live);
+    await performAll(leader, live, next.acts);
+    watchCredit(leader, live);
+    watchRecording(leader, live);
+  } catch (error) {
+    if (!isLeaseLost(error)) throw error;
+    forget(leader, live);
+  }
+}
+
+/** Who is to be rung is found before anything is stored, so that a call is placed in one write. */
+async function withAgents(leader: Leader, live: LiveCall, next: Step | null): Promise<Step | null> {
+  const asked = next?.acts.find((act) => act.do === "choose_agents");
+  if (!next || !asked) return next;
+  const { app, driver } = leader;
+  const agents = await untilDone(leader, () =>
+    chooseAgents(app.db.query, next.call, live.trunk, driver, asked.again),
+  );
+  const rung = step(next.call, live.line, { type: "agents", agents, at: app.clock.now() });
+  const acts = next.acts.filter((act) => act !== asked);
+  if (!rung) return { ...next, acts };
+  return { call: rung.call, news: [...next.news, ...rung.news], acts: [...acts, ...rung.acts] };
+}
+
+async function store(leader: Leader, live: LiveCall, next: Step): Promise<void> {
+  const { app, lease } = leader;
+  const before = live.call;
+  const now = app.clock.now();
+  const announces = needsAnnouncement(before, next.call);
+  const follows = next.call.stage === "ended" && needsFollowUp(next.call);
+  await untilDone(leader, async () => {
+    if (!announces && !follows) {
+      await writeStep(app.db.pool, lease.fence, before, next, now);
+      return;
+    }
+    await app.db.query.transaction().execute(async (tx) => {
+      if (!(await writeStep(tx, lease.fence, before, next, now))) return;
+      if (announces) await announce(tx, next.call, now);
+      if (follows) await followUp(tx, next.call, now);
+    });
+  });
+}
+
+/** Tries until the database answers; throws what is no matter of its being away, and when the lease is lost. */
+async function untilDone<Answer>(
+  { app, lease }: Leader,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (isLeaseLost(error) || lease.lost.aborted) throw error;
+      app.log.warn({ err: error }, "a step of a call was not stored; trying again");
+      await new Promise((resolve) => setTimeout(resolve, retry_ms));
+    }
+  }
+}
+
+/** Takes the call out of the leader's hands. */
+export function forget(leader: Leader, live: LiveCall): void {
+  leader.calls.delete(callName(live.call));
+  if (live.credit_timer) clearTimeout(live.credit_timer);
+  if (live.ending_timer) clearTimeout(live.ending_timer);
+  live.credit_timer = live.ending_timer = null;
+  for (const { give_up } of live.dialling.values()) give_up.abort();
+  leader.wake();
+}
+
+/** A call that is over but for its recording does not wait for it for ever. */
+function watchRecording(leader: Leader, live: LiveCall): void {
+  const { call } = live;
+  const isWaiting =
+    call.stage === "ending" && call.recording_state === "recording" && liveLegs(call).length === 0;
+  if (!isWaiting || live.ending_timer) return;
+  live.ending_timer = setTimeout(() => {
+    leader.tell(live, { type: "recorded", ok: false, at: leader.app.clock.now() });
+  }, leader.times.recording_ms);
+}

@@ -1,0 +1,69 @@
+// A talk goes on as long as its next pulse is paid: shortly before one ends, the next is reserved.
+import type { Call } from "../life/call.ts";
+import { pulsesOf } from "../life/end-call.ts";
+import { isLeaseLost } from "../../engine/leases.ts";
+import type { Leader, LiveCall } from "./leader.ts";
+import { topUp } from "./leader-statements.ts";
+
+/** Before the pulse's end; a quarter of a short pulse. */
+const ahead_ms = 5_000;
+
+/** Sees to the call's credit at the next time that matters; called after every change of the call. */
+export function watchCredit(leader: Leader, live: LiveCall): void {
+  if (live.credit_timer) clearTimeout(live.credit_timer);
+  live.credit_timer = null;
+  const due_at = nextPulse(live.call);
+  if (due_at === null) return;
+  const { pulse_seconds } = live.call.settings;
+  const ahead = Math.min(ahead_ms, (pulse_seconds * 1_000) / 4);
+  const delay_ms = due_at - ahead - leader.app.clock.now().getTime();
+  live.credit_timer = setTimeout(
+    () => {
+      payNext(leader, live, due_at).catch((err: unknown) => {
+        if (!isLeaseLost(err)) leader.app.log.warn({ err }, "a call was not topped up");
+      });
+    },
+    Math.max(0, delay_ms),
+  );
+}
+
+/** When the first of the answered legs begins a pulse that is not reserved yet; null without any. */
+function nextPulse(call: Call): number | null {
+  if (call.stage === "ending" || call.stage === "ended") return null;
+  const answered = call.legs.filter(({ answered_at }) => answered_at !== null);
+  const pulse_ms = call.settings.pulse_seconds * 1_000;
+  const ends = answered
+    .filter(({ ended_at }) => ended_at === null)
+    .map(({ answered_at }) => answered_at!.getTime());
+  if (ends.length === 0) return null;
+  // Boundaries in order, until more pulses have begun than are reserved.
+  for (let at = Math.min(...ends); ;) {
+    const begun = answered.reduce((sum, leg) => sum + pulsesOf(call, leg, new Date(at + 1)), 0);
+    // The leg that has not answered yet has its first one reserved.
+    const first = call.legs.filter((leg) => leg.state !== "ended" && !leg.answered_at).length;
+    if (begun + first > call.reserved) return at;
+    at = Math.min(...ends.map((from) => nextBoundary(from, at, pulse_ms)));
+  }
+}
+
+/** The first end of a pulse after `at`, of the leg that answered at `from`. */
+function nextBoundary(from: number, at: number, pulse_ms: number): number {
+  return from + (Math.floor((at - from) / pulse_ms) + 1) * pulse_ms;
+}
+
+async function payNext(leader: Leader, live: LiveCall, due_at: number): Promise<void> {
+  const { app, lease } = leader;
+  const { call } = live;
+  const at = new Date(due_at + 1);
+  const begun = call.legs.reduce((sum, leg) => sum + pulsesOf(call, leg, at), 0);
+  const first = call.legs.filter((leg) => leg.state !== "ended" && !leg.answered_at).length;
+  const missing = begun + first - call.reserved;
+  if (missing <= 0 || (await topUp(app.db.pool, call, lease.fence, missing, app.clock.now()))) {
+    live.call = { ...live.call, reserved: live.call.reserved + Math.max(0, missing) };
+    return watchCredit(leader, live);
+  }
+  live.credit_timer = setTimeout(
+    () => leader.tell(live, { type: "hangup", reason: "credit", at: app.clock.now() }),
+    Math.max(0, due_at - app.clock.now().getTime()),
+  );
+}
