@@ -1,6 +1,6 @@
 // The account as it goes in and comes out of the API.
 import Type, { type Static } from "typebox";
-import { closed, id, nullable } from "../lib/schemas.ts";
+import { closed, id, nullable, optional } from "../lib/schemas.ts";
 import { features, type Feature } from "./permissions.ts";
 
 /** A name of something people read: not empty, not blank. */
@@ -24,10 +24,11 @@ const time_zone = Type.String({
 });
 const feature = Type.Unsafe<Feature>({ type: "string", enum: features });
 
-const time_of_day = (description: string) =>
+const time_of_day = "([01][0-9]|2[0-3]):[0-5][0-9]";
+const quiet_time = (description: string) =>
   nullable(
     Type.String({
-      pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$",
+      pattern: `^${time_of_day}$`,
       description,
       "x-reason": "must be a time of day such as 21:00, or null",
     }),
@@ -50,10 +51,10 @@ const chat = {
       description: "Replies that opt out, compared without case",
     },
   ),
-  quiet_from: time_of_day(
+  quiet_from: quiet_time(
     "No messages from here, in the account's time zone; null for no quiet time",
   ),
-  quiet_to: time_of_day("Until here, the next day where it is earlier than quiet_from"),
+  quiet_to: quiet_time("Until here, the next day where it is earlier than quiet_from"),
   error_percent: Type.Integer({
     minimum: 1,
     maximum: 100,
@@ -61,10 +62,41 @@ const chat = {
   }),
 };
 
+const ring_seconds = (description: string) =>
+  Type.Integer({ minimum: 5, maximum: 120, description });
+
+/** What an account decides of its calls. */
+const calls = {
+  night_calling: Type.Boolean({ description: "Calls are placed at any time, whatever the window" }),
+  calling_from: Type.String({
+    pattern: `^${time_of_day}$`,
+    description: "Without night calling, calls are placed from here, in the account's time zone",
+    "x-reason": "must be a time of day such as 09:00",
+  }),
+  calling_to: Type.String({
+    pattern: `^(${time_of_day}|24:00)$`,
+    description:
+      "Until here, the next day where it is earlier than calling_from; never, where it is the same",
+    "x-reason": "must be a time of day such as 21:00, or 24:00",
+  }),
+  recorded: Type.Boolean({ description: "Calls are recorded from when both sides talk" }),
+  agent_ring_seconds: ring_seconds("How long an agent's phone rings"),
+  customer_ring_seconds: ring_seconds("How long a customer's phone rings"),
+};
+
+const Notice = closed(
+  { chat_number_id: id("Chat number id"), template_id: id("A template of that number's") },
+  { description: "The message that goes with a call when it is asked for; null: none" },
+);
+
 /** What only an operator changes. */
-export const AccountLimits = closed({
-  chat_writes_a_minute: Type.Integer({ minimum: 1, maximum: 100_000 }),
-});
+export const AccountLimits = closed(
+  {
+    chat_writes_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+    call_pulse_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_600 })),
+  },
+  { minProperties: 1 },
+);
 export type AccountLimits = Static<typeof AccountLimits>;
 
 /** An account to create, with the owner that its account tokens act as. */
@@ -96,6 +128,20 @@ export const AccountPatch = closed(
         { minProperties: 1 },
       ),
     ),
+    calls: Type.Optional(
+      closed(
+        {
+          night_calling: Type.Optional(calls.night_calling),
+          calling_from: Type.Optional(calls.calling_from),
+          calling_to: Type.Optional(calls.calling_to),
+          recorded: Type.Optional(calls.recorded),
+          agent_ring_seconds: Type.Optional(calls.agent_ring_seconds),
+          customer_ring_seconds: Type.Optional(calls.customer_ring_seconds),
+          notice: optional(Notice),
+        },
+        { minProperties: 1 },
+      ),
+    ),
   },
   { minProperties: 1, description: "What to change", examples: [{ time_zone: "Asia/Kolkata" }] },
 );
@@ -112,6 +158,14 @@ export const AccountAnswer = Type.Object({
       description: "Requests a minute that may create campaigns. Read only: an operator changes it",
     }),
     ...chat,
+  }),
+  calls: Type.Object({
+    pulse_seconds: Type.Integer({
+      description:
+        "Each started one costs a credit a leg, from its answer. Read only: an operator changes it",
+    }),
+    ...calls,
+    notice: nullable(Notice),
   }),
 });
 export type AccountAnswer = Static<typeof AccountAnswer>;

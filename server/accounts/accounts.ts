@@ -31,6 +31,15 @@ function accountRows(db: Kysely<DB>) {
       "chat_quiet_from",
       "chat_quiet_to",
       "chat_error_percent",
+      "night_calling",
+      "calling_from",
+      "calling_to",
+      "calls_recorded",
+      "agent_ring_seconds",
+      "customer_ring_seconds",
+      "call_notice_chat_number_id",
+      "call_notice_template_id",
+      "call_pulse_seconds",
     ]);
 }
 
@@ -47,9 +56,32 @@ function accountAnswer(row: Row): AccountAnswer {
       writes_a_minute: row.chat_writes_a_minute,
       valid_numbers_only: row.chat_valid_numbers_only,
       stop_words: row.chat_stop_words,
-      quiet_from: row.chat_quiet_from?.slice(0, "hh:mm".length) ?? null,
-      quiet_to: row.chat_quiet_to?.slice(0, "hh:mm".length) ?? null,
+      quiet_from: row.chat_quiet_from && timeOfDay(row.chat_quiet_from),
+      quiet_to: row.chat_quiet_to && timeOfDay(row.chat_quiet_to),
       error_percent: row.chat_error_percent,
     },
+    calls: {
+      pulse_seconds: row.call_pulse_seconds,
+      night_calling: row.night_calling,
+      calling_from: timeOfDay(row.calling_from),
+      calling_to: timeOfDay(row.calling_to),
+      recorded: row.calls_recorded,
+      agent_ring_seconds: row.agent_ring_seconds,
+      customer_ring_seconds: row.customer_ring_seconds,
+      notice: noticeAnswer(row),
+    },
   };
+}
+
+/** Hours and minutes of a time as the database tells it. */
+function timeOfDay(time: string): string {
+  return time.slice(0, "hh:mm".length);
+}
+
+/** The table's check: both or neither. */
+function noticeAnswer({
+  call_notice_chat_number_id: chat_number_id,
+  call_notice_template_id: template_id,
+}: Row): AccountAnswer["calls"]["notice"] {
+  return chat_number_id === null || template_id === null ? null : { chat_number_id, template_id };
 }

@@ -5,7 +5,10 @@ import { findAccount } from "./accounts.ts";
 import { judgeAccount } from "./judge-account.ts";
 import { recordAudit, type Actor } from "./record-audit.ts";
 
-/** Changes the actor's account and returns it. Refuses: validation-failed (time_zone, chat), not-found. */
+/**
+ * Changes the actor's account and returns it; that the notice's number and template exist is judged
+ * before. Refuses: validation-failed (time_zone, chat), not-found.
+ */
 export async function updateAccount(
   tx: Tx,
   actor: Actor,
@@ -14,10 +17,10 @@ export async function updateAccount(
 ): Promise<AccountAnswer> {
   const faults = judgeAccount(patch);
   if (faults.length > 0) throw invalid(faults);
-  const { chat = {}, ...own } = patch;
+  const { chat = {}, calls = {}, ...own } = patch;
   await tx
     .updateTable("accounts")
-    .set({ ...own, ...chatColumns(chat), updated_at: now })
+    .set({ ...own, ...chatColumns(chat), ...callColumns(calls), updated_at: now })
     .where("account_id", "=", actor.account_id)
     .execute();
   const account = await findAccount(tx, actor.account_id);
@@ -26,7 +29,11 @@ export async function updateAccount(
     action: "account.updated",
     subject_id: actor.account_id,
     detail: {
-      changed: [...Object.keys(own), ...Object.keys(chat).map((field) => `chat.${field}`)],
+      changed: [
+        ...Object.keys(own),
+        ...Object.keys(chat).map((field) => `chat.${field}`),
+        ...Object.keys(calls).map((field) => `calls.${field}`),
+      ],
     },
   });
   return account;
@@ -38,6 +45,20 @@ function chatColumns(chat: NonNullable<AccountPatch["chat"]>) {
   return {
     ...Object.fromEntries(Object.entries(others).map(([field, value]) => [`chat_${field}`, value])),
     ...(stop_words ? { chat_stop_words: distinctWords(stop_words) } : {}),
+  };
+}
+
+/** Most columns are called as the fields. */
+function callColumns({ recorded, notice, ...others }: NonNullable<AccountPatch["calls"]>) {
+  return {
+    ...others,
+    ...(recorded === undefined ? {} : { calls_recorded: recorded }),
+    ...(notice === undefined
+      ? {}
+      : {
+          call_notice_chat_number_id: notice?.chat_number_id ?? null,
+          call_notice_template_id: notice?.template_id ?? null,
+        }),
   };
 }
 

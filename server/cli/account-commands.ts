@@ -10,7 +10,7 @@ import { setAccountFeatures } from "../accounts/set-account-features.ts";
 import { setAccountLimits } from "../accounts/set-account-limits.ts";
 import { invalid } from "../lib/errors.ts";
 import type { Command, Outcome, Words } from "./command.ts";
-import { readAs, readId, readList } from "./read-words.ts";
+import { readAs, readId, readList, readNumber } from "./read-words.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
 
@@ -68,14 +68,20 @@ export const accountCommands: readonly Command[] = [
         value: "number",
         about: "Requests a minute that may create chat campaigns, 1 to 100000",
       },
+      "call-pulse-seconds": {
+        value: "number",
+        about: "What a call credit pays for, of each leg, 1 to 3600",
+      },
     },
     run: async (session, words) => {
       const id = readId("account", words.operands[0]!);
-      const set = words.option("chat-writes-a-minute");
-      if (set === undefined) return toldLimits(await session.account(id));
-      const wanted = readAs(AccountLimits, {
-        chat_writes_a_minute: /^[0-9]+$/.test(set) ? Number(set) : set,
-      });
+      const given = {
+        chat_writes_a_minute: readNumber(words.option("chat-writes-a-minute")),
+        call_pulse_seconds: readNumber(words.option("call-pulse-seconds")),
+      };
+      if (Object.values(given).every((value) => value === undefined))
+        return toldLimits(await session.account(id));
+      const wanted = readAs(AccountLimits, given);
       return toldLimits(
         await session.change(id, (tx, { actor }) =>
           setAccountLimits(tx, actor, wanted, session.now()),
@@ -91,9 +97,15 @@ function told(account: Account): Outcome {
   return { json: account, text: textTable([account], columns) };
 }
 
-function toldLimits({ id, name, chat }: Account): Outcome {
-  const limits = { id, name, chat_writes_a_minute: chat.writes_a_minute };
-  return { json: limits, text: textTable([limits], ["id", "name", "chat_writes_a_minute"]) };
+function toldLimits({ id, name, chat, calls }: Account): Outcome {
+  const limits = {
+    id,
+    name,
+    chat_writes_a_minute: chat.writes_a_minute,
+    call_pulse_seconds: calls.pulse_seconds,
+  };
+  const shown = ["id", "name", "chat_writes_a_minute", "call_pulse_seconds"] as const;
+  return { json: limits, text: textTable([limits], shown) };
 }
 
 async function create(session: Session, words: Words): Promise<Outcome> {

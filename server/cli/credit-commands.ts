@@ -2,7 +2,7 @@ import { CreditGrant, type CreditsAnswer } from "../credits/credit-schema.ts";
 import { findCredits } from "../credits/credits.ts";
 import { grantCredits } from "../credits/grant-credits.ts";
 import type { Command } from "./command.ts";
-import { readAs, readId } from "./read-words.ts";
+import { readAs, readId, readNumber } from "./read-words.ts";
 import { textTable } from "./text-table.ts";
 
 export const creditCommands: readonly Command[] = [
@@ -17,11 +17,9 @@ export const creditCommands: readonly Command[] = [
     },
     run: async (session, words) => {
       const id = readId("account", words.operands[0]!);
-      const amount = words.option("amount")!;
       const grant = readAs(CreditGrant, {
         kind: words.option("kind"),
-        // What is no plain number stays text, which the schema refuses.
-        amount: /^[0-9]+$/.test(amount) ? Number(amount) : amount,
+        amount: readNumber(words.option("amount")),
         note: words.option("note"),
       });
       const done = await session.change(id, async (tx, { actor }) => ({

@@ -73,6 +73,7 @@ test("an operator makes an account, a role, a user and tokens that work at once,
     country_code: "91",
     time_zone: "Asia/Kolkata",
     chat: made.chat,
+    calls: made.calls,
     owner_id: made.owner_id,
   });
   assert.equal(made.chat.writes_a_minute, 300);
@@ -137,6 +138,21 @@ test("an operator alone changes how many campaigns an account may create a minut
     token: limited.token,
   });
   assert.deepEqual(audit.body.data[0].detail, { chat_writes_a_minute: 2 });
+});
+
+test("an operator alone changes what a call credit pays for", async () => {
+  const limited = await makeAccount(api.app);
+  const id = String(limited.account_id);
+  const shown = await done("account", "limits", id);
+  assert.equal(shown.call_pulse_seconds, 60);
+  for (const wrong of ["0", "3601", "1.5", "x", ""]) {
+    const { code } = await run("account", "limits", id, `--call-pulse-seconds=${wrong}`);
+    assert.equal(code, 2, wrong);
+  }
+  const changed = await done("account", "limits", id, "--call-pulse-seconds", "30");
+  assert.deepEqual(changed, { ...shown, call_pulse_seconds: 30 });
+  const account_now = await api.send("GET", "/api/v1/account", { token: limited.token });
+  assert.equal(account_now.body.calls.pulse_seconds, 30);
 });
 
 test("lists show what there is, for machines and for people, and never a token's secret", async () => {

@@ -59,6 +59,11 @@ export function readId(label: string, text: string): number {
   return id;
 }
 
+/** A number; what is no plain one stays text, which the schema refuses. */
+export function readNumber(text: string | undefined): number | string | undefined {
+  return text !== undefined && /^[0-9]+$/.test(text) ? Number(text) : text;
+}
+
 /** A comma-separated list; empty for "". */
 export function readList(text: string): string[] {
   return text

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { makeChatNumber, makeChatTemplate } from "../../../test/support/chat-makers.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import {
   makeAccount,
@@ -37,6 +38,16 @@ test("an account reads itself and nothing else", async () => {
       quiet_from: null,
       quiet_to: null,
       error_percent: 20,
+    },
+    calls: {
+      pulse_seconds: 60,
+      night_calling: false,
+      calling_from: "09:00",
+      calling_to: "21:00",
+      recorded: true,
+      agent_ring_seconds: 30,
+      customer_ring_seconds: 45,
+      notice: null,
     },
   });
 });
@@ -139,6 +150,100 @@ test("chat settings that cannot be are told by field, and change nothing", async
   }
   const { body } = await api.send("GET", "/api/v1/account", { token: account.token });
   assert.notEqual(body.name, "Changed all the same");
+});
+
+test("call settings are changed field by field, and are audited by name", async () => {
+  const own = await makeAccount(api.app);
+  const number = await makeChatNumber(api.app, own);
+  const template_id = await makeChatTemplate(api.app, own, number);
+  const settings = {
+    night_calling: true,
+    calling_from: "00:00",
+    calling_to: "24:00",
+    recorded: false,
+    agent_ring_seconds: 5,
+    customer_ring_seconds: 120,
+    notice: { chat_number_id: number.id, template_id },
+  };
+  const changed = await patch({ calls: settings }, own.token);
+  assert.equal(changed.status, 200, changed.text);
+  assert.deepEqual(changed.body.calls, { pulse_seconds: 60, ...settings });
+  const next = await patch({ calls: { notice: null } }, own.token);
+  assert.deepEqual(next.body.calls, { pulse_seconds: 60, ...settings, notice: null });
+  const never = await patch({ calls: { calling_from: "09:00", calling_to: "09:00" } }, own.token);
+  assert.deepEqual(
+    [never.body.calls.calling_from, never.body.calls.calling_to],
+    ["09:00", "09:00"],
+  );
+  const audit = await api.send("GET", "/api/v1/audit?action=account.updated", { token: own.token });
+  assert.deepEqual(
+    audit.body.data.map(({ detail }: { detail: { changed: string[] } }) => detail.changed),
+    [
+      ["calls.calling_from", "calls.calling_to"],
+      ["calls.notice"],
+      Object.keys(settings).map((field) => `calls.${field}`),
+    ],
+  );
+});
+
+test("call settings that cannot be are told by field, and change nothing", async () => {
+  const other = await makeAccount(api.app);
+  const theirs = await makeChatNumber(api.app, other);
+  const mine = await makeChatNumber(api.app, account);
+  const template_id = await makeChatTemplate(api.app, account, mine);
+  const notices = "calls.notice";
+  for (const [calls, field, reason] of [
+    [{}, "calls", "must name at least one field"],
+    [null, "calls", "must be an object"],
+    [{ pulse_seconds: 30 }, "calls.pulse_seconds", "unknown field"],
+    [{ night_calling: 1 }, "calls.night_calling", "must be a boolean"],
+    [{ calling_from: "24:00" }, "calls.calling_from", "must be a time of day such as 09:00"],
+    [{ calling_to: "24:01" }, "calls.calling_to", "must be a time of day such as 21:00, or 24:00"],
+    [{ calling_to: null }, "calls.calling_to", "must be a time of day such as 21:00, or 24:00"],
+    [{ agent_ring_seconds: 4 }, "calls.agent_ring_seconds", "must be at least 5"],
+    [{ customer_ring_seconds: 121 }, "calls.customer_ring_seconds", "must be at most 120"],
+    [{ notice: { template_id } }, `${notices}.chat_number_id`, "is required"],
+    [
+      { notice: { chat_number_id: theirs.id, template_id } },
+      `${notices}.chat_number_id`,
+      "matches no chat number",
+    ],
+    [
+      { notice: { chat_number_id: mine.id, template_id: 2 ** 62 } },
+      `${notices}.template_id`,
+      "matches no template",
+    ],
+  ] as const) {
+    const { status, body } = await patch({ calls, name: "Changed all the same" });
+    assert.equal(status, 422, JSON.stringify(calls));
+    assert.deepEqual(body.errors, [{ field, reason }], JSON.stringify(calls));
+  }
+  const { body } = await api.send("GET", "/api/v1/account", { token: account.token });
+  assert.notEqual(body.name, "Changed all the same");
+});
+
+test("a notice's template is one of its number's", async () => {
+  const sandbox = await makeChatNumber(api.app, account);
+  const template_id = await makeChatTemplate(api.app, account, sandbox);
+  const { id: chat_number_id } = await api.app.db.query
+    .insertInto("chat_numbers")
+    .values({
+      account_id: account.account_id,
+      name: "elsewhere",
+      phone: "919000000001",
+      driver: "whatsapp",
+      provider_phone_number_id: "elsewhere",
+      business_account_id: "elsewhere",
+      created_at: new Date(),
+      updated_at: new Date(),
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  const { status, body } = await patch({ calls: { notice: { chat_number_id, template_id } } });
+  assert.equal(status, 422);
+  assert.deepEqual(body.errors, [
+    { field: "calls.notice.template_id", reason: "is not a template of the chat number's" },
+  ]);
 });
 
 test("every failing setting is told at once, each with its reason", async () => {

@@ -3,6 +3,7 @@ import { findAccount } from "../../accounts/accounts.ts";
 import { judgeAccount } from "../../accounts/judge-account.ts";
 import { accountTokensSubject } from "../../accounts/token-directory.ts";
 import { updateAccount } from "../../accounts/update-account.ts";
+import { judgeCallNotice } from "../../chat/judge-call-notice.ts";
 import { route } from "../route.ts";
 
 export const accountRoutes = [
@@ -25,7 +26,10 @@ export const accountRoutes = [
     access: { anyOf: ["account.manage"] },
     body: AccountPatch,
     success: { 200: AccountAnswer },
-    judge: async ({ body }) => judgeAccount(body),
+    judge: async ({ app, caller, body }) => [
+      ...judgeAccount(body),
+      ...(await judgeCallNotice(app.db.query, caller.account.id, body)),
+    ],
     handle: async ({ app, caller, actor, body, write }) => {
       const account = await write((tx) => updateAccount(tx, actor, body, app.clock.now()));
       app.hints.send("token", accountTokensSubject(caller.account.id));
