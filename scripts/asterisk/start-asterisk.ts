@@ -92,22 +92,26 @@ function launch(words: readonly string[], root: string, run_dir: string): ChildP
   return child;
 }
 
+/** The console answers first, then comes ARI, and then the last modules are loaded. */
 async function awaitReady(running: RunningAsterisk, child: ChildProcess): Promise<void> {
   const deadline = performance.now() + patience_ms;
-  while (!(await answersPing(running))) {
-    if (child.pid === undefined || hasEnded(child) || performance.now() > deadline) {
-      const why = hasEnded(child)
-        ? `ended (${child.exitCode ?? child.signalCode})`
-        : "is not ready";
-      child.kill("SIGKILL");
-      throw new Error(
-        `Asterisk ${why}; the end of its log in ${running.run_dir}:\n${tail(running)}`,
-      );
-    }
-    await wait(20);
+  const isPast = () => child.pid === undefined || hasEnded(child) || performance.now() > deadline;
+  while (!isPast() && !(await hasBooted(running))) await wait(20);
+  if (!isPast() && (await answersPing(running))) return;
+  const why = hasEnded(child)
+    ? `ended (${child.exitCode ?? child.signalCode})`
+    : `does not answer at ${running.ari_url}`;
+  await end(child, "SIGKILL");
+  throw new Error(`Asterisk ${why}; the end of its log in ${running.run_dir}:\n${tail(running)}`);
+}
+
+async function hasBooted({ cli }: RunningAsterisk): Promise<boolean> {
+  try {
+    await cli("core waitfullybooted");
+    return true;
+  } catch {
+    return false; // It does not listen yet.
   }
-  // ARI answers before the last modules are loaded.
-  await running.cli("core waitfullybooted");
 }
 
 /** Its own answer: another program on that port does not know the password. */
@@ -140,7 +144,7 @@ function hasEnded(child: ChildProcess): boolean {
 }
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (hasEnded(child)) return;
+  if (child.pid === undefined || hasEnded(child)) return;
   const gone = once(child, "exit");
   child.kill(signal);
   const killer = setTimeout(() => child.kill("SIGKILL"), stop_ms);

@@ -1,0 +1,176 @@
+// What outcomes.ts promises, as a scenario of sipp: one branch for each beginning of a number.
+import { far_end, refusals } from "./outcomes.ts";
+import {
+  act,
+  confirm,
+  findInNumber,
+  jump,
+  label,
+  pause,
+  receive,
+  receiveInvite,
+  request,
+  respond,
+  type Media,
+} from "./scenario-elements.ts";
+
+export type ScenarioOptions = {
+  /** As RTP events (RFC 4733), for which sipp needs raw sockets and so root, or by SIP INFO. */
+  readonly digits_by: "rtp" | "info";
+  /** What a far end says that speaks: a WAV, 8 kHz mono. */
+  readonly speech_path: string;
+};
+
+const ringing = respond(180, "Ringing");
+const keys = "0123456789".split("");
+
+/** The far end whose conduct the number decides. */
+export function steeredScenario(options: ScenarioOptions): string {
+  const numbers = [...refusals.map(({ status }) => `7${status}`), ...Object.values(far_end)];
+  return scenario([
+    receiveInvite,
+    jump("steered", "steered"),
+    label("usual"),
+    ...answersAfter(pause(200)),
+    jump("end"),
+    label("steered"),
+    act(...numbers.map((number) => findInNumber(`^${number}`, `is${number}`))),
+    ...numbers.map((number) => jump(number, `is${number}`)),
+    jump("usual"),
+    ...refusing(),
+    ...calm(options),
+    ...leaving(),
+    ...pressing(options),
+    label("end"),
+    pause(10),
+    '<Reference variables="to,from,cseq,all,contact,steered,digit"/>',
+  ]);
+}
+
+/** For load: everybody is answered after 200 ms, and nothing else is looked at. */
+export function fastScenario(): string {
+  return scenario([
+    receiveInvite,
+    ...answersAfter(pause(200)),
+    '<Reference variables="to,from,all,contact,steered,number"/>',
+  ]);
+}
+
+function scenario(parts: readonly string[]): string {
+  return `<?xml version="1.0" encoding="ISO-8859-1" ?>
+<!DOCTYPE scenario SYSTEM "sipp.dtd">
+<scenario name="far end">
+${parts.join("\n")}
+</scenario>
+`;
+}
+
+function branch(number: string, ...parts: readonly string[]): string[] {
+  return [label(number), ...parts, jump("end")];
+}
+
+function answer(media: Media = "media_port"): string {
+  return `${respond(200, "OK", { media })}\n${receive("ACK")}`;
+}
+
+const untilBye = [receive("BYE"), confirm];
+
+function answersAfter(wait: string): string[] {
+  return [ringing, wait, answer(), ...untilBye];
+}
+
+/** Waits for the two digits that follow so many of the number, as seconds. */
+function pauseAsDialled(digits_before: number): string {
+  const read = act(
+    findInNumber(`^[0-9]{${digits_before}}([0-9][0-9])`, "all", "seconds"),
+    '<todouble assign_to="ms" variable="seconds"/>',
+    '<multiply assign_to="ms" value="1000"/>',
+  );
+  return `${read}\n<pause variable="ms"/>`;
+}
+
+function refusing(): string[] {
+  return refusals.flatMap(({ status, reason, rings, header }) =>
+    branch(
+      `7${status}`,
+      ...(rings === true ? [ringing, pause(300)] : []),
+      respond(status, reason, header === undefined ? {} : { header }),
+      receive("ACK"),
+    ),
+  );
+}
+
+/** The far ends that do nothing by themselves once they are answered. */
+function calm({ speech_path }: ScenarioOptions): string[] {
+  const speak = act(`<exec rtp_stream="${speech_path},-1,0"/>`);
+  const progress = respond(183, "Session Progress", { media: "media_port" });
+  const terminated = [receive("CANCEL"), confirm, respond(487, "Request Terminated")];
+  return [
+    ...branch(far_end.rings_on, ringing, ...terminated, receive("ACK")),
+    ...branch(far_end.early_media, progress, pause(2_000), answer(), ...untilBye),
+    ...branch(far_end.answers_late, ...answersAfter(pauseAsDialled(4))),
+    ...branch(far_end.speaks, ringing, answer("rtpstream_audio_port"), speak, ...untilBye),
+    ...branch(far_end.silent),
+  ];
+}
+
+function leaving(): string[] {
+  const why = "Reason: Q.850;cause=16";
+  const begin = [ringing, answer(), pauseAsDialled(4)];
+  return [
+    ...branch(far_end.hangs_up, ...begin, request("BYE", 2)),
+    ...branch(far_end.hangs_up_with_reason, ...begin, request("BYE", 2, { header: why })),
+  ];
+}
+
+function pressing({ digits_by }: ScenarioOptions): string[] {
+  const press = (pressed: string) => (digits_by === "rtp" ? pressByRtp(pressed) : byInfo(pressed));
+  /** sipp wants the digits of RTP in the scenario itself: so one branch for each. */
+  const pressAsDialled = (number: string, before: string) => [
+    ringing,
+    answer(),
+    act(...keys.map((key) => findInNumber(`^${number}${key}`, `key${key}`))),
+    pauseAsDialled(5),
+    ...keys.map((key) => jump(`${number}${key}`, `key${key}`)),
+    ...keys.flatMap((key) => [
+      label(`${number}${key}`),
+      press(before + key),
+      ...untilBye,
+      jump("end"),
+    ]),
+  ];
+  const begin = [ringing, answer()];
+  const dialled = act(findInNumber("^7204([0-9])", "all", "digit"));
+  return [
+    ...branch(far_end.presses_1_9_hash, ...begin, pause(800), press("19#"), ...untilBye),
+    ...branch(
+      far_end.presses_by_info,
+      ...begin,
+      dialled,
+      pauseAsDialled(5),
+      info("[$digit]", 2),
+      ...untilBye,
+    ),
+    ...branch(far_end.presses, ...pressAsDialled(far_end.presses, "")),
+    ...branch(far_end.presses_star_and, ...pressAsDialled(far_end.presses_star_and, "*")),
+    ...branch(far_end.presses_star, ...begin, pauseAsDialled(4), press("*"), ...untilBye),
+    ...branch(far_end.presses_hash, ...begin, pauseAsDialled(4), press("#"), ...untilBye),
+  ];
+}
+
+/** Each digit sounds for 160 ms, as payload 101; a second playing in a call would not be heard. */
+function pressByRtp(pressed: string): string {
+  return act(`<exec play_dtmf="${pressed},160,101"/>`);
+}
+
+function byInfo(pressed: string): string {
+  return pressed
+    .split("")
+    .map((key) => info(key, 2 + "0123456789*#".indexOf(key)))
+    .join("\n");
+}
+
+function info(key: string, sequence: number): string {
+  const text = `Signal=${key}\nDuration=160`;
+  return request("INFO", sequence, { content: ["application/dtmf-relay", text] });
+}
