@@ -1,0 +1,68 @@
+// The query fields that narrow a list or an export of calls.
+import Type, { type Static } from "typebox";
+import { readPersonPhone } from "../audience/read-person-phone.ts";
+import type { Caller } from "../accounts/caller.ts";
+import { isExtension } from "../calls/agent-number.ts";
+import type { CallFilter, NumberForms } from "../calls/call-records.ts";
+import { callStatuses, type CallStatus } from "../calls/life/call.ts";
+import { invalidField } from "../lib/errors.ts";
+import { knownId } from "../lib/ids.ts";
+import { id } from "../lib/schemas.ts";
+import { readTimeRange, timeRangeQuery } from "./time-range.ts";
+
+const text = (description: string) => Type.Optional(Type.String({ maxLength: 255, description }));
+const any_status = `(${callStatuses.join("|")})`;
+
+export const callFilterQuery = {
+  campaign_id: Type.Optional(id("The campaignId of what was submitted")),
+  reference: text("As it was sent"),
+  number: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: "The agent's or the customer's: an extension, ten digits, or + and country code",
+    }),
+  ),
+  status: Type.Optional(
+    Type.String({
+      pattern: `^${any_status}(,${any_status}){0,7}$`,
+      description: `One or more of ${callStatuses.join(", ")}, with commas between`,
+      "x-reason": `must be of ${callStatuses.join(", ")}, with commas between`,
+      examples: ["busy,no-answer"],
+    }),
+  ),
+  ended_reason: text("As the report tells it"),
+  to_group_id: Type.Optional(id("The customer group it was sent with")),
+  ...timeRangeQuery,
+};
+
+type FilterQuery = {
+  readonly [Key in keyof typeof callFilterQuery]?: Static<(typeof callFilterQuery)[Key]>;
+};
+
+/** The filter of a request; 422 on a time or number that is none. */
+export function readCallFilter(query: FilterQuery, account: Caller["account"]): CallFilter {
+  const { campaign_id, reference, number, status, ended_reason, to_group_id } = query;
+  return {
+    reference,
+    ended_reason,
+    ...readTimeRange(query, account.time_zone),
+    campaign_id: campaign_id === undefined ? undefined : knownId(campaign_id),
+    to_group_id: to_group_id === undefined ? undefined : knownId(to_group_id),
+    status: status === undefined ? undefined : ([...new Set(status.split(","))] as CallStatus[]),
+    number: number === undefined ? undefined : readNumber(number, account.country_code),
+  };
+}
+
+/** In a query an unescaped plus arrives as a space. */
+function readNumber(text: string, countryCode: string): NumberForms {
+  const number = text.replace(/^ /, "+").trim();
+  if (isExtension(number)) return { from: [number], to: null };
+  const phone = readPersonPhone(number, countryCode);
+  if (phone === null)
+    throw invalidField(
+      "number",
+      "must be an extension, ten digits, or a number with + and its country code",
+    );
+  const national = phone.startsWith(countryCode) ? phone.slice(countryCode.length) : phone;
+  return { from: [...new Set([number, phone, `+${phone}`, national])], to: phone };
+}

@@ -1,0 +1,183 @@
+// Calls: their report, their recordings, and what is done to them.
+import { Readable } from "node:stream";
+import Type from "typebox";
+import { recordAudit } from "../../accounts/record-audit.ts";
+import { CallDetail, CallRecord } from "../../calls/call-record-schema.ts";
+import { findCallDetail, findCallRecord, listCalls } from "../../calls/call-records.ts";
+import { exportCalls } from "../../calls/export-calls.ts";
+import { hangUpCall } from "../../calls/hang-up-call.ts";
+import { readCallRecording } from "../../calls/read-call-recording.ts";
+import { retryCall } from "../../calls/retry-call.ts";
+import { transferCall } from "../../calls/transfer-call.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { callFilterQuery, readCallFilter } from "../call-filter.ts";
+import { route, type Access } from "../route.ts";
+
+const calls = "/api/v1/calls";
+const call = `${calls}/:id`;
+const tag = "Calls";
+const see: Access = { feature: "calls", anyOf: ["calls.read", "calls.manage"] };
+const manage: Access = { feature: "calls", anyOf: ["calls.manage"] };
+const params = closed({ id: pathId("The call") });
+
+const reportRoutes = [
+  route({
+    method: "GET",
+    url: calls,
+    id: "listCalls",
+    summary: "List calls, newest first",
+    tag,
+    access: see,
+    query: closed({ ...callFilterQuery, ...pageQuery }),
+    success: { 200: pageOf(CallRecord) },
+    handle: ({ app, caller, query }) => {
+      const { limit = 50, cursor, ...filter } = query;
+      const at = { limit, cursor };
+      const { account } = caller;
+      return listCalls(app.db.query, account.id, readCallFilter(filter, account), at);
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${calls}/export`,
+    id: "exportCalls",
+    summary: "Export calls to CSV, newest first",
+    tag,
+    access: { feature: "calls", anyOf: ["calls.export"] },
+    query: closed(callFilterQuery),
+    success: { 200: { contentType: "text/csv" } },
+    handle: async ({ app, caller, actor, query, reply }) => {
+      const filter = readCallFilter(query, caller.account);
+      // Data that leaves the house is written down, before it leaves.
+      await app.db.query.transaction().execute((tx) =>
+        recordAudit(tx, actor, {
+          at: app.clock.now(),
+          action: "calls.exported",
+          subject_id: null,
+          detail: { filters: Object.keys(query) },
+        }),
+      );
+      void reply.header("content-type", "text/csv; charset=utf-8");
+      void reply.header("content-disposition", 'attachment; filename="calls.csv"');
+      return Readable.from(exportCalls(app, caller.account.id, filter), {
+        objectMode: false,
+        highWaterMark: 65_536,
+      });
+    },
+  }),
+  route({
+    method: "GET",
+    url: call,
+    id: "readCall",
+    summary: "Read a call with what happened on it and what was asked for",
+    tag,
+    access: see,
+    params,
+    success: { 200: CallDetail },
+    handle: ({ app, caller, params: { id } }) =>
+      findCallDetail(app.db.query, caller.account.id, id),
+  }),
+  route({
+    method: "GET",
+    url: `${call}/recording`,
+    id: "readCallRecording",
+    summary: "Download a call's recording",
+    tag,
+    access: see,
+    params,
+    success: { 200: { contentType: "audio/wav" } },
+    handle: async ({ app, caller, actor, params: { id }, reply }) => {
+      const recording = await readCallRecording(app, caller.account.id, id);
+      const at = app.clock.now();
+      await app.db.query
+        .transaction()
+        .execute((tx) => recordAudit(tx, actor, { at, action: "call.listened", subject_id: id }));
+      void reply.header("content-type", "audio/wav");
+      void reply.header("content-disposition", `attachment; filename="call-${id}.wav"`);
+      return recording;
+    },
+  }),
+];
+
+const controlRoutes = [
+  route({
+    method: "POST",
+    url: `${call}/hangup`,
+    id: "hangUpCall",
+    summary: "Hang a call up, or take back one that waits",
+    tag,
+    access: manage,
+    params,
+    success: { 200: CallRecord },
+    handle: async ({ app, caller, actor, params: { id }, write }) => {
+      const now = app.clock.now();
+      const by = { ...actor, user_id: caller.user_id };
+      let node_id: number | undefined;
+      const answer = await write(async (tx) => {
+        ({ node_id } = await hangUpCall(tx, by, id, now));
+        return findCallRecord(tx, actor.account_id, id);
+      });
+      if (node_id !== undefined) app.hints.send("call_command", String(node_id));
+      return answer;
+    },
+  }),
+  route({
+    method: "POST",
+    url: `${call}/transfer`,
+    id: "transferCall",
+    summary: "Put the customer of a call in progress through to an extension",
+    tag,
+    access: manage,
+    params,
+    body: closed({
+      extension: Type.String({
+        pattern: "^[0-9]{2,6}$",
+        description: "An extension of the account",
+        "x-reason": "must be an extension, 2 to 6 digits",
+        examples: ["102"],
+      }),
+    }),
+    success: { 200: CallRecord },
+    handle: async ({ app, caller, actor, params: { id }, body: { extension }, write }) => {
+      const now = app.clock.now();
+      const by = { ...actor, user_id: caller.user_id };
+      let node_id: number | undefined;
+      const answer = await write(async (tx) => {
+        ({ node_id } = await transferCall(tx, by, { id, extension }, now));
+        return findCallRecord(tx, actor.account_id, id);
+      });
+      if (node_id !== undefined) app.hints.send("call_command", String(node_id));
+      return answer;
+    },
+  }),
+  route({
+    method: "POST",
+    url: `${call}/retry`,
+    id: "retryCall",
+    summary: "Call once more where agent and customer did not come to talk",
+    tag,
+    access: manage,
+    params,
+    body: closed({
+      leg: Type.Enum(["agent", "customer"], {
+        type: "string",
+        description: "Whom the call failed on: no agent answered, or the customer did not",
+      }),
+    }),
+    success: { 201: CallRecord },
+    handle: async ({ app, actor, params: { id }, body: { leg }, write }) => {
+      const now = app.clock.now();
+      const { account_id } = actor;
+      let node_id: number | undefined;
+      const answer = await write(async (tx) => {
+        const added = await retryCall(tx, actor, { id, leg }, now);
+        node_id = added.node_id;
+        return findCallRecord(tx, account_id, added.call_id);
+      });
+      if (node_id !== undefined) app.hints.send("call_work", `${node_id}:${account_id}`);
+      return answer;
+    },
+  }),
+];
+
+export const callRoutes = [...reportRoutes, ...controlRoutes];

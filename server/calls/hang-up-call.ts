@@ -1,0 +1,46 @@
+import { recordAudit } from "../accounts/record-audit.ts";
+import { statement, type Tx } from "../lib/database.ts";
+import { commandCall, type Caller } from "./command-call.ts";
+import { endCall } from "./life/end-call.ts";
+import { readCall } from "./life/read-call.ts";
+import { writeStep } from "./life/write-step.ts";
+import { lockOpenCall } from "./lock-call.ts";
+
+/**
+ * Ends a call. One that still waits is over with the commit, its credit given back; a live one is hung
+ * up by the leader of its node, soon after the commit and a hint of `call_command`; one that is ending
+ * already goes on ending. Returns the node. Refuses: not-found; conflict when it is over.
+ */
+export async function hangUpCall(
+  tx: Tx,
+  actor: Caller,
+  id: number,
+  now: Date,
+): Promise<{ node_id: number }> {
+  const { account_id } = actor;
+  const { stage, node_id, fence } = await lockOpenCall(tx, account_id, id, "hung up");
+  if (stage === "ending") return { node_id };
+  await recordAudit(tx, actor, { at: now, action: "call.hung_up", subject_id: id });
+  if (stage === "queued") await cancelCall(tx, { account_id, id, fence }, now);
+  else await commandCall(tx, actor, { call_id: id, node_id, kind: "hangup", target: null }, now);
+  return { node_id };
+}
+
+const readState = statement<{ call: unknown }>("select call_state($1, $2) as call");
+
+/** The call is locked and nobody's; what is given back locks the account's balance, and so comes last. */
+async function cancelCall(
+  tx: Tx,
+  { account_id, id, fence }: { account_id: number; id: number; fence: number },
+  now: Date,
+): Promise<void> {
+  const [row] = await readState(tx, [account_id, id]);
+  const call = readCall(row!.call);
+  const step = endCall(call, now, {
+    status: "canceled",
+    disposition: "canceled",
+    ended_reason: "hung_up_by_api",
+    ended_by: "api",
+  });
+  await writeStep(tx, fence, call, step, now);
+}

@@ -1,0 +1,33 @@
+import type { Readable } from "node:stream";
+import { VoiceError } from "../drivers/voice/driver.ts";
+import type { App } from "../engine/app.ts";
+import { notFound, unavailable } from "../lib/errors.ts";
+import { findVoiceNode } from "./find-voice-node.ts";
+import { callName } from "./life/call.ts";
+
+/**
+ * A call's recording as a WAV file, from the node that made it. Refuses: not-found, also when there is
+ * none; unavailable when the node does not answer, or this process has no driver for it.
+ */
+export async function readCallRecording(
+  app: App,
+  accountId: number,
+  id: number,
+): Promise<Readable> {
+  const call = await app.db.query
+    .selectFrom("calls")
+    .select(["node_id", "recording_state"])
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (call?.recording_state !== "ready") throw notFound();
+  const node = await findVoiceNode(app.db.query, call.node_id);
+  const driver = app.voiceDrivers[node.driver];
+  if (!driver) throw unavailable(new Error(`there is no driver for node ${node.id} here`));
+  const name = callName({ account_id: accountId, id });
+  const recording = await driver.readRecording(node, name).catch((error: unknown) => {
+    throw error instanceof VoiceError ? unavailable(error) : error;
+  });
+  if (!recording) throw notFound();
+  return recording;
+}
