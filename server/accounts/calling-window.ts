@@ -1,0 +1,29 @@
+// When calls may be placed for an account, by the wall clock of the account's zone.
+import { dailySpan, endOfSpan, isWithin, restOfDay } from "./daily-span.ts";
+
+export type CallingWindow = {
+  /** IANA name. */
+  readonly time_zone: string;
+  /** Calls may be placed at any time. */
+  readonly night_calling: boolean;
+  /** `HH:MM` or `HH:MM:SS`: from here on, */
+  readonly calling_from: string;
+  /** and before here, the next day where it is earlier. 00:00 to 24:00 is always; equal is never. */
+  readonly calling_to: string;
+};
+
+/** Whether a call may be placed at that instant. */
+export function mayCallAt(settings: CallingWindow, at: Date): boolean {
+  return settings.night_calling || isWithin(spanOf(settings), at);
+}
+
+/** The first instant from `at` on at which a call may be placed; null: there is none. */
+export function callableFrom(settings: CallingWindow, at: Date): Date | null {
+  if (mayCallAt(settings, at)) return at;
+  const open = spanOf(settings);
+  return open.length_ms === 0 ? null : endOfSpan(restOfDay(open), at);
+}
+
+function spanOf({ time_zone, calling_from, calling_to }: CallingWindow) {
+  return dailySpan(time_zone, calling_from, calling_to);
+}
