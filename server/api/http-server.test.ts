@@ -12,6 +12,7 @@ import type { RenderError } from "./render-error.ts";
 import { publicRoute, route } from "./route.ts";
 
 const plain: RenderError = (refusal) => ({
+  status: refusals[refusal.type].status,
   contentType: "application/json; charset=utf-8",
   body: { status: refusals[refusal.type].status, message: refusal.message },
 });

@@ -24,7 +24,8 @@ const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and cl
 - Times in answers are UTC. A time sent without an offset is local to the account's zone.
 - A write other than an import may carry an \`Idempotency-Key\`: repeated with the same key and body, it
   answers the same and does nothing twice.
-- Errors are \`application/problem+json\`, and a 422 names every failing field at once, up to 100.
+- Errors are \`application/problem+json\`, and a 422 names every failing field at once, up to 100. Those of
+  click-to-call are \`{status, message}\`.
 - A body is at most 1 MB, a campaign's 64 MB; a CSV file 256 MB.`;
 
 /** The groups of routes, in the order in which they are shown; every route's tag is one of them. */
@@ -42,6 +43,9 @@ const tags = [
   ["Automation flows", "Opening messages of automations"],
   ["Chat replies", "What customers wrote back"],
   ["Chat holds", "What keeps messages back, and how to let them go"],
+  ["Calls", "An agent and a customer, called and joined; what became of each call"],
+  ["Extensions", "The agents' phones"],
+  ["Agent groups", "Who is rung when an agent does not answer, and in which order"],
   ["Suppressions", "Numbers not to write to or call"],
   ["Groups", "Saved groups of people"],
   ["Account", "The account and its settings"],
@@ -147,8 +151,9 @@ function responsesOf(route: Route): Record<string, unknown> {
 }
 
 function errorsOf(route: Route): Record<string, unknown> {
-  if (route.renderError) return {};
-  const content = { "application/problem+json": { schema: { $ref: "Problem#" } } };
+  const content = route.renderError
+    ? { "application/json": { schema: route.error ?? {} } }
+    : { "application/problem+json": { schema: { $ref: "Problem#" } } };
   const headers = route.rate_limit ? { headers: rate_headers } : {};
   return {
     "4xx": { description: "What was wrong with the request", content, ...headers },

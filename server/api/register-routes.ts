@@ -1,5 +1,6 @@
 // Puts the list of routes on the server, each with its checks in the contract's order:
 // 401 → rate limit → 403 → body parsed → replay of a known key → what outranks the shape → shape → handler.
+import { METHODS } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 import type { TSchema } from "typebox";
 import type { Tx } from "../lib/database.ts";
@@ -245,6 +246,10 @@ const all_methods: readonly HTTPMethods[] = [
 
 /** A path that exists answers other methods with 405 and what it allows. */
 function refuseOtherMethods(server: FastifyInstance, routes: readonly Route[]): void {
+  // Node knows rarer ones, too; where errors have a shape of their own, a 404 of the server's would not.
+  const every_method = METHODS.filter((method) => method !== "CONNECT");
+  for (const method of every_method)
+    if (!server.supportedMethods.includes(method)) server.addHttpMethod(method, { hasBody: true });
   const byUrl = Map.groupBy(routes, (route) => route.url);
   for (const [url, here] of byUrl) {
     const allowed = new Set<HTTPMethods>(here.map((route) => route.method));
@@ -252,7 +257,7 @@ function refuseOtherMethods(server: FastifyInstance, routes: readonly Route[]): 
     const renderError = here.find((route) => route.renderError)?.renderError;
     const rateLimit = here.find((route) => route.rate_limit)?.rate_limit;
     server.route({
-      method: all_methods.filter((method) => !allowed.has(method)),
+      method: (renderError ? every_method : all_methods).filter((method) => !allowed.has(method)),
       url,
       schema: { hide: true },
       config: { ...(renderError ? { renderError } : {}), ...(rateLimit ? { rateLimit } : {}) },

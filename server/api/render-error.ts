@@ -4,14 +4,15 @@ import { isDatabaseUnavailable } from "../lib/database-errors.ts";
 import { Refusal, refusals, unavailable, notFound } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 
-/** Turns a refusal into the body of a route's errors and its media type. */
+/** Turns a refusal into the answer of a route: its status, its media type and its body. */
 export type RenderError = (
   refusal: Refusal,
   requestId: string,
-) => { contentType: string; body: unknown };
+) => { status: number; contentType: string; body: unknown };
 
 /** RFC 9457; `type` is the contract's word for the error. */
 export const renderProblem: RenderError = (refusal, requestId) => ({
+  status: refusals[refusal.type].status,
   contentType: "application/problem+json",
   body: {
     type: refusal.type,
@@ -31,10 +32,9 @@ export function sendError(
   log: Log,
 ): void {
   const refusal = hasGone(request) ? broken(error) : renamed(toRefusal(error, request), request);
-  const status = refusals[refusal.type].status;
-  if (status >= 500) logFailure(refusal, error, request, log);
   const render = request.routeOptions.config.renderError ?? renderProblem;
-  const { contentType, body } = render(refusal, request.id);
+  const { status, contentType, body } = render(refusal, request.id);
+  if (status >= 500) logFailure(refusal, error, request, log);
   void reply
     .code(status)
     .headers(refusal.headers)
@@ -77,7 +77,7 @@ function toRefusal(error: unknown, request: FastifyRequest): Refusal {
   }
   return new Refusal(
     "internal-error",
-    "The request failed on our side; it has been logged under its request_id",
+    "The request failed on our side; it has been logged under the id of the request",
     {
       cause: error,
     },

@@ -11,8 +11,11 @@ import type { ApiApp } from "./api-app.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { RenderError } from "./render-error.ts";
 
-/** Who may: any of the permissions, on an account that has the feature. */
-export type Access = { readonly feature?: Feature; readonly anyOf: readonly Permission[] };
+/** Who may: any of the permissions, or whoever has a token, on an account that has the feature. */
+export type Access = {
+  readonly feature?: Feature;
+  readonly anyOf: readonly Permission[] | "any_token";
+};
 
 type Schemas<P extends TSchema, Q extends TSchema, B extends TSchema> = {
   readonly params?: P;
@@ -54,6 +57,8 @@ type Common = {
   readonly multipart?: true;
   /** Replaces the standard problem body on every error of this route. */
   readonly renderError?: RenderError;
+  /** The body it makes; documents. */
+  readonly error?: TSchema;
 };
 
 /** One request on its way through a handler. */

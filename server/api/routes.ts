@@ -1,8 +1,10 @@
 // Every route of the service, in one list: the table of contents.
 import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/account.ts";
+import { agentGroupRoutes } from "./routes/agent-groups.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { auditRoutes } from "./routes/audit.ts";
+import { callRoutes } from "./routes/calls.ts";
 import { chatCampaignRecordRoutes } from "./routes/chat-campaign-records.ts";
 import { chatCampaignRoutes } from "./routes/chat-campaigns.ts";
 import { chatHoldRoutes } from "./routes/chat-holds.ts";
@@ -14,7 +16,9 @@ import { chatTemplateRoutes } from "./routes/chat-templates.ts";
 import { chatReplyRoutes } from "./routes/chat-replies.ts";
 import { creditRoutes } from "./routes/credits.ts";
 import { customFieldRoutes } from "./routes/custom-fields.ts";
+import { clickToCallRoutes } from "./routes/click-to-call.ts";
 import { contactRoutes } from "./routes/contacts.ts";
+import { extensionRoutes } from "./routes/extensions.ts";
 import { groupRoutes } from "./routes/groups.ts";
 import { leadExportRoutes } from "./routes/lead-exports.ts";
 import { leadImportRoutes } from "./routes/lead-imports.ts";
@@ -48,6 +52,10 @@ export const routes: readonly Route[] = [
   ...chatTemplateRoutes,
   ...chatReplyRoutes,
   ...chatHoldRoutes,
+  ...clickToCallRoutes,
+  ...callRoutes,
+  ...extensionRoutes,
+  ...agentGroupRoutes,
   ...suppressionRoutes,
   ...groupRoutes,
   ...accountRoutes,

@@ -111,7 +111,7 @@ async function sendMalformed(request: Malformed): Promise<void> {
   try {
     const answer = await sendInTurn(request);
     note(answer.status);
-    const fault = judgeAnswer(request.method, answer);
+    const fault = judgeAnswer(request.method, answer, request);
     if (fault) report(fault, request, answer.text);
   } catch (error) {
     // A body that is refused half-way may meet a closed connection before its answer.

@@ -8,15 +8,32 @@ export type Judged = {
 
 const keys = ["type", "title", "status", "detail", "request_id"];
 
-/** What is wrong with an answer to a malformed request, or null. */
-export function judgeAnswer(method: string, answer: Judged): string | null {
+/**
+ * What is wrong with an answer to a malformed request, or null. `own_errors`: of click-to-call, whose
+ * errors have a shape of their own wherever the path is still its own.
+ */
+export function judgeAnswer(
+  method: string,
+  answer: Judged,
+  { own_errors = false }: { own_errors?: boolean } = {},
+): string | null {
   const { status, type, requestId, text } = answer;
   if (status >= 500) return `status ${status}`;
   if (status < 200 || (status >= 300 && status < 400)) return `status ${status}`;
   if (status < 300) return null;
   if (method === "HEAD") return text === "" ? null : "a body in the answer to HEAD";
+  if (own_errors && status !== 404) return judgeOwn(status, type, text);
   if (type !== "application/problem+json") return `content-type ${type}`;
   return judgeProblem(status, requestId, text);
+}
+
+function judgeOwn(status: number, type: string, text: string): string | null {
+  if (type !== "application/json; charset=utf-8") return `content-type ${type}`;
+  const body = JSON.parse(text) as Record<string, unknown>;
+  if (Object.keys(body).join() !== "status,message") return `keys ${Object.keys(body).join()}`;
+  if (body["status"] !== status) return "another status in the body";
+  if (status === 415 || status === 422 || status === 409) return `status ${status}`;
+  return typeof body["message"] === "string" && body["message"] !== "" ? null : "no message";
 }
 
 function judgeProblem(status: number, requestId: string | null, text: string): string | null {

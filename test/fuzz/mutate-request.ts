@@ -11,6 +11,8 @@ export type Malformed = {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer | null;
+  /** The route's errors have a shape of their own. */
+  readonly own_errors: boolean;
 };
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -29,6 +31,7 @@ export function mutateRequest(
     path: right.path,
     headers: { ...right.headers, authorization: `Bearer ${token}` },
     body: null,
+    own_errors: route.renderError !== undefined,
   };
   if (right.form) {
     draft.headers["content-type"] = upload_type;

@@ -15,7 +15,9 @@ export type RowRequest = {
 export type RouteRow = {
   readonly feature: Feature | null;
   /** Any of these will do. */
-  readonly may: readonly Permission[];
+  readonly may: readonly Permission[] | "any_token";
+  /** Its errors are not the standard ones, but click-to-call's. */
+  readonly own_errors?: true;
   /** Made anew at each call: names are unique. */
   readonly request: (ids: Ids) => RowRequest;
 };
@@ -397,6 +399,25 @@ function campaignUploadOf(ids: Ids): FormData {
   return form;
 }
 
+const calls: Record<string, RouteRow> = {
+  clickToCall: {
+    feature: "calls",
+    may: "any_token",
+    own_errors: true,
+    request: (ids) => ({
+      path: `${account}/clickToCallApis/clickToCall`,
+      json: {
+        to_number: "9876543210",
+        from_number: "101",
+        cli_number: "9000000000",
+        to_group_id: String(ids.group_id),
+        schedulled_at: "2099-01-31T09:30:00Z",
+        reference: unique("reference"),
+      },
+    }),
+  },
+};
+
 /** By the route's id. */
 export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
   Object.entries({
@@ -408,5 +429,6 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...audience,
     ...campaigns,
     ...chatRows,
+    ...calls,
   }),
 );

@@ -1,5 +1,6 @@
 import { reserveCredits } from "../../server/credits/reserve-credits.ts";
 import type { TestApi } from "../support/api.ts";
+import { makeSandboxTrunk, setCalling } from "../support/call-makers.ts";
 import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "../support/chat-makers.ts";
 import { makeContact, makeCustomField, makeOption } from "../support/crm-makers.ts";
 import { makeCredits, makeToken, makeUser, unique, type TestAccount } from "../support/makers.ts";
@@ -88,6 +89,7 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     .where("key", "=", note.key)
     .execute();
   if (hasNote.length === 0) await makeCustomField(app, account, note);
+  await allowCalls(api, account);
   const user_id = await makeUser(app, account);
   const collaborator_id = await makeUser(app, account);
   const token = await makeToken(app, account, { kind: "agent", user_id });
@@ -126,6 +128,18 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     ...(await seedChat(api, account, mark)),
     ...(await seedChatGround(api, account, mark)),
   };
+}
+
+/** A trunk of the account's own, credit and every hour of the day. */
+async function allowCalls({ app }: TestApi, account: TestAccount): Promise<void> {
+  await makeCredits(app, account, { call: 1_000 });
+  await setCalling(app, account, { night_calling: true });
+  const hasTrunk = await app.db.query
+    .selectFrom("trunks")
+    .select("id")
+    .where("only_account_id", "=", account.account_id)
+    .execute();
+  if (hasTrunk.length === 0) await makeSandboxTrunk(app, account);
 }
 
 async function seedChat({ app }: TestApi, account: TestAccount, mark: string) {

@@ -2,9 +2,10 @@
 // role, right}. A route without a row in route-rows.ts fails.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { features, permissionNames } from "../../server/accounts/permissions.ts";
+import { features, permissionNames, type Permission } from "../../server/accounts/permissions.ts";
 import type { Access, Route } from "../../server/api/route.ts";
 import { routes } from "../../server/api/routes.ts";
+import { assertCallError } from "../contract/call-api.ts";
 import { assertProblem } from "../contract/lead-api.ts";
 import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
 import { makeAccount, makeAgentToken, makeToken, type TestAccount } from "../support/makers.ts";
@@ -61,7 +62,7 @@ function testRoute({ method, url, access }: Route, row: RouteRow): void {
   test(`${name} is for the feature and permissions of its row`, () => {
     const { feature = null, anyOf } = access as Access;
     assert.equal(feature, row.feature);
-    assert.deepEqual(anyOf.toSorted(), row.may.toSorted());
+    assert.deepEqual([...namesOf(anyOf)].toSorted(), [...namesOf(row.may)].toSorted());
   });
 
   test(`${name} refuses every token that is not valid, and every valid one that may not`, async () => {
@@ -73,13 +74,23 @@ function testRoute({ method, url, access }: Route, row: RouteRow): void {
     assertSuccess(await send(method, row.request(ids), { token: mine.token }));
   });
 
-  test(`${name} is open to each of its permissions alone`, async () => {
-    for (const permission of row.may) {
+  test(`${name} is open to ${row.may === "any_token" ? "every token" : "each of its permissions alone"}`, async () => {
+    const roles = row.may === "any_token" ? [null, []] : row.may.map((permission) => [permission]);
+    for (const permissions of roles) {
       const ids = await seedIds(api, mine, "ours");
-      const token = await makeAgentToken(api.app, mine, [permission]);
+      const token = await makeAgentToken(api.app, mine, permissions);
       assertSuccess(await send(method, row.request(ids), { token }));
     }
   });
+}
+
+function namesOf(may: RouteRow["may"]): readonly string[] {
+  return may === "any_token" ? [may] : may;
+}
+
+function assertRefused(row: RouteRow, answer: Answer, status: number, type: string): void {
+  if (row.own_errors) assertCallError(answer, status);
+  else assertProblem(answer, status, type);
 }
 
 function assertSuccess({ status, text }: Answer): void {
@@ -105,27 +116,31 @@ async function assertUnauthorized(method: string, row: RouteRow, ids: Ids): Prom
   ];
   for (const [i, header] of headers.entries()) {
     const answer = await send(method, row.request(ids), { headers: header });
-    assertProblem(answer, 401, "unauthorized");
+    assertRefused(row, answer, 401, "unauthorized");
     assert.ok(answer.headers.get("www-authenticate"), `case ${i}`);
   }
 }
 
 async function assertForbidden(method: string, row: RouteRow, ids: Ids): Promise<void> {
-  const others = permissionNames.filter((permission) => !row.may.includes(permission));
-  const user_id = ids.user_id;
-  const tokens = [
-    await makeAgentToken(api.app, mine, null),
-    await makeAgentToken(api.app, mine, others),
-    await makeToken(api.app, mine, { kind: "agent", user_id, scopes: [...row.may] }),
-    await makeToken(api.app, mine, { scopes: others }),
-  ];
+  const tokens = row.may === "any_token" ? [] : await tokensWithout(row.may, ids);
   if (row.feature !== null) {
     const without = features.filter((feature) => feature !== row.feature);
     tokens.push((await makeAccount(api.app, { features: without })).token);
   }
   for (const token of tokens) {
-    assertProblem(await send(method, row.request(ids), { token }), 403, "forbidden");
+    assertRefused(row, await send(method, row.request(ids), { token }), 403, "forbidden");
   }
+}
+
+/** Tokens that have each a reason not to have any of these permissions. */
+async function tokensWithout(may: readonly Permission[], { user_id }: Ids): Promise<string[]> {
+  const others = permissionNames.filter((permission) => !may.includes(permission));
+  return [
+    await makeAgentToken(api.app, mine, null),
+    await makeAgentToken(api.app, mine, others),
+    await makeToken(api.app, mine, { kind: "agent", user_id, scopes: [...may] }),
+    await makeToken(api.app, mine, { scopes: others }),
+  ];
 }
 
 /** Ids of the first account, sent by the other: all of them at once, and each beside its own. */

@@ -1,0 +1,174 @@
+// Submits a click-to-call (contract 4.4): what was asked, its first call and the credit of both its
+// legs, in one transaction. The leader of the call's node places it.
+import { mayCallAt } from "../accounts/calling-window.ts";
+import type { Caller } from "../accounts/caller.ts";
+import { recordAudit, type Actor } from "../accounts/record-audit.ts";
+import { reserveCredits } from "../credits/reserve-credits.ts";
+import type { App } from "../engine/app.ts";
+import { statement, type Tx } from "../lib/database.ts";
+import { Refusal, invalid } from "../lib/errors.ts";
+import {
+  noPickPolicies,
+  type ClickToCallAnswer,
+  type NewClickToCall,
+  type NoPickPolicy,
+} from "./click-to-call-schema.ts";
+import type { TrunkOnNode } from "./choose-trunk.ts";
+import { judgeClickToCall, type JudgedClickToCall } from "./judge-click-to-call.ts";
+
+/** For whom the call is, and by whom it was asked for. */
+export type ClickToCallOwner = {
+  readonly account: Pick<Caller["account"], "id" | "country_code" | "time_zone">;
+  readonly actor: Actor & { readonly user_id: number };
+};
+
+/** A pulse for each leg. */
+export const credits_of_a_call = 2;
+
+/**
+ * Queues the call and answers with its campaign. Refuses, in this order and with nothing done:
+ * validation-failed, forbidden (outside the calling window), internal-error (no trunk can be used),
+ * insufficient-credit.
+ */
+export async function clickToCall(
+  app: App,
+  owner: ClickToCallOwner,
+  write: <Answer>(effect: (tx: Tx) => Promise<Answer>) => Promise<Answer>,
+  asked: NewClickToCall,
+): Promise<ClickToCallAnswer> {
+  const { account, actor } = owner;
+  const now = app.clock.now();
+  const judged = await judgeClickToCall(app.db, account, asked, now);
+  if (judged.faults.length > 0) throw invalid(judged.faults);
+  refuseOutsideWindow(judged, now);
+  const { trunk } = judged;
+  if (!trunk)
+    throw new Refusal("internal-error", "The call could not be placed: no trunk can be used", {
+      cause: new Error(`account ${account.id} has no active trunk on an active node`),
+    });
+  const answer = await write(async (tx) => {
+    const campaignId = await submitCall(tx, owner, asked, { ...judged, trunk }, now);
+    return {
+      status: 200 as const,
+      message: "Campaign Submitted Successfully" as const,
+      data: { campaignId },
+    };
+  });
+  if (!judged.scheduled_at) app.hints.send("call_work", `${trunk.node_id}:${actor.account_id}`);
+  return answer;
+}
+
+/** By the moment at which the call would be placed. */
+function refuseOutsideWindow({ window, scheduled_at }: JudgedClickToCall, now: Date): void {
+  if (mayCallAt(window, scheduled_at ?? now)) return;
+  const [from, to] = [window.calling_from, window.calling_to].map((time) => time.slice(0, 5));
+  throw new Refusal(
+    "forbidden",
+    "Night calling is switched off for this account, and the call would be placed outside " +
+      `its calling time, ${from} to ${to} (${window.time_zone})`,
+  );
+}
+
+// Inserted together, for neither id is known before.
+const insertCampaign = statement<{ campaign_id: number; call_id: number }>(`
+  with campaign as (
+    insert into call_campaigns (account_id, kind, created_by, created_at)
+    values ($1, 'click_to_call', $2, $3)
+    returning id
+  ), asked as (
+    insert into click_to_calls
+    select r.* from campaign, jsonb_populate_record(null::click_to_calls,
+      $4::jsonb || jsonb_build_object('account_id', $1::bigint, 'campaign_id', campaign.id)) r
+  )
+  select id as campaign_id, nextval(pg_get_serial_sequence('calls', 'id')) as call_id
+  from campaign`);
+
+/** The reservation takes the balance's lock, which others wait for: all but the call comes before. */
+async function submitCall(
+  tx: Tx,
+  { account, actor }: ClickToCallOwner,
+  asked: NewClickToCall,
+  judged: JudgedClickToCall & { readonly trunk: TrunkOnNode },
+  now: Date,
+): Promise<number> {
+  const { account_id } = actor;
+  const order = orderOf(account, asked, judged);
+  const values = [account_id, actor.user_id, now, JSON.stringify(order)];
+  const [made] = await insertCampaign(tx, values);
+  const { campaign_id, call_id } = made!;
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "click_to_call.submitted",
+    subject_id: campaign_id,
+  });
+  const subject = `call:${call_id}`;
+  const credit = { account_id, kind: "call", subject, amount: credits_of_a_call } as const;
+  const reservation_id = await reserveCredits(tx, credit, now);
+  const { node_id, trunk_id } = judged.trunk;
+  const { to_number, to_phone, cli_number } = order;
+  await tx
+    .insertInto("calls")
+    .values({
+      account_id,
+      id: call_id,
+      campaign_id,
+      attempt: 1,
+      node_id,
+      trunk_id,
+      from_number: judged.from,
+      to_number,
+      to_phone,
+      cli_number,
+      due_at: judged.scheduled_at ?? now,
+      queued_at: now,
+      reservation_id,
+      reserved: credits_of_a_call,
+    })
+    .execute();
+  return campaign_id;
+}
+
+/** The columns of click_to_calls. */
+function orderOf(
+  { country_code }: ClickToCallOwner["account"],
+  asked: NewClickToCall,
+  judged: JudgedClickToCall,
+) {
+  const { agent_not_pick_group_id, from_group_id, to_group_id } = judged;
+  const agent_not_pick_policy = asked.agent_not_pick_policy || null;
+  return {
+    from_number: asked.from_number,
+    to_number: asked.to_number,
+    to_phone: country_code + asked.to_number,
+    cli_number: asked.cli_number ?? null,
+    source: asked.source || null,
+    agent_not_pick_group_id,
+    agent_not_pick_policy,
+    policy_applied: policyApplied(agent_not_pick_policy, agent_not_pick_group_id !== null),
+    max_retry: asked.max_retry ?? 0,
+    retry_after_minutes: asked.retry_after ?? 5,
+    customer_retry_count: asked.customer_retry_count ?? 3,
+    agent_retry_count: asked.agent_retry_count ?? 3,
+    extension_for_transfer: asked.extension_for_transfer ?? null,
+    extension_for_dis: asked.extension_for_dis ?? null,
+    scheduled_at: judged.scheduled_at,
+    enable_chat: isSwitchedOn(asked.enable_chat ?? ""),
+    from_group_id,
+    to_group_id,
+    auto_block_minutes: judged.auto_block_minutes,
+    remark: asked.remark || null,
+    reference: asked.reference || null,
+    callback_method: asked.callback_method?.toUpperCase() || null,
+  };
+}
+
+/** What becomes of a policy: without a group nobody else can be rung; an unknown name is the default. */
+function policyApplied(asked: string | null, hasGroup: boolean): NoPickPolicy {
+  const known = noPickPolicies.find((policy) => policy === asked);
+  if (known === "hangup" || known === "retry_agent") return known;
+  return hasGroup ? (known ?? "next_in_group") : "hangup";
+}
+
+function isSwitchedOn(text: string): boolean {
+  return !["", "0", "false", "no"].includes(text.trim().toLowerCase());
+}
