@@ -1,6 +1,7 @@
 // The explicit list of background work.
 import { openNodeLeaders, type LeaderTimes } from "./calls/run-nodes.ts";
 import { applyReports } from "./chat/apply-reports.ts";
+import { notifyCall } from "./chat/notify-call.ts";
 import { openSenders, type SenderSettings } from "./chat/send-campaigns.ts";
 import { settleUnknown } from "./chat/settle-unknown.ts";
 import { startCampaign } from "./chat/start-campaign.ts";
@@ -25,6 +26,7 @@ const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "chat.wind_down": windDownCampaign,
   "chat.settle_unknown": settleUnknown,
   "chat.sync_templates": syncTemplatesDaily,
+  "chat.notify_call": notifyCall,
 };
 
 /** Jobs at once: a long one holds up none of the others. */

@@ -51,7 +51,8 @@ export function openNodeLeaders(
     if (!lease) return;
     let outcome: "replaced" | "over" = "over";
     try {
-      outcome = await leadNode(app, lease, nodeId, times, stopping.signal, (handle) => {
+      const leading = { lease, node_id: nodeId, times, stopping: stopping.signal };
+      outcome = await leadNode(app, leading, (handle) => {
         running.get(nodeId)!.handle = handle;
       });
     } finally {

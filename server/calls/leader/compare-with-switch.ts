@@ -16,7 +16,7 @@ const unplaced: Ending = { outcome: "unplaced", cause: null, sip_status: null, b
 export async function compareWithSwitch(leader: Leader): Promise<void> {
   const survey = await leader.session.survey();
   const shown = new Map(survey.legs.map((leg) => [leg.leg, leg]));
-  for (const live of [...leader.calls.values()]) {
+  for (const live of leader.calls.values()) {
     for (const leg of liveLegs(live.call)) {
       const found = shown.get(legName(live.call, leg));
       if (found) hearFound(leader, live, leg, found);

@@ -10,7 +10,7 @@ import { performAll } from "./perform.ts";
 const retry_ms = 500;
 
 /** Never throws, never waits. */
-export function hearSwitch(leader: Leader, event: VoiceEvent, onReplaced: () => void): void {
+export function hearSwitch(leader: Leader, event: VoiceEvent): void {
   const { app, node_id } = leader;
   switch (event.type) {
     case "connected":
@@ -23,7 +23,7 @@ export function hearSwitch(leader: Leader, event: VoiceEvent, onReplaced: () => 
       return;
     case "replaced":
       app.log.error({ subject_id: node_id }, "another process took a node's switch over");
-      return onReplaced();
+      return leader.wake();
     case "recorded": {
       const live = leader.calls.get(event.recording);
       if (live) leader.tell(live, { type: "recorded", ok: event.ok, at: app.clock.now() });

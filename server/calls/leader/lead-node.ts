@@ -4,7 +4,8 @@ import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
 import { findVoiceNode } from "../find-voice-node.ts";
 import { hearSwitch } from "./hear-switch.ts";
-import type { Leader, LeaderTimes } from "./leader.ts";
+import type { CallEvent } from "../life/events-and-acts.ts";
+import type { Leader, LeaderTimes, LiveCall } from "./leader.ts";
 import {
   adoptAll,
   findLimits,
@@ -23,66 +24,66 @@ const retry_ms = 500;
 /** How others reach a leader at work. */
 export type LeaderHandle = Pick<NodeWork, "hearWork" | "hearCommand" | "hearChange">;
 
+/** Which node is led, under which lease, and when to stop. */
+export type Leading = {
+  readonly lease: Lease;
+  readonly node_id: number;
+  readonly times: LeaderTimes;
+  readonly stopping: AbortSignal;
+};
+
 /**
  * Leads until a stop is asked for, the lease is lost, the node is changed, or somebody else took the
  * switch over (`replaced`). Calls under way go on at the switch; the next leader takes them over.
  */
 export async function leadNode(
   app: App,
-  lease: Lease,
-  nodeId: number,
-  times: LeaderTimes,
-  stopping: AbortSignal,
+  leading: Leading,
   onOpen: (handle: LeaderHandle) => void,
 ): Promise<"replaced" | "over"> {
-  const limits = await findLimits(app, nodeId);
+  const { lease, node_id, stopping } = leading;
+  const limits = await findLimits(app, node_id);
   if (!limits) return "over";
-  let replaced = false;
-  const { leader, work } = await openLeader(app, lease, nodeId, limits, times, () => {
-    replaced = true;
-  });
+  const replaced = new AbortController();
+  const { leader, work } = await openLeader(app, leading, limits, replaced);
   onOpen(work);
-  const isOver = () => stopping.aborted || lease.lost.aborted || replaced || work.isChanged();
+  const over = AbortSignal.any([stopping, lease.lost, replaced.signal]);
   try {
-    while (!isOver()) {
+    while (!over.aborted && !work.isChanged()) {
       try {
         await work.round();
       } catch (err) {
-        app.log.warn({ err, subject_id: nodeId }, "a node's turn failed; trying again");
+        app.log.warn({ err, subject_id: node_id }, "a node's turn failed; trying again");
         await work.rest(retry_ms);
       }
     }
   } finally {
     await leave(leader);
   }
-  return replaced ? "replaced" : "over";
+  return replaced.signal.aborted ? "replaced" : "over";
 }
 
 /** Takes over what predecessors had under way, and connects. Nothing is decided before the switch was asked. */
 async function openLeader(
   app: App,
-  lease: Lease,
-  nodeId: number,
+  { lease, node_id, times }: Leading,
   limits: NodeLimits,
-  times: LeaderTimes,
-  onReplaced: () => void,
+  replaced: AbortController,
 ): Promise<{ leader: Leader; work: NodeWork }> {
-  const node = await findVoiceNode(app.db.query, nodeId);
-  const shares = await findTrunkShares(app, nodeId);
-  const adopted = await adoptAll(app.db.pool, nodeId, lease.fence);
+  const node = await findVoiceNode(app.db.query, node_id);
+  const shares = await findTrunkShares(app, node_id);
+  const adopted = await adoptAll(app.db.pool, node_id, lease.fence);
   const paceOf = (per_second: number) => openPace(per_second, () => performance.now());
   const leader: Leader = {
     app,
     lease,
-    node_id: nodeId,
+    node_id,
     driver: node.driver,
     // Only nodes of this process's drivers are led.
-    session: app.voiceDrivers[node.driver]!.open(node, (event) =>
-      hearSwitch(leader, event, () => {
-        onReplaced();
-        leader.wake();
-      }),
-    ),
+    session: app.voiceDrivers[node.driver]!.open(node, (event) => {
+      if (event.type === "replaced") replaced.abort();
+      hearSwitch(leader, event);
+    }),
     times,
     calls: new Map(),
     trunks: new Map(shares.map((share) => [share.id, share])),
@@ -91,21 +92,23 @@ async function openLeader(
     connected: Promise.withResolvers(),
     is_connected: false,
     restarted: false,
-    tell(live, event) {
-      live.turns = live.turns
-        .then(() => takeTurn(leader, live, event))
-        .catch((err: unknown) => {
-          const at = { account_id: live.call.account_id, call_id: live.call.id };
-          app.log.error({ err, ...at }, "a call's turn failed");
-          leader.surveyIn(retry_ms);
-        });
-    },
+    tell: (live, event) => tell(leader, live, event),
     surveyIn: (ms) => work.surveyIn(ms),
     wake: () => work.wake(),
   };
   const work = openNodeWork(leader, limits);
   for (const call of adopted) watchCredit(leader, takeUp(leader, call, true));
   return { leader, work };
+}
+
+function tell(leader: Leader, live: LiveCall, event: CallEvent): void {
+  live.turns = live.turns
+    .then(() => takeTurn(leader, live, event))
+    .catch((err: unknown) => {
+      const at = { account_id: live.call.account_id, call_id: live.call.id };
+      leader.app.log.error({ err, ...at }, "a call's turn failed");
+      leader.surveyIn(retry_ms);
+    });
 }
 
 async function leave(leader: Leader): Promise<void> {

@@ -1,10 +1,9 @@
 // What the parts of a node's leader share.
-import type { VoiceSession } from "../../drivers/voice/driver.ts";
-import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
+import type { VoiceDriverName, VoiceSession } from "../../drivers/voice/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
 import type { Call, Line } from "../life/call.ts";
-import type { CallEvent } from "../life/step.ts";
+import type { CallEvent } from "../life/events-and-acts.ts";
 import type { TrunkShare } from "./leader-statements.ts";
 import type { Pace } from "./pace.ts";
 

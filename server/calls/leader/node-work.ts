@@ -1,5 +1,6 @@
 // What a node's leader does in turn: looks at what the switch holds, obeys commands, places what is due.
 import type { App } from "../../engine/app.ts";
+import { settledWithin } from "../../lib/settled-within.ts";
 import { compareWithSwitch } from "./compare-with-switch.ts";
 import type { Leader } from "./leader.ts";
 import { findLimits, findWaiting, type NodeLimits } from "./leader-statements.ts";
@@ -42,7 +43,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
   };
   const place = async (): Promise<number> => {
     let placed = 0;
-    for (const account_id of [...waiting]) {
+    for (const account_id of Array.from(waiting)) {
       // Heard of again meanwhile, it stays.
       waiting.delete(account_id);
       const taken = await placeCalls(leader, limits, account_id);
@@ -71,12 +72,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
       if (placed > 0 || is_changed) return;
       await work.rest(Math.min(poll_ms, compare_at_ms - performance.now()));
     },
-    async rest(ms) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, Math.max(0, ms));
-      await Promise.race([resting.promise, promise]);
-      clearTimeout(timer);
-    },
+    rest: (ms) => settledWithin(resting.promise, ms),
     wake: () => resting.resolve(),
     surveyIn(ms) {
       compare_at_ms = Math.min(compare_at_ms, performance.now() + ms);

@@ -1,8 +1,9 @@
 // What a step asks of the switch.
+import { setTimeout as delay } from "node:timers/promises";
 import { VoiceError, type Dial, type Ending } from "../../drivers/voice/driver.ts";
 import { callName, legName, type Agent, type Call } from "../life/call.ts";
 import { findLeg } from "../life/legs.ts";
-import type { Act, TransferredBy } from "../life/step.ts";
+import type { Act, TransferredBy } from "../life/events-and-acts.ts";
 import { findExtension } from "./find-extension.ts";
 import { mayAct, type Leader, type LiveCall } from "./leader.ts";
 import { topUp } from "./leader-statements.ts";
@@ -106,7 +107,7 @@ async function dial(
       if (error.failure === "unknown") return leader.surveyIn(look_ms);
       if (performance.now() > give_up_at_ms) return tell(unreachable);
       app.log.warn({ err: error }, "the switch was not reached; dialling again");
-      await new Promise((resolve) => setTimeout(resolve, look_ms));
+      await delay(look_ms);
     }
   }
 }

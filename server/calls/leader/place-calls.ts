@@ -1,7 +1,7 @@
 // Takes calls that are due into the leader's hands, as many as the node and its trunks have room for.
 import { mayCallAt } from "../../accounts/calling-window.ts";
 import { callName, type Call } from "../life/call.ts";
-import type { Obstacle } from "../life/step.ts";
+import type { Obstacle } from "../life/events-and-acts.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import { claim, type Claimed, type NodeLimits } from "./leader-statements.ts";
 import { lineOf } from "./trunk-line.ts";

@@ -1,8 +1,10 @@
 // One thing that happened to a call: what follows is stored, then done.
+import { setTimeout as delay } from "node:timers/promises";
 import { isLeaseLost } from "../../engine/leases.ts";
 import { callName } from "../life/call.ts";
 import { liveLegs } from "../life/legs.ts";
-import { step, type CallEvent, type Step } from "../life/step.ts";
+import type { CallEvent, Step } from "../life/events-and-acts.ts";
+import { step } from "../life/step.ts";
 import { writeStep } from "../life/write-step.ts";
 import { chooseAgents } from "./choose-agents.ts";
 import { announce, followUp, needsAnnouncement, needsFollowUp } from "./follow-up.ts";
@@ -79,7 +81,7 @@ async function untilDone<Answer>(
     } catch (error) {
       if (isLeaseLost(error) || lease.lost.aborted) throw error;
       app.log.warn({ err: error }, "a step of a call was not stored; trying again");
-      await new Promise((resolve) => setTimeout(resolve, retry_ms));
+      await delay(retry_ms);
     }
   }
 }

@@ -1,9 +1,9 @@
 // How a call ends: what it came to, what it costs, whether it is tried again.
 import type { Ending, LegOutcome } from "../../drivers/voice/driver.ts";
 import type { Call, CallStatus, Leg } from "./call.ts";
-import { liveLegs, shownStatus } from "./legs.ts";
+import { hangUpLeg, liveLegs, shownStatus } from "./legs.ts";
 import { news } from "./news.ts";
-import type { Act, Step } from "./step.ts";
+import type { Act, Step } from "./events-and-acts.ts";
 
 /** What a call came to, in the report's words. */
 export type Outcome = {
@@ -18,7 +18,7 @@ export type Outcome = {
 /** Decides what the call came to; it is over once its legs are. */
 export function endCall(call: Call, at: Date, outcome: Outcome): Step {
   const decided: Call = { ...call, ...outcome, stage: "ending" };
-  const hang_ups = liveLegs(decided).map(({ id }): Act => ({ do: "hang_up", leg: id }));
+  const hang_ups = liveLegs(decided).map(hangUpLeg);
   // What was never joined has no bridge.
   const bridge: Act[] = call.stage === "talking" ? [{ do: "end_bridge" }] : [];
   const { acts: _none, ...next } = finishIfOver(decided, at);

@@ -1,6 +1,7 @@
 // The legs of a call, as values.
 import type { LegOutcome } from "../../drivers/voice/driver.ts";
 import type { Call, CallStatus, Leg } from "./call.ts";
+import type { Act } from "./events-and-acts.ts";
 
 export function findLeg(call: Call, id: number): Leg | undefined {
   return call.legs.find((leg) => leg.id === id);
@@ -51,4 +52,8 @@ export function shownStatus(outcome: LegOutcome): CallStatus {
     default:
       return "failed";
   }
+}
+
+export function hangUpLeg({ id }: Leg): Act {
+  return { do: "hang_up", leg: id };
 }

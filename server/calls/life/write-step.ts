@@ -2,7 +2,7 @@
 import { statement, type Executor } from "../../lib/database.ts";
 import type { Call, Leg } from "./call.ts";
 import type { News } from "./news.ts";
-import type { Step } from "./step.ts";
+import type { Step } from "./events-and-acts.ts";
 
 const writeCall = statement<{ written: boolean }>(
   "select write_call($1, $2, $3, $4, $5, $6, $7, $8) as written",

@@ -1,6 +1,7 @@
 // The sender of one number, under its lease: surveys its campaigns, marks the next messages, sends
 // them at the number's rate, and records what became of them, one statement at a time.
 import { isLeaseLost } from "../../engine/leases.ts";
+import { settledWithin } from "../../lib/settled-within.ts";
 import { applyEffects } from "./apply-effects.ts";
 import { hasWork, isWorthWaiting, nextCampaign } from "./choose-campaign.ts";
 import { openDispatch } from "./dispatch.ts";
@@ -84,14 +85,6 @@ export async function runSender(sender: Sender, onHint: (look: () => void) => vo
   // What is under way ends in what the provider says, or unknown: the results are kept.
   dispatch.drain();
   await dispatch.ended();
-}
-
-/** Resolves with the promise, at the latest after so long. */
-async function settledWithin(promise: Promise<void>, ms: number): Promise<void> {
-  const { promise: over, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, Math.max(0, ms));
-  await Promise.race([promise, over]);
-  clearTimeout(timer);
 }
 
 /**

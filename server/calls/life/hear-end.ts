@@ -1,0 +1,78 @@
+// A leg is over.
+import type { Ending } from "../../drivers/voice/driver.ts";
+import type { Call, Leg, Line } from "./call.ts";
+import { endCall, finishIfOver, outcomeOfAgents, outcomeOfCustomer } from "./end-call.ts";
+import type { Step } from "./events-and-acts.ts";
+import { dialCustomer } from "./hear-answer.ts";
+import { findLeg, liveLegs, patchLeg, shownStatus } from "./legs.ts";
+
+/** The step that follows, or null when it was over before. */
+export function hearEnd(
+  call: Call,
+  line: Line,
+  legId: number,
+  ending: Ending,
+  at: Date,
+): Step | null {
+  const leg = findLeg(call, legId);
+  if (leg === undefined || leg.state === "ended") return null;
+  const over = patchLeg(call, legId, {
+    state: "ended",
+    status: shownStatus(ending.outcome),
+    ended_at: at,
+    outcome: ending.outcome,
+    cause: ending.cause,
+    sip_status: ending.sip_status,
+  });
+  if (call.stage === "ending") return finishIfOver(over, at);
+  if (leg.role === "transfer" && leg.answered_at === null) return afterTransferFailed(over, at);
+  if (leg.role === "customer") return afterCustomerEnded(over, line, leg, ending, at);
+  return afterAgentEnded(over, leg, ending, at);
+}
+
+function afterTransferFailed(call: Call, at: Date): Step {
+  const [only, second] = liveLegs(call);
+  if (second !== undefined || only === undefined) return { call, news: [], acts: [] };
+  // The agent has hung up meanwhile: nobody is left for the customer.
+  return endCall(call, at, {
+    status: "completed",
+    disposition: "answered",
+    ended_reason: "transfer_not_answered",
+    ended_by: "system",
+  });
+}
+
+function afterCustomerEnded(call: Call, line: Line, leg: Leg, ending: Ending, at: Date): Step {
+  const hasAgent = liveLegs(call).some(({ role }) => role === "agent");
+  if (ending.outcome === "unplaced" && call.stage === "customer" && hasAgent) {
+    const again = dialCustomer(call, line, at);
+    return { call: again.call, news: [], acts: again.acts };
+  }
+  return endCall(call, at, outcomeOfCustomer(leg, ending));
+}
+
+function afterAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Step {
+  const left = liveLegs(call);
+  if (call.stage === "agent") {
+    if (left.length > 0) return { call, news: [], acts: [] };
+    if (ending.outcome === "unplaced")
+      return { call, news: [], acts: [{ do: "choose_agents", again: leg.number }] };
+    if (call.plan.policy_applied === "hangup") return endCall(call, at, outcomeOfAgents(call));
+    return { call, news: [], acts: [{ do: "choose_agents", again: null }] };
+  }
+  // One of several that was let go, or whose place another has taken.
+  const partner = left.find(({ role, state }) => role !== "customer" && state === "answered");
+  if (partner) return { call, news: [], acts: [] };
+  const customer = left.find(({ role }) => role === "customer");
+  const isTransferring = left.some(({ role }) => role === "transfer");
+  // The agent has put the call through and left; the customer waits for the extension.
+  if (isTransferring && customer)
+    return { call, news: [], acts: [{ do: "ringback", leg: customer.id }] };
+  const talked = call.stage === "talking";
+  return endCall(call, at, {
+    status: talked ? "completed" : "canceled",
+    disposition: talked ? "answered" : "canceled",
+    ended_reason: ending.outcome === "lost" ? "node_lost" : talked ? "hung_up" : "agent_hung_up",
+    ended_by: ending.outcome === "lost" ? "system" : "agent",
+  });
+}
