@@ -1,0 +1,463 @@
+// What every voice driver must do, whichever switch stands behind it.
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, suite, test } from "node:test";
+import {
+  leg_outcomes,
+  VoiceError,
+  type Dial,
+  type DialTarget,
+  type Ending,
+  type LegOutcome,
+  type LegRecord,
+  type VoiceDriver,
+  type VoiceEvent,
+  type VoiceNode,
+  type VoiceSession,
+} from "../../server/drivers/voice/driver.ts";
+import { eventually } from "./eventually.ts";
+
+/** Who is called, by what they do. The first four ring before anything else. */
+export type FarEnds = {
+  /** Answers within seconds, talks (its side of a recording is not silent), stays until hung up. */
+  readonly stays: DialTarget;
+  /** Answers, and hangs up of itself within seconds, in no bridge either. */
+  readonly leaves: DialTarget;
+  /** Answers, and presses 1 once within seconds of being in a bridge with somebody. */
+  readonly presses_1: DialTarget;
+  /** Rings for ever. */
+  readonly rings: DialTarget;
+  readonly declined: DialTarget;
+  readonly busy: DialTarget;
+  readonly unallocated: DialTarget;
+  readonly invalid: DialTarget;
+  readonly congestion: DialTarget;
+  /** A phone that is not registered. */
+  readonly unreachable: DialTarget;
+};
+
+export type VoiceDriverUnderTest = {
+  readonly driver: VoiceDriver;
+  /** A switch without legs, that nobody else has a connection to. */
+  readonly node: VoiceNode;
+  readonly far_ends: FarEnds;
+  close(): Promise<void>;
+};
+
+type Heard = { readonly session: VoiceSession; readonly events: readonly VoiceEvent[] };
+type LegEvent = Extract<VoiceEvent, { leg: string }>;
+
+const caller_id = "918000000001";
+/** Of a real switch: seconds of ringing, a record written late. */
+const patience_s = 30;
+/** How long a recording goes on, and how much shorter than that its file may be. */
+const recorded_ms = 1_500;
+const unrecorded_ms = 700;
+
+/** Registers the suite; `open` gives a driver with a switch of its own. Tests run one after another. */
+export function voiceDriverContract(name: string, open: () => Promise<VoiceDriverUnderTest>): void {
+  suite(`the contract of voice drivers: ${name}`, () => {
+    let under: VoiceDriverUnderTest;
+    /** The connection of a test, and all that was ever heard, over any. */
+    let line: Heard;
+    const log: VoiceEvent[] = [];
+    const run = Date.now().toString(36);
+    let count = 0;
+
+    const connect = async (): Promise<Heard & { readonly epoch: string }> => {
+      const events: VoiceEvent[] = [];
+      const session = under.driver.open(under.node, (event) => {
+        events.push(event);
+        log.push(event);
+      });
+      await until(() => events.some(({ type }) => type === "connected"));
+      const [first] = events;
+      assert.ok(first?.type === "connected", "it connects before it hears anything");
+      return { session, events, epoch: first.epoch };
+    };
+    const fresh = (what: string) => `contract-${run}-${what}-${++count}`;
+    const legTo = (to: DialTarget, more: Partial<Dial> = {}): Dial => {
+      const leg = fresh("leg");
+      return { leg, call: `${leg}-call`, to, caller_id, ring_seconds: 25, ...more };
+    };
+    const eventsOf = (leg: string, { events } = line): LegEvent[] =>
+      events.filter((event): event is LegEvent => "leg" in event && event.leg === leg);
+    const typesOf = (leg: string, { events } = line) =>
+      eventsOf(leg, { ...line, events }).map(({ type }) => type);
+    const hears = (leg: string, type: LegEvent["type"], { events } = line) =>
+      until(() => events.some((event) => event.type === type && event.leg === leg));
+    const endingOf = async (leg: string, heard = line): Promise<Ending> => {
+      await hears(leg, "ended", heard);
+      const last = eventsOf(leg, heard).at(-1);
+      assert.ok(last?.type === "ended", `nothing is heard of ${leg} after its end`);
+      return last.ending;
+    };
+    /** Dials, and waits for the answer. */
+    const answered = async (to: DialTarget, more: Partial<Dial> = {}): Promise<string> => {
+      const dial = legTo(to, more);
+      await line.session.dial(dial);
+      await hears(dial.leg, "answered");
+      return dial.leg;
+    };
+    const live = async () => (await line.session.survey()).legs.map(({ leg }) => leg);
+
+    before(async () => {
+      under = await open();
+    });
+    after(() => under.close());
+    beforeEach(async () => {
+      line = await connect();
+    });
+    afterEach(async () => {
+      const { legs, bridges } = await line.session.survey();
+      for (const { leg } of legs) await line.session.hangUp(leg);
+      for (const bridge of bridges) await line.session.endBridge(bridge);
+      await until(async () => (await live()).length === 0);
+      await line.session.close();
+    });
+
+    test("a leg rings, is answered and ends, each told once, in this order, with its time", async () => {
+      const began = Date.now();
+      const leg = await answered(under.far_ends.leaves);
+      const ending = await endingOf(leg);
+      const events = eventsOf(leg);
+      assert.deepEqual(typesOf(leg), ["ringing", "answered", "ended"]);
+      assert.deepEqual([ending.outcome, ending.by], ["hung_up", "far_end"]);
+      const times = events.map(({ at }) => at.getTime());
+      assert.deepEqual(times.toSorted(byNumber), times);
+      assert.ok(times.every((time) => Math.abs(time - began) < 60_000));
+    });
+
+    const failures: Readonly<Record<string, readonly [keyof FarEnds, Ending]>> = {
+      "486 is busy": ["busy", failing("busy", 17, 486)],
+      "603 has declined": ["declined", failing("declined", 21, 603)],
+      "404 is unallocated": ["unallocated", failing("unallocated", 1, 404)],
+      "484 is invalid": ["invalid", failing("invalid", 28, 484)],
+      "503 is congested": ["congestion", failing("congestion", 34, 503)],
+    };
+    for (const [what, [far_end, ending]] of Object.entries(failures)) {
+      test(`a far end that answers ${what}`, () => failsWith(far_end, ending));
+    }
+
+    async function failsWith(far_end: keyof FarEnds, ending: Ending): Promise<void> {
+      const dial = legTo(under.far_ends[far_end]);
+      await line.session.dial(dial);
+      assert.deepEqual(await endingOf(dial.leg), ending);
+      assert.ok(!typesOf(dial.leg).includes("answered"));
+    }
+
+    test("a phone that is not registered is unreachable, at once or as its end", async () => {
+      const dial = legTo(under.far_ends.unreachable);
+      const refused = await failureOf(line.session.dial(dial));
+      if (refused) assert.equal(refused.failure, "refused");
+      const ending = refused ? refused.ending : await endingOf(dial.leg);
+      assert.equal(ending?.outcome, "unreachable");
+      assert.ok(!(await live()).includes(dial.leg));
+    });
+
+    test("a leg that nobody answers is given up after its time to ring, not before", async () => {
+      const dial = legTo(under.far_ends.rings, { ring_seconds: 2 });
+      const longer = legTo(under.far_ends.rings, { ring_seconds: 6 });
+      await line.session.dial(longer);
+      await line.session.dial(dial);
+      assert.equal((await endingOf(dial.leg)).outcome, "no_answer");
+      assert.deepEqual(typesOf(dial.leg), ["ringing", "ended"]);
+      assert.deepEqual(typesOf(longer.leg), ["ringing"]);
+    });
+
+    test("a leg that rings is canceled by us", async () => {
+      const dial = legTo(under.far_ends.rings);
+      await line.session.dial(dial);
+      await hears(dial.leg, "ringing");
+      await line.session.hangUp(dial.leg);
+      const { outcome, by } = await endingOf(dial.leg);
+      assert.deepEqual([outcome, by], ["canceled", "us"]);
+    });
+
+    test("a leg that was just dialled is canceled by us, though it never rang", async () => {
+      const dial = legTo(under.far_ends.rings);
+      await line.session.dial(dial);
+      await line.session.hangUp(dial.leg);
+      assert.equal((await endingOf(dial.leg)).outcome, "canceled");
+    });
+
+    test("a leg that was answered is hung up by us, and is told so once", async () => {
+      const leg = await answered(under.far_ends.stays);
+      await Promise.all([line.session.hangUp(leg), line.session.hangUp(leg, 17)]);
+      const { outcome, by } = await endingOf(leg);
+      assert.deepEqual([outcome, by], ["hung_up", "us"]);
+    });
+
+    test("what concerns a leg or a bridge that is gone succeeds", async () => {
+      const gone = await answered(under.far_ends.stays);
+      const leg = await answered(under.far_ends.stays);
+      await line.session.hangUp(gone);
+      await endingOf(gone);
+      const never = fresh("never");
+      for (const absent of [gone, never]) {
+        await line.session.hangUp(absent);
+        await line.session.ringback(absent);
+        await line.session.stopRingback(absent);
+      }
+      const bridge = fresh("bridge");
+      await line.session.bridge(bridge, [gone, leg]);
+      await line.session.endBridge(bridge);
+      await line.session.endBridge(bridge);
+      await line.session.endBridge(never);
+      await line.session.record(bridge, fresh("recording"));
+      assert.deepEqual(typesOf(leg), ["ringing", "answered"]);
+      assert.deepEqual(await live(), [leg]);
+    });
+
+    test("a leg that lives is not dialled again", async () => {
+      const dial = legTo(under.far_ends.stays);
+      await line.session.dial(dial);
+      await line.session.dial(dial);
+      await hears(dial.leg, "answered");
+      await line.session.dial(dial);
+      assert.deepEqual(await live(), [dial.leg]);
+      assert.deepEqual(typesOf(dial.leg), ["ringing", "answered"]);
+    });
+
+    test("one who was answered hears it ring, and no longer, as often as it is said", async () => {
+      const leg = await answered(under.far_ends.stays);
+      await line.session.stopRingback(leg);
+      await line.session.ringback(leg);
+      await line.session.ringback(leg);
+      await line.session.stopRingback(leg);
+      await line.session.stopRingback(leg);
+      await line.session.ringback(leg);
+      const other = await answered(under.far_ends.stays);
+      // Bridged while it still hears it.
+      await line.session.bridge(fresh("bridge"), [leg, other]);
+      assert.deepEqual(new Set(await live()), new Set([leg, other]));
+    });
+
+    test("a bridge is made once, takes a leg more, and its end leaves the legs alive", async () => {
+      const [one, two] = [
+        await answered(under.far_ends.stays),
+        await answered(under.far_ends.stays),
+      ];
+      const bridge = fresh("bridge");
+      await line.session.bridge(bridge, [one, two]);
+      await line.session.bridge(bridge, [one, two]);
+      const three = await answered(under.far_ends.stays);
+      await line.session.bridge(bridge, [two, three]);
+      assert.deepEqual((await line.session.survey()).bridges, [bridge]);
+      await line.session.hangUp(one);
+      await endingOf(one);
+      await line.session.endBridge(bridge);
+      const { legs, bridges } = await line.session.survey();
+      assert.deepEqual(bridges, []);
+      assert.deepEqual(
+        new Map(legs.map(({ leg, state }) => [leg, state])),
+        new Map([
+          [two, "answered"],
+          [three, "answered"],
+        ]),
+      );
+      // In another bridge just as well.
+      await line.session.bridge(fresh("bridge"), [two, three]);
+    });
+
+    test("a key that is pressed in a bridge is heard once, with its leg", async () => {
+      const listening = await answered(under.far_ends.stays);
+      const pressing = await answered(under.far_ends.presses_1);
+      await line.session.bridge(fresh("bridge"), [listening, pressing]);
+      await hears(pressing, "digit");
+      const digits = line.events.filter((event) => event.type === "digit");
+      assert.deepEqual(
+        digits.map(({ leg, digit }) => [leg, digit]),
+        [[pressing, "1"]],
+      );
+    });
+
+    test("what is heard in a bridge is recorded until its end, and can be read back and deleted", async () => {
+      const [one, two] = [
+        await answered(under.far_ends.stays),
+        await answered(under.far_ends.stays),
+      ];
+      const [bridge, recording] = [fresh("bridge"), fresh("recording")];
+      await line.session.bridge(bridge, [one, two]);
+      await line.session.record(bridge, recording);
+      await line.session.record(bridge, recording);
+      const began_ms = performance.now();
+      await until(() => performance.now() > began_ms + recorded_ms);
+      await line.session.endBridge(bridge);
+      await until(() => line.events.some(({ type }) => type === "recorded"));
+      const told = line.events.filter((event) => event.type === "recorded");
+      assert.deepEqual(told, [{ type: "recorded", recording, ok: true }]);
+      const wav = readWav(await readAll(recording));
+      assert.ok(wav.length_ms > recorded_ms - unrecorded_ms, `${wav.length_ms} ms`);
+      assert.ok(wav.length_ms < performance.now() - began_ms + unrecorded_ms);
+      assert.ok(wav.peak > 300, `its loudest sample is ${wav.peak}`);
+      await under.driver.deleteRecording(under.node, recording);
+      assert.equal(await under.driver.readRecording(under.node, recording), null);
+      await under.driver.deleteRecording(under.node, recording);
+      await under.driver.deleteRecording(under.node, fresh("never"));
+    });
+
+    const readAll = async (recording: string): Promise<Buffer> => {
+      const stream = await under.driver.readRecording(under.node, recording);
+      assert.ok(stream, "there is a recording");
+      return Buffer.concat((await stream.toArray()) as Buffer[]);
+    };
+
+    test("a survey shows exactly what lives, with its call and how far it is", async () => {
+      const up = legTo(under.far_ends.stays);
+      const ringing = legTo(under.far_ends.rings);
+      const canceled = legTo(under.far_ends.rings);
+      for (const dial of [up, ringing, canceled]) await line.session.dial(dial);
+      const just = await line.session.survey();
+      assert.deepEqual(
+        new Set(just.legs.map(({ leg }) => leg)),
+        new Set([up.leg, ringing.leg, canceled.leg]),
+      );
+      await hears(up.leg, "answered");
+      await hears(ringing.leg, "ringing");
+      await line.session.hangUp(canceled.leg);
+      await endingOf(canceled.leg);
+      const bridge = fresh("bridge");
+      await line.session.bridge(bridge, [up.leg]);
+      const { legs, bridges, epoch } = await line.session.survey();
+      assert.deepEqual(
+        legs.toSorted((a, b) => a.leg.localeCompare(b.leg)),
+        [
+          { leg: up.leg, call: up.call, state: "answered" as const },
+          { leg: ringing.leg, call: ringing.call, state: "ringing" as const },
+        ].toSorted((a, b) => a.leg.localeCompare(b.leg)),
+      );
+      assert.deepEqual(bridges, [bridge]);
+      const [connected] = line.events;
+      assert.ok(connected?.type === "connected" && connected.epoch === epoch);
+    });
+
+    test("after a close legs live on, and a new connection finds and steers them", async () => {
+      const dial = legTo(under.far_ends.stays);
+      await line.session.dial(dial);
+      await hears(dial.leg, "answered");
+      const { epoch } = await line.session.survey();
+      await line.session.close();
+      await line.session.close();
+      const first = line;
+      const second = await connect();
+      line = second;
+      assert.equal(second.epoch, epoch);
+      const { legs } = await second.session.survey();
+      assert.deepEqual(legs, [{ leg: dial.leg, call: dial.call, state: "answered" }]);
+      await second.session.dial(dial);
+      await second.session.hangUp(dial.leg);
+      assert.equal((await endingOf(dial.leg)).by, "us");
+      assert.deepEqual(typesOf(dial.leg), ["ended"]);
+      assert.deepEqual(typesOf(dial.leg, first), ["ringing", "answered"]);
+    });
+
+    test("what became of a leg that ended while nobody listened was written down", async () => {
+      const lasting = await answered(under.far_ends.leaves);
+      const dialled = legTo(under.far_ends.busy);
+      await line.session.dial(dialled);
+      await line.session.close();
+      line = await connect();
+      await until(async () => (await live()).length === 0);
+      const talked = await recordOf(lasting);
+      assert.ok(talked.answered_at !== null && talked.answered_at <= talked.ended_at);
+      assert.equal(talked.ending.outcome, "hung_up");
+      const busy = await recordOf(dialled.leg);
+      assert.equal(busy.answered_at, null);
+      assert.equal(busy.ending.outcome, "busy");
+      assert.ok(Math.abs(busy.ended_at.getTime() - Date.now()) < 60_000);
+      assert.equal(await line.session.findRecord(fresh("never")), null);
+    });
+
+    const recordOf = async (leg: string): Promise<LegRecord> => {
+      const found: (LegRecord | "unreadable")[] = [];
+      await until(async () => {
+        const record = await line.session.findRecord(leg);
+        if (record !== null) found.push(record);
+        return record !== null;
+      });
+      const [record] = found;
+      assert.ok(record !== undefined && record !== "unreadable");
+      return record;
+    };
+
+    test("a second connection replaces the first, which is told so and stays silent", async () => {
+      const first = line;
+      const second = await connect();
+      line = second;
+      await until(() => first.events.some(({ type }) => type === "replaced"));
+      const heard = first.events.length;
+      const leg = await answered(under.far_ends.leaves);
+      await endingOf(leg);
+      assert.equal(first.events.length, heard);
+      assert.ok(!second.events.some(({ type }) => type === "replaced"));
+      await first.session.close();
+      assert.deepEqual(await live(), []);
+    });
+
+    test("fifty legs at once live their lives, and nothing is left of them", async () => {
+      const dials = Array.from({ length: 50 }, () => legTo(under.far_ends.leaves));
+      await Promise.all(dials.map((dial) => line.session.dial(dial)));
+      for (const { leg } of dials) assert.equal((await endingOf(leg)).outcome, "hung_up");
+      assert.deepEqual(await live(), []);
+    });
+
+    test("in all of this nothing was told twice, and nothing of a leg after its end", () => {
+      const legs = Map.groupBy(
+        log.filter((event): event is LegEvent => "leg" in event && event.type !== "digit"),
+        ({ leg }) => leg,
+      );
+      assert.ok(legs.size > 60);
+      const order = ["ringing", "answered", "ended"];
+      const unsure: ReadonlySet<LegOutcome> = new Set(["unplaced", "lost"]);
+      for (const [leg, events] of legs) {
+        const places = events.map(({ type }) => order.indexOf(type));
+        assert.deepEqual([...new Set(places)].toSorted(byNumber), places, leg);
+        const last = events.at(-1);
+        if (last?.type !== "ended") continue;
+        assert.ok(leg_outcomes.includes(last.ending.outcome));
+        assert.ok(!unsure.has(last.ending.outcome), leg);
+      }
+    });
+  });
+}
+
+function failing(outcome: LegOutcome, cause: number, sip_status: number): Ending {
+  return { outcome, cause, sip_status, by: "far_end" };
+}
+
+function byNumber(a: number, b: number): number {
+  return a - b;
+}
+
+function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  return eventually(holds, patience_s);
+}
+
+/** The VoiceError that a request ends with, or null; anything else fails the test. */
+async function failureOf(request: Promise<unknown>): Promise<VoiceError | null> {
+  try {
+    await request;
+    return null;
+  } catch (error) {
+    assert.ok(error instanceof VoiceError, String(error));
+    return error;
+  }
+}
+
+/** What a WAV file of 16 bits and one channel sounds like. */
+function readWav(file: Buffer): { length_ms: number; peak: number } {
+  assert.equal(file.toString("latin1", 0, 4), "RIFF");
+  assert.equal(file.toString("latin1", 8, 16), "WAVEfmt ");
+  const [format, channels] = [file.readUInt16LE(20), file.readUInt16LE(22)];
+  const [rate, bits] = [file.readUInt32LE(24), file.readUInt16LE(34)];
+  assert.deepEqual(
+    { format, channels, rate, bits },
+    { format: 1, channels: 1, rate: 8_000, bits: 16 },
+  );
+  const data = file.subarray(file.indexOf("data") + 8);
+  const samples = Array.from({ length: Math.floor(data.length / 2) }, (_, index) =>
+    Math.abs(data.readInt16LE(index * 2)),
+  );
+  const peak = samples.reduce((highest, sample) => Math.max(highest, sample), 0);
+  return { length_ms: samples.length / 8, peak };
+}
