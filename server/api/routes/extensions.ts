@@ -1,0 +1,78 @@
+import Type from "typebox";
+import { createExtension } from "../../calls/create-extension.ts";
+import { deleteExtension } from "../../calls/delete-extension.ts";
+import { ExtensionAnswer, ExtensionPatch, NewExtension } from "../../calls/extension-schema.ts";
+import { listExtensions, readExtension } from "../../calls/extensions.ts";
+import { updateExtension } from "../../calls/update-extension.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { route, type Access } from "../route.ts";
+
+export const seeAgents: Access = { feature: "calls", anyOf: ["agents.read", "agents.manage"] };
+export const manageAgents: Access = { feature: "calls", anyOf: ["agents.manage"] };
+
+const extensions = "/api/v1/extensions";
+const params = closed({ id: pathId("The extension") });
+const tag = "Extensions";
+
+export const extensionRoutes = [
+  route({
+    method: "GET",
+    url: extensions,
+    id: "listExtensions",
+    summary: "List the agents' phones",
+    tag,
+    access: seeAgents,
+    query: closed(pageQuery),
+    success: { 200: pageOf(ExtensionAnswer) },
+    handle: ({ app, caller, query }) => listExtensions(app.db.query, caller.account.id, query),
+  }),
+  route({
+    method: "POST",
+    url: extensions,
+    id: "createExtension",
+    summary: "Add an agent's phone",
+    tag,
+    access: manageAgents,
+    body: NewExtension,
+    success: { 201: ExtensionAnswer },
+    handle: ({ app, actor, body, write }) =>
+      write((tx) => createExtension(tx, actor, body, app.clock.now())),
+  }),
+  route({
+    method: "GET",
+    url: `${extensions}/:id`,
+    id: "readExtension",
+    summary: "Read an extension",
+    tag,
+    access: seeAgents,
+    params,
+    success: { 200: ExtensionAnswer },
+    handle: ({ app, caller, params: { id } }) => readExtension(app.db.query, caller.account.id, id),
+  }),
+  route({
+    method: "PATCH",
+    url: `${extensions}/:id`,
+    id: "updateExtension",
+    summary: "Change an extension; groups keep it under its new number",
+    tag,
+    access: manageAgents,
+    params,
+    body: ExtensionPatch,
+    success: { 200: ExtensionAnswer },
+    handle: ({ app, actor, params: { id }, body, write }) =>
+      write((tx) => updateExtension(tx, actor, id, body, app.clock.now())),
+  }),
+  route({
+    method: "DELETE",
+    url: `${extensions}/:id`,
+    id: "deleteExtension",
+    summary: "Delete an extension and take it out of every group",
+    tag,
+    access: manageAgents,
+    params,
+    success: { 204: Type.Null() },
+    handle: async ({ app, actor, params: { id }, write }) => {
+      await write((tx) => deleteExtension(tx, actor, id, app.clock.now()));
+    },
+  }),
+];
