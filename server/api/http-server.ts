@@ -155,7 +155,8 @@ function addHooks(server: FastifyInstance, app: ApiApp): void {
   server.addHook("onRequest", (request, reply, done) => {
     request.raw.headers["content-type"] ??= "application/json";
     void reply.headers(security_headers).header("x-request-id", request.id);
-    const { rateLimit } = request.routeOptions.config;
+    const { rateLimit, renderError } = request.routeOptions.config;
+    if (renderError) rendersOn.set(request.raw.socket, renderError);
     if (rateLimit) tellDefaultRate(rateLimit, request, reply);
     if (!stopping) return done();
     void reply.header("connection", "close");
@@ -163,6 +164,7 @@ function addHooks(server: FastifyInstance, app: ApiApp): void {
   });
   server.addHook("onResponse", (request, reply, done) => {
     if (request.routeOptions.config.rateLimit) forgetRate(request);
+    if (request.routeOptions.config.renderError) rendersOn.delete(request.raw.socket);
     const route = request.routeOptions.url ?? "unknown";
     const seconds = reply.elapsedTime / 1_000;
     app.metrics.httpRequestSeconds.observe(
@@ -176,6 +178,9 @@ function addHooks(server: FastifyInstance, app: ApiApp): void {
     done();
   });
 }
+
+/** How errors look to the request under way on a connection, where not like all others. */
+const rendersOn = new WeakMap<Socket, RenderError>();
 
 const process_prefix = randomBytes(6).toString("hex");
 let request_number = 0;
@@ -197,7 +202,8 @@ function answerClientError(error: Error & { code?: string }, socket: Socket): vo
         large ? "The headers are too large" : "This is not an HTTP request",
       );
   const requestId = nextRequestId();
-  const { contentType, body } = renderProblem(refusal, requestId);
+  const render = rendersOn.get(socket) ?? renderProblem;
+  const { contentType, body } = render(refusal, requestId);
   const text = JSON.stringify(body);
   const more = Object.entries(rateHeadersOn(socket)).map(
     ([name, value]) => `${name}: ${value}\r\n`,
