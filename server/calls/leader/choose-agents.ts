@@ -1,7 +1,7 @@
 // Who is rung for a call: its agent first, and when nobody answers whoever its policy names.
 import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
 import { statement, type Executor } from "../../lib/database.ts";
-import { agentNumber, isExtension } from "../agent-number.ts";
+import { isExtension } from "../agent-number.ts";
 import type { Agent, Call } from "../life/call.ts";
 import { extensionAgent, findExtensionNumber } from "./find-extension.ts";
 import { formatNumber, type TrunkLine } from "./trunk-line.ts";
@@ -35,7 +35,7 @@ export async function chooseAgents(
 
 async function chooseFirst(db: Executor, call: Call, way: Way): Promise<readonly Agent[]> {
   const { from_group_id } = call.plan;
-  const own = agentNumber(call.from_number, call.settings.country_code);
+  const own = call.from_number;
   if (from_group_id === null) return findAgent(db, call, own, way);
   const free = await freeMembers(db, call, from_group_id, way);
   return agentsOf([free.find(({ number }) => number === own) ?? longestIdle(free)]);

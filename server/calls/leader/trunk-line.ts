@@ -40,6 +40,6 @@ export function lineOf(
   const number = formatNumber(trunk, call.to_phone, call.settings.country_code);
   return {
     customer: { kind: "trunk", endpoint, number },
-    caller_id: isAsked ? asked : (caller_ids[0] ?? call.from_number.replaceAll(/[^0-9]/g, "")),
+    caller_id: isAsked ? asked : (caller_ids[0] ?? call.from_number),
   };
 }
