@@ -141,7 +141,7 @@ function foundIds(
     return sql`(select c.id, c.queued_at from calls c
       where ${sql.join(conditions, sql` and `)} ${newest})`;
   });
-  return sql`${sql.join(pages, sql` union `)} ${newest}`;
+  return sql`select id from (${sql.join(pages, sql` union `)}) found ${newest}`;
 }
 
 /** `all` hold, and one of `any`. */
