@@ -1,0 +1,74 @@
+// What Asterisk tells by its WebSocket, as far as it is used; the rest it keeps for itself (see
+// `wanted_events`).
+
+export const wanted_events = [
+  "ApplicationReplaced",
+  "StasisStart",
+  "ChannelStateChange",
+  "Dial",
+  "ChannelDtmfReceived",
+  "ChannelHangupRequest",
+  "ChannelDestroyed",
+  "RecordingFinished",
+  "RecordingFailed",
+] as const;
+
+export type AriChannel = {
+  readonly id: string;
+  /** Up: answered. */
+  readonly state: string;
+  readonly channelvars?: Readonly<Record<string, string>>;
+};
+
+export type AriEvent =
+  | { readonly type: "ApplicationReplaced" }
+  /** The channel can be played to and bridged from now on. */
+  | { readonly type: "StasisStart"; readonly channel: AriChannel }
+  | { readonly type: "ChannelStateChange"; readonly channel: AriChannel }
+  /** Of an outgoing call: `` when the INVITE leaves, RINGING on a 180, PROGRESS on a 183, and so on. */
+  | { readonly type: "Dial"; readonly peer: AriChannel; readonly dialstatus: string }
+  | { readonly type: "ChannelDtmfReceived"; readonly channel: AriChannel; readonly digit: string }
+  | {
+      readonly type: "ChannelHangupRequest";
+      readonly channel: AriChannel;
+      /** Of a soft one not Q.850, but by whom: 32 is a request by ARI or on the command line. */
+      readonly cause?: number;
+      /** By this side; the far end's are hard. */
+      readonly soft?: boolean;
+      readonly tech_cause?: number;
+    }
+  | {
+      readonly type: "ChannelDestroyed";
+      readonly channel: AriChannel;
+      readonly cause: number;
+      /** The SIP status; also 480 when Asterisk itself gave up ringing. */
+      readonly tech_cause?: number;
+    }
+  | {
+      readonly type: "RecordingFinished" | "RecordingFailed";
+      /** `bridge:` and its id. */
+      readonly recording: { readonly name: string; readonly target_uri: string };
+    };
+
+/** The event in a message; null for what is not wanted or of no known shape. */
+export function readAriEvent(text: string): AriEvent | null {
+  let event: Partial<Record<string, unknown>> | null;
+  try {
+    event = JSON.parse(text) as typeof event;
+  } catch {
+    return null;
+  }
+  const type = wanted_events.find((name) => name === event?.["type"]);
+  if (!event || type === undefined) return null;
+  if (type === "ApplicationReplaced") return { type };
+  return isWhole(type, event) ? (event as AriEvent) : null;
+}
+
+function isWhole(type: string, event: Partial<Record<string, unknown>>): boolean {
+  if (type.startsWith("Recording")) {
+    const { name, target_uri } = (event["recording"] ?? {}) as Record<string, unknown>;
+    return typeof name === "string" && typeof target_uri === "string";
+  }
+  const channel = event[type === "Dial" ? "peer" : "channel"] ?? {};
+  return typeof (channel as Record<string, unknown>)["id"] === "string";
+}

@@ -1,0 +1,50 @@
+// One outgoing call.
+import { VoiceError, type Dial, type Ending, type LegOutcome } from "../driver.ts";
+import { ariPath, notDone, type AriClient } from "./ari-client.ts";
+import { channelOf } from "./names.ts";
+
+/**
+ * Asks for the call, by way of the context `out` of our dialplan: there an answered leg waits for the
+ * service, where one dialled straight into the application is dropped when nobody listens. A leg that
+ * lives already is left as it is. Throws VoiceError.
+ */
+export async function dialLeg(client: AriClient, dial: Dial): Promise<void> {
+  const path = ariPath(["channels", channelOf(dial.leg)], {
+    endpoint: endpointOf(dial),
+    context: "out",
+    extension: "s",
+    priority: "1",
+    callerId: checkNumber(dial.caller_id),
+    timeout: String(dial.ring_seconds),
+  });
+  const answer = await client.call("POST", path, { variables: { CALL_ID: dial.call } });
+  if (answer.status < 300 || answer.status === 409) return;
+  // No such endpoint, or a phone that is not registered.
+  if (answer.status === 500 && saysError(answer.body, "Allocation failed")) {
+    throw refused("the switch has no way to it", "unreachable");
+  }
+  const error = notDone("dialling", answer);
+  throw error.failure === "refused" ? refused(error.message, "failed") : error;
+}
+
+/** What is no number or name could mean anything in a dial string: it is never sent. */
+function endpointOf({ to }: Dial): string {
+  if (!/^[\w-]{1,64}$/.test(to.endpoint)) throw refused("this is no endpoint's name", "failed");
+  return to.kind === "extension"
+    ? `PJSIP/${to.endpoint}`
+    : `PJSIP/${checkNumber(to.number)}@${to.endpoint}`;
+}
+
+function checkNumber(number: string): string {
+  if (!/^[0-9+*#]{1,32}$/.test(number)) throw refused("this is no number", "invalid");
+  return number;
+}
+
+function saysError(body: unknown, error: string): boolean {
+  return (body as { error?: unknown } | null)?.error === error;
+}
+
+function refused(message: string, outcome: LegOutcome): VoiceError {
+  const ending: Ending = { outcome, cause: null, sip_status: null, by: "far_end" };
+  return new VoiceError("refused", message, { ending });
+}
