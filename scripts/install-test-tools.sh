@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the benches run beside the server and npm does not carry: wrk, pgbench and Redis
-# (Debian and its kin). Does nothing when they are there; says which package is missing when it cannot.
+# Installs what the benches run beside the server and npm does not carry: wrk, pgbench and Redis, and
+# the key that Asterisk's packages are checked with (Debian and its kin). Does nothing when they are
+# there; says which package is missing when it cannot. Asterisk itself: npm run asterisk:install.
 set -euo pipefail
 
 missing=()
@@ -9,8 +10,9 @@ command -v redis-server >/dev/null || missing+=(redis-server)
 if ! command -v pgbench >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/pgbench' >/dev/null; then
   missing+=(postgresql)
 fi
+[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing+=(debian-archive-keyring)
 if [ "${#missing[@]}" -eq 0 ]; then
-  echo "wrk, pgbench and redis-server are installed"
+  echo "wrk, pgbench, redis-server and Debian's keyring are installed"
   exit 0
 fi
 

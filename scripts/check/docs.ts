@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 
 const repositoryPath =
-  /^(?:server|docs|test|migrations|bench|scripts|console|\.ci)\/[\w./*{},@-]*?(?::\d+)?$/;
+  /^(?:server|docs|test|migrations|bench|scripts|asterisk|console|\.ci)\/[\w./*{},@-]*?(?::\d+)?$/;
 
 /**
  * Returns, as `file:line: fault`, each relative link, each path in inline code and each npm script

@@ -166,7 +166,7 @@ function pressByRtp(pressed: string): string {
 function byInfo(pressed: string): string {
   return pressed
     .split("")
-    .map((key) => info(key, 2 + "0123456789*#".indexOf(key)))
+    .map((key, index) => info(key, 2 + index))
     .join("\n");
 }
 
