@@ -77,7 +77,7 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
     const fresh = (what: string) => `contract-${run}-${what}-${++count}`;
     const legTo = (to: DialTarget, more: Partial<Dial> = {}): Dial => {
       const leg = fresh("leg");
-      return { leg, call: `${leg}-call`, to, caller_id, ring_seconds: 25, ...more };
+      return { leg, call: `${leg}-call`, to, caller_id, ring_seconds: 60, ...more };
     };
     const eventsOf = (leg: string, { events } = line): LegEvent[] =>
       events.filter((event): event is LegEvent => "leg" in event && event.leg === leg);
@@ -156,7 +156,7 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
 
     test("a leg that nobody answers is given up after its time to ring, not before", async () => {
       const dial = legTo(under.far_ends.rings, { ring_seconds: 2 });
-      const longer = legTo(under.far_ends.rings, { ring_seconds: 6 });
+      const longer = legTo(under.far_ends.rings);
       await line.session.dial(longer);
       await line.session.dial(dial);
       assert.equal((await endingOf(dial.leg)).outcome, "no_answer");

@@ -3,7 +3,7 @@ import type { DialTarget } from "../driver.ts";
 import { openSandboxVoiceDriver } from "./open-sandbox-driver.ts";
 
 voiceDriverContract("sandbox", async () => {
-  const driver = openSandboxVoiceDriver({ pace: 20 });
+  const driver = openSandboxVoiceDriver({ pace: 10 });
   const trunk = (number: string): DialTarget => ({ kind: "trunk", endpoint: "carrier", number });
   return {
     driver,

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { legLife, type LegLife } from "./leg-life.ts";
+
+const talks = { since: "bridge", after_ms: 5_000 } as const;
+
+function answers(more: Partial<Extract<LegLife, { kind: "answers" }>> = {}): LegLife {
+  return { kind: "answers", rings_ms: 200, answers_ms: 700, leaves: null, presses: [], ...more };
+}
+
+function fails(outcome: string, cause: number, sip_status: number, rings = false) {
+  return {
+    kind: "fails",
+    rings_ms: rings ? 200 : null,
+    fails_ms: rings ? 1_500 : 500,
+    ending: { outcome, cause, sip_status, by: "far_end" },
+  };
+}
+
+/** The same, whoever is called. */
+const failures = {
+  "404": fails("unallocated", 1, 404),
+  "480": { kind: "rings", rings_ms: 200 },
+  "484": fails("invalid", 28, 484),
+  "486": fails("busy", 17, 486),
+  "503": fails("congestion", 34, 503),
+  "603": fails("declined", 21, 603, true),
+};
+
+const unregistered = {
+  kind: "refused",
+  ending: { outcome: "unreachable", cause: 20, sip_status: null, by: "far_end" },
+};
+
+test("each code has its life, of an agent and of a customer", () => {
+  const press = (digit: string, after_ms = 1_000) => ({ digit, after_ms });
+  const table = {
+    "020": [unregistered, unregistered],
+    "101": [
+      answers({ presses: [press("*"), press("1", 1_250)] }),
+      answers({ presses: [press("*"), press("1", 1_250)], leaves: talks }),
+    ],
+    "205": [answers(), answers({ leaves: talks })],
+    "209": [answers({ presses: [press("9")] }), answers({ presses: [press("9")], leaves: talks })],
+    "701": [answers({ presses: [press("1")] }), answers({ presses: [press("1")], leaves: talks })],
+    "900": [answers(), answers()],
+    "901": [
+      answers({ leaves: { since: "answer", after_ms: 500 } }),
+      answers({ leaves: { since: "answer", after_ms: 500 } }),
+    ],
+    "902": [
+      answers({ leaves: { since: "bridge", after_ms: 2_000 } }),
+      answers({ leaves: { since: "bridge", after_ms: 2_000 } }),
+    ],
+    ...Object.fromEntries(Object.entries(failures).map(([code, life]) => [code, [life, life]])),
+  };
+  for (const [code, [agent, customer]] of Object.entries(table)) {
+    assert.deepEqual(legLife(`777${code}`, "agent"), agent, code);
+    assert.deepEqual(legLife(`+91 98765 777${code}`, "customer"), customer, code);
+  }
+});
+
+test("any other number answers: an agent stays, a customer talks for five seconds", () => {
+  for (const number of ["101", "7101", "48600", "919812345678", "7774861", "919777000777"]) {
+    assert.deepEqual(legLife(number, "agent"), answers(), number);
+    assert.deepEqual(legLife(number, "customer"), answers({ leaves: talks }), number);
+  }
+});
+
+test("an extension of three digits fails as the SIP status that it is", () => {
+  for (const [extension, life] of Object.entries(failures))
+    assert.deepEqual(legLife(extension, "agent"), life, extension);
+});
+
+test("the last six digits steer, whatever stands before or between them", () => {
+  fc.assert(
+    fc.property(
+      fc.stringMatching(/^[+*#0-9 ]{0,10}$/),
+      fc.constantFrom(...Object.keys(failures), "101", "900"),
+      fc.constantFrom("agent" as const, "customer" as const),
+      (before, code, role) => {
+        assert.deepEqual(legLife(`${before}777${code}`, role), legLife(`777${code}`, role));
+        assert.deepEqual(legLife(`${before}777 ${code}`, role), legLife(`777${code}`, role));
+      },
+    ),
+  );
+});
