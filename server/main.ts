@@ -7,6 +7,7 @@ import { openWebhookDoor } from "./chat/webhook-door.ts";
 import { ConfigError, readConfig, type Config } from "./config.ts";
 import { openMetaDriver } from "./drivers/chat/meta/open-meta-driver.ts";
 import { openSandboxDriver } from "./drivers/chat/sandbox/open-sandbox-driver.ts";
+import { openAsteriskDriver } from "./drivers/voice/asterisk/open-asterisk-driver.ts";
 import { openSandboxVoiceDriver } from "./drivers/voice/sandbox/open-sandbox-driver.ts";
 import { openHints } from "./engine/hints.ts";
 import type { App } from "./engine/app.ts";
@@ -58,7 +59,7 @@ async function start(config: Config): Promise<void> {
   const whatsapp = config.whatsapp && openMetaDriver(config.whatsapp);
   const chatDrivers = { sandbox, ...(whatsapp ? { whatsapp } : {}) };
   const voiceSandbox = openSandboxVoiceDriver();
-  const voiceDrivers = { sandbox: voiceSandbox };
+  const voiceDrivers = { sandbox: voiceSandbox, asterisk: openAsteriskDriver(log) };
   const app: App = { db, clock: systemClock, log, hints, chatDrivers, voiceDrivers };
   const door = openWebhookDoor(app);
   stops.unshift(() => sandbox.close());
