@@ -6,6 +6,9 @@ import { bridgeIdOf, channelOf, ringbackOf } from "./names.ts";
 /** A leg that was answered while nobody listened is handed over within half a second. */
 const hand_over_ms = 2_000;
 const hand_over_step_ms = 100;
+/** A bridge that is ended is gone once its legs have left it, some milliseconds later. */
+const dissolve_ms = 1_000;
+const dissolve_step_ms = 10;
 
 /**
  * The legs are in the bridge, beside those that were there; one that is gone is left out. Throws
@@ -25,6 +28,17 @@ export async function joinLegs(
   const present = made.status === 409 ? await membersOf(client, bridge) : [];
   const absent = legs.filter((leg) => !present.includes(channelOf(leg)));
   await Promise.all(absent.map((leg) => addLeg(client, bridge, leg)));
+}
+
+/** Gone, or as good as: its legs are leaving it. Throws VoiceError. */
+export async function endBridge(client: AriClient, bridge: string): Promise<void> {
+  const path = ariPath(["bridges", bridgeIdOf(bridge)]);
+  let answer = expectDone("ending a bridge", await client.call("DELETE", path), [404]);
+  const deadline = performance.now() + dissolve_ms;
+  while (answer.status !== 404 && performance.now() < deadline) {
+    await wait(dissolve_step_ms);
+    answer = expectDone("reading a bridge", await client.call("GET", path), [404]);
+  }
 }
 
 async function membersOf(client: AriClient, bridge: string): Promise<readonly unknown[]> {

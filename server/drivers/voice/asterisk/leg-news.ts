@@ -1,5 +1,5 @@
 // What Asterisk tells of the channels, as news of legs: each at most once, and in order.
-import type { VoiceEvent } from "../driver.ts";
+import type { LiveLeg, VoiceEvent } from "../driver.ts";
 import type { AriChannel, AriEvent } from "./ari-events.ts";
 import { classifyEnding } from "./classify-ending.ts";
 import { legOf } from "./names.ts";
@@ -23,8 +23,11 @@ export type LegNews = {
   /** We are about to hang it up. */
   hangingUp(leg: string): void;
   rings(leg: string): boolean;
-  /** What two surveys in a row do not show is forgotten: its end was missed. */
-  surveyed(live: ReadonlySet<string>): void;
+  /**
+   * What a survey shows of a leg that was never heard of counts as told. A leg that two in a row do
+   * not show is forgotten: its end was missed.
+   */
+  surveyed(live: readonly LiveLeg[]): void;
   /** Nothing lived through the switch's restart. */
   forgetAll(): void;
   size(): number;
@@ -72,10 +75,16 @@ export function openLegNews(tell: (event: VoiceEvent) => void): LegNews {
     },
     rings: (leg) => tracks.get(leg)?.ringing ?? false,
     surveyed(live) {
+      const shown = new Set(live.map(({ leg }) => leg));
       for (const [leg, track] of tracks) {
-        if (live.has(leg)) track.missed = false;
-        else if (track.missed) tracks.delete(leg);
-        else track.missed = true;
+        if (!shown.has(leg) && track.missed) tracks.delete(leg);
+        else track.missed = !shown.has(leg);
+      }
+      for (const { leg, state } of live) {
+        if (state === "dialing" || tracks.has(leg)) continue;
+        const track = trackOf(leg);
+        track.ringing = true;
+        if (state === "answered") track.answered = true;
       }
     },
     forgetAll: () => tracks.clear(),
@@ -112,7 +121,7 @@ function newsOf(leg: string, track: Track, event: AriEvent, at: Date): VoiceEven
 }
 
 function ringingNews(leg: string, track: Track, at: Date): VoiceEvent[] {
-  if (track.ringing || track.up_at) return [];
+  if (track.ringing || track.up_at || track.answered) return [];
   track.ringing = true;
   return [{ type: "ringing", leg, at }];
 }
@@ -135,7 +144,7 @@ function lastNews(
   { channel, cause, tech_cause }: AriEvent & { type: "ChannelDestroyed" },
   at: Date,
 ): VoiceEvent[] {
-  const answered = track.up_at !== null || channel.state === "Up";
+  const answered = track.up_at !== null || track.answered || channel.state === "Up";
   const gave_sign = track.ringing || channel.state === "Ringing";
   const silent_ms =
     gave_sign || track.dialled_at === null ? null : at.getTime() - track.dialled_at.getTime();

@@ -11,7 +11,7 @@ import {
 import { readAriEvent, wanted_events, type AriEvent } from "./ari-events.ts";
 import { dialLeg } from "./dial-leg.ts";
 import { findRecord } from "./find-record.ts";
-import { joinLegs, startRingback, stopRingback } from "./join-legs.ts";
+import { endBridge, joinLegs, startRingback, stopRingback } from "./join-legs.ts";
 import { openLegNews, type LegNews } from "./leg-news.ts";
 import { bridgeIdOf, bridgeOf, channelOf } from "./names.ts";
 import { stayConnected } from "./stay-connected.ts";
@@ -89,10 +89,7 @@ function controls(client: AriClient, legs: LegNews, node: VoiceNode): Omit<Voice
     ringback: (leg) => startRingback(client, leg),
     stopRingback: (leg) => stopRingback(client, leg),
     bridge: (bridge, members) => joinLegs(client, bridge, members),
-    async endBridge(bridge) {
-      const answer = await client.call("DELETE", ariPath(["bridges", bridgeIdOf(bridge)]));
-      expectDone("ending a bridge", answer, [404]);
-    },
+    endBridge: (bridge) => endBridge(client, bridge),
     async record(bridge, recording) {
       const query = { name: recording, format: "wav", ifExists: "fail" };
       const answer = await client.call(
@@ -104,7 +101,7 @@ function controls(client: AriClient, legs: LegNews, node: VoiceNode): Omit<Voice
     },
     async survey() {
       const found = await surveySwitch(client, legs.rings);
-      legs.surveyed(new Set(found.legs.map(({ leg }) => leg)));
+      legs.surveyed(found.legs);
       return found;
     },
     findRecord: (leg) => findRecord(node.cdr_path, leg),

@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
+import type { DialTarget } from "../../server/drivers/voice/driver.ts";
+import { openAsteriskDriver } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
+import { openLog } from "../../server/lib/log.ts";
+import { startCarrier } from "../support/sipp.ts";
+import { farEnd, refusing } from "../support/sipp/outcomes.ts";
+import { voiceDriverContract } from "../support/voice-driver-contract.ts";
+
+function overTrunk(number: string): DialTarget {
+  return { kind: "trunk", endpoint: "trunk", number };
+}
+
+voiceDriverContract("asterisk", async () => {
+  const run_dir = mkdtempSync(join(tmpdir(), "trunkline-driver-"));
+  const asterisk = await startAsterisk({ run_dir });
+  const carrier = await startCarrier(asterisk);
+  const { ari_url, ari_user, ari_password, app, cdr_path } = asterisk;
+  return {
+    driver: openAsteriskDriver(openLog("silent")),
+    node: {
+      id: 1,
+      name: "asterisk",
+      ari: { url: ari_url, user: ari_user, password: ari_password, app },
+      cdr_path,
+    },
+    far_ends: {
+      stays: overTrunk(farEnd("speaks")),
+      leaves: overTrunk(farEnd("hangs_up", 1)),
+      presses_1: overTrunk(farEnd("presses", 2, "1")),
+      rings: overTrunk(farEnd("rings_on")),
+      declined: overTrunk(refusing(603)),
+      busy: overTrunk(refusing(486)),
+      unallocated: overTrunk(refusing(404)),
+      invalid: overTrunk(refusing(484)),
+      congestion: overTrunk(refusing(503)),
+      unreachable: { kind: "extension", endpoint: "agent-unregistered", number: "9" },
+    },
+    async close() {
+      await Promise.all([asterisk.stop(), carrier.stop()]);
+      rmSync(run_dir, { recursive: true });
+    },
+  };
+});
