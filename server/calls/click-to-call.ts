@@ -7,6 +7,7 @@ import { reserveCredits } from "../credits/reserve-credits.ts";
 import type { App } from "../engine/app.ts";
 import { statement, type Tx } from "../lib/database.ts";
 import { Refusal, invalid } from "../lib/errors.ts";
+import { credits_a_call } from "./add-attempt.ts";
 import {
   noPickPolicies,
   type ClickToCallAnswer,
@@ -21,9 +22,6 @@ export type ClickToCallOwner = {
   readonly account: Pick<Caller["account"], "id" | "country_code" | "time_zone">;
   readonly actor: Actor & { readonly user_id: number };
 };
-
-/** A pulse for each leg. */
-export const credits_of_a_call = 2;
 
 /**
  * Queues the call and answers with its campaign. Refuses, in this order and with nothing done:
@@ -102,7 +100,7 @@ async function submitCall(
     subject_id: campaign_id,
   });
   const subject = `call:${call_id}`;
-  const credit = { account_id, kind: "call", subject, amount: credits_of_a_call } as const;
+  const credit = { account_id, kind: "call", subject, amount: credits_a_call } as const;
   const reservation_id = await reserveCredits(tx, credit, now);
   const { node_id, trunk_id } = judged.trunk;
   const { to_number, to_phone, cli_number } = order;
@@ -122,7 +120,7 @@ async function submitCall(
       due_at: judged.scheduled_at ?? now,
       queued_at: now,
       reservation_id,
-      reserved: credits_of_a_call,
+      reserved: credits_a_call,
     })
     .execute();
   return campaign_id;

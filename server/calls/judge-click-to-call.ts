@@ -1,7 +1,7 @@
 // What the fields of a click-to-call mean for its account: who is called first, when, and over what.
 import type { CallingWindow } from "../accounts/calling-window.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { phone_reason, readPersonPhone } from "../audience/read-person-phone.ts";
+import { readPersonPhone } from "../audience/read-person-phone.ts";
 import { statement, type Database } from "../lib/database.ts";
 import type { FieldError } from "../lib/errors.ts";
 import { knownId } from "../lib/ids.ts";
@@ -93,7 +93,8 @@ const findGround = statement<Ground>(`
       select from extensions e where e.account_id = $1 and e.extension = $5) as knows_extension
   from accounts a where a.account_id = $1`);
 
-const agent_reason = `${phone_reason}; or an extension: 2 to 6 digits`;
+const agent_reason =
+  "must be an extension (2 to 6 digits) or a phone number (ten digits, or + and the country code)";
 const group_reason = "is no agent group of this account";
 
 /** The texts of a body; null where one is missing, empty or something else. */

@@ -61,8 +61,7 @@ export async function startCallApi(
     async refuse(more, ...fields) {
       const answer = await submit(body(more));
       const message = assertCallError(answer, 400);
-      const named = message.split("; ").map((part) => part.split(":")[0]);
-      assert.deepEqual(named, fields, message);
+      assert.deepEqual(fieldsNamed(message), fields, message);
       return message;
     },
     async callCount() {
@@ -74,6 +73,11 @@ export async function startCallApi(
       return count;
     },
   };
+}
+
+/** The fields that an error's message gives a reason for, in their order. */
+export function fieldsNamed(message: string): string[] {
+  return [...message.matchAll(/(?:^|; )(\w+): \S+ \S/g)].map((match) => match[1]!);
 }
 
 function findAsked({ app }: TestApi, accountId: number, campaignId: number) {

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Refusal, invalid, refusals, unavailable, type RefusalType } from "../lib/errors.ts";
+import { renderCallError } from "./render-call-error.ts";
+
+const shown = (refusal: Refusal) => renderCallError(refusal, "req_1");
+
+test("every kind of error is exactly its status and a message, and 400 where the standard has another word", () => {
+  const own = {
+    "validation-failed": 400,
+    "insufficient-credit": 400,
+    "unsupported-media-type": 400,
+  };
+  for (const type of Object.keys(refusals) as RefusalType[]) {
+    const status = { ...own }[type as keyof typeof own] ?? refusals[type].status;
+    const answer = shown(new Refusal(type, "What is wrong"));
+    assert.deepEqual(answer, {
+      status,
+      contentType: "application/json; charset=utf-8",
+      body: { status, message: "What is wrong" },
+    });
+  }
+});
+
+test("the message names every failing field with its reason", () => {
+  const faults = [
+    { field: "to_number", reason: "is required" },
+    { field: "cli_number", reason: "must be exactly 10 digits" },
+  ];
+  assert.deepEqual(shown(invalid(faults)).body, {
+    status: 400,
+    message: "to_number: is required; cli_number: must be exactly 10 digits",
+  });
+});
+
+test("a database that is away is 500, for the call may have been placed; a server that is full or stops is 503", () => {
+  const away = Object.assign(new Error("terminating connection"), { code: "57P01" });
+  assert.equal(shown(unavailable(away)).status, 500);
+  assert.equal(shown(unavailable(new Error("the server is stopping"))).status, 503);
+});

@@ -1,0 +1,374 @@
+// Each field of a click-to-call: what it takes, what it refuses, and what is kept of it (contract 4.4, 8).
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  makeAgentGroup,
+  makeExtension,
+  makeNode,
+  makeTrunk,
+  setCalling,
+} from "../support/call-makers.ts";
+import { makeAccount, unique } from "../support/makers.ts";
+import {
+  assertCallError,
+  assertSubmitted,
+  fieldsNamed,
+  startCallApi,
+  type CallApi,
+} from "./call-api.ts";
+
+let calls: CallApi;
+
+before(async () => {
+  calls = await startCallApi();
+});
+after(() => calls.api.close());
+
+/** Values that are refused on the field, each alone. */
+async function assertRefused(field: string, values: readonly unknown[]): Promise<void> {
+  const count = await calls.callCount();
+  for (const value of values) await calls.refuse({ [field]: value }, field);
+  assert.equal(await calls.callCount(), count);
+}
+
+test("to_number is required and exactly 10 digits, kept as sent and as E.164 digits", async () => {
+  const { asked, call } = await calls.take({ to_number: "9812345678" });
+  for (const row of [asked, call]) {
+    assert.equal(row.to_number, "9812345678");
+    assert.equal(row.to_phone, "919812345678");
+  }
+  const wrong = ["", "981234567", "98123456789", "+919812345678", "98123 45678", "981234567a"];
+  await assertRefused("to_number", [
+    ...wrong,
+    "９８１２３４５６７８",
+    9812345678,
+    null,
+    {},
+    undefined,
+  ]);
+});
+
+test("from_number is required: an extension of 2 to 6 digits, or a phone number however it is written", async () => {
+  for (const [sent, kept] of [
+    ["12", "12"],
+    ["001", "001"],
+    ["123456", "123456"],
+    ["9876500001", "919876500001"],
+    ["+919876500001", "919876500001"],
+    ["+91 98765-00001", "919876500001"],
+    ["919876500001", "919876500001"],
+    ["09876500001", "919876500001"],
+    ["+14155550123", "14155550123"],
+    ["14155550123", "14155550123"],
+  ] as const) {
+    const { asked, call } = await calls.take({ from_number: sent });
+    assert.equal(asked.from_number, sent);
+    assert.equal(call.from_number, kept, sent);
+  }
+  const wrong = ["", " ", "1", "abc", "101a", "+1", "1 01 x", "0".repeat(10_000), "9".repeat(30)];
+  await assertRefused("from_number", [...wrong, 101, null, [], undefined]);
+});
+
+test("a phone number of ten digits is one of the account's country", async () => {
+  const own = await startCallApi({ databaseUrl: calls.api.database_url });
+  await setCalling(own.api.app, own.account, { country_code: "1" });
+  own.api.app.hints.send("token", `${own.account.account_id}:all`);
+  const { call } = await own.take({ from_number: "4155550123", to_number: "4155550199" });
+  assert.equal(call.from_number, "14155550123");
+  assert.equal(call.to_phone, "14155550199");
+  await own.api.close();
+});
+
+test("where no sandbox takes the call, an extension is one that the account has configured", async () => {
+  const own = await startCallApi({ databaseUrl: calls.api.database_url });
+  const { app } = own.api;
+  await app.db.query.updateTable("trunks").set({ active: false }).execute();
+  const node = await makeNode(app, { driver: "asterisk", connected: true });
+  const only_account_id = own.account.account_id;
+  await makeTrunk(app, [node], { only_account_id });
+  await makeExtension(app, own.account, "201");
+  await makeExtension(app, calls.account, "202");
+  assert.equal((await own.take({ from_number: "201" })).call.node_id, node);
+  assert.match(await own.refuse({ from_number: "202" }, "from_number"), /no extension/);
+  assert.equal((await own.take({ from_number: "9876500001" })).call.node_id, node);
+  await app.db.query.updateTable("trunks").set({ active: true }).execute();
+  assert.equal((await own.take({ from_number: "202" })).call.node_id, own.node_id);
+  await own.api.close();
+});
+
+test("cli_number is exactly 10 digits, and one that a trunk may show", async () => {
+  const { asked, call } = await calls.take({ cli_number: "9000000001" });
+  assert.equal(asked.cli_number, "9000000001");
+  assert.equal(call.cli_number, "9000000001");
+  await assertRefused("cli_number", ["", "900000000", "+919000000001", 9000000001, "90000 00001"]);
+
+  const own = await startCallApi({ databaseUrl: calls.api.database_url });
+  const { app } = own.api;
+  await app.db.query
+    .updateTable("trunks")
+    .set({ caller_ids: ["9000000001"], caller_ids_only: true })
+    .where("id", "=", own.trunk_id)
+    .execute();
+  await own.take({ cli_number: "9000000001" });
+  await own.take({});
+  assert.match(await own.refuse({ cli_number: "9000000002" }, "cli_number"), /no trunk/);
+  const node = await makeNode(app);
+  const other = await makeTrunk(app, [node], { only_account_id: own.account.account_id });
+  assert.equal((await own.take({ cli_number: "9000000002" })).call.trunk_id, other);
+  await own.api.close();
+});
+
+for (const [field, length_max] of [
+  ["source", 255],
+  ["remark", 2_000],
+  ["reference", 255],
+] as const) {
+  test(`${field} is any text of at most ${length_max} characters, kept as sent, and empty is none`, async () => {
+    for (const text of ["x", " Zoë 🙂 ", "<b>'\"\\", "🙂".repeat(length_max)]) {
+      assert.equal((await calls.take({ [field]: text })).asked[field], text);
+    }
+    assert.equal((await calls.take({ [field]: "" })).asked[field], null);
+    await assertRefused(field, ["x".repeat(length_max + 1), 1, true, ["x"], "a\u0000b"]);
+  });
+}
+
+for (const [field, column] of [
+  ["agent_not_pick_group", "agent_not_pick_group_id"],
+  ["from_group_id", "from_group_id"],
+] as const) {
+  test(`${field} is the id of an agent group of the account, as text`, async () => {
+    const { app } = calls.api;
+    const group_id = await makeAgentGroup(app, calls.account, ["101", "102"]);
+    const foreign = await makeAgentGroup(app, await makeAccount(app));
+    const { asked } = await calls.take({ [field]: String(group_id) });
+    assert.equal(asked[column], group_id);
+    assert.equal((await calls.take({ [field]: "" })).asked[column], null);
+    const unknown = ["0", String(foreign), "9".repeat(19)];
+    for (const id of unknown)
+      assert.match(await calls.refuse({ [field]: id }, field), /no agent group of this account/);
+    await assertRefused(field, [group_id, "x", "-1", "1.0", "1".repeat(20), true]);
+  });
+}
+
+test("to_group_id is the id of a group of the account, as text", async () => {
+  const { app } = calls.api;
+  const makeGroup = async ({ account_id }: { account_id: number }) => {
+    const created_at = app.clock.now();
+    const { id } = await app.db.query
+      .insertInto("groups")
+      .values({ account_id, name: unique("group"), created_at, updated_at: created_at })
+      .returning("id")
+      .executeTakeFirstOrThrow();
+    return id;
+  };
+  const group_id = await makeGroup(calls.account);
+  const foreign = await makeGroup(await makeAccount(app));
+  assert.equal((await calls.take({ to_group_id: String(group_id) })).asked.to_group_id, group_id);
+  assert.equal((await calls.take({ to_group_id: "" })).asked.to_group_id, null);
+  await assertRefused("to_group_id", [String(foreign), "0", group_id, "x", "9".repeat(19)]);
+});
+
+test("agent_not_pick_policy is applied where it can be, and an unknown name acts as the default", async () => {
+  const group = String(await makeAgentGroup(calls.api.app, calls.account));
+  const cases: [string | null, string, string][] = [
+    // asked, applied with a group, and without
+    [null, "next_in_group", "hangup"],
+    ["", "next_in_group", "hangup"],
+    ["hangup", "hangup", "hangup"],
+    ["next_in_group", "next_in_group", "hangup"],
+    ["ring_all", "ring_all", "hangup"],
+    ["round_robin", "round_robin", "hangup"],
+    ["longest_idle", "longest_idle", "hangup"],
+    ["retry_agent", "retry_agent", "retry_agent"],
+    ["whatever", "next_in_group", "hangup"],
+    ["constructor", "next_in_group", "hangup"],
+  ];
+  for (const [agent_not_pick_policy, withGroup, without] of cases) {
+    for (const [more, applied] of [
+      [{ agent_not_pick_group: group }, withGroup],
+      [{}, without],
+    ] as const) {
+      const { asked } = await calls.take({ agent_not_pick_policy, ...more });
+      assert.equal(asked.policy_applied, applied, `${agent_not_pick_policy}`);
+      assert.equal(asked.agent_not_pick_policy, agent_not_pick_policy || null);
+    }
+  }
+  await assertRefused("agent_not_pick_policy", [1, "x".repeat(256)]);
+});
+
+for (const [field, otherwise] of [
+  ["max_retry", 0],
+  ["customer_retry_count", 3],
+  ["agent_retry_count", 3],
+] as const) {
+  test(`${field} is an integer from 1 to 3, and ${otherwise} when omitted`, async () => {
+    for (const count of [1, 2, 3])
+      assert.equal((await calls.take({ [field]: count })).asked[field], count);
+    assert.equal((await calls.take()).asked[field], otherwise);
+    await assertRefused(field, [0, 4, -1, 1.5, "2", "", true, 2 ** 40]);
+  });
+}
+
+test("retry_after is an integer of minutes from 0 to 1440, and 5 when omitted", async () => {
+  for (const minutes of [0, 1, 30, 1_440]) {
+    const { asked } = await calls.take({ max_retry: 1, retry_after: minutes });
+    assert.equal(asked.retry_after_minutes, minutes);
+  }
+  assert.equal((await calls.take({ max_retry: 1 })).asked.retry_after_minutes, 5);
+  assert.equal((await calls.take({ retry_after: 7 })).asked.retry_after_minutes, 7);
+  await assertRefused("retry_after", [-1, 1_441, 0.5, "5", ""]);
+});
+
+for (const field of ["extension_for_transfer", "extension_for_dis"] as const) {
+  test(`${field} is exactly 1 digit, whether or not an extension has it`, async () => {
+    for (const digit of ["0", "5", "9"])
+      assert.equal((await calls.take({ [field]: digit })).asked[field], digit);
+    assert.equal((await calls.take()).asked[field], null);
+    await assertRefused(field, ["", "12", "x", "*", 1, " 1"]);
+  });
+}
+
+test("schedulled_at places the call then: any spelling of a time, local to the account's zone without an offset", async () => {
+  const own = await startCallApi({ databaseUrl: calls.api.database_url });
+  own.api.clock.set("2026-05-01T12:00:00Z");
+  await setCalling(own.api.app, own.account, { time_zone: "Asia/Kolkata" });
+  own.api.app.hints.send("token", `${own.account.account_id}:all`);
+  const at = async (schedulled_at: string | null) => {
+    const { asked, call } = await own.take({ schedulled_at });
+    assert.equal(call.queued_at.toISOString(), "2026-05-01T12:00:00.000Z");
+    assert.equal(asked.scheduled_at?.getTime() ?? call.queued_at.getTime(), call.due_at.getTime());
+    return asked.scheduled_at?.toISOString() ?? null;
+  };
+  assert.equal(await at("2026-05-01T14:00:00Z"), "2026-05-01T14:00:00.000Z");
+  assert.equal(await at("2026-05-02 09:30:00.250+0530"), "2026-05-02T04:00:00.250Z");
+  assert.equal(await at("2026-05-01T20:00"), "2026-05-01T14:30:00.000Z");
+  assert.equal(await at("2026-05-01T12:00:01Z"), "2026-05-01T12:00:01.000Z");
+  assert.equal(await at("2099-01-31T09:30:00Z"), "2099-01-31T09:30:00.000Z");
+  for (const now of ["2026-05-01T12:00:00Z", "2026-05-01T11:59:00Z", "", null])
+    assert.equal(await at(now), null, `${now} means now`);
+  for (const past of ["2026-05-01T11:58:59.999Z", "2026-05-01T12:00", "1999-01-01T00:00:00Z"])
+    assert.match(await own.refuse({ schedulled_at: past }, "schedulled_at"), /in the past/);
+  for (const wrong of [
+    "tomorrow",
+    "2026-05-01",
+    "2026-02-30T10:00:00Z",
+    "x".repeat(65),
+    1,
+    {},
+    " ",
+  ])
+    await own.refuse({ schedulled_at: wrong }, "schedulled_at");
+  await own.api.close();
+});
+
+test("a call for now is told to its node's leader at once, and one for later is not", async () => {
+  const heard: string[] = [];
+  calls.api.app.hints.on("call_work", (subject) => void heard.push(subject));
+  await calls.take({ schedulled_at: "2099-01-31T09:30:00Z" });
+  assert.deepEqual(heard, []);
+  await calls.take();
+  assert.ok(heard.includes(`${calls.node_id}:${calls.account.account_id}`));
+});
+
+test("enable_chat is on for any text but empty, 0, false and no", async () => {
+  for (const text of ["1", "true", "yes", "anything", "00"])
+    assert.equal((await calls.take({ enable_chat: text })).asked.enable_chat, true, text);
+  for (const text of ["", "0", "false", "FALSE", "no", "No", " no ", null, undefined])
+    assert.equal((await calls.take({ enable_chat: text })).asked.enable_chat, false, String(text));
+  await assertRefused("enable_chat", [true, false, 1, 0, "x".repeat(256)]);
+});
+
+test("auto_block_time is minutes in digits, at most ten years of them, and 0 is none", async () => {
+  for (const [text, minutes] of [
+    ["1", 1],
+    ["060", 60],
+    ["5256000", 5_256_000],
+    ["0", null],
+    ["", null],
+  ] as const)
+    assert.equal((await calls.take({ auto_block_time: text })).asked.auto_block_minutes, minutes);
+  await assertRefused("auto_block_time", ["5256001", "-1", "1.5", "1e3", "x", 60, "9".repeat(64)]);
+});
+
+test("callback_method is GET, POST or PUT in any case", async () => {
+  for (const [text, method] of [
+    ["GET", "GET"],
+    ["post", "POST"],
+    ["Put", "PUT"],
+    ["", null],
+  ] as const)
+    assert.equal((await calls.take({ callback_method: text })).asked.callback_method, method);
+  await assertRefused("callback_method", ["PATCH", "DELETE", " GET", 1]);
+});
+
+const optional_fields = [
+  "cli_number",
+  "source",
+  "agent_not_pick_group",
+  "agent_not_pick_policy",
+  "max_retry",
+  "retry_after",
+  "customer_retry_count",
+  "agent_retry_count",
+  "extension_for_transfer",
+  "extension_for_dis",
+  "schedulled_at",
+  "enable_chat",
+  "from_group_id",
+  "to_group_id",
+  "auto_block_time",
+  "remark",
+  "reference",
+  "callback_method",
+];
+
+test("null is as good as omitted for each of the eighteen optional fields", async () => {
+  const { campaign_id: _, ...omitted } = (await calls.take()).asked;
+  const nulls = Object.fromEntries(optional_fields.map((field) => [field, null]));
+  const { campaign_id: _other, ...asked } = (await calls.take(nulls)).asked;
+  assert.deepEqual(asked, omitted);
+});
+
+test("an unknown field is refused, and the field that was meant is named", async () => {
+  const told = await calls.refuse({ scheduled_at: "2099-01-31T09:30:00Z" }, "scheduled_at");
+  assert.match(told, /unknown field; did you mean schedulled_at\?/);
+  await calls.refuse({ To_number: "9876543210", callback_url: "x" }, "To_number", "callback_url");
+  await calls.refuse({ constructor: 1 }, "constructor");
+});
+
+test("every failing field is named at once, each with its reason", async () => {
+  const wrong = {
+    to_number: "1",
+    from_number: "x",
+    cli_number: "1",
+    source: 1,
+    agent_not_pick_group: "0",
+    agent_not_pick_policy: 1,
+    max_retry: 9,
+    retry_after: -1,
+    customer_retry_count: 0,
+    agent_retry_count: "1",
+    extension_for_transfer: "12",
+    extension_for_dis: "x",
+    schedulled_at: "soon",
+    enable_chat: true,
+    from_group_id: "0",
+    to_group_id: "0",
+    auto_block_time: "5256001",
+    remark: 1,
+    reference: 1,
+    callback_method: "PATCH",
+    extra: 1,
+  };
+  const named = fieldsNamed(assertCallError(await calls.submit(wrong), 400));
+  assert.deepEqual(named.toSorted(), Object.keys(wrong).toSorted());
+});
+
+test("a body that is no object is refused whole", async () => {
+  for (const body of [[], "x", 1, null, true]) {
+    const answer = await calls.submit(body);
+    assert.equal(answer.status, 400, answer.text);
+    assert.match(answer.body.message, /^body: must be an object/);
+  }
+  assertSubmitted(await calls.submit(calls.body()));
+});
