@@ -1,20 +1,155 @@
-// What a submitted click-to-call is and stores (contract 2.4, 4.4, 5.5).
-import { after, before, test } from "node:test";
+// What a submitted click-to-call is, stores and costs, who may submit one, and where it goes
+// (contract 1, 2.4, 4.4, 5.5).
 import assert from "node:assert/strict";
-import { startCallApi, assertSubmitted, type CallApi } from "./call-api.ts";
+import { after, before, test } from "node:test";
+import { startApi } from "../support/api.ts";
+import {
+  makeCallingAccount,
+  makeNode,
+  makeSandboxTrunk,
+  makeTrunk,
+} from "../support/call-makers.ts";
+import { checkLedger } from "../support/check-books.ts";
+import { makeAgentToken, makeToken, makeUser } from "../support/makers.ts";
+import { makeSuppression } from "../support/chat-makers.ts";
+import {
+  assertCallError,
+  assertSubmitted,
+  call_path,
+  startCallApi,
+  type CallApi,
+} from "./call-api.ts";
 
 let calls: CallApi;
 
 before(async () => {
   calls = await startCallApi();
 });
-after(() => calls.api.close());
+after(async () => {
+  await checkLedger(calls.api.app.db.pool);
+  await calls.api.close();
+});
+
+const creditsOf = async ({ api, account }: Pick<CallApi, "api" | "account">) => {
+  const { available } = await api.app.db.query
+    .selectFrom("credit_balances")
+    .select("available")
+    .where("account_id", "=", account.account_id)
+    .where("kind", "=", "call")
+    .executeTakeFirstOrThrow();
+  return available;
+};
 
 test("a click-to-call answers 200 with exactly status, message and its campaign, and its call is queued", async () => {
   const before_at = new Date();
   assertSubmitted(await calls.submit(calls.body()));
-  const { call } = await calls.take();
-  assert.equal(call.stage, "queued");
-  assert.equal(call.status, "queued");
+  const { asked, call } = await calls.take();
+  assert.equal(call.campaign_id, asked.campaign_id);
+  assert.deepEqual([call.stage, call.status, call.attempt], ["queued", "queued", 1]);
+  assert.deepEqual([call.node_id, call.trunk_id], [calls.node_id, calls.trunk_id]);
   assert.ok(call.due_at >= before_at && call.due_at <= new Date());
+  assert.equal(asked.scheduled_at, null);
+});
+
+test("a path with a trailing slash is the same endpoint", async () => {
+  const { token } = calls.account;
+  assertSubmitted(await calls.api.send("POST", `${call_path}/`, { token, json: calls.body() }));
+});
+
+test("a submitted call is in the audit trail with who asked for it, and whom it calls is not", async () => {
+  const { app } = calls.api;
+  const user_id = await makeUser(app, calls.account);
+  const token = await makeToken(app, calls.account, { kind: "agent", user_id });
+  const answer = await calls.submit(calls.body(), { token });
+  const { campaignId } = answer.body.data;
+  const entry = await app.db.query
+    .selectFrom("audit_entries")
+    .selectAll()
+    .where("account_id", "=", calls.account.account_id)
+    .where("action", "=", "click_to_call.submitted")
+    .where("subject_id", "=", String(campaignId))
+    .executeTakeFirstOrThrow();
+  assert.equal(entry.user_id, user_id);
+  assert.equal(entry.request_id, answer.headers.get("x-request-id"));
+  assert.deepEqual(entry.detail, {});
+});
+
+test("two credits are reserved for the call, a pulse for each leg", async () => {
+  const available = await creditsOf(calls);
+  const { call } = await calls.take({ schedulled_at: "2099-01-31T09:30:00Z" });
+  assert.equal(await creditsOf(calls), available - 2);
+  assert.equal(call.reserved, 2);
+  const reservation = await calls.api.app.db.query
+    .selectFrom("credit_reservations")
+    .selectAll()
+    .where("account_id", "=", calls.account.account_id)
+    .where("id", "=", call.reservation_id!)
+    .executeTakeFirstOrThrow();
+  assert.deepEqual([reservation.kind, reservation.subject], ["call", `call:${call.id}`]);
+});
+
+test("a hundred concurrent calls against ten credits: exactly five are taken, and the books add up", async () => {
+  const own = await startCallApi({ databaseUrl: calls.api.database_url, credits: 10 });
+  const twin = await startApi({ databaseUrl: calls.api.database_url });
+  const { token } = own.account;
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, i) =>
+      (i % 2 ? twin : own.api).send("POST", call_path, { token, json: own.body() }),
+    ),
+  );
+  const taken = answers.filter(({ status }) => status === 200);
+  for (const answer of taken) assertSubmitted(answer);
+  assert.equal(taken.length, 5);
+  for (const answer of answers)
+    if (!taken.includes(answer))
+      assert.match(assertCallError(answer, 400), /not enough call credit/);
+  assert.equal(new Set(taken.map(({ body }) => body.data.campaignId)).size, 5);
+  assert.equal(await own.callCount(), 5);
+  assert.equal(await creditsOf(own), 0);
+  await twin.close();
+  await own.api.close();
+});
+
+test("any valid token of the account will do, whatever its kind, role and scopes", async () => {
+  const { app } = calls.api;
+  const user_id = await makeUser(app, calls.account);
+  for (const token of [
+    calls.account.token,
+    await makeAgentToken(app, calls.account, null),
+    await makeAgentToken(app, calls.account, []),
+    await makeToken(app, calls.account, { scopes: [] }),
+    await makeToken(app, calls.account, { kind: "agent", user_id, scopes: ["crm.read"] }),
+  ])
+    assertSubmitted(await calls.submit(calls.body(), { token }));
+});
+
+test("a suppressed customer, or one who is called already, is no reason to refuse", async () => {
+  await makeSuppression(calls.api.app, calls.account, "919812345678", { channel: "voice" });
+  await makeSuppression(calls.api.app, calls.account, "919812345678", { channel: "all" });
+  for (let i = 0; i < 2; i++) {
+    const { call } = await calls.take({ to_number: "9812345678" });
+    assert.equal(call.stage, "queued");
+  }
+});
+
+test("a call goes over a trunk that is active, the account's to use and on an active node", async () => {
+  const own = await startCallApi({ databaseUrl: calls.api.database_url });
+  const { app } = own.api;
+  const mine = { only_account_id: own.account.account_id };
+  await makeTrunk(app, [await makeNode(app, { connected: true })], { ...mine, active: false });
+  await makeTrunk(app, [await makeNode(app, { connected: true, active: false })], mine);
+  await makeSandboxTrunk(app, calls.account);
+  for (let i = 0; i < 20; i++) assert.equal((await own.take()).call.trunk_id, own.trunk_id);
+  const shared = await makeSandboxTrunk(app);
+  assert.equal((await own.take()).call.trunk_id, own.trunk_id);
+  await app.db.query
+    .updateTable("voice_nodes")
+    .set({ connected_at: null })
+    .where("id", "=", own.node_id)
+    .execute();
+  assert.equal((await own.take()).call.trunk_id, shared.trunk_id);
+  const other = await makeCallingAccount(app);
+  const { token } = other;
+  assertSubmitted(await own.submit(own.body(), { token }));
+  await own.api.close();
 });
