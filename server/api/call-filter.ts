@@ -56,13 +56,12 @@ export function readCallFilter(query: FilterQuery, account: Caller["account"]): 
 /** In a query an unescaped plus arrives as a space. */
 function readNumber(text: string, countryCode: string): NumberForms {
   const number = text.replace(/^ /, "+").trim();
-  if (isExtension(number)) return { from: [number], to: null };
+  if (isExtension(number)) return { agent: number, customer: null };
   const phone = readPersonPhone(number, countryCode);
   if (phone === null)
     throw invalidField(
       "number",
       "must be an extension, ten digits, or a number with + and its country code",
     );
-  const national = phone.startsWith(countryCode) ? phone.slice(countryCode.length) : phone;
-  return { from: [...new Set([number, phone, `+${phone}`, national])], to: phone };
+  return { agent: phone, customer: phone };
 }

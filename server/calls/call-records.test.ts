@@ -211,8 +211,8 @@ test("each filter lets exactly its calls through, and together they must all hol
   const busy = { ...failed, status: "busy", disposition: "busy", ended_reason: "customer_busy" };
   const a = await make({ call: { ...failed, queued_at: at(1) }, asked: { reference: "r-1" } });
   const b = await make({
-    call: { ...busy, queued_at: at(2), from_number: "+919811111111" },
-    asked: { to_group_id: 77 },
+    call: { ...busy, queued_at: at(2), from_number: "919811111111" },
+    asked: { to_group_id: 77, from_number: "+91 98111 11111" },
   });
   const c = await make({
     call: { queued_at: at(3), to_number: "9822222222", to_phone: "919822222222" },
@@ -227,6 +227,7 @@ test("each filter lets exactly its calls through, and together they must all hol
     ["?number=101", [c, a]],
     ["?number=9811111111", [b]],
     ["?number=%2B919811111111", [b]],
+    ["?number=+91 98111 11111", [b]],
     ["?number=+919822222222", [c]],
     ["?number=919822222222", [c]],
     ["?number=9822222222", [c]],
@@ -293,7 +294,7 @@ test("an export has every call as the list shows it, its legs as JSON, and what 
   const { id } = await make(talked);
   for (let i = 0; i < 501; i++) {
     const queued_at = at(-1 - i);
-    await make({ call: { ...failed, from_number: "+919811111111", queued_at } });
+    await make({ asked: { from_number: "+919811111111" }, call: { ...failed, queued_at } });
   }
   const answer = await get(account, "/export");
   assert.equal(answer.status, 200);

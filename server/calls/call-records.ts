@@ -22,12 +22,12 @@ export type CallFilter = {
   readonly to?: Date | undefined;
 };
 
-/** How one number may stand on a call. */
+/** One number as calls keep it; null where it can be none of that kind. */
 export type NumberForms = {
-  /** Each spelling of the agent's number that would be this one. */
-  readonly from: readonly string[];
-  /** The customer's E.164 digits; null when it can be no customer's. */
-  readonly to: string | null;
+  /** An extension, or E.164 digits. */
+  readonly agent: string;
+  /** E.164 digits. */
+  readonly customer: string | null;
 };
 
 /** A page of the report, newest first; 422 on a cursor that is not of this list. */
@@ -98,7 +98,7 @@ async function findRows(
 ): Promise<CallRow[]> {
   const { rows } = await sql<CallRow>`
     with page as materialized (${ids})
-    select c.id, c.campaign_id, c.from_number, c.to_number, c.cli_number, c.status, c.disposition,
+    select c.id, c.campaign_id, p.from_number, c.to_number, c.cli_number, c.status, c.disposition,
       c.ended_reason, c.ended_by, c.answered_by, c.attempt, c.queued_at, c.initiated_at,
       c.ringing_at, c.answered_at, c.ended_at, c.ring_seconds, c.talk_seconds, c.billed_seconds,
       c.hangup_cause, c.sip_status, c.dtmf, c.recording_state, c.cost, c.retried_leg, c.retry_at,
@@ -167,7 +167,7 @@ function conditionsOf(
   return { any, all };
 }
 
-function numberConditions({ from, to }: NumberForms): RawBuilder<unknown>[] {
-  const asCustomer = to === null ? [] : [sql`c.to_phone = ${to}`];
-  return [...from.map((form) => sql`c.from_number = ${form}`), ...asCustomer];
+function numberConditions({ agent, customer }: NumberForms): RawBuilder<unknown>[] {
+  const asCustomer = customer === null ? [] : [sql`c.to_phone = ${customer}`];
+  return [sql`c.from_number = ${agent}`, ...asCustomer];
 }

@@ -2,6 +2,7 @@
 // tenant matrix, the fuzz and the judge of the OpenAPI all go by these rows.
 import type { Feature, Permission } from "../../server/accounts/permissions.ts";
 import { unique } from "../support/makers.ts";
+import { callRows } from "./call-rows.ts";
 import { chatRows } from "./chat-rows.ts";
 import type { Ids } from "./seed-ids.ts";
 
@@ -430,5 +431,6 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...campaigns,
     ...chatRows,
     ...calls,
+    ...callRows,
   }),
 );

@@ -4,6 +4,7 @@ import { makeSandboxTrunk, setCalling } from "../support/call-makers.ts";
 import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "../support/chat-makers.ts";
 import { makeContact, makeCustomField, makeOption } from "../support/crm-makers.ts";
 import { makeCredits, makeToken, makeUser, unique, type TestAccount } from "../support/makers.ts";
+import { seedCalls } from "./seed-calls.ts";
 import { seedChatGround } from "./seed-chat-ground.ts";
 
 /** One of everything that a path or a body can name, of one account. */
@@ -45,6 +46,13 @@ export type Ids = {
   readonly free_template_id: number;
   readonly chat_flow_id: number;
   readonly automation_flow_id: string;
+  readonly queued_call_id: number;
+  /** Agent and customer talk. */
+  readonly live_call_id: number;
+  /** No agent answered; recorded all the same. */
+  readonly ended_call_id: number;
+  /** The ended call's. */
+  readonly call_campaign_id: number;
 };
 
 /** Ids that nothing has. */
@@ -71,6 +79,10 @@ export const unknownIds: Ids = {
   free_template_id: 8_000_000_000_000_102,
   chat_flow_id: 8_000_000_000_000_103,
   automation_flow_id: "80000000-0000-4000-8000-000000000104",
+  queued_call_id: 8_000_000_000_000_201,
+  live_call_id: 8_000_000_000_000_202,
+  ended_call_id: 8_000_000_000_000_203,
+  call_campaign_id: 8_000_000_000_000_204,
 };
 
 /** Makes one of everything in the account; whatever has a name or text carries `mark`. */
@@ -127,6 +139,7 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     ...(await seedAudience(api, account, { mark, phone: `91${phone}` })),
     ...(await seedChat(api, account, mark)),
     ...(await seedChatGround(api, account, mark)),
+    ...(await seedCalls(api, account, mark)),
   };
 }
 

@@ -1,0 +1,34 @@
+// The rows of calls: their report, and what is done to them.
+import type { Permission } from "../../server/accounts/permissions.ts";
+import type { RouteRow } from "./route-rows.ts";
+
+const calls = "/api/v1/calls";
+
+const row = (may: readonly Permission[], request: RouteRow["request"]): RouteRow => ({
+  feature: "calls",
+  may,
+  request,
+});
+const see = (request: RouteRow["request"]) => row(["calls.read", "calls.manage"], request);
+const manage = (request: RouteRow["request"]) => row(["calls.manage"], request);
+
+/** By the route's id. */
+export const callRows: Record<string, RouteRow> = {
+  listCalls: see((ids) => ({
+    path: `${calls}?limit=2&campaign_id=${ids.call_campaign_id}&status=no-answer,busy&number=101`,
+  })),
+  exportCalls: row(["calls.export"], (ids) => ({
+    path: `${calls}/export?campaign_id=${ids.call_campaign_id}`,
+  })),
+  readCall: see((ids) => ({ path: `${calls}/${ids.ended_call_id}` })),
+  readCallRecording: see((ids) => ({ path: `${calls}/${ids.ended_call_id}/recording` })),
+  hangUpCall: manage((ids) => ({ path: `${calls}/${ids.queued_call_id}/hangup` })),
+  transferCall: manage((ids) => ({
+    path: `${calls}/${ids.live_call_id}/transfer`,
+    json: { extension: "102" },
+  })),
+  retryCall: manage((ids) => ({
+    path: `${calls}/${ids.ended_call_id}/retry`,
+    json: { leg: "agent" },
+  })),
+};
