@@ -59,8 +59,8 @@ begin
   end loop;
 end $$;
 
--- A new leader's first act, an account at a time: what its predecessors had under way is its own now.
-create function adopt_calls(p_account_id bigint, p_node_id bigint, p_fence bigint)
+-- What predecessors had under way on the node is the leader's own now, but for what it has already.
+create function adopt_calls(p_account_id bigint, p_node_id bigint, p_fence bigint, p_known bigint[])
 returns table (call jsonb)
 language plpgsql as $$
 declare
@@ -69,7 +69,7 @@ begin
   for v_id in
     update calls c set fence = p_fence
     where c.node_id = p_node_id and c.account_id = p_account_id
-      and c.stage not in ('queued', 'ended') and c.fence < p_fence
+      and c.stage not in ('queued', 'ended') and c.fence <= p_fence and c.id <> all (p_known)
     returning c.id
   loop
     call := call_state(p_account_id, v_id);

@@ -151,7 +151,7 @@ test("a busy customer is called again after the minutes asked for, as often as a
   });
   const [first, second] = await scene.reports(campaign);
   assert.deepEqual([first.attempt, second.attempt, second.retry_at], [1, 2, null]);
-  assert.equal(first.retry_at, second.queued_at);
+  assert.ok(second.initiated_at >= first.retry_at);
 });
 
 async function credits(): Promise<{ available: number; reserved: number }> {

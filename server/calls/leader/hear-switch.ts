@@ -6,6 +6,7 @@ import { compareWithSwitch } from "./compare-with-switch.ts";
 import type { Leader } from "./leader.ts";
 import { noteConnection } from "./leader-statements.ts";
 import { performAll } from "./perform.ts";
+import { adoptMissing } from "./place-calls.ts";
 
 const retry_ms = 500;
 
@@ -45,10 +46,14 @@ function hearConnected(leader: Leader, epoch: string): void {
   });
 }
 
-/** First what was missed, then what has to be done again, then new calls. */
+/**
+ * What predecessors had under way is taken over before anything is compared, or its legs would be
+ * nobody's. Then comes what was missed, what has to be done again, and new calls.
+ */
 async function begin(leader: Leader, epoch: string): Promise<void> {
   const before = await noteConnection(leader.app, leader.node_id, epoch);
   leader.restarted = before !== null && before !== epoch;
+  await adoptMissing(leader);
   await compareWithSwitch(leader);
   leader.restarted = false;
   for (const live of leader.calls.values()) {

@@ -6,18 +6,10 @@ import { findVoiceNode } from "../find-voice-node.ts";
 import { hearSwitch } from "./hear-switch.ts";
 import type { CallEvent } from "../life/events-and-acts.ts";
 import type { Leader, LeaderTimes, LiveCall } from "./leader.ts";
-import {
-  adoptAll,
-  findLimits,
-  findTrunkShares,
-  noteConnection,
-  type NodeLimits,
-} from "./leader-statements.ts";
+import { findLimits, noteConnection, type NodeLimits } from "./leader-statements.ts";
 import { openNodeWork, type NodeWork } from "./node-work.ts";
 import { openPace } from "./pace.ts";
-import { takeUp } from "./place-calls.ts";
 import { forget, takeTurn } from "./take-turn.ts";
-import { watchCredit } from "./watch-credit.ts";
 
 const retry_ms = 500;
 
@@ -63,7 +55,6 @@ export async function leadNode(
   return replaced.signal.aborted ? "replaced" : "over";
 }
 
-/** Takes over what predecessors had under way, and connects. Nothing is decided before the switch was asked. */
 async function openLeader(
   app: App,
   { lease, node_id, times }: Leading,
@@ -71,8 +62,6 @@ async function openLeader(
   replaced: AbortController,
 ): Promise<{ leader: Leader; work: NodeWork }> {
   const node = await findVoiceNode(app.db.query, node_id);
-  const shares = await findTrunkShares(app, node_id);
-  const adopted = await adoptAll(app.db.pool, node_id, lease.fence);
   const paceOf = (per_second: number) => openPace(per_second, () => performance.now());
   const leader: Leader = {
     app,
@@ -86,9 +75,11 @@ async function openLeader(
     }),
     times,
     calls: new Map(),
-    trunks: new Map(shares.map((share) => [share.id, share])),
+    trunks: new Map(limits.trunks.map((share) => [share.id, share])),
     pace: paceOf(limits.calls_per_second),
-    trunk_paces: new Map(shares.map((share) => [share.id, paceOf(share.calls_per_second)])),
+    trunk_paces: new Map(
+      limits.trunks.map(({ id, calls_per_second }) => [id, paceOf(calls_per_second)]),
+    ),
     connected: Promise.withResolvers(),
     is_connected: false,
     restarted: false,
@@ -97,7 +88,6 @@ async function openLeader(
     wake: () => work.wake(),
   };
   const work = openNodeWork(leader, limits);
-  for (const call of adopted) watchCredit(leader, takeUp(leader, call, true));
   return { leader, work };
 }
 

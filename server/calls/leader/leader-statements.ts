@@ -8,47 +8,46 @@ import type { TrunkLine } from "./trunk-line.ts";
 
 /** A trunk's share of the node. */
 export type TrunkShare = TrunkLine & {
+  readonly updated_at: Date;
   readonly calls_per_second: number;
   readonly calls_max: number;
 };
 
-/** What the node may be loaded with, and what tells that its operator changed it. */
+/** What the node may be loaded with, over which trunks. */
 export type NodeLimits = {
   readonly calls_per_second: number;
   readonly calls_max: number;
   readonly active: boolean;
-  readonly updated_at: Date;
+  readonly trunks: readonly TrunkShare[];
+  /** Another one when its operator changed anything of it or of its trunks. */
+  readonly version: string;
 };
 
-/** The node's limits, or null when it was deleted. */
+/**
+ * The node's limits, or null when it was deleted. A trunk that is switched off, or taken from the node
+ * while calls are under way on it, takes no new ones.
+ */
 export async function findLimits(app: App, nodeId: number): Promise<NodeLimits | null> {
-  const row = await app.db.query
+  const { db } = app;
+  const node = await db.query
     .selectFrom("voice_nodes")
     .select(["calls_per_second", "calls_max", "active", "updated_at"])
     .where("id", "=", nodeId)
     .executeTakeFirst();
-  return row ?? null;
+  if (!node) return null;
+  const trunks = await findTrunks(db.pool, [nodeId]);
+  return { ...node, trunks, version: JSON.stringify([node, trunks]) };
 }
 
-/** Every trunk of the node, inactive ones too: calls may be under way on them. */
-export async function findTrunkShares(app: App, nodeId: number): Promise<TrunkShare[]> {
-  const rows = await app.db.query
-    .selectFrom("trunk_nodes as s")
-    .innerJoin("trunks as t", "t.id", "s.trunk_id")
-    .select([
-      "t.id",
-      "t.endpoint",
-      "t.number_format",
-      "t.number_prefix",
-      "t.caller_ids",
-      "t.caller_ids_only",
-      "s.calls_per_second",
-      "s.calls_max",
-    ])
-    .where("s.node_id", "=", nodeId)
-    .execute();
-  return rows as TrunkShare[];
-}
+const findTrunks = statement<TrunkShare>(`
+  select t.id, t.endpoint, t.number_format, t.number_prefix, t.caller_ids, t.caller_ids_only,
+    t.updated_at, coalesce(s.calls_per_second, 1) as calls_per_second,
+    case when t.active then coalesce(s.calls_max, 0) else 0 end as calls_max
+  from trunks t
+  left join trunk_nodes s on s.trunk_id = t.id and s.node_id = $1
+  where s.node_id is not null or t.id in (
+    select c.trunk_id from calls c where c.node_id = $1 and c.stage not in ('queued', 'ended'))
+  order by t.id`);
 
 /** Notes that the node is connected (or not: null); returns the epoch that stood there before. */
 export async function noteConnection(
@@ -75,14 +74,23 @@ const findLiveAccounts = statement<{ account_id: number }>(`
   where node_id = $1 and stage not in ('queued', 'ended')`);
 
 const adoptCalls = statement<{ call: unknown }>(
-  "select call from adopt_calls($1, $2, $3) as t(call)",
+  "select call from adopt_calls($1, $2, $3, $4) as t(call)",
 );
 
-/** Makes what predecessors had under way on the node the new leader's own. */
-export async function adoptAll(db: Executor, nodeId: number, fence: number): Promise<Call[]> {
+/**
+ * Makes what predecessors had under way on the node the leader's own, but for `known`: also what one that
+ * did not know yet that it had lost the node claimed at the last moment.
+ */
+export async function adoptAll(
+  db: Executor,
+  nodeId: number,
+  fence: number,
+  known: readonly Pick<Call, "account_id" | "id">[],
+): Promise<Call[]> {
   const adopted: Call[] = [];
   for (const { account_id } of await findLiveAccounts(db, [nodeId])) {
-    const rows = await adoptCalls(db, [account_id, nodeId, fence]);
+    const ids = known.filter((call) => call.account_id === account_id).map(({ id }) => id);
+    const rows = await adoptCalls(db, [account_id, nodeId, fence, ids]);
     adopted.push(...rows.map(({ call }) => readCall(call)));
   }
   return adopted;

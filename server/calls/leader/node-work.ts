@@ -5,7 +5,7 @@ import { compareWithSwitch } from "./compare-with-switch.ts";
 import type { Leader } from "./leader.ts";
 import { findLimits, findWaiting, type NodeLimits } from "./leader-statements.ts";
 import { obeyCommands } from "./obey-commands.ts";
-import { placeCalls } from "./place-calls.ts";
+import { adoptMissing, placeCalls } from "./place-calls.ts";
 
 /** Hints may be lost: everything is looked for so often. */
 const poll_ms = 500;
@@ -38,8 +38,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
   const poll = async () => {
     polled_ms = performance.now();
     has_commands = may_be_changed = true;
-    const found = await findWaiting(app.db.pool, [node_id, app.clock.now()]);
-    for (const { account_id } of found) waiting.add(account_id);
+    for (const account_id of await accountsWaiting(leader)) waiting.add(account_id);
   };
   const place = async (): Promise<number> => {
     let placed = 0;
@@ -62,6 +61,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
       }
       if (performance.now() >= compare_at_ms) {
         compare_at_ms = performance.now() + times.survey_ms;
+        await adoptMissing(leader);
         if (leader.is_connected) await compareWithSwitch(leader);
       }
       if (has_commands) {
@@ -95,7 +95,11 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
   return work;
 }
 
+async function accountsWaiting({ app, node_id }: Leader): Promise<number[]> {
+  const found = await findWaiting(app.db.pool, [node_id, app.clock.now()]);
+  return found.map(({ account_id }) => account_id);
+}
+
 async function isOther(app: App, nodeId: number, known: NodeLimits): Promise<boolean> {
-  const found = await findLimits(app, nodeId);
-  return found?.updated_at.getTime() !== known.updated_at.getTime();
+  return (await findLimits(app, nodeId))?.version !== known.version;
 }

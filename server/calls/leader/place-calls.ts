@@ -3,8 +3,9 @@ import { mayCallAt } from "../../accounts/calling-window.ts";
 import { callName, type Call } from "../life/call.ts";
 import type { Obstacle } from "../life/events-and-acts.ts";
 import type { Leader, LiveCall } from "./leader.ts";
-import { claim, type Claimed, type NodeLimits } from "./leader-statements.ts";
+import { adoptAll, claim, type Claimed, type NodeLimits } from "./leader-statements.ts";
 import { lineOf } from "./trunk-line.ts";
+import { watchCredit } from "./watch-credit.ts";
 
 /** Calls in one claim: no account's thousand goes before another's one. */
 const claim_max = 20;
@@ -47,8 +48,18 @@ function obstacle({ call, suppressed, pair_taken }: Claimed, at: Date): Obstacle
   return mayCallAt(call.settings, at) ? null : "night_window";
 }
 
+/** Takes over what nobody leads: predecessors' calls. */
+export async function adoptMissing(leader: Leader): Promise<void> {
+  const { app, node_id, lease, calls } = leader;
+  const known = [...calls.values()].map(({ call }) => call);
+  for (const call of await adoptAll(app.db.pool, node_id, lease.fence, known)) {
+    // Two may look at once.
+    if (!calls.has(callName(call))) watchCredit(leader, takeUp(leader, call, true));
+  }
+}
+
 /** Puts a call into the leader's hands. */
-export function takeUp(leader: Leader, call: Call, adopted: boolean): LiveCall {
+function takeUp(leader: Leader, call: Call, adopted: boolean): LiveCall {
   const trunk = leader.trunks.get(call.trunk_id);
   if (!trunk) throw new Error(`trunk ${call.trunk_id} is not on node ${leader.node_id}`);
   const live: LiveCall = {
