@@ -1,6 +1,6 @@
 // One outgoing call.
 import { VoiceError, type Dial, type Ending, type LegOutcome } from "../driver.ts";
-import { ariPath, notDone, type AriClient } from "./ari-client.ts";
+import { ariPath, notDone, type AriAnswer, type AriClient } from "./ari-client.ts";
 import { channelOf } from "./names.ts";
 
 /**
@@ -19,12 +19,25 @@ export async function dialLeg(client: AriClient, dial: Dial): Promise<void> {
   });
   const answer = await client.call("POST", path, { variables: { CALL_ID: dial.call } });
   if (answer.status < 300 || answer.status === 409) return;
+  if (isStarting(answer)) throw new VoiceError("unreachable", "the switch has not started yet");
   // No such endpoint, or a phone that is not registered.
-  if (answer.status === 500 && saysError(answer.body, "Allocation failed")) {
+  if (answer.status === 500 && says(answer, "error", "Allocation failed")) {
     throw refused("the switch has no way to it", "unreachable");
   }
   const error = notDone("dialling", answer);
   throw error.failure === "refused" ? refused(error.message, "failed") : error;
+}
+
+/** It serves HTTP before it has this interface, and then for a while refuses to do anything. */
+function isStarting(answer: AriAnswer): boolean {
+  return (
+    answer.status === 404 ||
+    (answer.status === 503 && says(answer, "message", "Asterisk not booted"))
+  );
+}
+
+function says({ body }: AriAnswer, field: "error" | "message", text: string): boolean {
+  return (body as { error?: unknown; message?: unknown } | null)?.[field] === text;
 }
 
 /** What is no number or name could mean anything in a dial string: it is never sent. */
@@ -38,10 +51,6 @@ function endpointOf({ to }: Dial): string {
 function checkNumber(number: string): string {
   if (!/^[0-9+*#]{1,32}$/.test(number)) throw refused("this is no number", "invalid");
   return number;
-}
-
-function saysError(body: unknown, error: string): boolean {
-  return (body as { error?: unknown } | null)?.error === error;
 }
 
 function refused(message: string, outcome: LegOutcome): VoiceError {

@@ -36,6 +36,7 @@ export function openSession(
   };
   const legs = openLegNews(tell);
   const hearRecording = openRecordingNews(tell);
+  const { origin } = new URL(ari.url);
   let epoch: string | null = null;
   const connection = stayConnected(ari, limits.ping_ms, {
     prepare: () => prepare(client, ari.app),
@@ -45,7 +46,7 @@ export function openSession(
       tell({ type: "connected", epoch: started });
     },
     disconnected: () => tell({ type: "disconnected" }),
-    waiting: (err) => log.warn({ url: ari.url, err }, "no connection to the switch; trying again"),
+    waiting: (err) => log.warn({ url: origin, err }, "no connection to the switch; trying again"),
     hear(text, at) {
       const event = readAriEvent(text);
       if (event?.type === "ApplicationReplaced") {

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { leg_outcomes, type Ending, type LegOutcome } from "../driver.ts";
+import { classifyEnding, type EndOfLeg } from "./classify-ending.ts";
+
+const nothing: EndOfLeg = {
+  cause: null,
+  tech_cause: null,
+  answered: false,
+  request: "none",
+  we_hung_up: false,
+  silent_ms: null,
+};
+
+/** What the far end answers to a call, with the cause that Asterisk makes of it. */
+const refusals: readonly (readonly [sip_status: number, cause: number, LegOutcome])[] = [
+  [486, 17, "busy"],
+  [600, 17, "busy"],
+  [603, 21, "declined"],
+  [403, 21, "declined"],
+  [607, 127, "declined"],
+  [480, 19, "no_answer"],
+  [408, 18, "no_answer"],
+  [404, 1, "unallocated"],
+  [410, 22, "unallocated"],
+  [604, 1, "unallocated"],
+  [484, 28, "invalid"],
+  [503, 34, "congestion"],
+  [500, 38, "failed"],
+  [502, 27, "failed"],
+  [488, 58, "failed"],
+  [401, 21, "failed"],
+];
+
+for (const [sip_status, cause, outcome] of refusals) {
+  test(`a far end that answers ${sip_status}: ${outcome}`, () => {
+    const end = { ...nothing, cause, tech_cause: sip_status, request: "far_end" as const };
+    const expected: Ending = { outcome, cause, sip_status, by: "far_end" };
+    assert.deepEqual(classifyEnding({ ...end, silent_ms: 300 }), expected);
+    // Also when our own request to hang up comes too late.
+    assert.deepEqual(classifyEnding({ ...end, we_hung_up: true }), expected);
+  });
+}
+
+const own_time_out: EndOfLeg = { ...nothing, cause: 19, tech_cause: 480 };
+
+const cases: Readonly<Record<string, readonly [EndOfLeg, Ending]>> = {
+  "ringing that nobody answered in time is no answer, and no 480 of anybody's": [
+    own_time_out,
+    { outcome: "no_answer", cause: 19, sip_status: null, by: "far_end" },
+  ],
+  "a carrier that gave no sign until the time was over is unreachable": [
+    { ...own_time_out, silent_ms: 3_000 },
+    { outcome: "unreachable", cause: 19, sip_status: null, by: "far_end" },
+  ],
+  "a carrier that SIP itself gave up on is unreachable": [
+    { ...nothing, cause: 18, tech_cause: 408, request: "far_end", silent_ms: 32_001 },
+    { outcome: "unreachable", cause: 18, sip_status: 408, by: "far_end" },
+  ],
+  "our hanging up before the answer cancels": [
+    { ...nothing, cause: 16, request: "us", we_hung_up: true, silent_ms: 20 },
+    { outcome: "canceled", cause: 16, sip_status: null, by: "us" },
+  ],
+  "a dead leader's hanging up before the answer cancels": [
+    { ...nothing, cause: 16, request: "us" },
+    { outcome: "canceled", cause: 16, sip_status: null, by: "us" },
+  ],
+  "our hanging up, of whose effect nothing was heard, cancels": [
+    { ...nothing, cause: 16, we_hung_up: true },
+    { outcome: "canceled", cause: 16, sip_status: null, by: "us" },
+  ],
+  "our hanging up an answered leg": [
+    { ...nothing, cause: 16, answered: true, request: "us", we_hung_up: true },
+    { outcome: "hung_up", cause: 16, sip_status: null, by: "us" },
+  ],
+  "the far end's hanging up, without a reason": [
+    { ...nothing, cause: 0, answered: true, request: "far_end" },
+    { outcome: "hung_up", cause: null, sip_status: null, by: "far_end" },
+  ],
+  "the far end's hanging up a moment before ours": [
+    { ...nothing, cause: 16, answered: true, request: "far_end", we_hung_up: true },
+    { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" },
+  ],
+};
+
+for (const [what, [end, ending]] of Object.entries(cases)) {
+  test(what, () => assert.deepEqual(classifyEnding(end), ending));
+}
+
+const ends: fc.Arbitrary<EndOfLeg> = fc.record({
+  cause: fc.option(fc.integer({ min: 0, max: 255 })),
+  tech_cause: fc.option(fc.integer({ min: 300, max: 699 })),
+  answered: fc.boolean(),
+  request: fc.constantFrom("none", "far_end", "us"),
+  we_hung_up: fc.boolean(),
+  silent_ms: fc.option(fc.nat(120_000)),
+});
+
+test("every end has one known outcome; what was answered was hung up, and nothing else was", () => {
+  fc.assert(
+    fc.property(ends, (end) => {
+      const { outcome, cause, by } = classifyEnding(end);
+      assert.ok(leg_outcomes.includes(outcome));
+      assert.equal(outcome === "hung_up", end.answered);
+      assert.notEqual(cause, 0);
+      if (outcome === "canceled") assert.equal(by, "us");
+      if (by === "us") assert.ok(end.request === "us" || end.we_hung_up);
+    }),
+  );
+});
