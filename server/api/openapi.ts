@@ -46,6 +46,8 @@ const tags = [
   ["Calls", "An agent and a customer, called and joined; what became of each call"],
   ["Extensions", "The agents' phones"],
   ["Agent groups", "Who is rung when an agent does not answer, and in which order"],
+  ["Voice nodes", "The operator's: the switches that calls are placed on"],
+  ["Trunks", "The operator's: the ways to carriers"],
   ["Suppressions", "Numbers not to write to or call"],
   ["Groups", "Saved groups of people"],
   ["Account", "The account and its settings"],

@@ -30,7 +30,9 @@ import { roleRoutes } from "./routes/roles.ts";
 import { suppressionRoutes } from "./routes/suppressions.ts";
 import { systemRoutes } from "./routes/system.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
+import { trunkRoutes } from "./routes/trunks.ts";
 import { userRoutes } from "./routes/users.ts";
+import { voiceNodeRoutes } from "./routes/voice-nodes.ts";
 import { workspaceRoutes } from "./routes/workspaces.ts";
 
 export const routes: readonly Route[] = [
@@ -56,6 +58,8 @@ export const routes: readonly Route[] = [
   ...callRoutes,
   ...extensionRoutes,
   ...agentGroupRoutes,
+  ...voiceNodeRoutes,
+  ...trunkRoutes,
   ...suppressionRoutes,
   ...groupRoutes,
   ...accountRoutes,

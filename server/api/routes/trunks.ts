@@ -1,0 +1,97 @@
+import Type from "typebox";
+import { createTrunk } from "../../calls/create-trunk.ts";
+import { deleteTrunk } from "../../calls/delete-trunk.ts";
+import type { MovedCalls } from "../../calls/move-queued-calls.ts";
+import { judgeTrunkNodes, NewTrunk, TrunkAnswer, TrunkPatch } from "../../calls/trunk-schema.ts";
+import { listTrunks, readTrunk } from "../../calls/trunks.ts";
+import { updateTrunk } from "../../calls/update-trunk.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { route } from "../route.ts";
+import { hintVoiceNodes, operate } from "./voice-nodes.ts";
+
+const trunks = "/api/v1/trunks";
+const params = closed({ id: pathId("The trunk") });
+const tag = "Trunks";
+
+export const trunkRoutes = [
+  route({
+    method: "GET",
+    url: trunks,
+    id: "listTrunks",
+    summary: "List the trunks that calls are placed over",
+    tag,
+    access: operate,
+    query: closed(pageQuery),
+    success: { 200: pageOf(TrunkAnswer) },
+    handle: ({ app, query }) => listTrunks(app.db.query, query),
+  }),
+  route({
+    method: "POST",
+    url: trunks,
+    id: "createTrunk",
+    summary: "Add a trunk",
+    tag,
+    access: operate,
+    body: NewTrunk,
+    success: { 201: TrunkAnswer },
+    judge: async ({ body }) => judgeTrunkNodes(body),
+    handle: async ({ app, actor, body, write }) => {
+      const trunk = await write((tx) => createTrunk(tx, actor, body, app.clock.now()));
+      hintVoiceNodes(
+        app,
+        trunk.nodes.map(({ node_id }) => node_id),
+      );
+      return trunk;
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${trunks}/:id`,
+    id: "readTrunk",
+    summary: "Read a trunk and its shares of nodes",
+    tag,
+    access: operate,
+    params,
+    success: { 200: TrunkAnswer },
+    handle: ({ app, params: { id } }) => readTrunk(app.db.query, id),
+  }),
+  route({
+    method: "PATCH",
+    url: `${trunks}/:id`,
+    id: "updateTrunk",
+    summary: "Change a trunk, or take it out of use",
+    tag,
+    access: operate,
+    params,
+    body: TrunkPatch,
+    success: { 200: TrunkAnswer },
+    judge: async ({ body }) => judgeTrunkNodes(body),
+    handle: async ({ app, actor, params: { id }, body, write }) => {
+      let concerned: { nodes: readonly number[]; moved: MovedCalls } = { nodes: [], moved: [] };
+      const trunk = await write(async (tx) => {
+        const updated = await updateTrunk(tx, actor, id, body, app.clock.now());
+        concerned = updated;
+        return updated.trunk;
+      });
+      hintVoiceNodes(app, concerned.nodes, concerned.moved);
+      return trunk;
+    },
+  }),
+  route({
+    method: "DELETE",
+    url: `${trunks}/:id`,
+    id: "deleteTrunk",
+    summary: "Delete a trunk without calls under way",
+    tag,
+    access: operate,
+    params,
+    success: { 204: Type.Null() },
+    handle: async ({ app, actor, params: { id }, write }) => {
+      let nodes: readonly number[] = [];
+      await write(async (tx) => {
+        nodes = await deleteTrunk(tx, actor, id, app.clock.now());
+      });
+      hintVoiceNodes(app, nodes);
+    },
+  }),
+];

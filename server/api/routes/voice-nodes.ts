@@ -1,0 +1,108 @@
+import Type from "typebox";
+import { createVoiceNode } from "../../calls/create-voice-node.ts";
+import { deleteVoiceNode } from "../../calls/delete-voice-node.ts";
+import type { MovedCalls } from "../../calls/move-queued-calls.ts";
+import { updateVoiceNode } from "../../calls/update-voice-node.ts";
+import {
+  judgeAriUrl,
+  judgeNewVoiceNode,
+  NewVoiceNode,
+  VoiceNodeAnswer,
+  VoiceNodePatch,
+} from "../../calls/voice-node-schema.ts";
+import { listVoiceNodes, readVoiceNode } from "../../calls/voice-nodes.ts";
+import type { App } from "../../engine/app.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { route, type Access } from "../route.ts";
+
+/** Nodes and trunks serve every account: only who runs the installation sees them. */
+export const operate: Access = { feature: "operator", anyOf: ["installation.manage"] };
+
+const nodes = "/api/v1/voice-nodes";
+const params = closed({ id: pathId("The node") });
+const tag = "Voice nodes";
+
+export const voiceNodeRoutes = [
+  route({
+    method: "GET",
+    url: nodes,
+    id: "listVoiceNodes",
+    summary: "List the nodes that calls are placed on",
+    tag,
+    access: operate,
+    query: closed(pageQuery),
+    success: { 200: pageOf(VoiceNodeAnswer) },
+    handle: ({ app, query }) => listVoiceNodes(app.db.query, query),
+  }),
+  route({
+    method: "POST",
+    url: nodes,
+    id: "createVoiceNode",
+    summary: "Add a node",
+    tag,
+    access: operate,
+    body: NewVoiceNode,
+    success: { 201: VoiceNodeAnswer },
+    judge: async ({ body }) => judgeNewVoiceNode(body),
+    handle: ({ app, actor, body, write }) =>
+      write((tx) => createVoiceNode(tx, actor, body, app.clock.now())),
+  }),
+  route({
+    method: "GET",
+    url: `${nodes}/:id`,
+    id: "readVoiceNode",
+    summary: "Read a node and whether it is connected",
+    tag,
+    access: operate,
+    params,
+    success: { 200: VoiceNodeAnswer },
+    handle: ({ app, params: { id } }) => readVoiceNode(app.db.query, id),
+  }),
+  route({
+    method: "PATCH",
+    url: `${nodes}/:id`,
+    id: "updateVoiceNode",
+    summary: "Change a node, or take it out of use",
+    tag,
+    access: operate,
+    params,
+    body: VoiceNodePatch,
+    success: { 200: VoiceNodeAnswer },
+    judge: async ({ body }) => judgeAriUrl(body),
+    handle: async ({ app, actor, params: { id }, body, write }) => {
+      let moved: MovedCalls = [];
+      const node = await write(async (tx) => {
+        const updated = await updateVoiceNode(tx, actor, id, body, app.clock.now());
+        moved = updated.moved;
+        return updated.node;
+      });
+      hintVoiceNodes(app, [id], moved);
+      return node;
+    },
+  }),
+  route({
+    method: "DELETE",
+    url: `${nodes}/:id`,
+    id: "deleteVoiceNode",
+    summary: "Delete a node that no call was ever placed on",
+    tag,
+    access: operate,
+    params,
+    success: { 204: Type.Null() },
+    handle: async ({ app, actor, params: { id }, write }) => {
+      await write((tx) => deleteVoiceNode(tx, actor, id, app.clock.now()));
+      hintVoiceNodes(app, [id]);
+    },
+  }),
+];
+
+/** Tells the leaders of nodes that were changed, and of those that calls were moved to. */
+export function hintVoiceNodes(
+  app: Pick<App, "hints">,
+  nodeIds: readonly number[],
+  moved: MovedCalls = [],
+): void {
+  for (const nodeId of nodeIds) app.hints.send("call_work", `${nodeId}:0`);
+  for (const { node_id, account_id } of moved)
+    app.hints.send("call_work", `${node_id}:${account_id}`);
+}
