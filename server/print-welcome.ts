@@ -19,6 +19,9 @@ export function printWelcome(config: Config, seeded: boolean): void {
       "",
       "Send a chat campaign (in the sandbox, so to nobody):",
       ...campaignLine(config, demo),
+      "",
+      "Call an agent and then a customer (in the sandbox, so nobody's phone rings):",
+      ...callLine(config, demo),
     );
   }
   console.log(`\n${lines.join("\n")}\n`);
@@ -46,6 +49,16 @@ function campaignLine(config: Config, demo: Demo): string[] {
     `    -H 'Idempotency-Key: ${randomUUID()}' \\`,
     `    -H 'Content-Type: application/json' \\`,
     `    -d '${JSON.stringify(campaign)}'`,
+  ];
+}
+
+function callLine(config: Config, demo: Demo): string[] {
+  const call = { to_number: "9876543210", from_number: demo.agent_number };
+  return [
+    `  curl -X POST ${config.public_url}/api/v1/clickToCallApis/clickToCall \\`,
+    `    -H 'Authorization: Bearer ${demo.tokens["account"]}' \\`,
+    `    -H 'Content-Type: application/json' \\`,
+    `    -d '${JSON.stringify(call)}'`,
   ];
 }
 

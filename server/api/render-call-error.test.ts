@@ -6,13 +6,13 @@ import { renderCallError } from "./render-call-error.ts";
 const shown = (refusal: Refusal) => renderCallError(refusal, "req_1");
 
 test("every kind of error is exactly its status and a message, and 400 where the standard has another word", () => {
-  const own = {
+  const own: Partial<Record<RefusalType, number>> = {
     "validation-failed": 400,
     "insufficient-credit": 400,
     "unsupported-media-type": 400,
   };
   for (const type of Object.keys(refusals) as RefusalType[]) {
-    const status = { ...own }[type as keyof typeof own] ?? refusals[type].status;
+    const status = own[type] ?? refusals[type].status;
     const answer = shown(new Refusal(type, "What is wrong"));
     assert.deepEqual(answer, {
       status,

@@ -118,11 +118,11 @@ test("cli_number is exactly 10 digits, and one that a trunk may show", async () 
   await own.api.close();
 });
 
-for (const [field, length_max] of [
-  ["source", 255],
-  ["remark", 2_000],
-  ["reference", 255],
-] as const) {
+testText("source", 255);
+testText("remark", 2_000);
+testText("reference", 255);
+
+function testText(field: "source" | "remark" | "reference", length_max: number): void {
   test(`${field} is any text of at most ${length_max} characters, kept as sent, and empty is none`, async () => {
     for (const text of ["x", " Zoë 🙂 ", "<b>'\"\\", "🙂".repeat(length_max)]) {
       assert.equal((await calls.take({ [field]: text })).asked[field], text);
@@ -132,10 +132,13 @@ for (const [field, length_max] of [
   });
 }
 
-for (const [field, column] of [
-  ["agent_not_pick_group", "agent_not_pick_group_id"],
-  ["from_group_id", "from_group_id"],
-] as const) {
+testAgentGroup("agent_not_pick_group", "agent_not_pick_group_id");
+testAgentGroup("from_group_id", "from_group_id");
+
+function testAgentGroup(
+  field: "agent_not_pick_group" | "from_group_id",
+  column: "agent_not_pick_group_id" | "from_group_id",
+): void {
   test(`${field} is the id of an agent group of the account, as text`, async () => {
     const { app } = calls.api;
     const group_id = await makeAgentGroup(app, calls.account, ["101", "102"]);
@@ -196,11 +199,14 @@ test("agent_not_pick_policy is applied where it can be, and an unknown name acts
   await assertRefused("agent_not_pick_policy", [1, "x".repeat(256)]);
 });
 
-for (const [field, otherwise] of [
-  ["max_retry", 0],
-  ["customer_retry_count", 3],
-  ["agent_retry_count", 3],
-] as const) {
+testCount("max_retry", 0);
+testCount("customer_retry_count", 3);
+testCount("agent_retry_count", 3);
+
+function testCount(
+  field: "max_retry" | "customer_retry_count" | "agent_retry_count",
+  otherwise: number,
+): void {
   test(`${field} is an integer from 1 to 3, and ${otherwise} when omitted`, async () => {
     for (const count of [1, 2, 3])
       assert.equal((await calls.take({ [field]: count })).asked[field], count);
@@ -219,7 +225,10 @@ test("retry_after is an integer of minutes from 0 to 1440, and 5 when omitted", 
   await assertRefused("retry_after", [-1, 1_441, 0.5, "5", ""]);
 });
 
-for (const field of ["extension_for_transfer", "extension_for_dis"] as const) {
+testDigit("extension_for_transfer");
+testDigit("extension_for_dis");
+
+function testDigit(field: "extension_for_transfer" | "extension_for_dis"): void {
   test(`${field} is exactly 1 digit, whether or not an extension has it`, async () => {
     for (const digit of ["0", "5", "9"])
       assert.equal((await calls.take({ [field]: digit })).asked[field], digit);
@@ -265,7 +274,7 @@ test("a call for now is told to its node's leader at once, and one for later is 
   const heard: string[] = [];
   calls.api.app.hints.on("call_work", (subject) => void heard.push(subject));
   await calls.take({ schedulled_at: "2099-01-31T09:30:00Z" });
-  assert.deepEqual(heard, []);
+  assert.equal(heard.length, 0);
   await calls.take();
   assert.ok(heard.includes(`${calls.node_id}:${calls.account.account_id}`));
 });
