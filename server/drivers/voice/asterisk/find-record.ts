@@ -6,10 +6,10 @@ import { classifyEnding } from "./classify-ending.ts";
 import { channelOf } from "./names.ts";
 
 const chunk_bytes = 262_144;
-/** Some 500,000 records: who is looked for ended a short while ago. */
-const read_bytes_max = 67_108_864;
+/** Some 200,000 records: who is looked for ended a short while ago. */
+const read_bytes_max = 33_554_432;
 
-/** See VoiceSession.findRecord; a record further back than 64 MB is not found. */
+/** See VoiceSession.findRecord; a record further back than 32 MB is not found. */
 export async function findRecord(
   cdr_path: string | null,
   leg: string,

@@ -37,7 +37,14 @@ function open() {
   return {
     news,
     told,
-    hear: (...events: AriEvent[]) => events.forEach((each) => news.hear(each, new Date(now_ms++))),
+    hear(...events: AriEvent[]) {
+      for (const event of events) news.hear(event, new Date(now_ms++));
+    },
+    ending() {
+      const last = told.at(-1);
+      assert.ok(last?.type === "ended");
+      return last.ending;
+    },
   };
 }
 
@@ -85,22 +92,22 @@ test("silence is known only of a leg whose beginning was heard", () => {
     [[ends("Down", 19, 480)], "no_answer"],
     [[leaves, ends("Ringing", 19, 480)], "no_answer"],
   ] as const) {
-    const { hear, told } = open();
+    const { hear, ending } = open();
     hear(...events);
-    assert.equal(told.at(-1)?.type === "ended" && told.at(-1)?.ending.outcome, outcome);
+    assert.equal(ending().outcome, outcome);
   }
 });
 
 test("whoever asked for the end first, ended it", () => {
-  const { hear, told, news } = open();
+  const { hear, ending, news } = open();
   hear(leaves, rings);
   news.hangingUp(leg);
   hear(byRequest(true, 32), ends("Ringing", 16));
-  assert.deepEqual(told.at(-1)?.type === "ended" && told.at(-1)?.ending.outcome, "canceled");
+  assert.equal(ending().outcome, "canceled");
   hear(handed_over, byRequest(false, 16));
   news.hangingUp(leg);
   hear(byRequest(true, 32), ends("Up", 16));
-  assert.deepEqual(told.at(-1)?.type === "ended" && told.at(-1)?.ending.by, "far_end");
+  assert.equal(ending().by, "far_end");
 });
 
 test("channels of others are none of our legs", () => {
