@@ -48,7 +48,7 @@ export function dialCustomer(call: Call, line: Line, at: Date): { call: Call; ac
 }
 
 function afterCustomerAnswered(call: Call, customer: Leg, at: Date, told: News[]): Step {
-  const agent = liveLegs(call).find(({ role }) => role === "agent");
+  const agent = agentOnLine(call);
   // The agent's end is on its way to us; it ends the call.
   if (!agent) return { call, news: told, acts: [] };
   const talking: Call = {
@@ -67,6 +67,13 @@ function afterCustomerAnswered(call: Call, customer: Leg, at: Date, told: News[]
       ...(talking.recording_state === "recording" ? [{ do: "record" } as const] : []),
     ],
   };
+}
+
+/** Who has the call: the first who answered. Others who were rung may live a moment longer. */
+function agentOnLine(call: Call): Leg | undefined {
+  return liveLegs(call)
+    .filter(({ role, state }) => role === "agent" && state === "answered")
+    .toSorted((a, b) => a.answered_at!.getTime() - b.answered_at!.getTime())[0];
 }
 
 /** The extension takes the agent's place. */

@@ -1,0 +1,651 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { callValue } from "../../../test/support/call-values.ts";
+import { leg_outcomes, type Ending, type LegOutcome } from "../../drivers/voice/driver.ts";
+import { stages, type Agent, type Call, type Line } from "./call.ts";
+import type { Act, CallEvent, Obstacle } from "./events-and-acts.ts";
+import { pulsesOf } from "./end-call.ts";
+import { liveLegs } from "./legs.ts";
+import type { News } from "./news.ts";
+import { step } from "./step.ts";
+
+const noon = new Date("2026-03-01T12:00:00Z").getTime();
+const at = (seconds: number) => new Date(noon + seconds * 1_000);
+
+const line: Line = {
+  customer: { kind: "trunk", endpoint: "carrier", number: "919876543210" },
+  caller_id: "8000000001",
+};
+
+const agent = (number: string): Agent => ({
+  number,
+  target: { kind: "extension", endpoint: number, number },
+});
+
+/** A call that goes on, and all that was said and done on the way. */
+type Run = { call: Call; readonly acts: Act[]; readonly news: News[] };
+
+/** An event without its time. */
+type Untimed<Event = CallEvent> = Event extends CallEvent ? Omit<Event, "at"> : never;
+
+/** Whether it changed anything. */
+function take(run: Run, event: Untimed, seconds = 0): boolean {
+  const next = step(run.call, line, { ...event, at: at(seconds) });
+  if (!next) return false;
+  run.call = next.call;
+  run.acts.push(...next.acts);
+  run.news.push(...next.news);
+  return true;
+}
+
+const ending = (outcome: LegOutcome, more: Partial<Ending> = {}): Ending => ({
+  outcome,
+  cause: null,
+  sip_status: null,
+  by: "far_end",
+  ...more,
+});
+const ended = (leg: number, outcome: LegOutcome) =>
+  ({ type: "ended", leg, ending: ending(outcome) }) as const;
+const answered = (leg: number) => ({ type: "answered", leg }) as const;
+const ringing = (leg: number) => ({ type: "ringing", leg }) as const;
+const choose = (...numbers: string[]) => ({ type: "agents", agents: numbers.map(agent) }) as const;
+
+function open(more: Parameters<typeof callValue>[0] = {}): Run {
+  return { call: callValue(more), acts: [], news: [] };
+}
+
+/** Placed, its agent being called on leg 1. */
+function placed(more: Parameters<typeof callValue>[0] = {}): Run {
+  const run = open(more);
+  take(run, { type: "placed", against: null });
+  take(run, choose("101"));
+  return run;
+}
+
+/** The agent is on the line, the customer being called on leg 2. */
+function calling(more: Parameters<typeof callValue>[0] = {}): Run {
+  const run = placed(more);
+  take(run, answered(1), 2);
+  return run;
+}
+
+/** Both talk, since 12:00:10. */
+function talking(more: Parameters<typeof callValue>[0] = {}): Run {
+  const run = calling(more);
+  take(run, ringing(2), 4);
+  take(run, answered(2), 10);
+  return run;
+}
+
+/** How the call ended, as `status disposition ended_reason ended_by`. */
+function result({ call }: Run): string {
+  assert.equal(call.stage, "ended");
+  return [call.status, call.disposition, call.ended_reason, call.ended_by].join(" ");
+}
+
+const done = (run: Run) => run.acts.map((act) => ("leg" in act ? `${act.do} ${act.leg}` : act.do));
+const told = (run: Run) => run.news.map(({ type }) => type);
+
+test("the agent is called first, then the customer; the two are joined and recorded, and paid by the pulse", () => {
+  const run = talking();
+  take(run, ended(2, "hung_up"), 100);
+  take(run, ended(1, "hung_up"), 101);
+  assert.equal(run.call.stage, "ending", "the recording is awaited");
+  take(run, { type: "recorded", ok: true }, 102);
+  assert.equal(result(run), "completed answered hung_up customer");
+  assert.deepEqual(done(run), [
+    "choose_agents",
+    "dial 1",
+    "ringback 1",
+    "dial 2",
+    "stop_ringback 1",
+    "bridge",
+    "record",
+    "hang_up 1",
+    "end_bridge",
+  ]);
+  assert.deepEqual(told(run), [
+    "call.initiated",
+    "call.answered",
+    "call.ringing",
+    "call.answered",
+    "call.bridged",
+    "call.recording.ready",
+    "call.completed",
+  ]);
+  const { ring_seconds, talk_seconds, billed_seconds, cost, ended_at, recording_state } = run.call;
+  assert.deepEqual(
+    { ring_seconds, talk_seconds, billed_seconds, cost, ended_at, recording_state },
+    // 99 s of the agent and 90 of the customer: two pulses each.
+    {
+      ring_seconds: 8,
+      talk_seconds: 90,
+      billed_seconds: 240,
+      cost: 4,
+      ended_at: at(101),
+      recording_state: "ready",
+    },
+  );
+});
+
+test("what the switch is to dial is the agent's phone with the customer's number, then the customer with the line's", () => {
+  const dials = calling().acts.filter((act) => act.do === "dial");
+  assert.deepEqual(dials, [
+    {
+      do: "dial",
+      leg: 1,
+      to: agent("101").target,
+      caller_id: "9876543210",
+      ring_seconds: 30,
+    },
+    { do: "dial", leg: 2, to: line.customer, caller_id: "8000000001", ring_seconds: 45 },
+  ]);
+});
+
+const obstacles: readonly Obstacle[] = ["suppressed", "already_in_call", "night_window"];
+for (const against of obstacles) {
+  test(`a call that ${against} stands against is canceled, uncharged, with nobody called`, () => {
+    const run = open({ plan: { max_retry: 3 } });
+    take(run, { type: "placed", against });
+    assert.equal(result(run), `canceled canceled ${against} system`);
+    assert.deepEqual(run.acts, []);
+    assert.equal(run.call.cost, 0);
+    assert.equal(run.call.initiated_at, null);
+    assert.equal(run.call.retry_at, null);
+    assert.deepEqual(told(run), ["call.completed"]);
+  });
+}
+
+/** What becomes of a call whose agent's leg ended unanswered, and whether it is tried again. */
+const of_agent: Record<Exclude<LegOutcome, "hung_up" | "unplaced">, [string, boolean]> = {
+  busy: ["busy busy agent_busy agent", true],
+  no_answer: ["no-answer no_answer agent_no_answer system", true],
+  declined: ["busy declined agent_declined agent", false],
+  unallocated: ["failed unallocated agent_unallocated system", false],
+  invalid: ["failed invalid agent_invalid system", false],
+  congestion: ["failed congestion agent_congestion system", true],
+  unreachable: ["failed unreachable agent_unreachable system", true],
+  failed: ["failed failed agent_failed system", true],
+  canceled: ["canceled canceled agent_canceled system", false],
+  lost: ["failed lost node_lost system", false],
+};
+for (const [outcome, [expected, again]] of Object.entries(of_agent)) {
+  test(`an agent's ${outcome} ends the call as ${expected}${again ? ", to be tried again" : ""}`, () => {
+    const run = placed({ plan: { max_retry: 1, retry_after_minutes: 7 } });
+    take(run, ringing(1), 1);
+    const end = ending(outcome as LegOutcome, { cause: 17, sip_status: 486 });
+    take(run, { type: "ended", leg: 1, ending: end }, 5);
+    assert.equal(result(run), expected);
+    assert.equal(run.call.hangup_cause, 17);
+    assert.equal(run.call.sip_status, 486);
+    assert.equal(run.call.cost, 0);
+    assert.deepEqual(run.call.retry_at, again ? at(5 + 7 * 60) : null);
+  });
+}
+
+/** The same of the customer's, the agent being on the line. */
+const of_customer: typeof of_agent = {
+  busy: ["busy busy customer_busy customer", true],
+  no_answer: ["no-answer no_answer customer_no_answer system", true],
+  declined: ["busy declined customer_declined customer", false],
+  unallocated: ["failed unallocated customer_unallocated system", false],
+  invalid: ["failed invalid customer_invalid system", false],
+  congestion: ["failed congestion customer_congestion system", true],
+  unreachable: ["failed unreachable customer_unreachable system", true],
+  failed: ["failed failed customer_failed system", true],
+  canceled: ["canceled canceled customer_canceled system", false],
+  lost: ["failed lost node_lost system", false],
+};
+for (const [outcome, [expected, again]] of Object.entries(of_customer)) {
+  test(`a customer's ${outcome} ends the call as ${expected}${again ? ", to be tried again" : ""}`, () => {
+    const run = calling({ plan: { max_retry: 1, retry_after_minutes: 7 } });
+    const end = ending(outcome as LegOutcome, { cause: 17, sip_status: 486 });
+    take(run, { type: "ended", leg: 2, ending: end }, 5);
+    assert.equal(run.call.stage, "ending");
+    assert.equal(done(run).at(-1), "hang_up 1");
+    take(run, ended(1, "hung_up"), 6);
+    assert.equal(result(run), expected);
+    assert.equal(run.call.hangup_cause, 17);
+    assert.equal(run.call.cost, 1, "the agent answered");
+    assert.deepEqual(run.call.retry_at, again ? at(6 + 7 * 60) : null);
+  });
+}
+
+test("an agent who hangs up before the customer answers ends the call, which is not tried again", () => {
+  const run = calling({ plan: { max_retry: 3 } });
+  take(run, ended(1, "hung_up"), 5);
+  assert.equal(done(run).at(-1), "hang_up 2");
+  take(run, ended(2, "canceled"), 6);
+  assert.equal(result(run), "canceled canceled agent_hung_up agent");
+  assert.equal(run.call.retry_at, null);
+});
+
+test("a talk is ended by whoever hangs up, and lost when the switch went away under it", () => {
+  const by = (leg: number, outcome: LegOutcome) => {
+    const run = talking({ settings: { recorded: false } });
+    take(run, ended(leg, outcome), 30);
+    take(run, ended(3 - leg, "hung_up"), 31);
+    return result(run);
+  };
+  assert.equal(by(1, "hung_up"), "completed answered hung_up agent");
+  assert.equal(by(2, "hung_up"), "completed answered hung_up customer");
+  assert.equal(by(1, "lost"), "completed answered node_lost system");
+  assert.equal(by(2, "lost"), "completed answered node_lost system");
+});
+
+test("a command or want of credit ends a call at every stage, once", () => {
+  const hangup = (run: Run, reason: "hung_up_by_api" | "credit") => {
+    assert.ok(take(run, { type: "hangup", reason }, 20));
+    assert.ok(!take(run, { type: "hangup", reason: "credit" }, 20));
+    for (const { id } of liveLegs(run.call)) {
+      assert.ok(done(run).includes(`hang_up ${id}`));
+      take(run, ended(id, "canceled"), 21);
+    }
+    take(run, { type: "recorded", ok: true }, 22);
+    return result(run);
+  };
+  const plan = { max_retry: 3 };
+  assert.equal(hangup(placed({ plan }), "hung_up_by_api"), "canceled canceled hung_up_by_api api");
+  assert.equal(hangup(calling({ plan }), "hung_up_by_api"), "canceled canceled hung_up_by_api api");
+  assert.equal(
+    hangup(talking({ plan }), "hung_up_by_api"),
+    "completed answered hung_up_by_api api",
+  );
+  assert.equal(hangup(calling({ plan }), "credit"), "canceled canceled credit system");
+  assert.equal(hangup(talking({ plan }), "credit"), "completed answered credit system");
+});
+
+test("when nobody is free the call ends as not answered, to be tried again", () => {
+  const run = open({ plan: { max_retry: 1 } });
+  take(run, { type: "placed", against: null });
+  take(run, { type: "agents", agents: [] }, 1);
+  assert.equal(result(run), "no-answer no_answer no_free_agent system");
+  assert.notEqual(run.call.retry_at, null);
+});
+
+test("after an agent who did not answer others are asked for, until nobody is left", () => {
+  const run = placed({ plan: { policy_applied: "next_in_group" } });
+  take(run, ended(1, "no_answer"), 30);
+  assert.equal(done(run).at(-1), "choose_agents");
+  take(run, choose("102"), 30);
+  assert.equal(done(run).at(-1), "dial 2");
+  take(run, ended(2, "busy"), 31);
+  take(run, { type: "agents", agents: [] }, 31);
+  assert.equal(result(run), "busy busy agent_busy agent");
+});
+
+test("of several agents who ring at once the first to answer has the call, and the others are let go", () => {
+  const run = placed({ plan: { policy_applied: "ring_all" }, settings: { recorded: false } });
+  take(run, ended(1, "no_answer"), 30);
+  take(run, choose("102", "103", "104"), 30);
+  assert.deepEqual(done(run).slice(-3), ["dial 2", "dial 3", "dial 4"]);
+  take(run, ended(4, "busy"), 31);
+  assert.equal(run.call.stage, "agent");
+  take(run, answered(3), 32);
+  assert.deepEqual(done(run).slice(-3), ["hang_up 2", "ringback 3", "dial 5"]);
+  // The other answered before we could let go.
+  take(run, answered(2), 32);
+  assert.equal(done(run).at(-1), "hang_up 2");
+  take(run, ended(2, "hung_up"), 33);
+  assert.equal(run.call.stage, "customer");
+  take(run, answered(5), 40);
+  assert.deepEqual(run.acts.at(-1), { do: "bridge", legs: [3, 5] });
+  take(run, ended(5, "hung_up"), 50);
+  take(run, ended(3, "hung_up"), 50);
+  assert.equal(result(run), "completed answered hung_up customer");
+  assert.equal(run.call.cost, 3, "each leg that was answered");
+});
+
+test("who rings still when another agent has the call is not put through", () => {
+  const run = placed({ plan: { policy_applied: "ring_all" } });
+  take(run, ended(1, "no_answer"), 30);
+  take(run, choose("102", "103", "104"), 30);
+  take(run, answered(3), 32);
+  take(run, answered(2), 33);
+  take(run, answered(5), 34);
+  const bridge = run.acts.find((act) => act.do === "bridge");
+  assert.deepEqual(bridge, { do: "bridge", legs: [3, 5] });
+});
+
+test("a leg that certainly reached nobody is dialled again: the agent's by whoever chooses, the customer's at once", () => {
+  const run = placed();
+  take(run, ended(1, "unplaced"), 1);
+  assert.deepEqual(run.acts.at(-1), { do: "choose_agents", again: "101" });
+  take(run, choose("101"), 1);
+  take(run, answered(2), 3);
+  assert.equal(done(run).at(-1), "dial 3");
+  take(run, ended(3, "unplaced"), 4);
+  assert.equal(done(run).at(-1), "dial 4");
+  assert.equal(run.call.stage, "customer");
+});
+
+test("keys are told, and the customer's are kept", () => {
+  const run = talking();
+  for (const digit of ["1", "#"]) take(run, { type: "digit", leg: 2, digit }, 20);
+  take(run, { type: "digit", leg: 1, digit: "5" }, 21);
+  assert.equal(run.call.dtmf, "1#");
+  const keys = run.news.filter(({ type }) => type === "call.dtmf").map(({ data }) => data);
+  assert.deepEqual(
+    keys.map(({ leg, digit }) => [leg, digit]),
+    [
+      ["customer", "1"],
+      ["customer", "#"],
+      ["agent", "5"],
+    ],
+  );
+});
+
+test("the agent's * and the digit, or the customer's digit, sends the call to the extension behind it", () => {
+  const plan = { extension_for_transfer: "5", extension_for_dis: "7" };
+  const asks = (leg: number, ...digits: string[]) => {
+    const run = talking({ plan });
+    for (const digit of digits) take(run, { type: "digit", leg, digit }, 20);
+    return run.acts.filter((act) => act.do === "find_extension");
+  };
+  assert.deepEqual(asks(1, "*", "5"), [{ do: "find_extension", digit: "5", by: "agent" }]);
+  assert.deepEqual(asks(2, "7"), [{ do: "find_extension", digit: "7", by: "customer" }]);
+  for (const [leg, digits] of [
+    [1, ["5"]],
+    [1, ["*", "4", "5"]],
+    [1, ["7"]],
+    [2, ["5"]],
+    [2, ["*", "5"]],
+  ] as const)
+    assert.deepEqual(asks(leg, ...digits), []);
+  const early = calling({ plan });
+  take(early, { type: "digit", leg: 1, digit: "*" }, 3);
+  take(early, { type: "digit", leg: 1, digit: "5" }, 3);
+  assert.ok(!done(early).includes("find_extension"), "nobody talks yet");
+});
+
+test("an extension that answers a transfer takes the agent's place", () => {
+  const run = talking({ settings: { recorded: false } });
+  take(run, { type: "transfer", by: "agent", to: agent("205") }, 20);
+  assert.equal(done(run).at(-1), "dial 3");
+  assert.ok(!take(run, { type: "transfer", by: "api", to: agent("206") }, 21), "one at a time");
+  take(run, answered(3), 25);
+  assert.deepEqual(run.acts.slice(-3), [
+    { do: "stop_ringback", leg: 2 },
+    { do: "bridge", legs: [2, 3] },
+    { do: "hang_up", leg: 1 },
+  ]);
+  take(run, ended(1, "hung_up"), 26);
+  assert.equal(run.call.stage, "talking");
+  take(run, ended(3, "hung_up"), 40);
+  take(run, ended(2, "hung_up"), 41);
+  assert.equal(result(run), "completed answered hung_up agent");
+  assert.equal(run.call.cost, 3);
+});
+
+test("a transfer that nobody answers changes nothing for who talks; after the agent has left it ends the call", () => {
+  const run = talking({ settings: { recorded: false } });
+  take(run, { type: "transfer", by: "customer", to: agent("205") }, 20);
+  take(run, ended(3, "no_answer"), 50);
+  assert.equal(run.call.stage, "talking");
+  take(run, { type: "transfer", by: "agent", to: agent("205") }, 60);
+  take(run, ended(1, "hung_up"), 61);
+  assert.deepEqual(run.acts.at(-1), { do: "ringback", leg: 2 });
+  take(run, ended(4, "no_answer"), 90);
+  take(run, ended(2, "hung_up"), 91);
+  assert.equal(result(run), "completed answered transfer_not_answered system");
+});
+
+test("a transfer to nobody, or of a call in which nobody talks, changes nothing", () => {
+  assert.ok(!take(talking(), { type: "transfer", by: "agent", to: null }, 20));
+  assert.ok(!take(calling(), { type: "transfer", by: "api", to: agent("205") }, 20));
+  assert.ok(!take(placed(), { type: "transfer", by: "api", to: agent("205") }, 20));
+});
+
+test("automatic retries go on to max_retry, and never after one that a person asked for", () => {
+  const retry = (more: Parameters<typeof callValue>[0]) => {
+    const run = placed({ plan: { max_retry: 2 }, ...more });
+    take(run, ended(1, "no_answer"), 30);
+    return run.call.retry_at;
+  };
+  assert.deepEqual(retry({ attempt: 1 }), at(30 + 5 * 60));
+  assert.deepEqual(retry({ attempt: 2 }), at(30 + 5 * 60));
+  assert.equal(retry({ attempt: 3 }), null);
+  assert.equal(retry({ attempt: 1, retried_leg: "agent" }), null);
+  assert.equal(retry({ attempt: 1, plan: { max_retry: 0 } }), null);
+});
+
+test("a pulse is paid once it has begun, and an answered leg pays one at least", () => {
+  const cost = (seconds: number) => {
+    const run = talking({ settings: { recorded: false, pulse_seconds: 30 } });
+    take(run, ended(2, "hung_up"), 10 + seconds);
+    return pulsesOf(run.call, run.call.legs[1]!, at(999));
+  };
+  assert.deepEqual([0, 1, 30, 30.001, 60, 61].map(cost), [1, 1, 1, 2, 2, 3]);
+});
+
+test("a recording that failed is told of as nothing, and one that comes while they talk ends nothing", () => {
+  const run = talking();
+  take(run, { type: "recorded", ok: false }, 20);
+  assert.equal(run.call.stage, "talking");
+  assert.equal(run.call.recording_state, "failed");
+  assert.ok(!told(run).includes("call.recording.ready"));
+  take(run, ended(2, "hung_up"), 30);
+  take(run, ended(1, "hung_up"), 31);
+  assert.equal(result(run), "completed answered hung_up customer");
+});
+
+/** What a driver may tell of a leg: of one that was answered `hung_up` or `lost`, `unplaced` only before it rang. */
+function possible(call: Call, leg: number, outcome: LegOutcome): LegOutcome {
+  const state = call.legs.find(({ id }) => id === leg)?.state;
+  if (state === "answered") return outcome === "lost" ? "lost" : "hung_up";
+  if (outcome === "hung_up" || (outcome === "unplaced" && state !== "dialing")) return "failed";
+  return outcome;
+}
+
+const many = { numRuns: 2_000 };
+
+const leg = fc.integer({ min: 1, max: 7 });
+const anyEvent: fc.Arbitrary<Untimed> = fc.oneof(
+  {
+    weight: 10,
+    arbitrary: fc.record({ type: fc.constantFrom("ringing", "answered", "answered"), leg }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(leg, fc.constantFrom(...leg_outcomes))
+      .map(([id, outcome]) => ended(id, outcome)),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .array(fc.constantFrom("101", "102", "103"), { maxLength: 3 })
+      .map((found) => choose(...found)),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant("transfer" as const),
+      by: fc.constantFrom("agent", "customer", "api"),
+      to: fc.constantFrom(agent("205"), null),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant("digit" as const),
+      leg,
+      digit: fc.constantFrom("*", "5", "7"),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("hangup" as const),
+      reason: fc.constantFrom("hung_up_by_api" as const, "credit" as const),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant("recorded" as const), ok: fc.boolean() }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant("placed" as const), against: fc.constant(null) }),
+  },
+);
+
+type RandomRun = typeof anyRun extends fc.Arbitrary<infer Value> ? Value : never;
+const anyRun = fc.record({
+  rung: fc.integer({ min: 1, max: 3 }),
+  policy_applied: fc.constantFrom("hangup" as const, "next_in_group" as const, "ring_all" as const),
+  max_retry: fc.integer({ min: 0, max: 3 }),
+  recorded: fc.boolean(),
+  events: fc.array(anyEvent, { maxLength: 40, size: "max" }),
+});
+
+/** Events that come a second apart, each as a driver may tell it; `heard` looks at every change. */
+function play(
+  { rung, policy_applied, max_retry, recorded, events }: RandomRun,
+  heard: (before: Call, run: Run, event: Untimed, seconds: number) => void,
+): Run {
+  const plan = { policy_applied, max_retry, extension_for_transfer: "5", extension_for_dis: "7" };
+  const run = open({ plan, settings: { recorded } });
+  take(run, { type: "placed", against: null });
+  take(run, choose(...["101", "102", "103"].slice(0, rung)));
+  const hear = (event: Untimed, seconds: number) => {
+    const before = run.call;
+    if (take(run, event, seconds)) heard(before, run, event, seconds);
+  };
+  for (const [i, event] of events.entries()) {
+    if (event.type !== "ended") hear(event, i + 1);
+    else hear(ended(event.leg, possible(run.call, event.leg, event.ending.outcome)), i + 1);
+  }
+  return run;
+}
+
+/** Every leg ends, nobody more is found, and the recording comes in. */
+function bringToEnd(run: Run, seconds: number): void {
+  for (let i = 0; i < 20 && run.call.stage !== "ended"; i++) {
+    for (const { id, state } of liveLegs(run.call))
+      take(run, ended(id, state === "answered" ? "hung_up" : "canceled"), seconds);
+    take(run, { type: "agents", agents: [] }, seconds);
+    take(run, { type: "recorded", ok: true }, seconds);
+  }
+}
+
+test("whatever happens, a stage never goes back and what has ended stays as it is", () => {
+  fc.assert(
+    fc.property(anyRun, (asked) => {
+      const run = play(asked, (before, { call }) => {
+        assert.ok(stages.indexOf(call.stage) >= stages.indexOf(before.stage));
+        for (const [i, old] of before.legs.entries())
+          if (old.state === "ended") assert.equal(call.legs[i], old);
+        for (const field of ["initiated_at", "ringing_at", "answered_at"] as const)
+          if (before[field]) assert.equal(call[field], before[field]);
+      });
+      bringToEnd(run, 100);
+      for (const event of asked.events) assert.ok(!take(run, event, 200));
+    }),
+    many,
+  );
+});
+
+test("whatever happens, no customer is called before an agent answered, and none is rung twice (I10)", () => {
+  fc.assert(
+    fc.property(anyRun, (asked) => {
+      const run = play(asked, (before, { call }) => {
+        const isNew = call.legs.slice(before.legs.length).some(({ role }) => role === "customer");
+        const hasAgent = call.legs.some(
+          ({ role, state }) => role === "agent" && state === "answered",
+        );
+        if (isNew) assert.ok(hasAgent, "the customer is called for nobody");
+      });
+      const rung = run.call.legs.filter(
+        ({ role, outcome }) => role === "customer" && outcome !== "unplaced",
+      );
+      assert.ok(rung.length <= 1);
+      for (const act of run.acts) if (act.do === "dial") assert.ok(act.leg <= run.call.legs.length);
+    }),
+    many,
+  );
+});
+
+test("whatever happens, an event that comes twice changes nothing the second time", () => {
+  fc.assert(
+    fc.property(anyRun, (asked) => {
+      play(asked, (_before, run, event, seconds) => {
+        // A key can be pressed twice, and whoever was not found can be looked for again.
+        if (event.type === "digit") return;
+        assert.equal(step(run.call, line, { ...event, at: at(seconds) }), null);
+      });
+    }),
+    many,
+  );
+});
+
+test("whatever happens, only agents who answered are joined with the customer, who is in every bridge", () => {
+  fc.assert(
+    fc.property(anyRun, (asked) => {
+      let acts = 0;
+      play(asked, (_before, run) => {
+        for (const act of run.acts.slice(acts)) {
+          if (act.do !== "bridge") continue;
+          const joined = run.call.legs.filter(({ id }) => act.legs.includes(id));
+          assert.equal(joined.length, 2);
+          assert.ok(joined.every(({ state }) => state === "answered"));
+          assert.ok(joined.some(({ role }) => role === "customer"));
+        }
+        acts = run.acts.length;
+      });
+    }),
+    many,
+  );
+});
+
+test("whatever happens, each leg that lives when the end is decided is hung up, and the call ends once with one outcome", () => {
+  fc.assert(
+    fc.property(anyRun, (asked) => {
+      const decide = (before: Call, { call, acts }: Run) => {
+        const isDecided = call.stage === "ending" && before.stage !== "ending";
+        if (!isDecided) return;
+        const hung = new Set(acts.map((act) => (act.do === "hang_up" ? act.leg : null)));
+        for (const { id } of liveLegs(call)) assert.ok(hung.has(id), `leg ${id} lives on`);
+      };
+      const run = play(asked, decide);
+      bringToEnd(run, 100);
+      const { call } = run;
+      assert.equal(call.stage, "ended");
+      assert.deepEqual(liveLegs(call), []);
+      assert.equal(told(run).filter((type) => type === "call.completed").length, 1);
+      assert.match(
+        result(run),
+        /^(completed|busy|failed|no-answer|canceled) \w+ \w+ (agent|customer|system|api)$/,
+      );
+      assert.equal(call.status === "completed", call.answered_at !== null);
+      assert.equal(call.disposition === "answered", call.answered_at !== null);
+      assert.ok(call.ended_at! >= call.initiated_at!);
+    }),
+    many,
+  );
+});
+
+test("whatever happens, a call costs the started pulses of its answered legs, and is tried again only where that may help", () => {
+  const helps = new Set(["busy", "no_answer", "congestion", "unreachable", "failed"]);
+  fc.assert(
+    fc.property(anyRun, (asked) => {
+      const run = play(asked, () => {});
+      bringToEnd(run, 100);
+      const { call } = run;
+      const pulses = call.legs
+        .filter(({ answered_at }) => answered_at)
+        .map((one) => (one.ended_at!.getTime() - one.answered_at!.getTime()) / 60_000)
+        .map((minutes) => Math.max(1, Math.ceil(minutes)));
+      assert.equal(
+        call.cost,
+        pulses.reduce((sum, one) => sum + one, 0),
+      );
+      assert.equal(call.billed_seconds, call.cost * 60);
+      const isRetried = asked.max_retry >= 1 && helps.has(call.disposition!);
+      assert.equal(call.retry_at !== null, isRetried);
+    }),
+    many,
+  );
+});
