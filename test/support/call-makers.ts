@@ -13,6 +13,12 @@ export async function makeNode(
     connected?: boolean;
     calls_per_second?: number;
     calls_max?: number;
+    /** Of an Asterisk; nothing answers there unless said. */
+    ari_url?: string;
+    ari_user?: string;
+    ari_password?: string;
+    ari_app?: string;
+    cdr_path?: string;
   } = {},
 ): Promise<number> {
   const now = app.clock.now();

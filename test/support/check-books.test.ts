@@ -1,10 +1,17 @@
 // The checks that drills go by must be able to fail.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { App } from "../../server/engine/app.ts";
+import { openCallScene } from "./call-scene.ts";
 import {
+  checkAgentsAnsweredFirst,
+  checkCallCredits,
+  checkCallOutcomes,
+  checkCalls,
   checkCampaignCounts,
   checkCampaignCredits,
   checkCampaigns,
+  checkNoPairsLeft,
   checkNothingDispatching,
   checkProviderIds,
 } from "./check-books.ts";
@@ -57,18 +64,67 @@ test("the books of a campaign that was sent are in order, and each thing wrong w
   const senders = scene.startSenders();
   await eventually(async () => (await scene.ask("GET", `/${id}`)).body.status === "completed");
   await senders.stop();
-  const { pool } = scene.app.db;
-  await checkCampaigns(pool);
-  for (const [what, wrong, check] of wrongs) {
+  await assertEachTold(scene.app, wrongs, checkCampaigns);
+});
+
+const wrong_calls: typeof wrongs = [
+  ["a call that never ended", "update calls set stage = 'ending'", checkCallOutcomes],
+  ["an outcome too few", "update calls set disposition = null", checkCallOutcomes],
+  [
+    "an end that is told twice",
+    `insert into events (account_id, type, occurred_at, data)
+     select account_id, type, occurred_at, data from events where type = 'call.completed'`,
+    checkCallOutcomes,
+  ],
+  ["a leg that lives on", "update call_legs set state = 'answered'", checkCallOutcomes],
+  ["a cost that nobody paid", "update calls set cost = cost + 1", checkCallCredits],
+  ["a bill of another length", "update calls set billed_seconds = 1", checkCallCredits],
+  [
+    "credit that is held back for ever",
+    "update credit_reservations set closed_at = null",
+    checkCallCredits,
+  ],
+  [
+    "a customer who was called before the agent answered",
+    "update call_legs set initiated_at = initiated_at - interval '1 min' where role = 'customer'",
+    checkAgentsAnsweredFirst,
+  ],
+  [
+    "a pair that stands as being in a call",
+    "insert into call_pairs select account_id, from_number, to_phone, id from calls",
+    checkNoPairsLeft,
+  ],
+];
+
+test("the books of calls that are over are in order, and each thing wrong with them is told", async () => {
+  const scene = await openCallScene();
+  try {
+    scene.startLeaders();
+    const campaign = await scene.call({ to_number: "9812345678", from_number: "101" });
+    await scene.reported(campaign, "completed");
+    await assertEachTold(scene.app, wrong_calls, checkCalls);
+  } finally {
+    await scene.close();
+  }
+});
+
+/** Each in a transaction that is taken back; before, all is in order. */
+async function assertEachTold(
+  { db: { pool } }: Pick<App, "db">,
+  wrong: typeof wrongs,
+  checkAll: typeof checkCampaigns,
+): Promise<void> {
+  await checkAll(pool);
+  for (const [what, change, check] of wrong) {
     const client = await pool.connect();
     try {
       await client.query("begin");
-      await client.query(wrong);
+      await client.query(change);
       await assert.rejects(check(client), assert.AssertionError, what);
-      await assert.rejects(checkCampaigns(client), assert.AssertionError, what);
+      await assert.rejects(checkAll(client), assert.AssertionError, what);
     } finally {
       await client.query("rollback");
       client.release();
     }
   }
-});
+}

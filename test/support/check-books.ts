@@ -155,3 +155,83 @@ export async function checkNothingDispatching(db: Books): Promise<void> {
     `select account_id, campaign_id, id, dispatched_at from chat_recipients where state = 'dispatching'`,
   );
 }
+
+/** All that must hold of calls once none is under way. */
+export async function checkCalls(db: Books): Promise<void> {
+  await checkCallOutcomes(db);
+  await checkCallCredits(db);
+  await checkAgentsAnsweredFirst(db);
+  await checkNoPairsLeft(db);
+}
+
+/** I9: a call that is not waiting has ended, exactly once, with one outcome, and so has each of its legs. */
+export async function checkCallOutcomes(db: Books): Promise<void> {
+  await assertNone(
+    db,
+    "calls without exactly one outcome",
+    `select c.account_id, c.id, c.stage, c.status, c.disposition, c.ended_reason, c.ended_by, c.ended_at, n.*
+     from calls c
+     cross join lateral (
+       select
+         (select count(*) from call_events e
+           where e.account_id = c.account_id and e.call_id = c.id and e.type = 'call.completed')::int as reported,
+         (select count(*) from events e
+           where e.account_id = c.account_id and e.type = 'call.completed'
+             and (e.data ->> 'call_id')::bigint = c.id)::int as told,
+         (select count(*) from call_legs l
+           where l.account_id = c.account_id and l.call_id = c.id
+             and (l.state <> 'ended' or l.ended_at is null or l.outcome is null))::int as live_legs) n
+     where c.stage <> 'queued' and (
+       c.stage <> 'ended' or c.ended_at is null or c.disposition is null or c.ended_reason is null
+       or c.ended_by is null or c.recording_state = 'recording'
+       or c.status not in ('completed', 'busy', 'failed', 'no-answer', 'canceled')
+       or n.reported <> 1 or n.told <> 1 or n.live_legs <> 0)`,
+  );
+}
+
+/** I4 of calls: one that ended paid its cost and holds nothing back; its cost is no more than the pulses of its legs. */
+export async function checkCallCredits(db: Books): Promise<void> {
+  await assertNone(
+    db,
+    "calls that paid something else than their cost",
+    `select c.account_id, c.id, c.stage, c.cost, c.reserved as counted, c.billed_seconds, t.*, r.closed_at, r.subject
+     from calls c
+     join accounts a on a.account_id = c.account_id
+     left join credit_reservations r on r.account_id = c.account_id and r.id = c.reservation_id
+     cross join lateral (
+       select
+         coalesce(sum(amount) filter (where type = 'reserve'), 0)::int as reserved,
+         coalesce(sum(amount) filter (where type = 'capture'), 0)::int as captured,
+         coalesce(sum(amount) filter (where type = 'release'), 0)::int as released
+       from credit_transfers where account_id = c.account_id and reservation_id = c.reservation_id) t
+     where r.id is null or r.subject <> 'call:' || c.id
+       or t.captured <> c.cost
+       or (c.stage = 'ended') is distinct from (r.closed_at is not null)
+       or (c.stage = 'ended' and (
+         t.reserved <> t.captured + t.released
+         or c.cost * a.call_pulse_seconds is distinct from coalesce(c.billed_seconds, 0)))
+       or (c.stage <> 'ended' and t.reserved <> c.reserved)`,
+  );
+}
+
+/** I10: no customer was called before an agent of the same call had answered. */
+export async function checkAgentsAnsweredFirst(db: Books): Promise<void> {
+  await assertNone(
+    db,
+    "customers who were called before an agent answered",
+    `select l.account_id, l.call_id, l.id, l.initiated_at from call_legs l
+     where l.role = 'customer' and not exists (
+       select from call_legs a
+       where a.account_id = l.account_id and a.call_id = l.call_id and a.role = 'agent'
+         and a.answered_at <= l.initiated_at)`,
+  );
+}
+
+/** Nobody stands as being in a call. */
+export async function checkNoPairsLeft(db: Books): Promise<void> {
+  await assertNone(
+    db,
+    "pairs that stand as being in a call",
+    "select account_id, from_number, to_phone, call_id from call_pairs",
+  );
+}

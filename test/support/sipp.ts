@@ -14,6 +14,8 @@ export type Sipp = {
   readonly pid: number;
   /** What it did not expect, in its own words; empty when all went as the scenario says. */
   errors(): string;
+  /** Every message that came or went, with when; empty unless they were to be kept. */
+  messages(): string;
   /** Drops its calls without a word. */
   stop(): Promise<void>;
 };
@@ -25,6 +27,8 @@ export type SippOptions = {
   readonly port: number;
   /** `steered` (outcomes.ts) unless given; `fast` answers everybody after 200 ms, for load. */
   readonly scenario?: "steered" | "fast";
+  /** Writes every message to a file, see `messages`. */
+  readonly keeps_messages?: boolean;
 };
 
 /** Its audio: one port for all that is sent back, two for each call that speaks. */
@@ -34,8 +38,9 @@ const rtp_ports = 400;
 export function startCarrier(
   asterisk: RunningAsterisk,
   scenario: SippOptions["scenario"] = "steered",
+  more: Pick<SippOptions, "keeps_messages"> = {},
 ): Promise<Sipp> {
-  return startSipp(asterisk, { name: "carrier", port: asterisk.ports.carrier, scenario });
+  return startSipp(asterisk, { name: "carrier", port: asterisk.ports.carrier, scenario, ...more });
 }
 
 /** The phones of all agents. */
@@ -65,6 +70,7 @@ export async function startSipp(asterisk: RunningAsterisk, options: SippOptions)
         });
   writeFileSync(scenario_path, scenario);
   const error_path = join(dir, "errors.log");
+  const message_path = join(dir, "messages.log");
   const rtp = await freeRtpPort();
   const words = [
     ...files.command("usr/bin/sipp"),
@@ -85,6 +91,7 @@ export async function startSipp(asterisk: RunningAsterisk, options: SippOptions)
     "-trace_err",
     "-error_file",
     error_path,
+    ...(options.keeps_messages ? ["-trace_msg", "-message_file", message_path] : []),
     // It must not end because the machine was busy.
     "-watchdog_interval",
     "0",
@@ -105,6 +112,7 @@ export async function startSipp(asterisk: RunningAsterisk, options: SippOptions)
   return {
     pid: child.pid!,
     errors,
+    messages: () => (existsSync(message_path) ? readFileSync(message_path, "utf8") : ""),
     async stop() {
       child.kill("SIGKILL");
       await gone;

@@ -15,6 +15,7 @@ import {
   type VoiceSession,
 } from "../../server/drivers/voice/driver.ts";
 import { eventually } from "./eventually.ts";
+import { readWav } from "./read-wav.ts";
 
 /** Who is called, by what they do. The first four ring before anything else. */
 export type FarEnds = {
@@ -442,22 +443,4 @@ async function failureOf(request: Promise<unknown>): Promise<VoiceError | null> 
     assert.ok(error instanceof VoiceError, String(error));
     return error;
   }
-}
-
-/** What a WAV file of 16 bits and one channel sounds like. */
-function readWav(file: Buffer): { length_ms: number; peak: number } {
-  assert.equal(file.toString("latin1", 0, 4), "RIFF");
-  assert.equal(file.toString("latin1", 8, 16), "WAVEfmt ");
-  const [format, channels] = [file.readUInt16LE(20), file.readUInt16LE(22)];
-  const [rate, bits] = [file.readUInt32LE(24), file.readUInt16LE(34)];
-  assert.deepEqual(
-    { format, channels, rate, bits },
-    { format: 1, channels: 1, rate: 8_000, bits: 16 },
-  );
-  const data = file.subarray(file.indexOf("data") + 8);
-  const samples = Array.from({ length: Math.floor(data.length / 2) }, (_, index) =>
-    Math.abs(data.readInt16LE(index * 2)),
-  );
-  const peak = samples.reduce((highest, sample) => Math.max(highest, sample), 0);
-  return { length_ms: samples.length / 8, peak };
 }

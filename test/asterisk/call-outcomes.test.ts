@@ -1,0 +1,155 @@
+// Why a leg ended, from the far end's answer to the report.
+import assert from "node:assert/strict";
+import { after, before, suite, test } from "node:test";
+import { extensions, openAsteriskScene, type AsteriskScene } from "../support/asterisk-scene.ts";
+import type { CallDesk } from "../support/call-desk.ts";
+import { makeTrunk } from "../support/call-makers.ts";
+import { farEnd, refusing } from "../support/sipp/outcomes.ts";
+
+let scene: AsteriskScene;
+let desk: CallDesk;
+/** Its carrier is dead. */
+let cut_off: CallDesk;
+
+before(async () => {
+  scene = await openAsteriskScene();
+  const rings = { agent_ring_seconds: 5, customer_ring_seconds: 5 };
+  desk = await scene.desk(rings);
+  cut_off = await scene.desk(rings);
+  await makeTrunk(scene.app, [scene.node_id], {
+    endpoint: "deadtrunk",
+    only_account_id: cut_off.account.account_id,
+  });
+  scene.startLeaders();
+});
+after(() => scene.close());
+
+/** By SIP answer: the report's status and disposition, and Q.850. */
+const refused = {
+  486: ["busy", "busy", 17],
+  600: ["busy", "busy", 17],
+  603: ["busy", "declined", 21],
+  403: ["busy", "declined", 21],
+  607: ["busy", "declined", 127],
+  480: ["no-answer", "no_answer", 19],
+  408: ["no-answer", "no_answer", 18],
+  404: ["failed", "unallocated", 1],
+  410: ["failed", "unallocated", 22],
+  484: ["failed", "invalid", 28],
+  503: ["failed", "congestion", 34],
+  500: ["failed", "failed", 38],
+  502: ["failed", "failed", 27],
+  488: ["failed", "failed", 58],
+} as const;
+
+/** Who ended it: a person who says no did. */
+function endedBy(disposition: string, party: "agent" | "customer") {
+  return disposition === "busy" || disposition === "declined" ? party : "system";
+}
+
+type Reported = Awaited<ReturnType<CallDesk["reported"]>>;
+
+function assertAgentOnly(report: Reported): void {
+  assert.deepEqual(
+    report.legs.map(({ role }: { role: string }) => role),
+    ["agent"],
+  );
+  assert.equal(report.cost, 0);
+}
+
+suite("outcomes on Asterisk", { concurrency: true }, () => {
+  for (const [sip, [status, disposition, cause]] of Object.entries(refused)) {
+    const number = refusing(Number(sip));
+    const wanted = [disposition, cause, Number(sip)];
+    const causes = ({ disposition: shown, hangup_cause_q850, sip_status }: Reported) => [
+      shown,
+      hangup_cause_q850,
+      sip_status,
+    ];
+
+    test(`a customer's ${sip} is reported as ${disposition}, and only the agent's leg is paid`, async () => {
+      const campaign = await desk.call({ to_number: number, from_number: extensions.answers });
+      const report = await desk.reported(campaign, status);
+      assert.deepEqual(causes(report), wanted);
+      assert.equal(report.ended_reason, `customer_${disposition}`);
+      assert.equal(report.ended_by, endedBy(disposition, "customer"));
+      const [agent, customer] = report.legs;
+      assert.deepEqual(
+        [customer.role, customer.status, customer.cause, customer.sip_status],
+        ["customer", status, cause, Number(sip)],
+      );
+      assert.deepEqual([agent.role, agent.status, report.cost], ["agent", "completed", 1]);
+    });
+
+    test(`an agent's ${sip} is reported as ${disposition}, and no customer is called`, async () => {
+      const campaign = await desk.call({ to_number: "9000000001", from_number: number });
+      const report = await desk.reported(campaign, status);
+      assert.deepEqual(causes(report), wanted);
+      assert.equal(report.ended_reason, `agent_${disposition}`);
+      assert.equal(report.ended_by, endedBy(disposition, "agent"));
+      assertAgentOnly(report);
+      const [{ cause: of_leg, sip_status }] = report.legs;
+      assert.deepEqual([of_leg, sip_status], [cause, Number(sip)]);
+    });
+  }
+
+  for (const [name, does, status, disposition, cause, sip] of [
+    ["busy", "is busy", "busy", "busy", 17, 486],
+    ["declines", "declines", "busy", "declined", 21, 603],
+    ["unavailable", "is unavailable", "no-answer", "no_answer", 19, 480],
+    ["rings_on", "rings until its time is over", "no-answer", "no_answer", 19, null],
+    ["unregistered", "nobody registered", "failed", "unreachable", null, null],
+  ] as const) {
+    test(`an agent's phone that ${does} is reported as ${disposition}, and no customer is called`, async () => {
+      const asked = { to_number: "9000000002", from_number: extensions[name] };
+      const report = await desk.reported(await desk.call(asked), status);
+      assert.deepEqual(
+        [report.disposition, report.ended_reason, report.hangup_cause_q850, report.sip_status],
+        [disposition, `agent_${disposition}`, cause, sip],
+      );
+      assertAgentOnly(report);
+    });
+  }
+
+  test("a customer who lets it ring until the time is over has not answered, though no answer came by SIP", async () => {
+    const asked = { to_number: farEnd("rings_on"), from_number: extensions.answers };
+    const report = await desk.reported(await desk.call(asked), "no-answer");
+    assert.deepEqual(
+      [report.ended_reason, report.hangup_cause_q850, report.sip_status, report.cost],
+      ["customer_no_answer", 19, null, 1],
+    );
+    assert.ok(report.ring_seconds === 5 || report.ring_seconds === 6, report.ring_seconds);
+    assert.notEqual(report.ringing_at, null);
+  });
+
+  test("a customer behind a carrier that says nothing is unreachable", async () => {
+    const asked = { to_number: farEnd("silent"), from_number: extensions.answers };
+    const report = await desk.reported(await desk.call(asked), "failed");
+    assert.deepEqual(
+      [report.disposition, report.ended_reason, report.ringing_at],
+      ["unreachable", "customer_unreachable", null],
+    );
+  });
+
+  test("a customer over a dead trunk is unreachable, and the agent's leg is paid", async () => {
+    const asked = { to_number: "9000000003", from_number: extensions.answers };
+    const report = await cut_off.reported(await cut_off.call(asked), "failed");
+    assert.deepEqual(
+      [report.disposition, report.ended_reason, report.sip_status, report.cost],
+      ["unreachable", "customer_unreachable", null, 1],
+    );
+  });
+
+  test("an agent's phone over a dead trunk is unreachable, and no customer is called", async () => {
+    const asked = { to_number: "9000000004", from_number: "9000000005" };
+    const report = await cut_off.reported(await cut_off.call(asked), "failed");
+    assert.deepEqual(
+      [report.disposition, report.ended_reason],
+      ["unreachable", "agent_unreachable"],
+    );
+    assertAgentOnly(report);
+  });
+});
+
+test("after all of these outcomes the books are right, and Asterisk holds nothing", () =>
+  scene.checkAll());
