@@ -2,6 +2,7 @@
 // tenant matrix, the fuzz and the judge of the OpenAPI all go by these rows.
 import type { Feature, Permission } from "../../server/accounts/permissions.ts";
 import { unique } from "../support/makers.ts";
+import { callGroundRows } from "./call-ground-rows.ts";
 import { callRows } from "./call-rows.ts";
 import { chatRows } from "./chat-rows.ts";
 import type { Ids } from "./seed-ids.ts";
@@ -19,6 +20,8 @@ export type RouteRow = {
   readonly may: readonly Permission[] | "any_token";
   /** Its errors are not the standard ones, but click-to-call's. */
   readonly own_errors?: true;
+  /** What it names is the installation's: every operator sees the same. */
+  readonly installation?: true;
   /** Made anew at each call: names are unique. */
   readonly request: (ids: Ids) => RowRequest;
 };
@@ -42,9 +45,14 @@ const see_users: readonly Permission[] = ["users.read", "users.manage"];
 
 const accounts: Record<string, RouteRow> = {
   readAccount: free(["account.read", "account.manage"], () => ({ path: `${account}/account` })),
-  updateAccount: free(["account.manage"], () => ({
+  updateAccount: free(["account.manage"], ({ chat_number_id, template_id }) => ({
     path: `${account}/account`,
-    json: { name: unique("renamed"), country_code: "91", time_zone: "Asia/Kolkata" },
+    json: {
+      name: unique("renamed"),
+      country_code: "91",
+      time_zone: "Asia/Kolkata",
+      calls: { recorded: true, notice: { chat_number_id, template_id } },
+    },
   })),
   listAudit: free(["audit.read"], (ids) => ({
     path: `${account}/audit?limit=200&user_id=${ids.user_id}&from=2020-01-01T00:00:00Z`,
@@ -432,5 +440,6 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...chatRows,
     ...calls,
     ...callRows,
+    ...callGroundRows,
   }),
 );

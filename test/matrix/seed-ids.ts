@@ -4,6 +4,7 @@ import { makeSandboxTrunk, setCalling } from "../support/call-makers.ts";
 import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "../support/chat-makers.ts";
 import { makeContact, makeCustomField, makeOption } from "../support/crm-makers.ts";
 import { makeCredits, makeToken, makeUser, unique, type TestAccount } from "../support/makers.ts";
+import { seedCallGround } from "./seed-call-ground.ts";
 import { seedCalls } from "./seed-calls.ts";
 import { seedChatGround } from "./seed-chat-ground.ts";
 
@@ -53,6 +54,15 @@ export type Ids = {
   readonly ended_call_id: number;
   /** The ended call's. */
   readonly call_campaign_id: number;
+  /** In no group but the one below. */
+  readonly extension_id: number;
+  readonly agent_group_id: number;
+  /** A member of the agent group. */
+  readonly agent_member_id: number;
+  /** Inactive, and never called on. */
+  readonly voice_node_id: number;
+  /** Inactive, on that node. */
+  readonly trunk_id: number;
 };
 
 /** Ids that nothing has. */
@@ -83,6 +93,11 @@ export const unknownIds: Ids = {
   live_call_id: 8_000_000_000_000_202,
   ended_call_id: 8_000_000_000_000_203,
   call_campaign_id: 8_000_000_000_000_204,
+  extension_id: 8_000_000_000_000_301,
+  agent_group_id: 8_000_000_000_000_302,
+  agent_member_id: 8_000_000_000_000_303,
+  voice_node_id: 8_000_000_000_000_304,
+  trunk_id: 8_000_000_000_000_305,
 };
 
 /** Makes one of everything in the account; whatever has a name or text carries `mark`. */
@@ -140,6 +155,7 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     ...(await seedChat(api, account, mark)),
     ...(await seedChatGround(api, account, mark)),
     ...(await seedCalls(api, account, mark)),
+    ...(await seedCallGround(api, account, mark)),
   };
 }
 
