@@ -4,14 +4,13 @@ import { readPersonPhone } from "../audience/read-person-phone.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { isExtension } from "../calls/agent-number.ts";
 import type { CallFilter, NumberForms } from "../calls/call-records.ts";
-import { callStatuses, type CallStatus } from "../calls/life/call.ts";
+import { CallStatusQuery, readCallStatuses } from "../calls/call-record-schema.ts";
 import { invalidField } from "../lib/errors.ts";
 import { knownId } from "../lib/ids.ts";
 import { id } from "../lib/schemas.ts";
 import { readTimeRange, timeRangeQuery } from "./time-range.ts";
 
 const text = (description: string) => Type.Optional(Type.String({ maxLength: 255, description }));
-const any_status = `(${callStatuses.join("|")})`;
 
 export const callFilterQuery = {
   campaign_id: Type.Optional(id("The campaignId of what was submitted")),
@@ -22,14 +21,7 @@ export const callFilterQuery = {
       description: "The agent's or the customer's: an extension, ten digits, or + and country code",
     }),
   ),
-  status: Type.Optional(
-    Type.String({
-      pattern: `^${any_status}(,${any_status}){0,7}$`,
-      description: `One or more of ${callStatuses.join(", ")}, with commas between`,
-      "x-reason": `must be of ${callStatuses.join(", ")}, with commas between`,
-      examples: ["busy,no-answer"],
-    }),
-  ),
+  status: Type.Optional(CallStatusQuery),
   ended_reason: text("As the report tells it"),
   to_group_id: Type.Optional(id("The customer group it was sent with")),
   ...timeRangeQuery,
@@ -48,14 +40,14 @@ export function readCallFilter(query: FilterQuery, account: Caller["account"]): 
     ...readTimeRange(query, account.time_zone),
     campaign_id: campaign_id === undefined ? undefined : knownId(campaign_id),
     to_group_id: to_group_id === undefined ? undefined : knownId(to_group_id),
-    status: status === undefined ? undefined : ([...new Set(status.split(","))] as CallStatus[]),
+    status: status === undefined ? undefined : readCallStatuses(status),
     number: number === undefined ? undefined : readNumber(number, account.country_code),
   };
 }
 
 /** In a query an unescaped plus arrives as a space. */
-function readNumber(text: string, countryCode: string): NumberForms {
-  const number = text.replace(/^ /, "+").trim();
+function readNumber(asked: string, countryCode: string): NumberForms {
+  const number = asked.replace(/^ /, "+").trim();
   if (isExtension(number)) return { agent: number, customer: null };
   const phone = readPersonPhone(number, countryCode);
   if (phone === null)

@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { id, nullable, timestamp } from "../lib/schemas.ts";
 import { noPickPolicies } from "./click-to-call-schema.ts";
-import { callStatuses } from "./life/call.ts";
+import { callStatuses, type CallStatus } from "./life/call.ts";
 
 const time = (description: string) => nullable(timestamp(description));
 const seconds = (description: string) => nullable(Type.Integer({ description }));
@@ -100,3 +100,18 @@ export const CallDetail = Type.Object({
   ),
 });
 export type CallDetail = Static<typeof CallDetail>;
+
+const any_status = `(${callStatuses.join("|")})`;
+
+/** Statuses to look for, as a query names them. */
+export const CallStatusQuery = Type.String({
+  pattern: `^${any_status}(,${any_status}){0,7}$`,
+  description: `One or more of ${callStatuses.join(", ")}, with commas between`,
+  "x-reason": `must be of ${callStatuses.join(", ")}, with commas between`,
+  examples: ["busy,no-answer"],
+});
+
+/** The statuses of such a text, each once. */
+export function readCallStatuses(statuses: string): CallStatus[] {
+  return [...new Set(statuses.split(","))] as CallStatus[];
+}

@@ -291,7 +291,7 @@ test("pages of any filter show every call once, newest first, also those queued 
 
 test("an export has every call as the list shows it, its legs as JSON, and what a spreadsheet would run is inert", async () => {
   const { account, make } = await newAccount();
-  const { id } = await make(talked);
+  await make(talked);
   for (let i = 0; i < 501; i++) {
     const queued_at = at(-1 - i);
     await make({ asked: { from_number: "+919811111111" }, call: { ...failed, queued_at } });
@@ -307,8 +307,11 @@ test("an export has every call as the list shows it, its legs as JSON, and what 
   assert.equal(rows[0]!["legs"], JSON.stringify(legs));
   assert.equal(rows[0]!["remark"], "'=VIP");
   assert.equal(rows[1]!["from_number"], "+919811111111");
-  for (const [field, value] of Object.entries({ ...cells, remark: "'=VIP" }))
-    assert.equal(rows[0]![field], value === null ? "" : String(value), field);
+  for (const [field, value] of Object.entries<string | number | null>({
+    ...cells,
+    remark: "'=VIP",
+  }))
+    assert.equal(rows[0]![field], String(value ?? ""), field);
   assert.deepEqual(Object.keys(rows[0]!), Object.keys(shown));
   const narrowed = await get(account, `/export?reference=order-7`);
   assert.equal(narrowed.text.trim().split("\r\n").length, 2);
@@ -323,5 +326,4 @@ test("an export has every call as the list shows it, its legs as JSON, and what 
     audit.map(({ detail }) => detail),
     [{ filters: [] }, { filters: ["reference"] }],
   );
-  assert.ok(id);
 });
