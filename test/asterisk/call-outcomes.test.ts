@@ -49,6 +49,10 @@ function endedBy(disposition: string, party: "agent" | "customer") {
 
 type Reported = Awaited<ReturnType<CallDesk["reported"]>>;
 
+async function reportOn(asked: Record<string, unknown>, status: string): Promise<Reported> {
+  return desk.reported(await desk.call(asked), status);
+}
+
 function assertAgentOnly(report: Reported): void {
   assert.deepEqual(
     report.legs.map(({ role }: { role: string }) => role),
@@ -68,8 +72,8 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
     ];
 
     test(`a customer's ${sip} is reported as ${disposition}, and only the agent's leg is paid`, async () => {
-      const campaign = await desk.call({ to_number: number, from_number: extensions.answers });
-      const report = await desk.reported(campaign, status);
+      const asked = { to_number: number, from_number: extensions.answers };
+      const report = await reportOn(asked, status);
       assert.deepEqual(causes(report), wanted);
       assert.equal(report.ended_reason, `customer_${disposition}`);
       assert.equal(report.ended_by, endedBy(disposition, "customer"));
@@ -82,8 +86,8 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
     });
 
     test(`an agent's ${sip} is reported as ${disposition}, and no customer is called`, async () => {
-      const campaign = await desk.call({ to_number: "9000000001", from_number: number });
-      const report = await desk.reported(campaign, status);
+      const asked = { to_number: "9000000001", from_number: number };
+      const report = await reportOn(asked, status);
       assert.deepEqual(causes(report), wanted);
       assert.equal(report.ended_reason, `agent_${disposition}`);
       assert.equal(report.ended_by, endedBy(disposition, "agent"));
@@ -102,7 +106,7 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
   ] as const) {
     test(`an agent's phone that ${does} is reported as ${disposition}, and no customer is called`, async () => {
       const asked = { to_number: "9000000002", from_number: extensions[name] };
-      const report = await desk.reported(await desk.call(asked), status);
+      const report = await reportOn(asked, status);
       assert.deepEqual(
         [report.disposition, report.ended_reason, report.hangup_cause_q850, report.sip_status],
         [disposition, `agent_${disposition}`, cause, sip],

@@ -22,11 +22,11 @@ export type CallDesk = {
   reported(campaignId: number, ...statuses: string[]): Promise<any>;
 };
 
-const final_statuses = ["completed", "busy", "failed", "no-answer", "canceled"];
+const final_statuses = new Set(["completed", "busy", "failed", "no-answer", "canceled"]);
 
 /** Whether a call may end as this. */
 export function isFinal(status: string): boolean {
-  return final_statuses.includes(status);
+  return final_statuses.has(status);
 }
 
 /** `patience_s`: how long a report may take to come to a status. */
