@@ -10,6 +10,8 @@ export type Child = {
   /** One order, one answer; orders one after the other. Throws when the process ends instead. */
   ask(order: Figures): Promise<Figures>;
   stop(): Promise<void>;
+  /** Tells it to end, and waits until it has done what it does then. */
+  end(): Promise<void>;
 };
 
 /** Starts the script; resolves when it says that it is ready. */
@@ -34,6 +36,10 @@ export async function startChild(script: string, env: Record<string, string>): P
     },
     async stop() {
       child.kill("SIGKILL");
+      await ended.catch(() => {});
+    },
+    async end() {
+      child.kill("SIGTERM");
       await ended.catch(() => {});
     },
   };

@@ -1,0 +1,89 @@
+import { median, percentile, renderTable } from "../lib/figures.ts";
+
+/** Times of a call, each from its own beginning. */
+export type Placed = {
+  /** From the request in our server to the leg's POST as it leaves. */
+  readonly posted_ms: number;
+  /** From the request in our server to the answer at the client. */
+  readonly answered_ms: number;
+  /** From the request's appointed time to the leg's POST at the switch. */
+  readonly arrived_ms: number;
+};
+
+export type Run = {
+  /** Of ours: api and worker in one, or one each. */
+  readonly processes: 1 | 2;
+  readonly per_second: number;
+  readonly placed: readonly Placed[];
+  /** Processor time a call, in ms. */
+  readonly cpu_ms: { readonly ours: number; readonly database: number };
+};
+
+const limit_ms = 15;
+
+/** The page that is printed and kept: the figures against their limit, and the machine. */
+export function reportPlaced(
+  runs: readonly Run[],
+  scale: { readonly rounds: number; readonly seconds: number },
+  machine: readonly string[],
+): string {
+  const kinds = runs
+    .filter((run, i) => runs.findIndex((other) => isLike(run, other)) === i)
+    .toSorted((a, b) => a.processes - b.processes || b.per_second - a.per_second);
+  const rows = kinds.map((kind) => rowOf(runs.filter((run) => isLike(run, kind))));
+  return [
+    "# Calls placed",
+    "",
+    ...machine.map((fact) => `- ${fact}`),
+    "",
+    `Open loop, ${scale.rounds} x ${scale.seconds} s at each rate; a percentile is the median of the runs'. Placed: from the`,
+    "request in our server to the POST of the agent's leg as it leaves, the leg's row on disk in between.",
+    "Every call is carried to its end: agent, customer, a second's talk. The client, the switch's stub",
+    "and PostgreSQL share the processor.",
+    "",
+    renderTable(
+      ["what", "p50", "p95", "p99", "limit", ""],
+      rows.map(({ placed }) => placed),
+    ),
+    "",
+    "Beside it, in ms (p95): the answer at the client; from the request's appointed time to the POST at the",
+    "switch, with the client's own lateness; and the processor time a call took.",
+    "",
+    renderTable(
+      ["what", "answered", "arrived", "cpu ours", "cpu database"],
+      rows.map(({ beside }) => beside),
+    ),
+    "",
+  ].join("\n");
+}
+
+function isLike(run: Run, other: Run): boolean {
+  return run.processes === other.processes && run.per_second === other.per_second;
+}
+
+function rowOf(runs: readonly Run[]): { placed: string[]; beside: string[] } {
+  const { processes, per_second } = runs[0]!;
+  const what = `${per_second} calls/s, api and worker in ${processes === 1 ? "one process" : "two"}`;
+  const middle = (of: (run: Run) => number) => median(runs.map(of));
+  const at = (percent: number, name: keyof Placed) =>
+    middle(({ placed }) =>
+      percentile(
+        placed.map((each) => each[name]),
+        percent,
+      ),
+    );
+  const p95_ms = at(95, "posted_ms");
+  const ms = (time: number) => `${time.toFixed(1)} ms`;
+  const limit =
+    per_second === 100 ? [`<= ${limit_ms} ms`, p95_ms <= limit_ms ? "met" : "missed"] : ["", ""];
+  return {
+    placed: [what, ms(at(50, "posted_ms")), ms(p95_ms), ms(at(99, "posted_ms")), ...limit],
+    beside: [
+      what,
+      at(95, "answered_ms").toFixed(1),
+      at(95, "arrived_ms").toFixed(1),
+      middle(({ cpu_ms }) => cpu_ms.ours).toFixed(1),
+      middle(({ cpu_ms }) => cpu_ms.database).toFixed(1),
+    ],
+  };
+}

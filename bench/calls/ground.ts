@@ -1,0 +1,119 @@
+// What calls stand on: an account whose agent has a phone, and a node with a trunk to the carrier.
+import { setTimeout as wait } from "node:timers/promises";
+import { openHints } from "../../server/engine/hints.ts";
+import type { App } from "../../server/engine/app.ts";
+import { systemClock } from "../../server/lib/clock.ts";
+import { openDatabase } from "../../server/lib/database.ts";
+import { openLog } from "../../server/lib/log.ts";
+import {
+  makeCallingAccount,
+  makeExtension,
+  makeNode,
+  makeTrunk,
+  setCalling,
+} from "../../test/support/call-makers.ts";
+import { checkCalls, checkLedger } from "../../test/support/check-books.ts";
+import { makeToken } from "../../test/support/makers.ts";
+
+/** The agent of every call, and the endpoint of the phone there. */
+export const agent = { extension: "101", endpoint: "agent1" } as const;
+/** The trunk's endpoint, and the number that customers see. */
+export const trunk = { endpoint: "trunk", caller_id: "918044440000" } as const;
+
+const credits = 100_000_000;
+
+/** The `i`th customer: nobody is called twice at once. */
+export function customerOf(i: number): string {
+  return String(9_000_000_000 + i);
+}
+
+export type Ground = {
+  readonly token: string;
+  /** Whether the account's calls are recorded from now on. */
+  record(wanted: boolean): Promise<void>;
+  /** Calls at once on the node; a leader takes it up within half a second. */
+  limit(calls_max: number): Promise<void>;
+  /** Resolves when a leader is connected to the switch. */
+  connected(): Promise<void>;
+  /** Of the account, so far. */
+  count(): Promise<{ readonly ended: number; readonly completed: number }>;
+  /** The call of each campaign. */
+  callsOf(campaigns: readonly number[]): Promise<ReadonlyMap<number, number>>;
+  checkpoint(): Promise<void>;
+  /** Throws unless every call ended once, with one outcome, and the ledger agrees. */
+  checkBooks(): Promise<void>;
+  version(): Promise<string>;
+  close(): Promise<void>;
+};
+
+/** `ari`: the columns of the node by which its switch is reached. */
+export async function layGround(
+  database_url: string,
+  ari: {
+    readonly ari_url: string;
+    readonly ari_user: string;
+    readonly ari_password: string;
+    readonly ari_app: string;
+    readonly cdr_path?: string;
+  },
+): Promise<Ground> {
+  const log = openLog("warn");
+  const app: App = {
+    db: openDatabase(database_url, log),
+    clock: systemClock,
+    log,
+    hints: openHints(database_url, log),
+    chatDrivers: {},
+    voiceDrivers: {},
+  };
+  const { pool } = app.db;
+  const account = await makeCallingAccount(app, { credits });
+  await makeExtension(app, account, agent.extension, { endpoint: agent.endpoint });
+  const node_id = await makeNode(app, { driver: "asterisk", ...ari });
+  await makeTrunk(app, [node_id], { endpoint: trunk.endpoint, caller_ids: [trunk.caller_id] });
+  const token = await makeToken(app, account);
+  const one = async <Row extends object>(sql: string, values: unknown[] = []): Promise<Row> => {
+    const { rows } = await pool.query<Row>(sql, values);
+    return rows[0]!;
+  };
+  return {
+    token,
+    record: (wanted) => setCalling(app, account, { calls_recorded: wanted }),
+    async limit(calls_max) {
+      const set = "update voice_nodes set calls_max = $2, connected_at = null, updated_at = now()";
+      await pool.query(`${set} where id = $1`, [node_id, calls_max]);
+    },
+    async connected() {
+      const sql = "select connected_at is not null as yes from voice_nodes where id = $1";
+      while (!(await one<{ yes: boolean }>(sql, [node_id])).yes) await wait(20);
+    },
+    count: () =>
+      one(
+        `select (count(*) filter (where stage = 'ended'))::int as ended,
+           (count(*) filter (where status = 'completed'))::int as completed
+         from calls where account_id = $1`,
+        [account.account_id],
+      ),
+    async callsOf(campaigns) {
+      const { rows } = await pool.query<{ campaign_id: number; id: number }>(
+        `select campaign_id::int, id::int from calls
+         where account_id = $1 and campaign_id = any ($2)`,
+        [account.account_id, campaigns],
+      );
+      return new Map(rows.map(({ campaign_id, id }) => [campaign_id, id]));
+    },
+    checkpoint: async () => void (await pool.query("checkpoint")),
+    async checkBooks() {
+      await checkCalls(pool);
+      await checkLedger(pool);
+    },
+    async version() {
+      const sql = "select setting as v from pg_settings where name = 'server_version'";
+      return (await one<{ v: string }>(sql)).v;
+    },
+    async close() {
+      await app.hints.close();
+      await app.db.close();
+    },
+  };
+}

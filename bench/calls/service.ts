@@ -1,0 +1,57 @@
+// Ours, as it runs in production, with the roles that ROLES names. It notes when the server has a
+// click-to-call's request, by its header, and when the first leg's POST leaves for the switch.
+import { subscribe } from "node:diagnostics_channel";
+import type { IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { openApiApp } from "../../server/api/api-app.ts";
+import { buildHttpServer } from "../../server/api/http-server.ts";
+import { openAsteriskDriver } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
+import { openHints } from "../../server/engine/hints.ts";
+import { systemClock } from "../../server/lib/clock.ts";
+import { openDatabase } from "../../server/lib/database.ts";
+import { openLog } from "../../server/lib/log.ts";
+import { startWorker } from "../../server/worker.ts";
+import { answerOrders } from "../lib/child.ts";
+import { machineTime_ms } from "../lib/machine-clock.ts";
+import { request_header } from "./ask-for-calls.ts";
+
+const url = process.env["DATABASE_URL"]!;
+const roles = process.env["ROLES"]!.split(",");
+const log = openLog("warn");
+
+let noted: Record<string, number> = {};
+subscribe("http.server.request.start", (message) => {
+  const { headers } = (message as { request: IncomingMessage }).request;
+  const number = headers[request_header];
+  if (number !== undefined) noted[`received ${String(number)}`] = machineTime_ms();
+});
+subscribe("undici:client:sendHeaders", (message) => {
+  const { method, path } = (message as { request: { method: string; path: string } }).request;
+  const call = /^\/ari\/channels\/trk-\d+-(\d+)-1_\?/.exec(path)?.[1];
+  if (method === "POST" && call) noted[`posted ${call}`] = machineTime_ms();
+});
+
+const app = openApiApp({
+  db: openDatabase(url, log),
+  hints: openHints(url, log),
+  log,
+  clock: systemClock,
+  chatDrivers: {},
+  voiceDrivers: { asterisk: openAsteriskDriver(log) },
+});
+const work = roles.includes("worker") ? startWorker(app) : null;
+// The lease is given back: the next need not wait for its end.
+process.once("SIGTERM", () => void Promise.resolve(work?.stop()).then(() => process.exit(0)));
+let port = 0;
+if (roles.includes("api")) {
+  const server = await buildHttpServer(app);
+  await server.listen({ host: "127.0.0.1", port: 0 });
+  ({ port } = server.server.address() as AddressInfo);
+}
+/** `noted: 1`: what was noted since it was asked last, in ms; else, where it listens. */
+answerOrders(async (order) => {
+  if (!order["noted"]) return { port };
+  const answer = noted;
+  noted = {};
+  return answer;
+});
