@@ -129,14 +129,16 @@ const controlRoutes = [
     tag,
     access: manage,
     params,
-    body: closed({
-      extension: Type.String({
-        pattern: "^[0-9]{2,6}$",
-        description: "An extension of the account",
-        "x-reason": "must be an extension, 2 to 6 digits",
-        examples: ["102"],
-      }),
-    }),
+    body: closed(
+      {
+        extension: Type.String({
+          pattern: "^[0-9]{2,6}$",
+          description: "An extension of the account",
+          "x-reason": "must be an extension, 2 to 6 digits",
+        }),
+      },
+      { examples: [{ extension: "102" }] },
+    ),
     success: { 200: CallRecord },
     handle: async ({ app, caller, actor, params: { id }, body: { extension }, write }) => {
       const now = app.clock.now();
@@ -158,12 +160,15 @@ const controlRoutes = [
     tag,
     access: manage,
     params,
-    body: closed({
-      leg: Type.Enum(["agent", "customer"], {
-        type: "string",
-        description: "Whom the call failed on: no agent answered, or the customer did not",
-      }),
-    }),
+    body: closed(
+      {
+        leg: Type.Enum(["agent", "customer"], {
+          type: "string",
+          description: "Whom the call failed on: no agent answered, or the customer did not",
+        }),
+      },
+      { examples: [{ leg: "customer" }] },
+    ),
     success: { 201: CallRecord },
     handle: async ({ app, actor, params: { id }, body: { leg }, write }) => {
       const now = app.clock.now();
