@@ -1,0 +1,331 @@
+// What the Asterisk driver makes of a real Asterisk beyond the contract of all drivers: every way a
+// call can end, and what happens when the connection or the switch goes away.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { startAsterisk, type RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
+import { openAsteriskDriver } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
+import { channelOf } from "../../server/drivers/voice/asterisk/names.ts";
+import {
+  VoiceError,
+  type Dial,
+  type DialTarget,
+  type Ending,
+  type LegOutcome,
+  type LegRecord,
+  type VoiceEvent,
+  type VoiceNode,
+  type VoiceSession,
+} from "../../server/drivers/voice/driver.ts";
+import { openLog } from "../../server/lib/log.ts";
+import { eventually } from "../support/eventually.ts";
+import { rtpCounts, startCarrier, startPhones, type Sipp } from "../support/sipp.ts";
+import { farEnd, refusals, refusing } from "../support/sipp/outcomes.ts";
+
+const run_dir = mkdtempSync(join(tmpdir(), "trunkline-driver-"));
+const driver = openAsteriskDriver(openLog("silent"));
+let asterisk: RunningAsterisk;
+let far_ends: Sipp[] = [];
+let wire: Wire;
+let session: VoiceSession;
+const told: VoiceEvent[] = [];
+let count = 0;
+
+before(async () => {
+  asterisk = await startAsterisk({ run_dir });
+  far_ends = [await startCarrier(asterisk), await startPhones(asterisk)];
+  wire = await openWire(asterisk.ports.http);
+  session = driver.open(nodeOf(wire.port), (event) => told.push(event));
+  await eventually(() => connections().length === 1);
+});
+
+after(async () => {
+  await session.close();
+  await wire.close();
+  await Promise.all([asterisk.stop(), ...far_ends.map((far_end) => far_end.stop())]);
+  rmSync(run_dir, { recursive: true });
+});
+
+function nodeOf(port: number): VoiceNode {
+  const { ari_user, ari_password, app, cdr_path } = asterisk;
+  const ari = {
+    url: `http://127.0.0.1:${port}/ari`,
+    user: ari_user,
+    password: ari_password,
+    app,
+  };
+  return { id: 1, name: "asterisk", ari, cdr_path };
+}
+
+type Wire = Awaited<ReturnType<typeof openWire>>;
+
+/** Stands between the driver and Asterisk, and can be cut or go dead. */
+async function openWire(to_port: number) {
+  const ends = new Set<Socket>();
+  let isCut = false;
+  const server = createServer((near) => {
+    if (isCut) {
+      near.destroy();
+      return;
+    }
+    const far = connect(to_port, "127.0.0.1");
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      ends.add(from);
+      from.on("error", () => {});
+      from.on("close", () => {
+        ends.delete(from);
+        to.destroy();
+      });
+      from.pipe(to);
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const drop = () => {
+    for (const end of ends) end.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut() {
+      isCut = true;
+      drop();
+    },
+    mend: () => (isCut = false),
+    /** What is open now stays open, and carries nothing any more. */
+    deaden() {
+      for (const end of ends) {
+        end.unpipe();
+        end.pause();
+      }
+    },
+    async close() {
+      drop();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function connections(): readonly (VoiceEvent & { type: "connected" })[] {
+  return told.filter((event) => event.type === "connected");
+}
+
+function overTrunk(number: string, endpoint = "trunk"): DialTarget {
+  return { kind: "trunk", endpoint, number };
+}
+
+async function dial(to: DialTarget, ring_seconds = 20): Promise<string> {
+  const leg = `trk-1-${(count += 1)}-1`;
+  const order: Dial = { leg, call: `trk-1-${count}`, to, caller_id: "+918000000001", ring_seconds };
+  await session.dial(order);
+  return leg;
+}
+
+function of<Type extends VoiceEvent["type"]>(leg: string, type: Type) {
+  return told.filter(
+    (event): event is Extract<VoiceEvent, { leg: string; type: Type }> =>
+      event.type === type && "leg" in event && event.leg === leg,
+  );
+}
+
+async function answered(to: DialTarget): Promise<string> {
+  const leg = await dial(to);
+  await eventually(() => of(leg, "answered").length === 1);
+  return leg;
+}
+
+async function endingOf(leg: string, seconds = 10): Promise<Ending> {
+  await eventually(() => of(leg, "ended").length === 1, seconds);
+  return of(leg, "ended")[0]!.ending;
+}
+
+async function recordOf(leg: string): Promise<LegRecord> {
+  await eventually(async () => (await session.findRecord(leg)) !== null);
+  const found = await session.findRecord(leg);
+  assert.ok(found !== null && found !== "unreadable");
+  return found;
+}
+
+/** By what the carrier answers. */
+const outcomes: Readonly<Record<number, LegOutcome>> = {
+  486: "busy",
+  600: "busy",
+  603: "declined",
+  403: "declined",
+  607: "declined",
+  480: "no_answer",
+  408: "no_answer",
+  404: "unallocated",
+  410: "unallocated",
+  484: "invalid",
+  503: "congestion",
+  500: "failed",
+  502: "failed",
+  488: "failed",
+};
+
+for (const { status } of refusals) {
+  test(`a carrier that answers ${status}: ${outcomes[status]}, as heard and as written down`, () =>
+    isRefused(overTrunk(refusing(status)), status));
+}
+
+async function isRefused(to: DialTarget, status: number): Promise<void> {
+  const leg = await dial(to);
+  const { outcome, sip_status, by, cause } = await endingOf(leg);
+  assert.deepEqual([outcome, sip_status, by], [outcomes[status], status, "far_end"]);
+  assert.ok(cause !== null && cause > 0);
+  assert.deepEqual(of(leg, "answered"), []);
+  assert.deepEqual((await recordOf(leg)).ending, { outcome, sip_status, by, cause });
+}
+
+test("a phone's refusal counts as a carrier's does", async () => {
+  await isRefused({ kind: "extension", endpoint: "agent-busy", number: "1" }, 486);
+  await isRefused({ kind: "extension", endpoint: "agent-declines", number: "1" }, 603);
+});
+
+test("our own giving up: no answer after a sign of ringing, unreachable after silence", async () => {
+  const cases: readonly (readonly [DialTarget, number, LegOutcome, number | null])[] = [
+    [overTrunk(farEnd("rings_on")), 2, "no_answer", null],
+    [overTrunk(farEnd("early_media")), 1, "no_answer", null],
+    [overTrunk(farEnd("silent")), 2, "unreachable", null],
+    [overTrunk(farEnd("rings_on"), "deadtrunk"), 2, "unreachable", null],
+    // SIP itself gives up after 32 s.
+    [overTrunk(farEnd("rings_on"), "deadtrunk"), 60, "unreachable", 408],
+  ];
+  const legs = await Promise.all(cases.map(([to, seconds]) => dial(to, seconds)));
+  for (const [at, [, , outcome, sip_status]] of cases.entries()) {
+    const ending = await endingOf(legs[at]!, 50);
+    assert.deepEqual([ending.outcome, ending.sip_status], [outcome, sip_status]);
+    assert.equal(of(legs[at]!, "ringing").length, outcome === "no_answer" ? 1 : 0);
+    assert.deepEqual((await recordOf(legs[at]!)).ending, ending);
+  }
+});
+
+test("our own canceling is written down as such", async () => {
+  const leg = await dial(overTrunk(farEnd("rings_on")));
+  await eventually(() => of(leg, "ringing").length === 1);
+  await session.hangUp(leg);
+  assert.equal((await endingOf(leg)).outcome, "canceled");
+  assert.equal((await recordOf(leg)).ending.outcome, "canceled");
+});
+
+test("a far end hangs up, with a reason and without, alone and in a bridge", async () => {
+  const legs = await Promise.all([
+    answered(overTrunk(farEnd("hangs_up", 1))),
+    answered(overTrunk(farEnd("hangs_up_with_reason", 1))),
+    answered(overTrunk(farEnd("hangs_up", 1))),
+    answered(overTrunk(farEnd("hangs_up_with_reason", 1))),
+  ]);
+  await session.bridge("trk-1-left", legs.slice(2));
+  for (const leg of legs) {
+    const { outcome, by, sip_status } = await endingOf(leg);
+    assert.deepEqual([outcome, by, sip_status], ["hung_up", "far_end", null]);
+    assert.notEqual((await recordOf(leg)).answered_at, null);
+  }
+  await session.endBridge("trk-1-left");
+});
+
+test("in a bridge the audio goes both ways, and ringback before it is over", async () => {
+  const agent = await answered({ kind: "extension", endpoint: "agent1", number: "1" });
+  await session.ringback(agent);
+  await eventually(async () => (await rtpCounts(asterisk, channelOf(agent))).sent > 20);
+  const customer = await answered(overTrunk(farEnd("speaks")));
+  await session.bridge("trk-1-talk", [agent, customer]);
+  const earlier = await rtpCounts(asterisk, channelOf(agent));
+  await eventually(async () => {
+    const [one, two] = await Promise.all(
+      [agent, customer].map((leg) => rtpCounts(asterisk, channelOf(leg))),
+    );
+    return (
+      one!.sent > earlier.sent + 50 &&
+      one!.received > earlier.received + 50 &&
+      two!.sent > 50 &&
+      two!.received > 50
+    );
+  });
+  for (const leg of [agent, customer]) await session.hangUp(leg);
+  for (const leg of [agent, customer]) assert.equal((await endingOf(leg)).by, "us");
+  await session.endBridge("trk-1-talk");
+});
+
+test("keys are heard of a leg that is alone, whichever way they come", async () => {
+  const by_info = await answered(overTrunk(farEnd("presses_by_info", 1, "5")));
+  const by_audio = await answered(overTrunk(farEnd("presses_1_9_hash")));
+  const digits = (leg: string) => of(leg, "digit").map(({ digit }) => digit);
+  await eventually(() => digits(by_info).length === 1 && digits(by_audio).length === 3);
+  assert.deepEqual([digits(by_info), digits(by_audio)], [["5"], ["1", "9", "#"]]);
+  for (const leg of [by_info, by_audio]) await session.hangUp(leg);
+});
+
+test("a leg whose name begins another's is dialled and hung up beside it", async () => {
+  const base = { call: "trk-2-1", caller_id: "8000000001", ring_seconds: 20 };
+  const to = overTrunk(farEnd("speaks"));
+  await session.dial({ ...base, leg: "trk-2-1-12", to });
+  await session.dial({ ...base, leg: "trk-2-1-1", to });
+  await eventually(() => of("trk-2-1-1", "answered").length === 1);
+  await session.hangUp("trk-2-1-1");
+  await endingOf("trk-2-1-1");
+  await session.hangUp("trk-2-1-1");
+  const { legs } = await session.survey();
+  assert.deepEqual(
+    legs.map(({ leg, state }) => [leg, state]),
+    [["trk-2-1-12", "answered"]],
+  );
+  await session.hangUp("trk-2-1-12");
+  await endingOf("trk-2-1-12");
+});
+
+test("a leg that is answered while nobody listens waits, and can be steered after the reconnection", async () => {
+  const leg = await dial(overTrunk(farEnd("answers_late", 1)));
+  const ended = await dial(overTrunk(farEnd("hangs_up", 1)));
+  const earlier = connections().length;
+  wire.cut();
+  await eventually(() => told.at(-1)?.type === "disconnected");
+  await eventually(async () => (await recordOf(ended)).ending.outcome === "hung_up");
+  await eventually(async () => (await asterisk.cli("core show channels concise")).includes("!Up!"));
+  wire.mend();
+  await eventually(() => connections().length > earlier);
+  assert.equal(connections().at(-1)?.epoch, connections()[0]?.epoch);
+  const { legs } = await session.survey();
+  assert.deepEqual(
+    legs.map((each) => [each.leg, each.state]),
+    [[leg, "answered"]],
+  );
+  await session.ringback(leg);
+  await session.bridge("trk-1-late", [leg]);
+  await session.hangUp(leg);
+  assert.equal((await endingOf(leg)).outcome, "hung_up");
+  await session.endBridge("trk-1-late");
+});
+
+test("a connection that carries nothing any more is found out within seconds", async () => {
+  const earlier = connections().length;
+  const began_ms = performance.now();
+  wire.deaden();
+  await eventually(() => connections().length > earlier, 20);
+  assert.ok(performance.now() - began_ms < 12_000);
+  const leg = await answered(overTrunk(farEnd("hangs_up", 1)));
+  assert.equal((await endingOf(leg)).outcome, "hung_up");
+});
+
+test("a switch that is killed and comes back shows another epoch, has no legs, and takes calls", async () => {
+  const [first] = connections();
+  await answered(overTrunk(farEnd("speaks")));
+  const earlier = connections().length;
+  await asterisk.kill();
+  await eventually(() => told.at(-1)?.type === "disconnected");
+  await assert.rejects(dial(overTrunk(farEnd("speaks"))), VoiceError);
+  asterisk = await startAsterisk({ run_dir });
+  await eventually(() => connections().length > earlier);
+  assert.notEqual(connections().at(-1)?.epoch, first?.epoch);
+  assert.deepEqual((await session.survey()).legs, []);
+  const leg = await answered(overTrunk(farEnd("hangs_up", 1)));
+  assert.equal((await endingOf(leg)).outcome, "hung_up");
+});
