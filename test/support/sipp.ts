@@ -27,6 +27,8 @@ export type SippOptions = {
   readonly port: number;
   /** `steered` (outcomes.ts) unless given; `fast` answers everybody after 200 ms, for load. */
   readonly scenario?: "steered" | "fast";
+  /** Of `fast`: it hangs up so long after its answer, else it waits for the other to do so. */
+  readonly talk_ms?: number;
   /** Writes every message to a file, see `messages`. */
   readonly keeps_messages?: boolean;
 };
@@ -38,7 +40,7 @@ const rtp_ports = 400;
 export function startCarrier(
   asterisk: RunningAsterisk,
   scenario: SippOptions["scenario"] = "steered",
-  more: Pick<SippOptions, "keeps_messages"> = {},
+  more: Pick<SippOptions, "keeps_messages" | "talk_ms"> = {},
 ): Promise<Sipp> {
   return startSipp(asterisk, { name: "carrier", port: asterisk.ports.carrier, scenario, ...more });
 }
@@ -63,7 +65,7 @@ export async function startSipp(asterisk: RunningAsterisk, options: SippOptions)
   const scenario_path = join(dir, "scenario.xml");
   const scenario =
     options.scenario === "fast"
-      ? fastScenario()
+      ? fastScenario(options.talk_ms)
       : steeredScenario({
           digits_by: process.getuid?.() === 0 ? "rtp" : "info",
           speech_path: join(asterisk.sounds_dir, "clip5.wav"),

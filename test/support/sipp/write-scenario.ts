@@ -47,11 +47,18 @@ export function steeredScenario(options: ScenarioOptions): string {
   ]);
 }
 
-/** For load: everybody is answered after 200 ms, and nothing else is looked at. */
-export function fastScenario(): string {
+/**
+ * For load: everybody is answered after 200 ms, and nothing else is looked at. `talk_ms`: it hangs up
+ * so long after its answer, else it waits for the other to do so.
+ */
+export function fastScenario(talk_ms?: number): string {
+  const leave = talk_ms === undefined ? untilBye : [pause(talk_ms), request("BYE", 2)];
   return scenario([
     receiveInvite,
-    ...answersAfter(pause(200)),
+    ringing,
+    pause(200),
+    answer(),
+    ...leave,
     '<Reference variables="to,from,all,contact,steered,number"/>',
   ]);
 }
