@@ -2,6 +2,7 @@
 // and whenever an answer of the switch was lost.
 import type { Ending, LiveLeg } from "../../drivers/voice/driver.ts";
 import { callName, legName, readLegName, type Leg } from "../life/call.ts";
+import type { CallEvent } from "../life/events-and-acts.ts";
 import { liveLegs } from "../life/legs.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 
@@ -17,42 +18,48 @@ export async function compareWithSwitch(leader: Leader): Promise<void> {
   const survey = await leader.session.survey();
   const shown = new Map(survey.legs.map((leg) => [leg.leg, leg]));
   for (const live of leader.calls.values()) {
+    const missed: CallEvent[] = [];
     for (const leg of liveLegs(live.call)) {
       const found = shown.get(legName(live.call, leg));
-      if (found) hearFound(leader, live, leg, found);
-      else if (!live.dialling.has(leg.id)) await hearMissing(leader, live, leg);
+      if (found) missed.push(...hearFound(leader, live, leg, found));
+      else if (!live.dialling.has(leg.id)) missed.push(...(await hearMissing(leader, live, leg)));
     }
+    // Who hung up first decides what the call came to.
+    missed.sort((a, b) => a.at.getTime() - b.at.getTime());
+    for (const event of missed) leader.tell(live, event);
   }
   await removeOrphans(leader, survey.legs, survey.bridges);
 }
 
-function hearFound(leader: Leader, live: LiveCall, leg: Leg, found: LiveLeg): void {
+function hearFound(leader: Leader, live: LiveCall, leg: Leg, found: LiveLeg): CallEvent[] {
   live.missing.delete(leg.id);
   const at = leader.app.clock.now();
   const isNews = leg.state === "dialing" || leg.state === "ringing";
-  if (found.state === "answered" && isNews)
-    leader.tell(live, { type: "answered", leg: leg.id, at });
+  if (found.state === "answered" && isNews) return [{ type: "answered", leg: leg.id, at }];
   if (found.state === "ringing" && leg.state === "dialing")
-    leader.tell(live, { type: "ringing", leg: leg.id, at });
+    return [{ type: "ringing", leg: leg.id, at }];
+  return [];
 }
 
-async function hearMissing(leader: Leader, live: LiveCall, leg: Leg): Promise<void> {
+async function hearMissing(leader: Leader, live: LiveCall, leg: Leg): Promise<CallEvent[]> {
+  const ended = { type: "ended", leg: leg.id } as const;
   const record = await leader.session.findRecord(legName(live.call, leg));
   if (record !== null && record !== "unreadable") {
-    if (record.answered_at && !leg.answered_at)
-      leader.tell(live, { type: "answered", leg: leg.id, at: record.answered_at });
-    leader.tell(live, { type: "ended", leg: leg.id, ending: record.ending, at: record.ended_at });
-    return;
+    const { answered_at, ended_at, ending } = record;
+    return [{ ...ended, ending, answered_at, at: ended_at }];
   }
   const since_ms = live.missing.get(leg.id) ?? performance.now();
   live.missing.set(leg.id, since_ms);
   const left_ms = leader.times.missing_ms - (performance.now() - since_ms);
-  if (left_ms > 0 && !leader.restarted) return leader.surveyIn(left_ms);
+  if (left_ms > 0 && !leader.restarted) {
+    leader.surveyIn(left_ms);
+    return [];
+  }
   // Its row said that it would be dialled, and nothing was: whoever wrote that died in between.
   const was_never_there =
     record === null && live.adopted && leg.state === "dialing" && !leader.restarted;
   const ending = was_never_there ? unplaced : lost;
-  leader.tell(live, { type: "ended", leg: leg.id, ending, at: leader.app.clock.now() });
+  return [{ ...ended, ending, at: leader.app.clock.now() }];
 }
 
 async function removeOrphans(

@@ -10,7 +10,13 @@ export type CallEvent = { readonly at: Date } & (
   | { readonly type: "agents"; readonly agents: readonly Agent[] }
   | { readonly type: "ringing" | "answered"; readonly leg: number }
   | { readonly type: "digit"; readonly leg: number; readonly digit: string }
-  | { readonly type: "ended"; readonly leg: number; readonly ending: Ending }
+  /** `answered_at`: it had been answered, which nobody heard. */
+  | {
+      readonly type: "ended";
+      readonly leg: number;
+      readonly ending: Ending;
+      readonly answered_at?: Date | null;
+    }
   /** The extension of a key or of a command; null: the account maps none to it, or cannot pay the leg. */
   | { readonly type: "transfer"; readonly by: TransferredBy; readonly to: Agent | null }
   | { readonly type: "hangup"; readonly reason: "hung_up_by_api" | "credit" }

@@ -1,22 +1,44 @@
 // A leg is over.
 import type { Ending } from "../../drivers/voice/driver.ts";
 import type { Call, Leg, Line } from "./call.ts";
-import { endCall, finishIfOver, outcomeOfAgents, outcomeOfCustomer } from "./end-call.ts";
-import type { Step } from "./events-and-acts.ts";
+import {
+  endCall,
+  finishIfOver,
+  outcomeOfAgents,
+  outcomeOfCustomer,
+  type Outcome,
+} from "./end-call.ts";
+import type { CallEvent, Step } from "./events-and-acts.ts";
 import { dialCustomer } from "./hear-answer.ts";
 import { findLeg, liveLegs, patchLeg, shownStatus } from "./legs.ts";
+import { news } from "./news.ts";
 
 /** The step that follows, or null when it was over before. */
 export function hearEnd(
   call: Call,
   line: Line,
-  legId: number,
-  ending: Ending,
-  at: Date,
+  event: CallEvent & { type: "ended" },
 ): Step | null {
-  const leg = findLeg(call, legId);
+  const leg = findLeg(call, event.leg);
   if (leg === undefined || leg.state === "ended") return null;
-  const over = patchLeg(call, legId, {
+  const { answered_at } = event;
+  if (leg.answered_at !== null || !answered_at) return afterEnd(call, line, leg, event);
+  // Answered while nobody listened: it is billed, but nobody is called any more on the strength of it.
+  const answered = patchLeg(call, leg.id, { answered_at });
+  const isCustomer = leg.role === "customer" && call.answered_at === null;
+  const before = isCustomer ? { ...answered, answered_at } : answered;
+  const next = afterEnd(before, line, findLeg(before, leg.id)!, event);
+  const told = news("call.answered", before, answered_at, { leg: leg.role });
+  return { ...next, news: [told, ...next.news] };
+}
+
+function afterEnd(
+  call: Call,
+  line: Line,
+  leg: Leg,
+  { ending, at }: CallEvent & { type: "ended" },
+): Step {
+  const over = patchLeg(call, leg.id, {
     state: "ended",
     status: shownStatus(ending.outcome),
     ended_at: at,
@@ -55,6 +77,7 @@ function afterAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Step {
   const left = liveLegs(call);
   if (call.stage === "agent") {
     if (left.length > 0) return { call, news: [], acts: [] };
+    if (leg.answered_at !== null) return endCall(call, at, agentHungUp(call, ending));
     if (ending.outcome === "unplaced")
       return { call, news: [], acts: [{ do: "choose_agents", again: leg.number }] };
     if (call.plan.policy_applied === "hangup") return endCall(call, at, outcomeOfAgents(call));
@@ -68,11 +91,15 @@ function afterAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Step {
   // The agent has put the call through and left; the customer waits for the extension.
   if (isTransferring && customer)
     return { call, news: [], acts: [{ do: "ringback", leg: customer.id }] };
-  const talked = call.stage === "talking";
-  return endCall(call, at, {
+  return endCall(call, at, agentHungUp(call, ending));
+}
+
+function agentHungUp({ stage }: Call, { outcome }: Ending): Outcome {
+  const talked = stage === "talking";
+  return {
     status: talked ? "completed" : "canceled",
     disposition: talked ? "answered" : "canceled",
-    ended_reason: ending.outcome === "lost" ? "node_lost" : talked ? "hung_up" : "agent_hung_up",
-    ended_by: ending.outcome === "lost" ? "system" : "agent",
-  });
+    ended_reason: outcome === "lost" ? "node_lost" : talked ? "hung_up" : "agent_hung_up",
+    ended_by: outcome === "lost" ? "system" : "agent",
+  };
 }

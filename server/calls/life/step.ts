@@ -23,7 +23,7 @@ export function step(call: Call, line: Line, event: CallEvent): Step | null {
     case "digit":
       return hearDigit(call, event.leg, event.digit, event.at);
     case "ended":
-      return hearEnd(call, line, event.leg, event.ending, event.at);
+      return hearEnd(call, line, event);
     case "transfer":
       return transfer(call, line, event.by, event.to, event.at);
     case "hangup":
