@@ -1,4 +1,5 @@
 // Leads the nodes that calls are placed on: one leased leader each, in whichever process gets it.
+import { setTimeout as delay } from "node:timers/promises";
 import type { App } from "../engine/app.ts";
 import { acquireLease, lease_times, type LeaseTimes } from "../engine/leases.ts";
 import { statement } from "../lib/database.ts";
@@ -56,8 +57,10 @@ export function openNodeLeaders(
         running.get(nodeId)!.handle = handle;
       });
     } finally {
-      // Whoever took the switch over would be silenced in turn: it has until the lease runs out.
-      if (outcome === "over") await lease.release();
+      // Whoever took the switch over would be silenced in turn: it has as long as a lease.
+      const resting = { signal: AbortSignal.any([stopping.signal, lease.lost]) };
+      if (outcome === "replaced") await delay(leases.lease_ms, null, resting).catch(() => {});
+      await lease.release();
     }
   };
 

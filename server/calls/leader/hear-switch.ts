@@ -1,12 +1,11 @@
 // What the switch tells, brought to the call it is about.
 import type { VoiceEvent } from "../../drivers/voice/driver.ts";
 import { callName, readLegName } from "../life/call.ts";
-import { resume } from "../life/step.ts";
 import { compareWithSwitch } from "./compare-with-switch.ts";
 import type { Leader } from "./leader.ts";
-import { noteConnection } from "./leader-statements.ts";
-import { performAll } from "./perform.ts";
+import { findEpoch, noteConnection } from "./leader-statements.ts";
 import { adoptMissing } from "./place-calls.ts";
+import { resumeCall } from "./take-turn.ts";
 
 const retry_ms = 500;
 
@@ -19,8 +18,9 @@ export function hearSwitch(leader: Leader, event: VoiceEvent): void {
     case "disconnected":
       if (leader.is_connected) leader.connected = Promise.withResolvers();
       leader.is_connected = false;
+      leader.connection += 1;
       app.log.warn({ subject_id: node_id }, "the connection of a node is lost");
-      void noteConnection(app, node_id, null).catch(() => {});
+      void noteConnection(app, leader.lease, node_id, null).catch(() => {});
       return;
     case "replaced":
       app.log.error({ subject_id: node_id }, "another process took a node's switch over");
@@ -39,10 +39,15 @@ export function hearSwitch(leader: Leader, event: VoiceEvent): void {
 }
 
 function hearConnected(leader: Leader, epoch: string): void {
-  begin(leader, epoch).catch((err: unknown) => {
+  leader.connection += 1;
+  const { connection } = leader;
+  const isOver = () => leader.connection !== connection || !leader.lease.mayAct();
+  const retry = () => {
+    if (!isOver()) hearConnected(leader, epoch);
+  };
+  begin(leader, epoch, isOver).catch((err: unknown) => {
     leader.app.log.warn({ err }, "what a switch holds could not be compared; trying again");
-    // The same answer as the next connection's.
-    if (leader.lease.mayAct()) setTimeout(() => hearConnected(leader, epoch), retry_ms).unref();
+    setTimeout(retry, retry_ms).unref();
   });
 }
 
@@ -50,15 +55,19 @@ function hearConnected(leader: Leader, epoch: string): void {
  * What predecessors had under way is taken over before anything is compared, or its legs would be
  * nobody's. Then comes what was missed, what has to be done again, and new calls.
  */
-async function begin(leader: Leader, epoch: string): Promise<void> {
-  const before = await noteConnection(leader.app, leader.node_id, epoch);
+async function begin(leader: Leader, epoch: string, isOver: () => boolean): Promise<void> {
+  const { app, lease, node_id, calls } = leader;
+  const before = await findEpoch(app, node_id);
   leader.restarted = before !== null && before !== epoch;
   await adoptMissing(leader);
   await compareWithSwitch(leader);
+  // Noted once it is stored what a restart took: whoever is cut short here must learn of it again.
+  await Promise.all([...calls.values()].map(({ turns }) => turns));
+  if (isOver()) return;
+  await noteConnection(app, lease, node_id, epoch);
+  if (isOver()) return;
   leader.restarted = false;
-  for (const live of leader.calls.values()) {
-    live.turns = live.turns.then(() => performAll(leader, live, resume(live.call)));
-  }
+  for (const live of calls.values()) resumeCall(leader, live);
   leader.is_connected = true;
   leader.connected.resolve();
   leader.surveyIn(leader.times.survey_ms);

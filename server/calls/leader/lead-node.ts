@@ -40,6 +40,8 @@ export async function leadNode(
   const { leader, work } = await openLeader(app, leading, limits, replaced);
   onOpen(work);
   const over = AbortSignal.any([stopping, lease.lost, replaced.signal]);
+  // At once, not after the turn: one that lost its lease must not connect again and silence the next.
+  lease.lost.addEventListener("abort", () => void leader.session.close(), { once: true });
   try {
     while (!over.aborted && !work.isChanged()) {
       try {
@@ -75,6 +77,7 @@ async function openLeader(
     }),
     times,
     calls: new Map(),
+    taking: Promise.resolve(),
     trunks: new Map(limits.trunks.map((share) => [share.id, share])),
     pace: paceOf(limits.calls_per_second),
     trunk_paces: new Map(
@@ -82,6 +85,7 @@ async function openLeader(
     ),
     connected: Promise.withResolvers(),
     is_connected: false,
+    connection: 0,
     restarted: false,
     tell: (live, event) => tell(leader, live, event),
     surveyIn: (ms) => work.surveyIn(ms),
@@ -108,7 +112,5 @@ async function leave(leader: Leader): Promise<void> {
   for (const live of leader.calls.values()) forget(leader, live);
   await leader.session.close();
   await Promise.all(turns);
-  // Somebody else's connection stands there once the lease is gone.
-  if (leader.lease.lost.aborted) return;
-  await noteConnection(leader.app, leader.node_id, null).catch(() => {});
+  await noteConnection(leader.app, leader.lease, leader.node_id, null).catch(() => {});
 }

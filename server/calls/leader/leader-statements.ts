@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import { statement, type Executor } from "../../lib/database.ts";
 import type { App } from "../../engine/app.ts";
+import type { Lease } from "../../engine/leases.ts";
 import type { Call } from "../life/call.ts";
 import { readCall } from "../life/read-call.ts";
 import type { TrunkLine } from "./trunk-line.ts";
@@ -49,18 +50,30 @@ const findTrunks = statement<TrunkShare>(`
     select c.trunk_id from calls c where c.node_id = $1 and c.stage not in ('queued', 'ended'))
   order by t.id`);
 
-/** Notes that the node is connected (or not: null); returns the epoch that stood there before. */
+/** The epoch of the switch's last start that a leader has dealt with; null before the first. */
+export async function findEpoch(app: App, nodeId: number): Promise<string | null> {
+  const node = await app.db.query
+    .selectFrom("voice_nodes")
+    .select("epoch")
+    .where("id", "=", nodeId)
+    .executeTakeFirst();
+  return node?.epoch ?? null;
+}
+
+/** Notes that the node is connected (or not: null); of whoever has lost the node, nothing is noted. */
 export async function noteConnection(
   app: App,
+  { account_id, name, fence }: Lease,
   nodeId: number,
   epoch: string | null,
-): Promise<string | null> {
+): Promise<void> {
   const at = epoch === null ? null : app.clock.now();
-  const { rows } = await sql<{ epoch: string | null }>`
-    with old as (select epoch from voice_nodes where id = ${nodeId} for no key update)
-    update voice_nodes set connected_at = ${at}, epoch = coalesce(${epoch}, voice_nodes.epoch)
-    from old where id = ${nodeId} returning old.epoch`.execute(app.db.query);
-  return rows[0]?.epoch ?? null;
+  await sql`
+    update voice_nodes n set connected_at = ${at}, epoch = coalesce(${epoch}, n.epoch)
+    where n.id = ${nodeId} and exists (
+      select from leases l
+      where l.account_id = ${account_id} and l.name = ${name} and l.fence = ${fence})
+  `.execute(app.db.query);
 }
 
 /** Accounts with calls that are due on the node, the longest waiting first. */

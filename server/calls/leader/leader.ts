@@ -47,6 +47,8 @@ export type Leader = {
   readonly times: LeaderTimes;
   /** By the call's name. */
   readonly calls: Map<string, LiveCall>;
+  /** The end of the claim or adoption under way: what the one takes must not look left over to the other. */
+  taking: Promise<void>;
   trunks: ReadonlyMap<number, TrunkShare>;
   /** New legs of the node, and of each trunk. */
   readonly pace: Pace;
@@ -54,6 +56,8 @@ export type Leader = {
   /** Resolved while the switch is connected. */
   connected: PromiseWithResolvers<void>;
   is_connected: boolean;
+  /** Counts connections and their losses: what a former one began is no longer gone on with. */
+  connection: number;
   /** Whether the switch has restarted since its calls were dialled. */
   restarted: boolean;
   /** Has something happen to a call, after what is already on its way to it. */

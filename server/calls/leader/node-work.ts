@@ -6,6 +6,7 @@ import type { Leader } from "./leader.ts";
 import { findLimits, findWaiting, type NodeLimits } from "./leader-statements.ts";
 import { obeyCommands } from "./obey-commands.ts";
 import { adoptMissing, placeCalls } from "./place-calls.ts";
+import { resumeCall } from "./take-turn.ts";
 
 /** Hints may be lost: everything is looked for so often. */
 const poll_ms = 500;
@@ -61,8 +62,9 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
       }
       if (performance.now() >= compare_at_ms) {
         compare_at_ms = performance.now() + times.survey_ms;
-        await adoptMissing(leader);
+        const adopted = await adoptMissing(leader);
         if (leader.is_connected) await compareWithSwitch(leader);
+        for (const live of adopted) resumeCall(leader, live);
       }
       if (has_commands) {
         has_commands = false;

@@ -5,7 +5,6 @@ import type { Obstacle } from "../life/events-and-acts.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import { adoptAll, claim, type Claimed, type NodeLimits } from "./leader-statements.ts";
 import { lineOf } from "./trunk-line.ts";
-import { watchCredit } from "./watch-credit.ts";
 
 /** Calls in one claim: no account's thousand goes before another's one. */
 const claim_max = 20;
@@ -26,14 +25,33 @@ export async function placeCalls(
       leader.pace.room(),
       leader.trunk_paces.get(trunk_id)!.room(),
     );
-    if (take <= 0 || !leader.lease.mayAct()) continue;
-    const { app, node_id, lease } = leader;
-    const of = { account_id, node_id, trunk_id, fence: lease.fence, take };
-    const claimed = await claim(app.db.pool, of, app.clock.now());
-    for (const each of claimed) place(leader, each);
-    placed += claimed.length;
+    if (take <= 0) continue;
+    placed += await inTurn(leader, () => claimSome(leader, account_id, trunk_id, take));
   }
   return placed;
+}
+
+function inTurn<Answer>(leader: Leader, work: () => Promise<Answer>): Promise<Answer> {
+  const done = leader.taking.then(work);
+  leader.taking = done.then(
+    () => {},
+    () => {},
+  );
+  return done;
+}
+
+async function claimSome(
+  leader: Leader,
+  account_id: number,
+  trunk_id: number,
+  take: number,
+): Promise<number> {
+  const { app, node_id, lease } = leader;
+  if (!lease.mayAct()) return 0;
+  const of = { account_id, node_id, trunk_id, fence: lease.fence, take };
+  const claimed = await claim(app.db.pool, of, app.clock.now());
+  for (const each of claimed) place(leader, each);
+  return claimed.length;
 }
 
 function place(leader: Leader, claimed: Claimed): void {
@@ -48,14 +66,14 @@ function obstacle({ call, suppressed, pair_taken }: Claimed, at: Date): Obstacle
   return mayCallAt(call.settings, at) ? null : "night_window";
 }
 
-/** Takes over what nobody leads: predecessors' calls. */
-export async function adoptMissing(leader: Leader): Promise<void> {
-  const { app, node_id, lease, calls } = leader;
-  const known = [...calls.values()].map(({ call }) => call);
-  for (const call of await adoptAll(app.db.pool, node_id, lease.fence, known)) {
-    // Two may look at once.
-    if (!calls.has(callName(call))) watchCredit(leader, takeUp(leader, call, true));
-  }
+/** Takes over what nobody leads: predecessors' calls, and claims whose answer was lost. Returns them. */
+export function adoptMissing(leader: Leader): Promise<LiveCall[]> {
+  return inTurn(leader, async () => {
+    const { app, node_id, lease } = leader;
+    const known = [...leader.calls.values()].map(({ call }) => call);
+    const adopted = await adoptAll(app.db.pool, node_id, lease.fence, known);
+    return adopted.map((call) => takeUp(leader, call, true));
+  });
 }
 
 /** Puts a call into the leader's hands. */

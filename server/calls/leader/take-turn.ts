@@ -1,10 +1,11 @@
 // One thing that happened to a call: what follows is stored, then done.
 import { setTimeout as delay } from "node:timers/promises";
 import { isLeaseLost } from "../../engine/leases.ts";
-import { callName } from "../life/call.ts";
+import { findVoiceNode } from "../find-voice-node.ts";
+import { callName, type Call } from "../life/call.ts";
 import { liveLegs } from "../life/legs.ts";
 import type { CallEvent, Step } from "../life/events-and-acts.ts";
-import { step } from "../life/step.ts";
+import { resume, step } from "../life/step.ts";
 import { writeStep } from "../life/write-step.ts";
 import { chooseAgents } from "./choose-agents.ts";
 import { announce, followUp, needsAnnouncement, needsFollowUp } from "./follow-up.ts";
@@ -35,6 +36,16 @@ export async function takeTurn(leader: Leader, live: LiveCall, event: CallEvent)
     if (!isLeaseLost(error)) throw error;
     forget(leader, live);
   }
+}
+
+/** Does again what a call needs of the switch: after a connection, or of a call that was taken over. */
+export function resumeCall(leader: Leader, live: LiveCall): void {
+  live.turns = live.turns.then(async () => {
+    if (leader.calls.get(callName(live.call)) !== live) return;
+    await performAll(leader, live, resume(live.call));
+    watchCredit(leader, live);
+    watchRecording(leader, live);
+  });
 }
 
 /** Who is to be rung is found before anything is stored, so that a call is placed in one write. */
@@ -96,13 +107,29 @@ export function forget(leader: Leader, live: LiveCall): void {
   leader.wake();
 }
 
-/** A call that is over but for its recording does not wait for it for ever. */
+/** A call that is over but for its recording does not wait for it for ever: its end may have been missed. */
 function watchRecording(leader: Leader, live: LiveCall): void {
   const { call } = live;
   const isWaiting =
     call.stage === "ending" && call.recording_state === "recording" && liveLegs(call).length === 0;
   if (!isWaiting || live.ending_timer) return;
   live.ending_timer = setTimeout(() => {
-    leader.tell(live, { type: "recorded", ok: false, at: leader.app.clock.now() });
+    void isRecorded(leader, call).then((ok) =>
+      leader.tell(live, { type: "recorded", ok, at: leader.app.clock.now() }),
+    );
   }, leader.times.recording_ms);
+}
+
+/** Whether the switch has the whole of it: where it was lost under a leg, the file has no end. */
+async function isRecorded({ app, driver, node_id }: Leader, call: Call): Promise<boolean> {
+  if (call.legs.some(({ outcome }) => outcome === "lost")) return false;
+  try {
+    const node = await findVoiceNode(app.db.query, node_id);
+    const file = await app.voiceDrivers[driver]!.readRecording(node, callName(call));
+    file?.destroy();
+    return file !== null;
+  } catch (err) {
+    app.log.warn({ err }, "a recording could not be looked for");
+    return false;
+  }
 }
