@@ -216,10 +216,9 @@ suite("talks on Asterisk", { concurrency: true }, () => {
 /** The report's times are those that the switch wrote down, within the time that news takes. */
 async function assertLikeSwitch(report: Awaited<ReturnType<CallDesk["reported"]>>): Promise<void> {
   const records = await recordsOf(report.call_id, report.legs.length);
+  const byChannel = new Map(records.map((record) => [record.channel, record]));
   for (const [i, leg] of report.legs.entries()) {
-    const record = records.find(
-      ({ channel }) => channel === channelIn(desk, report.call_id, i + 1),
-    )!;
+    const record = byChannel.get(channelIn(desk, report.call_id, i + 1))!;
     for (const [shown, written] of [
       [leg.answered_at, record.answer],
       [leg.ended_at, record.end],
