@@ -69,6 +69,7 @@ async function setStage(): Promise<Stage> {
     ari_app: "trunkline",
   });
   stops.unshift(() => ground.close());
+  await ground.record(false);
   return { ground, stub, database_url: postgres.url, database_pid: postgres.pid };
 }
 
@@ -77,7 +78,7 @@ async function runService(stage: Stage, processes: 1 | 2): Promise<Run[]> {
   const { ground, database_url } = stage;
   const script = join(import.meta.dirname, "calls/service.ts");
   const roles = processes === 1 ? ["api,worker"] : ["api", "worker"];
-  await ground.limit(10_000);
+  await ground.open(10_000);
   const ours = await Promise.all(
     roles.map((each) => startChild(script, { DATABASE_URL: database_url, ROLES: each })),
   );
@@ -116,15 +117,15 @@ async function place(
   const first = customers;
   customers += count;
   const asked = await askOpenLoop(asker, { first, count, per_second });
-  while ((await ground.count()).ended < customers) await wait(50);
+  while ((await ground.underWay()) > 0) await wait(50);
   const cost = (name: keyof typeof pids) => ((used(name) - before[name]) * 1_000) / count;
   const calls = await ground.callsOf(asked.map(({ campaign_id }) => campaign_id));
   const all = await Promise.all([...ours, stub].map((child) => child.ask({ noted: 1 })));
-  const noted: Readonly<Record<string, number>> = Object.assign({}, ...all);
+  const noted = new Map(all.flatMap((notes) => Object.entries(notes)));
   const placed = asked.map((each): Placed => {
     const call = calls.get(each.campaign_id);
     const at = (name: string) => {
-      const found = noted[name];
+      const found = noted.get(name);
       if (found === undefined) throw new Error(`nobody noted: ${name}`);
       return found;
     };

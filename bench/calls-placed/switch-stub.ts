@@ -28,7 +28,7 @@ function after(ms: number, id: string, then: (channel: { id: string; state: stri
 }
 
 function begin(id: string): void {
-  const first = /^trk-\d+-(\d+)-1_$/.exec(id)?.[1];
+  const first = /^trk-\d+-(\d+)-1_/.exec(id)?.[1];
   if (first) noted[`arrived ${first}`] = machineTime_ms();
   const peer = { id, state: "Down" };
   channels.set(id, peer);

@@ -31,10 +31,14 @@ export type Ground = {
   readonly token: string;
   /** Whether the account's calls are recorded from now on. */
   record(wanted: boolean): Promise<void>;
-  /** Calls at once on the node; a leader takes it up within half a second. */
-  limit(calls_max: number): Promise<void>;
-  /** Resolves when a leader is connected to the switch. */
+  /** Lets the node be led, with so many calls at once. */
+  open(calls_max: number): Promise<void>;
+  /** Resolves when its leader is connected to the switch. */
   connected(): Promise<void>;
+  /** Resolves when nobody leads the node any more. */
+  shut(): Promise<void>;
+  /** Calls that are not over. */
+  underWay(): Promise<number>;
   /** Of the account, so far. */
   count(): Promise<{ readonly ended: number; readonly completed: number }>;
   /** The call of each campaign. */
@@ -79,13 +83,29 @@ export async function layGround(
   return {
     token,
     record: (wanted) => setCalling(app, account, { calls_recorded: wanted }),
-    async limit(calls_max) {
-      const set = "update voice_nodes set calls_max = $2, connected_at = null, updated_at = now()";
+    async open(calls_max) {
+      const set = "update voice_nodes set active = true, calls_max = $2, updated_at = now()";
       await pool.query(`${set} where id = $1`, [node_id, calls_max]);
     },
     async connected() {
       const sql = "select connected_at is not null as yes from voice_nodes where id = $1";
       while (!(await one<{ yes: boolean }>(sql, [node_id])).yes) await wait(20);
+    },
+    async shut() {
+      const set = "update voice_nodes set active = false, updated_at = now() where id = $1";
+      await pool.query(set, [node_id]);
+      const sql = "select count(holder)::int as held from leases where name = $1";
+      while ((await one<{ held: number }>(sql, [`voice_node:${node_id}`])).held > 0) await wait(20);
+    },
+    async underWay() {
+      // By the indexes that hold these alone.
+      const { live } = await one<{ live: number }>(
+        `select (select count(*) from calls where node_id = $1 and stage = 'queued')::int
+           + (select count(*) from calls where node_id = $1
+               and stage not in ('queued', 'ended'))::int as live`,
+        [node_id],
+      );
+      return live;
     },
     count: () =>
       one(

@@ -1,0 +1,197 @@
+// Click-to-calls carried on a real Asterisk from the request to the end: the agent's leg, the ringing,
+// the customer's leg, the bridge, a second's talk, and everything that follows when the customer hangs
+// up; sipp answers after 200 ms at both ends. Beside it a bare ARI client that does the same legs,
+// bridge and hang-ups over the same Asterisk and keeps nothing, and sipp straight at the dialplan.
+//
+// The figure is calls a second, by Asterisk's own records, with as many calls at once for everybody, as a
+// trunk of so many channels allows: whoever leaves a place empty for longer carries less. Ours is
+// asked over HTTP for a new call whenever one is over. A run in which a call fails does not count,
+// it ends the bench. `npm --prefix bench run calls-carried`; `-- --smoke` does everything once and small.
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
+import { startAsterisk, type RunningAsterisk } from "../scripts/asterisk/start-asterisk.ts";
+import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { migrate } from "../server/lib/migrate.ts";
+import { startCarrier, startPhones } from "../test/support/sipp.ts";
+import { openAsker, type Asker } from "./calls/ask-for-calls.ts";
+import { layGround, type Ground } from "./calls/ground.ts";
+import { endOfRecords, readCarried } from "./calls-carried/call-records.ts";
+import { callStraight } from "./calls-carried/call-straight.ts";
+import { reportCarried, type Contender, type Round, type Run } from "./calls-carried/report.ts";
+import { startChild, type Child } from "./lib/child.ts";
+import { cpuOfTree_seconds } from "./lib/cpu.ts";
+import { describeMachine } from "./lib/describe-machine.ts";
+
+const smoke = process.argv.includes("--smoke");
+const size = smoke
+  ? { rounds: 1, warm_count: 0, count: 12, in_flight: 6 }
+  : { rounds: 5, warm_count: 600, count: 600, in_flight: 30 };
+const talk_ms = 1_000;
+/** Calls that wait for a place, so that none stays empty for want of one. */
+const backlog = 10;
+
+type Stage = {
+  readonly asterisk: RunningAsterisk;
+  readonly ground: Ground;
+  readonly asker: Asker;
+  readonly bare: Child;
+  readonly pids: Readonly<Record<string, readonly number[]>>;
+};
+
+/** Of every call so far: no customer is called twice. */
+let customers = 0;
+
+const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+// Root's Asterisk runs as user nobody.
+await chmod(dataDir, 0o755);
+/** What was started, the last first. */
+const stops: (() => Promise<void>)[] = [];
+try {
+  const stage = await setStage();
+  if (size.warm_count > 0) await runRound(stage, 0, size.warm_count);
+  const rounds: Round[] = [];
+  for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(stage, i, size.count));
+  await stage.ground.checkBooks();
+  const machine = describeMachine(await stage.ground.version());
+  const report = reportCarried(rounds, { ...size, talk_ms }, machine);
+  console.log(report);
+  if (!smoke) {
+    const date = new Date().toISOString().slice(0, 10);
+    await writeFile(join(import.meta.dirname, "results", `${date}-calls-carried.md`), report);
+  }
+} finally {
+  for (const stop of stops) await stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function setStage(): Promise<Stage> {
+  installAsterisk(console.log);
+  const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, "db"), log: () => {} });
+  stops.unshift(() => postgres.stop());
+  await migrate(postgres.url);
+  const asterisk = await startAsterisk({ run_dir: join(dataDir, "asterisk") });
+  stops.unshift(() => asterisk.stop());
+  const carrier = await startCarrier(asterisk, "fast", { talk_ms });
+  const phones = await startPhones(asterisk, "fast");
+  stops.unshift(async () => void (await Promise.all([carrier.stop(), phones.stop()])));
+  const { ari_url, ari_user, ari_password, app: ari_app, cdr_path } = asterisk;
+  const ari = { ari_url, ari_user, ari_password, ari_app, cdr_path };
+  const ground = await layGround(postgres.url, ari);
+  stops.unshift(() => ground.close());
+  const start = async (script: string, env: Record<string, string>) => {
+    const child = await startChild(join(import.meta.dirname, script), env);
+    stops.unshift(() => child.stop());
+    return child;
+  };
+  await ground.shut();
+  const ours = await start("calls/service.ts", {
+    DATABASE_URL: postgres.url,
+    ROLES: "api,worker",
+  });
+  const bare = await start("calls-carried/bare-client.ts", {
+    ARI_URL: ari_url,
+    ARI_USER: ari_user,
+    ARI_PASSWORD: ari_password,
+  });
+  const asker = openAsker((await ours.ask({}))["port"]!, ground.token);
+  stops.unshift(() => asker.close());
+  const far_ends = [carrier.pid, phones.pid];
+  const pids = {
+    ours: [ours.pid],
+    bare: [bare.pid],
+    database: [postgres.pid],
+    asterisk: [asterisk.pid],
+    sipp: far_ends,
+  };
+  return { asterisk, ground, asker, bare, pids };
+}
+
+/** Each contender once, each round beginning with another. */
+async function runRound(stage: Stage, number: number, count: number): Promise<Round> {
+  const contenders: Record<Contender, () => Promise<Run>> = {
+    bare: () => runBare(stage, count, false),
+    ours: () => runOurs(stage, count, false),
+    bare_recorded: () => runBare(stage, count, true),
+    ours_recorded: () => runOurs(stage, count, true),
+    straight: () => runStraight(stage, count),
+  };
+  const names = Object.keys(contenders) as Contender[];
+  const first = number % names.length;
+  const round: Partial<Record<Contender, Run>> = {};
+  for (const name of [...names.slice(first), ...names.slice(0, first)]) {
+    await stage.ground.checkpoint();
+    const run = await contenders[name]();
+    round[name] = run;
+    console.log(`round ${number} ${name}: ${run.per_second.toFixed(1)}/s`);
+  }
+  return round as Round;
+}
+
+function runBare(stage: Stage, count: number, recorded: boolean): Promise<Run> {
+  const first = customers;
+  customers += count;
+  const order = { count, first, in_flight: size.in_flight, recorded: Number(recorded) };
+  return measure(stage, { count, legs: 2 }, async () => void (await stage.bare.ask(order)));
+}
+
+/** The bare client's events are none of ours: the node is led only now. */
+async function runOurs(stage: Stage, count: number, recorded: boolean): Promise<Run> {
+  const { ground } = stage;
+  await ground.record(recorded);
+  await ground.open(size.in_flight);
+  await ground.connected();
+  const before = await ground.count();
+  const run = await measure(stage, { count, legs: 2 }, () => askAsTheyEnd(stage, count));
+  const completed = (await ground.count()).completed - before.completed;
+  if (completed !== count) throw new Error(`${completed} calls of ${count} are completed`);
+  await ground.shut();
+  return run;
+}
+
+/** Keeps the places full and a few calls waiting; resolves when all are over. */
+async function askAsTheyEnd({ ground, asker }: Stage, count: number): Promise<void> {
+  let asked = 0;
+  let answering = 0;
+  for (;;) {
+    const under_way = (await ground.underWay()) + answering;
+    if (under_way === 0 && asked === count) return;
+    const room = size.in_flight + backlog - under_way;
+    for (let i = 0; i < room && asked < count; i++) {
+      asked++;
+      answering++;
+      void asker.ask(customers++).finally(() => answering--);
+    }
+    await wait(10);
+  }
+}
+
+function runStraight(stage: Stage, count: number): Promise<Run> {
+  const { in_flight } = size;
+  return measure(stage, { count, legs: 1 }, () =>
+    callStraight(stage.asterisk, { count, in_flight }),
+  );
+}
+
+/** The rate by Asterisk's records, and what each process used for it. */
+async function measure(
+  { asterisk, pids }: Stage,
+  calls: { readonly count: number; readonly legs: number },
+  run: () => Promise<void>,
+): Promise<Run> {
+  const used = () =>
+    Object.entries(pids).map(
+      ([name, of]) => [name, of.reduce((sum, pid) => sum + cpuOfTree_seconds(pid), 0)] as const,
+    );
+  const from = endOfRecords(asterisk.cdr_path);
+  const before = new Map(used());
+  await run();
+  const costs = used().map(([name, seconds]) => [
+    name,
+    ((seconds - before.get(name)!) * 1_000) / calls.count,
+  ]);
+  const carried = readCarried(asterisk.cdr_path, from, { ...calls, in_flight: size.in_flight });
+  return { ...carried, cpu_ms: Object.fromEntries(costs) as Record<string, number> };
+}

@@ -1,0 +1,83 @@
+import { median, renderTable } from "../lib/figures.ts";
+import type { Carried } from "./call-records.ts";
+
+export type Contender = "bare" | "ours" | "bare_recorded" | "ours_recorded" | "straight";
+
+export type Run = Carried & {
+  /** Milliseconds of processor time a call, by process. */
+  readonly cpu_ms: Readonly<Record<string, number>>;
+};
+
+export type Round = Readonly<Record<Contender, Run>>;
+
+const limit = 0.9;
+const titles: Readonly<Record<Contender, string>> = {
+  bare: "a bare ARI client",
+  ours: "our click-to-calls, to the bare client",
+  bare_recorded: "recorded: a bare ARI client",
+  ours_recorded: "recorded: our click-to-calls, to the bare client",
+  straight: "sipp straight at the dialplan (one leg)",
+};
+const names = Object.keys(titles) as Contender[];
+
+/** The page that is printed and kept: the figures against their limits, where the time goes, each round. */
+export function reportCarried(
+  rounds: readonly Round[],
+  scale: { readonly count: number; readonly in_flight: number; readonly talk_ms: number },
+  machine: readonly string[],
+): string {
+  return [
+    "# Calls carried",
+    "",
+    ...machine.map((fact) => `- ${fact}`),
+    "",
+    `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. ${scale.count} calls a run, ${scale.in_flight} at once for`,
+    `everybody; both ends answer after 200 ms, the customer hangs up after ${scale.talk_ms} ms. A rate is by`,
+    "Asterisk's own records; a call's time is from its first leg's beginning to its last leg's end.",
+    "",
+    renderTable(["what", "rate", "a call's time", "figure", "limit", ""], limits(rounds)),
+    "",
+    "Where the time goes, milliseconds of processor time a call (all share the machine):",
+    "",
+    costs(rounds),
+    "",
+    "Each round, calls a second:",
+    "",
+    renderTable(
+      ["round", ...names],
+      rounds.map((round, i) => [
+        String(i + 1),
+        ...names.map((name) => round[name].per_second.toFixed(1)),
+      ]),
+    ),
+    "",
+  ].join("\n");
+}
+
+function limits(rounds: readonly Round[]): string[][] {
+  const against: Readonly<Partial<Record<Contender, Contender>>> = {
+    ours: "bare",
+    ours_recorded: "bare_recorded",
+  };
+  return names.map((name) => {
+    const rate = median(rounds.map((round) => round[name].per_second));
+    const call_ms = median(rounds.map((round) => round[name].call_ms));
+    const row = [titles[name], `${rate.toFixed(1)}/s`, `${Math.round(call_ms)} ms`];
+    const other = against[name];
+    if (!other) return [...row, "", "", ""];
+    const ratio = median(rounds.map((round) => round[name].per_second / round[other].per_second));
+    const verdict = ratio >= limit ? "met" : "missed";
+    return [...row, `${ratio.toFixed(2)} x`, `>= ${limit} x`, verdict];
+  });
+}
+
+function costs(rounds: readonly Round[]): string {
+  const parts = ["ours", "bare", "database", "asterisk", "sipp"];
+  const rows = names.map((name) => [
+    titles[name],
+    ...parts.map((part) =>
+      median(rounds.map((round) => round[name].cpu_ms[part] ?? 0)).toFixed(1),
+    ),
+  ]);
+  return renderTable(["what", ...parts], rows);
+}
