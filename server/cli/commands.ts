@@ -4,8 +4,10 @@ import type { Command } from "./command.ts";
 import { creditCommands } from "./credit-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
+import { nodeCommands } from "./node-commands.ts";
 import { roleCommands } from "./role-commands.ts";
 import { tokenCommands } from "./token-commands.ts";
+import { trunkCommands } from "./trunk-commands.ts";
 import { userCommands } from "./user-commands.ts";
 
 export const commands: readonly Command[] = [
@@ -15,5 +17,7 @@ export const commands: readonly Command[] = [
   ...roleCommands,
   ...tokenCommands,
   ...creditCommands,
+  ...nodeCommands,
+  ...trunkCommands,
   doctorCommand,
 ];

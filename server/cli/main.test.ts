@@ -155,6 +155,74 @@ test("an operator alone changes what a call credit pays for", async () => {
   assert.equal(account_now.body.calls.pulse_seconds, 30);
 });
 
+test("an operator adds, changes and removes nodes and trunks, and the password is never shown", async () => {
+  const file = join(data_dir, "ari-password");
+  await writeFile(file, "s3cret\n");
+  const load = ["--calls-per-second", "10", "--calls-max", "100"];
+  const node = await done(
+    ["node", "add", ...ofAccount(), "--name", unique("node"), "--driver", "asterisk", ...load],
+    ["--ari-url", "http://127.0.0.1:1/ari", "--ari-user", "u", "--ari-app", unique("app")],
+    ["--ari-password-file", file],
+  );
+  assert.equal(node.ari.password_set, true);
+  const { ari_password } = await api.app.db.query
+    .selectFrom("voice_nodes")
+    .select("ari_password")
+    .where("id", "=", node.id)
+    .executeTakeFirstOrThrow();
+  assert.equal(ari_password, "s3cret");
+  const trunk = await done(
+    ["trunk", "add", ...ofAccount(), "--name", unique("trunk"), "--endpoint", "carrier"],
+    ["--caller-ids", "9000000000,9000000001", "--caller-ids-only", "yes"],
+    ["--nodes", `${node.id}:5:50`, "--only-account", String(account.account_id)],
+  );
+  assert.deepEqual(trunk.nodes, [{ node_id: node.id, calls_per_second: 5, calls_max: 50 }]);
+  assert.equal(trunk.only_account_id, account.account_id);
+  const shared = await done(
+    ["trunk", "set", String(trunk.id), ...ofAccount(), "--only-account", ""],
+    ["--active", "no"],
+  );
+  assert.deepEqual([shared.only_account_id, shared.active], [null, false]);
+  const heard: string[] = [];
+  api.app.hints.on("call_work", (subject) => heard.push(subject));
+  const off = await done("node", "set", String(node.id), ...ofAccount(), "--active", "no");
+  assert.deepEqual({ ...node, active: false, updated_at: off.updated_at }, off);
+  await eventually(async () => heard.includes(`${node.id}:0`));
+  for (const kind of ["node", "trunk"]) {
+    const listed = await done(kind, "list");
+    assert.deepEqual(listed.data.at(-1), kind === "node" ? off : shared);
+  }
+  await done("trunk", "remove", String(trunk.id), ...ofAccount());
+  await done("node", "remove", String(node.id), ...ofAccount());
+  for (const [kind, id] of [
+    ["trunk", trunk.id],
+    ["node", node.id],
+  ])
+    assert.equal((await run(kind, "remove", String(id), ...ofAccount())).code, 1);
+  const audit = await api.send("GET", "/api/v1/audit?action=voice_node.deleted", {
+    token: account.token,
+  });
+  assert.equal(audit.body.data[0].subject_id, String(node.id));
+});
+
+test("what is wrong with a node or a trunk is told", async () => {
+  const load = ["--calls-per-second", "10", "--calls-max", "100"];
+  const node = ["node", "add", ...ofAccount(), "--name", "n"];
+  const trunk = ["trunk", "add", ...ofAccount(), "--name", "t", "--endpoint", "t"];
+  for (const [words, told] of [
+    [[...node, "--driver", "asterisk", ...load], /ari/],
+    [[...node, "--driver", "sandbox", ...load, "--ari-url", "x"], /ari/],
+    [["node", "set", "1", ...ofAccount(), "--active", "perhaps"], /must be yes or no/],
+    [[...trunk, "--nodes", "1:x"], /nodes\.0/],
+    [[...trunk, "--nodes", "99999999:1:1"], /nodes\.0\.node_id.*matches no node/],
+    [[...trunk, "--caller-ids-only", "yes"], /caller_ids/],
+  ] as const) {
+    const { code, stderr } = await run(...words);
+    assert.notEqual(code, 0, words.join(" "));
+    assert.match(stderr, told);
+  }
+});
+
 test("lists show what there is, for machines and for people, and never a token's secret", async () => {
   const email = `${unique("listed")}@test.example`;
   await done("user", "create", ...ofAccount(), "--name", "Listed", "--email", email, "--inactive");

@@ -64,6 +64,13 @@ export function readNumber(text: string | undefined): number | string | undefine
   return text !== undefined && /^[0-9]+$/.test(text) ? Number(text) : text;
 }
 
+/** yes or no. `name` is the option's. */
+export function readSwitch(name: string, text: string | undefined): boolean | undefined {
+  if (text === undefined) return undefined;
+  if (text !== "yes" && text !== "no") throw new UsageError(`--${name}: must be yes or no`);
+  return text === "yes";
+}
+
 /** A comma-separated list; empty for "". */
 export function readList(text: string): string[] {
   return text

@@ -1,0 +1,168 @@
+import { readFile } from "node:fs/promises";
+import { createVoiceNode } from "../calls/create-voice-node.ts";
+import { deleteVoiceNode } from "../calls/delete-voice-node.ts";
+import type { MovedCalls } from "../calls/move-queued-calls.ts";
+import { updateVoiceNode } from "../calls/update-voice-node.ts";
+import {
+  judgeAriUrl,
+  judgeNewVoiceNode,
+  NewVoiceNode,
+  VoiceNodePatch,
+  type VoiceNodeAnswer,
+} from "../calls/voice-node-schema.ts";
+import { listVoiceNodes } from "../calls/voice-nodes.ts";
+import { sendHint } from "../engine/hints.ts";
+import { invalid } from "../lib/errors.ts";
+import type { Command, Option, Outcome, Words } from "./command.ts";
+import { everyPage } from "./every-page.ts";
+import { readAs, readId, readNumber, readSwitch } from "./read-words.ts";
+import type { Session } from "./session.ts";
+import { textTable } from "./text-table.ts";
+
+const columns = [
+  "id",
+  "name",
+  "driver",
+  "active",
+  "connected",
+  "calls_per_second",
+  "calls_max",
+] as const;
+
+/** Nodes and trunks are nobody's: the trail of the operator's own account tells of them. */
+export const trail: Option = {
+  value: "id",
+  about: "The operator's account, whose audit trail tells of it",
+  required: true,
+};
+
+const changes = {
+  account: trail,
+  "ari-url": { value: "url", about: "Of an Asterisk: http://127.0.0.1:8088/ari" },
+  "ari-user": { value: "name", about: "As in its ari.conf" },
+  "ari-password-file": { value: "file", about: "A file that holds the password" },
+  "ari-app": { value: "name", about: "A name that no other program uses there" },
+  "cdr-path": { value: "file", about: "Its file of call records" },
+} satisfies Record<string, Option>;
+
+const load = {
+  "calls-per-second": { value: "number", about: "New legs a second, 1 to 1000" },
+  "calls-max": { value: "number", about: "Legs at once, 1 to 100000" },
+} satisfies Record<string, Option>;
+
+export const nodeCommands: readonly Command[] = [
+  {
+    name: "node add",
+    summary: "Add a node to place calls on",
+    options: {
+      name: { value: "name", about: "Unique in the installation", required: true },
+      driver: { value: "driver", about: "asterisk or sandbox", required: true },
+      ...changes,
+      "calls-per-second": { ...load["calls-per-second"], required: true },
+      "calls-max": { ...load["calls-max"], required: true },
+    },
+    run: add,
+  },
+  {
+    name: "node list",
+    summary: "List the nodes",
+    run: async (session) => {
+      const db = await session.migratedDatabase();
+      const nodes = await everyPage((page) => listVoiceNodes(db.query, page));
+      return { json: { data: nodes }, text: textTable(nodes, columns) };
+    },
+  },
+  {
+    name: "node set",
+    summary: "Change a node, or take it out of use",
+    operands: ["node"],
+    options: {
+      name: { value: "name", about: "Unique in the installation" },
+      ...changes,
+      ...load,
+      active: { value: "yes|no", about: "An inactive one takes no new calls" },
+    },
+    run: set,
+  },
+  {
+    name: "node remove",
+    summary: "Delete a node that no call was ever placed on",
+    operands: ["node"],
+    options: { account: trail },
+    run: async (session, words) => {
+      const id = readId("node", words.operands[0]!);
+      await session.change(readId("account", words.option("account")!), (tx, { actor }) =>
+        deleteVoiceNode(tx, actor, id, session.now()),
+      );
+      await hintNodes(session, [id]);
+      return { json: { id }, text: `Node ${id} is deleted` };
+    },
+  },
+];
+
+async function add(session: Session, words: Words): Promise<Outcome> {
+  const wanted = readAs(NewVoiceNode, {
+    driver: words.option("driver"),
+    ...(await readNode(words)),
+  });
+  refuse(judgeNewVoiceNode(wanted));
+  const account = readId("account", words.option("account")!);
+  return told(
+    await session.change(account, (tx, { actor }) =>
+      createVoiceNode(tx, actor, wanted, session.now()),
+    ),
+  );
+}
+
+async function set(session: Session, words: Words): Promise<Outcome> {
+  const id = readId("node", words.operands[0]!);
+  const patch = readAs(VoiceNodePatch, {
+    ...(await readNode(words)),
+    active: readSwitch("active", words.option("active")),
+  });
+  refuse(judgeAriUrl(patch));
+  const account = readId("account", words.option("account")!);
+  const { node, moved } = await session.change(account, (tx, { actor }) =>
+    updateVoiceNode(tx, actor, id, patch, session.now()),
+  );
+  await hintNodes(session, [id], moved);
+  return told(node);
+}
+
+async function readNode(words: Words): Promise<Record<string, unknown>> {
+  const file = words.option("ari-password-file");
+  const ari = {
+    url: words.option("ari-url"),
+    user: words.option("ari-user"),
+    password: file === undefined ? undefined : (await readFile(file, "utf8")).trim(),
+    app: words.option("ari-app"),
+  };
+  const given = Object.entries(ari).filter(([, value]) => value !== undefined);
+  return {
+    name: words.option("name"),
+    ari: given.length > 0 ? Object.fromEntries(given) : undefined,
+    cdr_path: words.option("cdr-path"),
+    calls_per_second: readNumber(words.option("calls-per-second")),
+    calls_max: readNumber(words.option("calls-max")),
+  };
+}
+
+function refuse(faults: Parameters<typeof invalid>[0]): void {
+  if (faults.length > 0) throw invalid(faults);
+}
+
+function told(node: VoiceNodeAnswer): Outcome {
+  return { json: node, text: textTable([node], columns) };
+}
+
+/** Tells the leaders of nodes that were changed, and of those that calls were moved to. */
+export async function hintNodes(
+  session: Session,
+  nodeIds: readonly number[],
+  moved: MovedCalls = [],
+): Promise<void> {
+  const { pool } = await session.database();
+  for (const id of nodeIds) await sendHint(pool, "call_work", `${id}:0`);
+  for (const { node_id, account_id } of moved)
+    await sendHint(pool, "call_work", `${node_id}:${account_id}`);
+}

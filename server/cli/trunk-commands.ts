@@ -1,0 +1,152 @@
+import { createTrunk } from "../calls/create-trunk.ts";
+import { deleteTrunk } from "../calls/delete-trunk.ts";
+import { judgeTrunkNodes, NewTrunk, TrunkPatch, type TrunkAnswer } from "../calls/trunk-schema.ts";
+import { listTrunks } from "../calls/trunks.ts";
+import { updateTrunk } from "../calls/update-trunk.ts";
+import { invalid } from "../lib/errors.ts";
+import type { Command, Option, Outcome, Words } from "./command.ts";
+import { everyPage } from "./every-page.ts";
+import { hintNodes, trail } from "./node-commands.ts";
+import { readAs, readId, readList, readNumber, readSwitch } from "./read-words.ts";
+import type { Session } from "./session.ts";
+import { textTable } from "./text-table.ts";
+
+const columns = [
+  "id",
+  "name",
+  "endpoint",
+  "only_account_id",
+  "caller_ids",
+  "active",
+  "nodes",
+] as const;
+
+const changes = {
+  account: trail,
+  "only-account": { value: "id", about: `The one account that may use it; "" for every account` },
+  "number-format": { value: "format", about: "e164, plus_e164 or national" },
+  "number-prefix": { value: "digits", about: "Dialled before each number" },
+  "caller-ids": { value: "list", about: "Numbers to show; the first where a call names none" },
+  "caller-ids-only": { value: "yes|no", about: "Whether the carrier refuses others" },
+  nodes: {
+    value: "list",
+    about: "Where it is set up: node:legs a second:legs at once, such as 1:10:100,2:10:100",
+  },
+  active: { value: "yes|no", about: "An inactive one takes no new calls" },
+} satisfies Record<string, Option>;
+
+export const trunkCommands: readonly Command[] = [
+  {
+    name: "trunk add",
+    summary: "Add a trunk to place calls over",
+    options: {
+      name: { value: "name", about: "Unique in the installation", required: true },
+      endpoint: { value: "name", about: "In the nodes' PJSIP configuration", required: true },
+      ...changes,
+    },
+    run: add,
+  },
+  {
+    name: "trunk list",
+    summary: "List the trunks",
+    run: async (session) => {
+      const db = await session.migratedDatabase();
+      const trunks = await everyPage((page) => listTrunks(db.query, page));
+      return { json: { data: trunks }, text: textTable(trunks.map(row), columns) };
+    },
+  },
+  {
+    name: "trunk set",
+    summary: "Change a trunk, or take it out of use",
+    operands: ["trunk"],
+    options: {
+      name: { value: "name", about: "Unique in the installation" },
+      endpoint: { value: "name", about: "In the nodes' PJSIP configuration" },
+      ...changes,
+    },
+    run: set,
+  },
+  {
+    name: "trunk remove",
+    summary: "Delete a trunk without calls under way",
+    operands: ["trunk"],
+    options: { account: trail },
+    run: async (session, words) => {
+      const id = readId("trunk", words.operands[0]!);
+      const nodes = await session.change(
+        readId("account", words.option("account")!),
+        (tx, { actor }) => deleteTrunk(tx, actor, id, session.now()),
+      );
+      await hintNodes(session, nodes);
+      return { json: { id }, text: `Trunk ${id} is deleted` };
+    },
+  },
+];
+
+async function add(session: Session, words: Words): Promise<Outcome> {
+  const wanted = readAs(NewTrunk, { nodes: [], ...definedOf(readTrunk(words)) });
+  refuse(judgeTrunkNodes(wanted));
+  const account = readId("account", words.option("account")!);
+  const trunk = await session.change(account, (tx, { actor }) =>
+    createTrunk(tx, actor, wanted, session.now()),
+  );
+  await hintNodes(
+    session,
+    trunk.nodes.map(({ node_id }) => node_id),
+  );
+  return told(trunk);
+}
+
+async function set(session: Session, words: Words): Promise<Outcome> {
+  const id = readId("trunk", words.operands[0]!);
+  const patch = readAs(TrunkPatch, readTrunk(words));
+  refuse(judgeTrunkNodes(patch));
+  const account = readId("account", words.option("account")!);
+  const { trunk, nodes, moved } = await session.change(account, (tx, { actor }) =>
+    updateTrunk(tx, actor, id, patch, session.now()),
+  );
+  await hintNodes(session, nodes, moved);
+  return told(trunk);
+}
+
+function readTrunk(words: Words): Record<string, unknown> {
+  const only = words.option("only-account");
+  const callerIds = words.option("caller-ids");
+  const nodes = words.option("nodes");
+  return {
+    name: words.option("name"),
+    endpoint: words.option("endpoint"),
+    only_account_id: only === "" ? null : readNumber(only),
+    number_format: words.option("number-format"),
+    number_prefix: words.option("number-prefix"),
+    caller_ids: callerIds === undefined ? undefined : readList(callerIds),
+    caller_ids_only: readSwitch("caller-ids-only", words.option("caller-ids-only")),
+    nodes: nodes === undefined ? undefined : readList(nodes).map(readShare),
+    active: readSwitch("active", words.option("active")),
+  };
+}
+
+function readShare(text: string): Record<string, unknown> {
+  const [node_id, calls_per_second, calls_max] = text.split(":").map(readNumber);
+  return definedOf({ node_id, calls_per_second, calls_max });
+}
+
+function definedOf(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function refuse(faults: Parameters<typeof invalid>[0]): void {
+  if (faults.length > 0) throw invalid(faults);
+}
+
+/** Shares as they are typed. */
+function row({ nodes, ...trunk }: TrunkAnswer) {
+  const shares = nodes.map(
+    ({ node_id, calls_per_second, calls_max }) => `${node_id}:${calls_per_second}:${calls_max}`,
+  );
+  return { ...trunk, nodes: shares };
+}
+
+function told(trunk: TrunkAnswer): Outcome {
+  return { json: trunk, text: textTable([row(trunk)], columns) };
+}
