@@ -15,14 +15,15 @@ const keys = ["type", "title", "status", "detail", "request_id"];
 export function judgeAnswer(
   method: string,
   answer: Judged,
-  { own_errors = false }: { own_errors?: boolean } = {},
+  { own_errors = false }: { own_errors?: boolean | "either" } = {},
 ): string | null {
   const { status, type, requestId, text } = answer;
   if (status >= 500) return `status ${status}`;
   if (status < 200 || (status >= 300 && status < 400)) return `status ${status}`;
   if (status < 300) return null;
   if (method === "HEAD") return text === "" ? null : "a body in the answer to HEAD";
-  if (own_errors && status !== 404) return judgeOwn(status, type, text);
+  const isOwn = own_errors === "either" ? type.startsWith("application/json") : own_errors;
+  if (isOwn && status !== 404) return judgeOwn(status, type, text);
   if (type !== "application/problem+json") return `content-type ${type}`;
   return judgeProblem(status, requestId, text);
 }

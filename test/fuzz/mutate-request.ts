@@ -11,8 +11,8 @@ export type Malformed = {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer | null;
-  /** The route's errors have a shape of their own. */
-  readonly own_errors: boolean;
+  /** Its errors have the route's own shape; `either` where the path may be another's by now. */
+  readonly own_errors: boolean | "either";
 };
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -43,7 +43,8 @@ export function mutateRequest(
   // An upload has its own wrongs already.
   const wrongs = right.form && random.oneIn(2) ? 0 : 1 + random.below(3);
   for (let i = 0; i < wrongs; i++) wrong(random, route, right, draft);
-  return draft;
+  const isItsPath = draft.path.split("?", 1)[0] === right.path;
+  return draft.own_errors && !isItsPath ? { ...draft, own_errors: "either" } : draft;
 }
 
 function wrong(random: Random, route: Route, right: RowRequest, draft: Mutable<Malformed>): void {
