@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startAsterisk, type RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
 import { openAsteriskDriver } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
-import { channelOf } from "../../server/drivers/voice/asterisk/names.ts";
+import { idAtSwitch } from "../../server/drivers/voice/asterisk/names.ts";
 import {
   VoiceError,
   type Dial,
@@ -235,13 +235,15 @@ test("a far end hangs up, with a reason and without, alone and in a bridge", asy
 test("in a bridge the audio goes both ways, and ringback before it is over", async () => {
   const agent = await answered({ kind: "extension", endpoint: "agent1", number: "1" });
   await session.ringback(agent);
-  await eventually(async () => (await rtpCounts(asterisk, channelOf(agent))).sent > 20);
+  await eventually(
+    async () => (await rtpCounts(asterisk, idAtSwitch(asterisk.app, agent))).sent > 20,
+  );
   const customer = await answered(overTrunk(farEnd("speaks")));
   await session.bridge("trk-1-talk", [agent, customer]);
-  const earlier = await rtpCounts(asterisk, channelOf(agent));
+  const earlier = await rtpCounts(asterisk, idAtSwitch(asterisk.app, agent));
   await eventually(async () => {
     const [one, two] = await Promise.all(
-      [agent, customer].map((leg) => rtpCounts(asterisk, channelOf(leg))),
+      [agent, customer].map((leg) => rtpCounts(asterisk, idAtSwitch(asterisk.app, leg))),
     );
     return (
       one!.sent > earlier.sent + 50 &&
@@ -280,6 +282,33 @@ test("a leg whose name begins another's is dialled and hung up beside it", async
   );
   await session.hangUp("trk-2-1-12");
   await endingOf("trk-2-1-12");
+});
+
+test("two installations on one switch hear and see nothing of each other", async () => {
+  const { ari, ...rest } = nodeOf(asterisk.ports.http);
+  const heard: VoiceEvent[] = [];
+  const other = driver.open({ ...rest, ari: { ...ari!, app: "other_one" } }, (event) =>
+    heard.push(event),
+  );
+  await eventually(() => heard.length === 1);
+  const own = await answered(overTrunk(farEnd("speaks")));
+  const call = { leg: own, call: own.replace(/-1$/, ""), caller_id: "8000000001" };
+  await other.dial({ ...call, to: overTrunk(farEnd("speaks")), ring_seconds: 20 });
+  await eventually(() => heard.some(({ type }) => type === "answered"));
+  await other.bridge("trk-1-shared", [own]);
+  assert.deepEqual((await session.survey()).bridges, []);
+  await session.hangUp(own);
+  await endingOf(own);
+  assert.deepEqual((await session.survey()).legs, []);
+  const { legs, bridges } = await other.survey();
+  assert.deepEqual(legs, [{ leg: own, call: call.call, state: "answered" }]);
+  assert.deepEqual(bridges, ["trk-1-shared"]);
+  assert.ok(!heard.some(({ type }) => type === "ended"));
+  await other.endBridge("trk-1-shared");
+  await other.hangUp(own);
+  await eventually(() => heard.at(-1)?.type === "ended");
+  assert.equal(of(own, "answered").length, 1);
+  await other.close();
 });
 
 test("a leg that is answered while nobody listens waits, and can be steered after the reconnection", async () => {

@@ -8,7 +8,7 @@ import { parse } from "csv-parse/sync";
 import { startAsterisk, type RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
 import type { LeaderTimes } from "../../server/calls/run-nodes.ts";
 import { openAsteriskDriver } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
-import { channelOf } from "../../server/drivers/voice/asterisk/names.ts";
+import { idAtSwitch } from "../../server/drivers/voice/asterisk/names.ts";
 import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
 import type { App } from "../../server/engine/app.ts";
 import { openLog } from "../../server/lib/log.ts";
@@ -33,6 +33,7 @@ export const extensions = {
   answers_too: "102",
   answers_as_well: "103",
   speaks: "105",
+  listens: "106",
   busy: "201",
   declines: "202",
   unavailable: "203",
@@ -48,6 +49,7 @@ const endpoints: Readonly<Record<keyof typeof extensions, string>> = {
   answers_too: "agent2",
   answers_as_well: "agent3",
   speaks: "agent-speaks",
+  listens: "agent-listens",
   busy: "agent-busy",
   declines: "agent-declines",
   unavailable: "agent-unavailable",
@@ -103,7 +105,7 @@ export type AsteriskScene = {
 
 /** The ids by which calls and legs are known at the switch. */
 export function channelIn({ account }: CallDesk, callId: number, leg: number): string {
-  return channelOf(`trk-${account.account_id}-${callId}-${leg}`);
+  return idAtSwitch("trunkline", `trk-${account.account_id}-${callId}-${leg}`);
 }
 
 /** `through`: the address of ARI that the leader is given, made of the real one. */
@@ -252,7 +254,10 @@ async function checkAgentsFirst(scene: AsteriskScene): Promise<void> {
     .select(["account_id", "call_id", "id", "role"])
     .execute();
   const roles = new Map(
-    legs.map((leg) => [channelOf(`trk-${leg.account_id}-${leg.call_id}-${leg.id}`), leg.role]),
+    legs.map((leg) => [
+      idAtSwitch("trunkline", `trk-${leg.account_id}-${leg.call_id}-${leg.id}`),
+      leg.role,
+    ]),
   );
   for (const [call, records] of Map.groupBy(scene.records(), (record) => record.call)) {
     const answers = records.filter(

@@ -21,6 +21,8 @@ export type AriAnswer = {
 };
 
 export type AriClient = {
+  /** The application whose calls it is about. */
+  readonly app: string;
   /** Any answer, also one that says no. Throws VoiceError (`unreachable`, `unknown`) when there is none. */
   call(method: AriMethod, path: string, body?: object): Promise<AriAnswer>;
   /** Cuts what is under way, ends all connections. */
@@ -56,6 +58,7 @@ export function openAriClient(ari: AriSettings, timeout_ms: number): AriClient {
   const headers = ["authorization", authorization(ari)];
   const with_json = [...headers, "content-type", "application/json"];
   return {
+    app: ari.app,
     call(method, path, body) {
       const options: Dispatcher.DispatchOptions = {
         path: prefix + path,

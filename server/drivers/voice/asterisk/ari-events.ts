@@ -46,8 +46,7 @@ export type AriEvent =
     }
   | {
       readonly type: "RecordingFinished" | "RecordingFailed";
-      /** `bridge:` and its id. */
-      readonly recording: { readonly name: string; readonly target_uri: string };
+      readonly recording: { readonly name: string };
     };
 
 /** The event in a message; null for what is not wanted or of no known shape. */
@@ -65,10 +64,7 @@ export function readAriEvent(text: string): AriEvent | null {
 }
 
 function isWhole(type: string, event: Partial<Record<string, unknown>>): boolean {
-  if (type.startsWith("Recording")) {
-    const { name, target_uri } = (event["recording"] ?? {}) as Record<string, unknown>;
-    return typeof name === "string" && typeof target_uri === "string";
-  }
-  const channel = event[type === "Dial" ? "peer" : "channel"] ?? {};
-  return typeof (channel as Record<string, unknown>)["id"] === "string";
+  const subject = type === "Dial" ? "peer" : type.startsWith("Recording") ? "recording" : "channel";
+  const { id, name } = (event[subject] ?? {}) as Record<string, unknown>;
+  return typeof (subject === "recording" ? name : id) === "string";
 }

@@ -1,7 +1,7 @@
 // One outgoing call.
 import { VoiceError, type Dial, type Ending, type LegOutcome } from "../driver.ts";
 import { ariPath, notDone, type AriAnswer, type AriClient } from "./ari-client.ts";
-import { channelOf } from "./names.ts";
+import { idAtSwitch } from "./names.ts";
 
 /**
  * Asks for the call, by way of the context `out` of our dialplan: there an answered leg waits for the
@@ -9,7 +9,7 @@ import { channelOf } from "./names.ts";
  * lives already is left as it is. Throws VoiceError.
  */
 export async function dialLeg(client: AriClient, dial: Dial): Promise<void> {
-  const path = ariPath(["channels", channelOf(dial.leg)], {
+  const path = ariPath(["channels", idAtSwitch(client.app, dial.leg)], {
     endpoint: endpointOf(dial),
     context: "out",
     extension: "s",
@@ -17,7 +17,9 @@ export async function dialLeg(client: AriClient, dial: Dial): Promise<void> {
     callerId: checkNumber(dial.caller_id),
     timeout: String(dial.ring_seconds),
   });
-  const answer = await client.call("POST", path, { variables: { CALL_ID: dial.call } });
+  const answer = await client.call("POST", path, {
+    variables: { CALL_ID: dial.call, TRUNKLINE_APP: client.app },
+  });
   if (answer.status < 300 || answer.status === 409) return;
   if (isStarting(answer)) throw new VoiceError("unreachable", "the switch has not started yet");
   // No such endpoint, or a phone that is not registered.

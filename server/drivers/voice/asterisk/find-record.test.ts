@@ -15,7 +15,7 @@ const path = join(dir, "calls.csv");
 function line(leg: string, more: { answer?: string; cause?: number; said?: string } = {}): string {
   const { answer = "0.000000", cause = 16, said = "" } = more;
   const times = `1795296735.500000,${answer},1795296769.750000,0.000000`;
-  return `"${leg}_",${times},"NO ANSWER","${cause}","${said}","trk-1-1"\n`;
+  return `"${leg}",${times},"NO ANSWER","${cause}","${said}","trk-1-1"\n`;
 }
 
 async function endingOf(more: Parameters<typeof line>[1]): Promise<Ending> {

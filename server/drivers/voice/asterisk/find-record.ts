@@ -3,7 +3,6 @@
 import { open, type FileHandle } from "node:fs/promises";
 import type { LegRecord } from "../driver.ts";
 import { classifyEnding } from "./classify-ending.ts";
-import { channelOf } from "./names.ts";
 
 const chunk_bytes = 262_144;
 /** Some 200,000 records: who is looked for ended a short while ago. */
@@ -12,7 +11,7 @@ const read_bytes_max = 33_554_432;
 /** See VoiceSession.findRecord; a record further back than 32 MB is not found. */
 export async function findRecord(
   cdr_path: string | null,
-  leg: string,
+  channel_id: string,
 ): Promise<LegRecord | null | "unreadable"> {
   if (cdr_path === null) return "unreadable";
   let file: FileHandle;
@@ -22,7 +21,7 @@ export async function findRecord(
     return "unreadable";
   }
   try {
-    return readRecord(await findLine(file, `"${channelOf(leg)}",`));
+    return readRecord(await findLine(file, `"${channel_id}",`));
   } catch {
     return "unreadable";
   } finally {

@@ -10,7 +10,7 @@ type Told = Extract<VoiceEvent, { leg: string }>;
 const leg = "trk-1-1-1";
 
 function channel(state: string) {
-  return { id: `${leg}_`, state };
+  return { id: `${leg}_trunkline`, state };
 }
 
 const rings: AriEvent = { type: "ChannelStateChange", channel: channel("Ringing") };
@@ -32,7 +32,7 @@ function ends(state: string, cause: number, tech_cause?: number): AriEvent {
 
 function open() {
   const told: Told[] = [];
-  const news = openLegNews((event) => told.push(event as Told));
+  const news = openLegNews("trunkline", (event) => told.push(event as Told));
   let now_ms = 0;
   return {
     news,
@@ -112,7 +112,9 @@ test("whoever asked for the end first, ended it", () => {
 
 test("channels of others are none of our legs", () => {
   const { hear, told, news } = open();
-  hear({ type: "StasisStart", channel: { id: "trunkline-1795296735.0", state: "Up" } });
+  for (const id of ["trunkline-1795296735.0", `${leg}_other`, leg]) {
+    hear({ type: "StasisStart", channel: { id, state: "Up" } });
+  }
   hear({ type: "ApplicationReplaced" });
   assert.deepEqual([told, news.size()], [[], 0]);
 });

@@ -2,7 +2,7 @@
 import type { LiveLeg, VoiceEvent } from "../driver.ts";
 import type { AriChannel, AriEvent } from "./ari-events.ts";
 import { classifyEnding } from "./classify-ending.ts";
-import { legOf } from "./names.ts";
+import { ownName } from "./names.ts";
 
 /** What is known of a leg that has not ended. */
 type Track = {
@@ -36,8 +36,8 @@ export type LegNews = {
 /** Of a soft hangup request: by ARI or on the command line. */
 const explicit_request = 32;
 
-/** `tell` hears each leg's `ringing`, `answered`, `digit` and `ended`. */
-export function openLegNews(tell: (event: VoiceEvent) => void): LegNews {
+/** Of the application's legs: `tell` hears each leg's `ringing`, `answered`, `digit` and `ended`. */
+export function openLegNews(app: string, tell: (event: VoiceEvent) => void): LegNews {
   const tracks = new Map<string, Track>();
   const trackOf = (leg: string): Track => {
     const known = tracks.get(leg);
@@ -66,7 +66,7 @@ export function openLegNews(tell: (event: VoiceEvent) => void): LegNews {
   return {
     hear(event, at) {
       const channel = channelIn(event);
-      const leg = channel && legOf(channel.id);
+      const leg = channel && ownName(app, channel.id);
       if (leg !== null) hearOf(leg, event, at);
     },
     hangingUp(leg) {

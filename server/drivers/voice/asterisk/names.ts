@@ -1,32 +1,20 @@
-// What our legs and bridges are called at the switch: by their own names, closed with a character that
-// is in none of them. Asterisk finds channels by the beginning of their id: closed, none is the
-// beginning of another. And what does not end so is none of ours.
+// What is ours at the switch (legs, bridges, recordings, ringing) has its own name there, closed with
+// the application's: what another installation does on the switch is none of our business, though it
+// counts its calls as we do. The closing also keeps apart what Asterisk, which finds channels by the
+// beginning of their id, would take for one: no name of ours holds its first character.
 
-const closing = "_";
-
-export function channelOf(leg: string): string {
-  return leg + closing;
+/** The id at the switch of what we call `name`. */
+export function idAtSwitch(app: string, name: string): string {
+  return `${name}_${app}`;
 }
 
-/** The leg that the channel is; null: none of ours. */
-export function legOf(channel: string): string | null {
-  return opened(channel);
-}
-
-export function bridgeIdOf(bridge: string): string {
-  return bridge + closing;
-}
-
-/** Our name of the bridge; null: none of ours. */
-export function bridgeOf(id: string): string | null {
-  return opened(id);
+/** What we call the thing with this id; null: none of ours. */
+export function ownName(app: string, id: string): string | null {
+  const [name = ""] = id.split("_");
+  return idAtSwitch(app, name) === id ? name : null;
 }
 
 /** Of the ringing that a leg hears. */
-export function ringbackOf(leg: string): string {
-  return `${leg}-ring`;
-}
-
-function opened(id: string): string | null {
-  return id.endsWith(closing) ? id.slice(0, -closing.length) : null;
+export function ringbackId(app: string, leg: string): string {
+  return idAtSwitch(app, `${leg}-ring`);
 }

@@ -3,6 +3,7 @@
 import type { Log } from "../../../lib/log.ts";
 import { VoiceError, type VoiceDriver, type VoiceNode } from "../driver.ts";
 import { ariPath, expectDone, openAriClient, readStream, type AriSettings } from "./ari-client.ts";
+import { idAtSwitch } from "./names.ts";
 import { openSession } from "./open-session.ts";
 
 const request_timeout_ms = 5_000;
@@ -23,13 +24,13 @@ export function openAsteriskDriver(log: Log, options: AsteriskOptions = {}): Voi
     readRecording: (node, recording) =>
       readStream(
         settingsOf(node),
-        ariPath(["recordings", "stored", recording, "file"]),
+        ariPath(["recordings", "stored", idAtSwitch(settingsOf(node).app, recording), "file"]),
         limits.request_timeout_ms,
       ),
     async deleteRecording(node, recording) {
       const client = openAriClient(settingsOf(node), limits.request_timeout_ms);
       try {
-        const path = ariPath(["recordings", "stored", recording]);
+        const path = ariPath(["recordings", "stored", idAtSwitch(client.app, recording)]);
         expectDone("deleting a recording", await client.call("DELETE", path), [404]);
       } finally {
         await client.close();

@@ -13,7 +13,7 @@ import { dialLeg } from "./dial-leg.ts";
 import { findRecord } from "./find-record.ts";
 import { endBridge, joinLegs, startRingback, stopRingback } from "./join-legs.ts";
 import { openLegNews, type LegNews } from "./leg-news.ts";
-import { bridgeIdOf, bridgeOf, channelOf } from "./names.ts";
+import { idAtSwitch, ownName } from "./names.ts";
 import { stayConnected } from "./stay-connected.ts";
 import { readEpoch, surveySwitch } from "./survey-switch.ts";
 
@@ -34,8 +34,8 @@ export function openSession(
   const tell = (event: VoiceEvent) => {
     if (!silent) hear(event);
   };
-  const legs = openLegNews(tell);
-  const hearRecording = openRecordingNews(tell);
+  const legs = openLegNews(ari.app, tell);
+  const hearRecording = openRecordingNews(ari.app, tell);
   const { origin } = new URL(ari.url);
   let epoch: string | null = null;
   const connection = stayConnected(ari, limits.ping_ms, {
@@ -84,7 +84,9 @@ function controls(client: AriClient, legs: LegNews, node: VoiceNode): Omit<Voice
     dial: (dial) => dialLeg(client, dial),
     async hangUp(leg, cause = normal_clearing) {
       legs.hangingUp(leg);
-      const path = ariPath(["channels", channelOf(leg)], { reason_code: String(cause) });
+      const path = ariPath(["channels", idAtSwitch(client.app, leg)], {
+        reason_code: String(cause),
+      });
       expectDone("hanging up", await client.call("DELETE", path), [404]);
     },
     ringback: (leg) => startRingback(client, leg),
@@ -92,10 +94,10 @@ function controls(client: AriClient, legs: LegNews, node: VoiceNode): Omit<Voice
     bridge: (bridge, members) => joinLegs(client, bridge, members),
     endBridge: (bridge) => endBridge(client, bridge),
     async record(bridge, recording) {
-      const query = { name: recording, format: "wav", ifExists: "fail" };
+      const query = { name: idAtSwitch(client.app, recording), format: "wav", ifExists: "fail" };
       const answer = await client.call(
         "POST",
-        ariPath(["bridges", bridgeIdOf(bridge), "record"], query),
+        ariPath(["bridges", idAtSwitch(client.app, bridge), "record"], query),
       );
       // 409: it records already. 404: the bridge is gone.
       expectDone("recording", answer, [404, 409]);
@@ -105,16 +107,19 @@ function controls(client: AriClient, legs: LegNews, node: VoiceNode): Omit<Voice
       legs.surveyed(found.legs);
       return found;
     },
-    findRecord: (leg) => findRecord(node.cdr_path, leg),
+    findRecord: (leg) => findRecord(node.cdr_path, idAtSwitch(client.app, leg)),
   };
 }
 
-function openRecordingNews(tell: (event: VoiceEvent) => void): (event: AriEvent) => void {
+function openRecordingNews(
+  app: string,
+  tell: (event: VoiceEvent) => void,
+): (event: AriEvent) => void {
   const told = new Set<string>();
   return (event) => {
     if (event.type !== "RecordingFinished" && event.type !== "RecordingFailed") return;
-    const { name, target_uri } = event.recording;
-    if (bridgeOf(target_uri) === null || told.has(name)) return;
+    const name = ownName(app, event.recording.name);
+    if (name === null || told.has(name)) return;
     told.add(name);
     if (told.size > recordings_told_max) told.delete(told.values().next().value!);
     tell({ type: "recorded", recording: name, ok: event.type === "RecordingFinished" });

@@ -2,7 +2,7 @@
 import { VoiceError, type LiveLeg, type Survey } from "../driver.ts";
 import { ariPath, expectDone, type AriClient } from "./ari-client.ts";
 import type { AriChannel } from "./ari-events.ts";
-import { bridgeOf, legOf } from "./names.ts";
+import { ownName } from "./names.ts";
 
 /**
  * The channels and bridges of ours. `rings`: of a leg, whether its far end gave a sign, which its
@@ -19,8 +19,8 @@ export async function surveySwitch(
   ]);
   return {
     epoch,
-    legs: channels.flatMap((channel) => readLeg(channel, rings) ?? []),
-    bridges: bridges.flatMap(({ id }) => bridgeOf(id) ?? []),
+    legs: channels.flatMap((channel) => readLeg(client.app, channel, rings) ?? []),
+    bridges: bridges.flatMap(({ id }) => ownName(client.app, id) ?? []),
   };
 }
 
@@ -41,8 +41,12 @@ async function readList<Item>(client: AriClient, what: string): Promise<readonly
   throw new VoiceError("unknown", `the switch did not list its ${what}`);
 }
 
-function readLeg(channel: AriChannel, rings: (leg: string) => boolean): LiveLeg | null {
-  const leg = legOf(channel.id);
+function readLeg(
+  app: string,
+  channel: AriChannel,
+  rings: (leg: string) => boolean,
+): LiveLeg | null {
+  const leg = ownName(app, channel.id);
   if (leg === null) return null;
   const call = channel.channelvars?.["CALL_ID"] || leg.replace(/-\d+$/, "");
   if (channel.state === "Up") return { leg, call, state: "answered" };

@@ -73,7 +73,7 @@ const voice_switch = await openSwitch();
 const { state, requests, sockets, node } = voice_switch;
 const driver = openAsteriskDriver(openLog("silent"), { request_timeout_ms: 400, ping_ms: 50 });
 const told: VoiceEvent[] = [];
-const ringing = { id: "trk-1-1-1_", state: "Ringing" };
+const ringing = { id: "trk-1-1-1_trunkline", state: "Ringing" };
 let session = driver.open(node, (event) => told.push(event));
 
 function reopen() {
@@ -178,8 +178,8 @@ test("a dial says who is called, in a form that nothing can break out of", async
   await session.dial({ ...dial, to: { kind: "extension", endpoint: "agent_1-a", number: "1" } });
   const rest = "context=out&extension=s&priority=1&callerId=%2B918000000001&timeout=30";
   assert.deepEqual(requests, [
-    `POST /ari/channels/trk-1-1-1_?endpoint=PJSIP%2F%2B919876543210%40carrier-1&${rest}`,
-    `POST /ari/channels/trk-1-1-1_?endpoint=PJSIP%2Fagent_1-a&${rest}`,
+    `POST /ari/channels/trk-1-1-1_trunkline?endpoint=PJSIP%2F%2B919876543210%40carrier-1&${rest}`,
+    `POST /ari/channels/trk-1-1-1_trunkline?endpoint=PJSIP%2Fagent_1-a&${rest}`,
   ]);
 });
 
