@@ -48,7 +48,7 @@ export const far_end = {
   presses_by_info: "7204",
   /** 7208SS: as 7201, and says that it was a normal end (Reason: Q.850;cause=16). */
   hangs_up_with_reason: "7208",
-  /** 7210DSS: answers and after SS s presses the digit D. */
+  /** 7210DSS: answers and after SS s presses the digit D. What it sends back meanwhile makes it more keys. */
   presses: "7210",
   /** 7211DSS: answers and after SS s presses * and then D. */
   presses_star_and: "7211",
@@ -58,6 +58,8 @@ export const far_end = {
   presses_hash: "7213",
   /** 7220: answers and speaks without end, where others only send back what they hear. */
   speaks: "7220",
+  /** 7221: answers, says nothing and sends nothing back, not even keys. */
+  listens: "7221",
   /** 7230: never says anything, as a carrier that is gone. */
   silent: "7230",
 } as const;

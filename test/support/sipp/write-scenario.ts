@@ -117,6 +117,7 @@ function calm({ speech_path }: ScenarioOptions): string[] {
     ...branch(far_end.early_media, progress, pause(2_000), answer(), ...untilBye),
     ...branch(far_end.answers_late, ...answersAfter(pauseAsDialled(4))),
     ...branch(far_end.speaks, ringing, answer("rtpstream_audio_port"), speak, ...untilBye),
+    ...branch(far_end.listens, ringing, answer("rtpstream_audio_port"), ...untilBye),
     ...branch(far_end.silent),
   ];
 }
