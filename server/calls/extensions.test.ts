@@ -105,8 +105,8 @@ test("each failing field of an extension is told", async () => {
 });
 
 test("a group keeps an extension under its new number, and loses one that is deleted", async () => {
-  const [before_, after_] = [freeNumber(), freeNumber()];
-  const { body } = await request("POST", "", { extension: before_, name: "Desk" });
+  const [earlier, later] = [freeNumber(), freeNumber()];
+  const { body } = await request("POST", "", { extension: earlier, name: "Desk" });
   const groups = "/api/v1/agent-groups";
   const own = { token: account.token };
   const [one, both] = await Promise.all(
@@ -120,11 +120,11 @@ test("a group keeps an extension under its new number, and loses one that is del
     (await api.send("GET", `${groups}/${group}/members`, own)).body.data.map(
       (member: { number: string; name: string | null }) => [member.number, member.name],
     );
-  await add(one, before_);
-  await add(both, before_);
-  await add(both, after_);
-  assert.equal((await request("PATCH", `/${body.id}`, { extension: after_ })).status, 200);
-  for (const group of [one, both]) assert.deepEqual(await numbersOf(group), [[after_, "Desk"]]);
+  await add(one, earlier);
+  await add(both, earlier);
+  await add(both, later);
+  assert.equal((await request("PATCH", `/${body.id}`, { extension: later })).status, 200);
+  for (const group of [one, both]) assert.deepEqual(await numbersOf(group), [[later, "Desk"]]);
   assert.equal((await request("DELETE", `/${body.id}`)).status, 204);
   for (const group of [one, both]) assert.deepEqual(await numbersOf(group), []);
 });

@@ -52,7 +52,11 @@ function trunkAnswer(row: Row, shares: Shares): TrunkAnswer {
     number_format: row.number_format as TrunkAnswer["number_format"],
     nodes: shares
       .filter(({ trunk_id }) => trunk_id === row.id)
-      .map(({ trunk_id: _, ...share }) => share),
+      .map(({ node_id, calls_per_second, calls_max }) => ({
+        node_id,
+        calls_per_second,
+        calls_max,
+      })),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

@@ -111,18 +111,16 @@ async function seed(tx: Tx, base_url: string, now: Date): Promise<Demo> {
   const other_workspace_id = await createWorkspace(tx, other.account_id, { name: "Sales" }, now);
   const { agent_id, tokens } = await seedAgents(tx, main, other, now);
   const low_credit = (await createToken(tx, accountToken(low, "low_credit"), now)).token;
-  const night_restricted = (await createToken(tx, accountToken(night, "night_restricted"), now))
-    .token;
+  const restricted = await createToken(tx, accountToken(night, "night_restricted"), now);
   const chat = await seedChat(tx, main.account_id, { chat: 1_000_000, call: 100_000 }, now);
   const lowChat = await seedChat(tx, low.account_id, { chat: 2 }, now);
   await seedCredits(tx, night.account_id, { call: 1_000 }, now);
   await seedSandboxTrunk(tx, now);
-  await seedCallingTime(tx, main.account_id, "always");
-  await seedCallingTime(tx, low.account_id, "always");
+  for (const { account_id } of [main, low]) await seedCallingTime(tx, account_id, "always");
   await seedCallingTime(tx, night.account_id, "never");
   return {
     base_url,
-    tokens: { ...tokens, low_credit, night_restricted },
+    tokens: { ...tokens, low_credit, night_restricted: restricted.token },
     workspace_id,
     inactive_workspace_id,
     other_workspace_id,
