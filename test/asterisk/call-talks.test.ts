@@ -74,7 +74,7 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     }, 30);
     const ringing = await scene.ari(
       "GET",
-      `/playbacks/trk-${desk.account.account_id}-${call_id}-1-ring`,
+      `/playbacks/trk-${desk.account.account_id}-${call_id}-1-ring_trunkline`,
     );
     assert.equal(((await ringing.json()) as { state: string }).state, "playing");
     await eventually(async () => (await scene.rtp(desk, call_id, 1)).sent > 25);
@@ -207,7 +207,7 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     assert.equal(status, 404);
     const stored = await scene.ari(
       "GET",
-      `/recordings/stored/trk-${unrecorded.account.account_id}-${call_id}`,
+      `/recordings/stored/trk-${unrecorded.account.account_id}-${call_id}_trunkline`,
     );
     assert.equal(stored.status, 404);
   });
