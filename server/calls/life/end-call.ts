@@ -31,7 +31,9 @@ export function finishIfOver(call: Call, at: Date): Step {
     return { call, news: [], acts: [] };
   const customer = call.legs.findLast(({ role }) => role === "customer");
   const ended_at = call.legs.reduce((last, leg) => later(last, leg.ended_at), call.ended_at) ?? at;
-  const pulses = call.legs.reduce((sum, leg) => sum + pulsesOf(call, leg, ended_at), 0);
+  const begun = call.legs.reduce((sum, leg) => sum + pulsesOf(call, leg, ended_at), 0);
+  // One that begins while legs are hung up because it cannot be paid is not billed.
+  const pulses = call.ended_reason === "credit" ? Math.min(begun, call.reserved) : begun;
   const over: Call = {
     ...call,
     stage: "ended",

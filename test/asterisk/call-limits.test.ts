@@ -1,0 +1,109 @@
+// What keeps calls back: credit, and the pace and places of node and trunk.
+import assert from "node:assert/strict";
+import { after, before, suite, test } from "node:test";
+import {
+  extensions,
+  openAsteriskScene,
+  type AsteriskScene,
+  type SwitchRecord,
+} from "../support/asterisk-scene.ts";
+import type { CallDesk } from "../support/call-desk.ts";
+import { makeTrunk } from "../support/call-makers.ts";
+import { eventually } from "../support/eventually.ts";
+import { farEnd, refusing } from "../support/sipp/outcomes.ts";
+
+const legs_per_second = 5;
+const calls_max = 3;
+const calls = 20;
+
+let scene: AsteriskScene;
+let crowd: CallDesk;
+
+before(async () => {
+  scene = await openAsteriskScene();
+  crowd = await scene.desk();
+  await makeTrunk(scene.app, [scene.node_id], {
+    endpoint: "trunk",
+    only_account_id: crowd.account.account_id,
+    share: { calls_per_second: legs_per_second, calls_max },
+  });
+  scene.startLeaders();
+});
+after(() => scene.close());
+
+async function credits({ ask }: CallDesk): Promise<{ available: number; reserved: number }> {
+  return (await ask("GET", "/api/v1/credits")).body.call;
+}
+
+suite("limits of calls on Asterisk", { concurrency: true }, () => {
+  test("a talk that outlives its pulses pays for each as it begins", async () => {
+    const desk = await scene.desk({ call_pulse_seconds: 1, credits: 100 });
+    const asked = { to_number: farEnd("hangs_up", 4), from_number: extensions.answers };
+    const campaign = await desk.call(asked);
+    assert.deepEqual(await credits(desk), { available: 98, reserved: 2 });
+    await desk.reported(campaign, "in-progress");
+    await eventually(async () => (await credits(desk)).reserved > 4, 30);
+    const report = await desk.reported(campaign, "completed");
+    assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up", "customer"]);
+    const pulses = report.legs.map(
+      ({ answered_at, ended_at }: { answered_at: string; ended_at: string }) =>
+        Math.ceil((Date.parse(ended_at) - Date.parse(answered_at)) / 1_000),
+    );
+    assert.equal(report.cost, pulses[0] + pulses[1]);
+    assert.ok(report.cost >= 8 && report.billed_seconds === report.cost, String(report.cost));
+    assert.deepEqual(await credits(desk), { available: 100 - report.cost, reserved: 0 });
+  });
+
+  test("without credit for the next pulse a talk is ended when the paid one is over", async () => {
+    const desk = await scene.desk({ call_pulse_seconds: 2, credits: 4 });
+    const asked = { to_number: farEnd("speaks"), from_number: extensions.answers };
+    const report = await desk.reported(await desk.call(asked), "completed");
+    assert.deepEqual([report.ended_reason, report.ended_by], ["credit", "system"]);
+    assert.deepEqual([report.cost, report.billed_seconds], [4, 8]);
+    const [{ answered_at, ended_at }] = report.legs;
+    const talked_ms = Date.parse(ended_at) - Date.parse(answered_at);
+    assert.ok(Math.abs(talked_ms - 4_000) < 500, String(talked_ms));
+    assert.deepEqual(await credits(desk), { available: 0, reserved: 0 });
+  });
+
+  test("twenty calls at once never exceed their trunk's legs a second, nor its calls at a time", async () => {
+    const campaigns = Array.from({ length: calls }, (_, i) =>
+      crowd.call({
+        to_number: refusing(486).slice(0, -2) + String(i).padStart(2, "0"),
+        from_number: `98765000${String(i).padStart(2, "0")}`,
+      }),
+    );
+    for (const campaign of await Promise.all(campaigns)) await crowd.reported(campaign, "busy");
+    const own = new RegExp(`^trk-${crowd.account.account_id}-`);
+    const recordsOfCrowd = () => scene.records().filter(({ call }) => own.test(call));
+    await eventually(() => recordsOfCrowd().length === 2 * calls);
+    assertPaced(recordsOfCrowd());
+    assertPlaces(recordsOfCrowd());
+  });
+});
+
+/** Any so many legs take their time: less only by what requests to the switch overtake each other. */
+function assertPaced(records: readonly SwitchRecord[]): void {
+  const slack_s = 0.3;
+  const starts = records.map(({ start }) => start).toSorted((a, b) => a - b);
+  for (const [i, from] of starts.entries()) {
+    for (const [more, to] of starts.slice(i).entries()) {
+      const least_s = more / legs_per_second - slack_s;
+      assert.ok(to - from >= least_s, `${more + 1} legs within ${to - from} s`);
+    }
+  }
+}
+
+/** At the beginning of each call, it and those that are under way. */
+function assertPlaces(records: readonly SwitchRecord[]): void {
+  const spans = [...Map.groupBy(records, ({ call }) => call).values()].map((legs) => ({
+    start: Math.min(...legs.map(({ start }) => start)),
+    end: Math.max(...legs.map(({ end }) => end)),
+  }));
+  for (const { start } of spans) {
+    const at_once = spans.filter((span) => span.start <= start && start < span.end).length;
+    assert.ok(at_once <= calls_max, `${at_once} calls at ${start}`);
+  }
+}
+
+test("after all of this the books are right, and Asterisk holds nothing", () => scene.checkAll());
