@@ -32,6 +32,7 @@ const size = smoke
 const talk_ms = 1_000;
 /** Calls that wait for a place, so that none stays empty for want of one. */
 const backlog = 10;
+const poll_ms = 50;
 
 type Stage = {
   readonly asterisk: RunningAsterisk;
@@ -155,16 +156,18 @@ async function runOurs(stage: Stage, count: number, recorded: boolean): Promise<
 async function askAsTheyEnd({ ground, asker }: Stage, count: number): Promise<void> {
   let asked = 0;
   let answering = 0;
+  const askOne = async () => {
+    asked++;
+    answering++;
+    await asker.ask(customers++);
+    answering--;
+  };
   for (;;) {
     const under_way = (await ground.underWay()) + answering;
     if (under_way === 0 && asked === count) return;
-    const room = size.in_flight + backlog - under_way;
-    for (let i = 0; i < room && asked < count; i++) {
-      asked++;
-      answering++;
-      void asker.ask(customers++).finally(() => answering--);
-    }
-    await wait(10);
+    const room = Math.min(size.in_flight + backlog - under_way, count - asked);
+    for (let i = 0; i < room; i++) void askOne();
+    await wait(poll_ms);
   }
 }
 

@@ -86,8 +86,7 @@ answerOrders(async ({ count = 0, first = 0, in_flight = 0, recorded: wants = 0 }
   const done = Promise.withResolvers<void>();
   const begin = () => {
     const i = next++;
-    if (i < first + count)
-      void dial(i, "a", `PJSIP/${agent.endpoint}`, trunk.caller_id);
+    if (i < first + count) void dial(i, "a", `PJSIP/${agent.endpoint}`, trunk.caller_id);
   };
   over = () => {
     left--;

@@ -23,7 +23,7 @@ export function readCarried(
   from: number,
   { count, legs, in_flight }: { count: number; legs: number; in_flight: number },
 ): Carried {
-  const rows = parse(readFileSync(cdr_path).subarray(from)) as string[][];
+  const rows = parse(readFileSync(cdr_path).subarray(from));
   const calls = new Map<string, { began_s: number; ended_s: number; legs: number }>();
   for (const [channel = "", start, , end, , disposition, , , call] of rows) {
     if (disposition !== "ANSWERED") throw new Error(`a leg was not answered: ${disposition}`);

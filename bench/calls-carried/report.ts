@@ -75,9 +75,7 @@ function costs(rounds: readonly Round[]): string {
   const parts = ["ours", "bare", "database", "asterisk", "sipp"];
   const rows = names.map((name) => [
     titles[name],
-    ...parts.map((part) =>
-      median(rounds.map((round) => round[name].cpu_ms[part] ?? 0)).toFixed(1),
-    ),
+    ...parts.map((part) => median(rounds.map((round) => round[name].cpu_ms[part] ?? 0)).toFixed(1)),
   ]);
   return renderTable(["what", ...parts], rows);
 }

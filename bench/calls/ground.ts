@@ -70,55 +70,80 @@ export async function layGround(
     chatDrivers: {},
     voiceDrivers: {},
   };
-  const { pool } = app.db;
   const account = await makeCallingAccount(app, { credits });
   await makeExtension(app, account, agent.extension, { endpoint: agent.endpoint });
   const node_id = await makeNode(app, { driver: "asterisk", ...ari });
   await makeTrunk(app, [node_id], { endpoint: trunk.endpoint, caller_ids: [trunk.caller_id] });
   const token = await makeToken(app, account);
-  const one = async <Row extends object>(sql: string, values: unknown[] = []): Promise<Row> => {
-    const { rows } = await pool.query<Row>(sql, values);
-    return rows[0]!;
-  };
   return {
     token,
     record: (wanted) => setCalling(app, account, { calls_recorded: wanted }),
+    ...openNode(app, node_id),
+    ...openBooks(app, account.account_id),
+    async close() {
+      await app.hints.close();
+      await app.db.close();
+    },
+  };
+}
+
+async function readOne<Row extends object>(
+  { db }: Pick<App, "db">,
+  sql: string,
+  values: unknown[] = [],
+): Promise<Row> {
+  const { rows } = await db.pool.query<Row>(sql, values);
+  return rows[0]!;
+}
+
+type OfNode = "open" | "connected" | "shut" | "underWay";
+
+function openNode(app: App, node_id: number): Pick<Ground, OfNode> {
+  const { pool } = app.db;
+  const set = "update voice_nodes set updated_at = now()";
+  return {
     async open(calls_max) {
-      const set = "update voice_nodes set active = true, calls_max = $2, updated_at = now()";
-      await pool.query(`${set} where id = $1`, [node_id, calls_max]);
+      await pool.query(`${set}, active = true, calls_max = $2 where id = $1`, [node_id, calls_max]);
     },
     async connected() {
       const sql = "select connected_at is not null as yes from voice_nodes where id = $1";
-      while (!(await one<{ yes: boolean }>(sql, [node_id])).yes) await wait(20);
+      while (!(await readOne<{ yes: boolean }>(app, sql, [node_id])).yes) await wait(20);
     },
     async shut() {
-      const set = "update voice_nodes set active = false, updated_at = now() where id = $1";
-      await pool.query(set, [node_id]);
+      await pool.query(`${set}, active = false where id = $1`, [node_id]);
       const sql = "select count(holder)::int as held from leases where name = $1";
-      while ((await one<{ held: number }>(sql, [`voice_node:${node_id}`])).held > 0) await wait(20);
+      const held = () => readOne<{ held: number }>(app, sql, [`voice_node:${node_id}`]);
+      while ((await held()).held > 0) await wait(20);
     },
     async underWay() {
       // By the indexes that hold these alone.
-      const { live } = await one<{ live: number }>(
-        `select (select count(*) from calls where node_id = $1 and stage = 'queued')::int
-           + (select count(*) from calls where node_id = $1
-               and stage not in ('queued', 'ended'))::int as live`,
-        [node_id],
-      );
-      return live;
+      const sql = `
+        select (select count(*) from calls where node_id = $1 and stage = 'queued')::int
+          + (select count(*) from calls
+              where node_id = $1 and stage not in ('queued', 'ended'))::int as live`;
+      return (await readOne<{ live: number }>(app, sql, [node_id])).live;
     },
+  };
+}
+
+type OfBooks = "count" | "callsOf" | "checkpoint" | "checkBooks" | "version";
+
+function openBooks(app: App, account_id: number): Pick<Ground, OfBooks> {
+  const { pool } = app.db;
+  return {
     count: () =>
-      one(
+      readOne(
+        app,
         `select (count(*) filter (where stage = 'ended'))::int as ended,
            (count(*) filter (where status = 'completed'))::int as completed
          from calls where account_id = $1`,
-        [account.account_id],
+        [account_id],
       ),
     async callsOf(campaigns) {
       const { rows } = await pool.query<{ campaign_id: number; id: number }>(
         `select campaign_id::int, id::int from calls
          where account_id = $1 and campaign_id = any ($2)`,
-        [account.account_id, campaigns],
+        [account_id, campaigns],
       );
       return new Map(rows.map(({ campaign_id, id }) => [campaign_id, id]));
     },
@@ -129,11 +154,7 @@ export async function layGround(
     },
     async version() {
       const sql = "select setting as v from pg_settings where name = 'server_version'";
-      return (await one<{ v: string }>(sql)).v;
-    },
-    async close() {
-      await app.hints.close();
-      await app.db.close();
+      return (await readOne<{ v: string }>(app, sql)).v;
     },
   };
 }
