@@ -41,17 +41,6 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
     has_commands = may_be_changed = true;
     for (const account_id of await accountsWaiting(leader)) waiting.add(account_id);
   };
-  const place = async (): Promise<number> => {
-    let placed = 0;
-    for (const account_id of Array.from(waiting)) {
-      // Heard of again meanwhile, it stays.
-      waiting.delete(account_id);
-      const taken = await placeCalls(leader, limits, account_id);
-      if (taken > 0) waiting.add(account_id);
-      placed += taken;
-    }
-    return placed;
-  };
   const work: NodeWork = {
     async round() {
       resting = Promise.withResolvers<void>();
@@ -62,17 +51,18 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
       }
       if (performance.now() >= compare_at_ms) {
         compare_at_ms = performance.now() + times.survey_ms;
-        const adopted = await adoptMissing(leader);
+        for (const live of await adoptMissing(leader)) live.is_behind = true;
         if (leader.is_connected) await compareWithSwitch(leader);
-        for (const live of adopted) resumeCall(leader, live);
+        for (const live of leader.calls.values()) if (live.is_behind) resumeCall(leader, live);
       }
       if (has_commands) {
         has_commands = false;
         await obeyCommands(leader);
       }
-      const placed = leader.is_connected && limits.active ? await place() : 0;
-      if (placed > 0 || is_changed) return;
-      await work.rest(Math.min(poll_ms, compare_at_ms - performance.now()));
+      const may_place = leader.is_connected && limits.active;
+      const { placed, next_in_ms } = may_place ? await placeAll(leader, limits, waiting) : none;
+      if (placed || is_changed) return;
+      await work.rest(Math.min(next_in_ms, compare_at_ms - performance.now()));
     },
     rest: (ms) => settledWithin(resting.promise, ms),
     wake: () => resting.resolve(),
@@ -95,6 +85,29 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
     isChanged: () => is_changed,
   };
   return work;
+}
+
+const none = { placed: false, next_in_ms: poll_ms };
+
+/**
+ * A turn for each account; one whose calls had no room goes on waiting. Says whether any call was
+ * taken, and when the pace lets the next one go; a place that is free again is told by `wake`.
+ */
+async function placeAll(
+  leader: Leader,
+  limits: NodeLimits,
+  waiting: Set<number>,
+): Promise<typeof none> {
+  let { placed, next_in_ms } = none;
+  for (const account_id of Array.from(waiting)) {
+    // Heard of again meanwhile, it stays.
+    waiting.delete(account_id);
+    const taken = await placeCalls(leader, limits, account_id);
+    if (taken.more) waiting.add(account_id);
+    if (taken.calls > 0) placed = true;
+    next_in_ms = Math.min(next_in_ms, taken.next_in_ms);
+  }
+  return { placed, next_in_ms };
 }
 
 async function accountsWaiting({ app, node_id }: Leader): Promise<number[]> {

@@ -5,6 +5,8 @@ export type Pace = {
   turn(first: boolean): Promise<void>;
   /** New calls that could begin now. */
   room(): number;
+  /** In how many ms there is room for one, if nobody else comes; 0: there is. */
+  roomIn_ms(): number;
   setRate(per_second: number): void;
   /** Nobody's turn comes any more. */
   stop(): void;
@@ -47,6 +49,11 @@ export function openPace(per_second: number, now_ms: () => number): Pace {
     room() {
       fill();
       return Math.max(0, Math.floor(tokens) - urgent.length - others.length);
+    },
+    roomIn_ms() {
+      fill();
+      const lacking = 1 + urgent.length + others.length - tokens;
+      return Math.max(0, Math.ceil((lacking * 1_000) / rate));
     },
     setRate(next) {
       fill();

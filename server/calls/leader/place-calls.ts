@@ -9,26 +9,40 @@ import { lineOf } from "./trunk-line.ts";
 /** Calls in one claim: no account's thousand goes before another's one. */
 const claim_max = 20;
 
-/** Claims once for each trunk; returns how many calls were taken. */
+/** What became of an account's turn. */
+export type Taken = {
+  readonly calls: number;
+  /** Calls of the account may be left, for which there was no room or no turn. */
+  readonly more: boolean;
+  /** When the pace lets the next one go, in ms from now; Infinity where it is not in the way. */
+  readonly next_in_ms: number;
+};
+
+/** Claims once for each trunk that has room. */
 export async function placeCalls(
   leader: Leader,
   limits: NodeLimits,
   account_id: number,
-): Promise<number> {
-  let placed = 0;
+): Promise<Taken> {
+  let calls = 0;
+  let more = false;
+  let next_in_ms = Infinity;
   for (const [trunk_id, trunk] of leader.trunks) {
+    const paces = [leader.pace, leader.trunk_paces.get(trunk_id)!];
     const on_trunk = [...leader.calls.values()].filter((live) => live.trunk.id === trunk_id).length;
-    const take = Math.min(
-      claim_max,
-      limits.calls_max - leader.calls.size,
-      trunk.calls_max - on_trunk,
-      leader.pace.room(),
-      leader.trunk_paces.get(trunk_id)!.room(),
-    );
-    if (take <= 0) continue;
-    placed += await inTurn(leader, () => claimSome(leader, account_id, trunk_id, take));
+    const places = Math.min(limits.calls_max - leader.calls.size, trunk.calls_max - on_trunk);
+    const take = Math.min(claim_max, places, ...paces.map((pace) => pace.room()));
+    if (take > 0) {
+      const taken = await inTurn(leader, () => claimSome(leader, account_id, trunk_id, take));
+      calls += taken;
+      more ||= taken === take;
+    } else {
+      more = true;
+      const in_ms = Math.max(...paces.map((pace) => pace.roomIn_ms()));
+      if (places > 0) next_in_ms = Math.min(next_in_ms, in_ms);
+    }
   }
-  return placed;
+  return { calls, more, next_in_ms };
 }
 
 function inTurn<Answer>(leader: Leader, work: () => Promise<Answer>): Promise<Answer> {
@@ -88,6 +102,7 @@ function takeUp(leader: Leader, call: Call, adopted: boolean): LiveCall {
     turns: Promise.resolve(),
     dialling: new Map(),
     missing: new Map(),
+    is_behind: false,
     credit_timer: null,
     ending_timer: null,
   };

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openCallScene, type CallScene } from "../../../test/support/call-scene.ts";
+
+let scene: CallScene;
+
+before(async () => {
+  scene = await openCallScene();
+});
+after(() => scene.close());
+
+/** Of a leader that hears of nothing. */
+const poll_ms = 500;
+
+test("a call that waits for a place is placed as soon as another one leaves it", async () => {
+  const { app, node_id } = scene;
+  await app.db.query
+    .updateTable("voice_nodes")
+    .set({ calls_max: 1 })
+    .where("id", "=", node_id)
+    .execute();
+  const campaigns: number[] = [];
+  // Over at once, for the agent declines.
+  for (let i = 0; i < 9; i++)
+    campaigns.push(await scene.call({ from_number: "603", to_number: `980000000${i}` }));
+  scene.startLeaders();
+  const times: { began_ms: number; ended_ms: number }[] = [];
+  for (const campaign of campaigns) {
+    const { initiated_at, ended_at } = await scene.reported(campaign, "busy");
+    times.push({ began_ms: Date.parse(initiated_at), ended_ms: Date.parse(ended_at) });
+  }
+  const gaps_ms = times.slice(1).map(({ began_ms }, i) => began_ms - times[i]!.ended_ms);
+  assert.ok(
+    gaps_ms.every((gap_ms) => gap_ms >= 0),
+    String(gaps_ms),
+  );
+  const middle_ms = gaps_ms.toSorted((a, b) => a - b)[4]!;
+  assert.ok(middle_ms < poll_ms / 2, String(gaps_ms));
+});
