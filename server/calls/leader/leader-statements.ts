@@ -25,8 +25,8 @@ export type NodeLimits = {
 };
 
 /**
- * The node's limits, or null when it was deleted. A trunk that is switched off, or taken from the node
- * while calls are under way on it, takes no new ones.
+ * The node's limits, or null when it was deleted. A trunk that is taken from the node while calls are
+ * under way on it takes no new ones; over one that is switched off goes what was submitted before.
  */
 export async function findLimits(app: App, nodeId: number): Promise<NodeLimits | null> {
   const { db } = app;
@@ -43,7 +43,7 @@ export async function findLimits(app: App, nodeId: number): Promise<NodeLimits |
 const findTrunks = statement<TrunkShare>(`
   select t.id, t.endpoint, t.number_format, t.number_prefix, t.caller_ids, t.caller_ids_only,
     t.updated_at, coalesce(s.calls_per_second, 1) as calls_per_second,
-    case when t.active then coalesce(s.calls_max, 0) else 0 end as calls_max
+    coalesce(s.calls_max, 0) as calls_max
   from trunks t
   left join trunk_nodes s on s.trunk_id = t.id and s.node_id = $1
   where s.node_id is not null or t.id in (

@@ -34,6 +34,8 @@ export type LiveCall = {
   >;
   /** Since when the switch shows nothing of a leg that should live, by the monotonic clock. */
   readonly missing: Map<number, number>;
+  /** The switch did not do what was asked of it. */
+  is_behind: boolean;
   credit_timer: NodeJS.Timeout | null;
   ending_timer: NodeJS.Timeout | null;
 };

@@ -5,7 +5,8 @@ import { findVoiceNode } from "../find-voice-node.ts";
 import { callName, type Call } from "../life/call.ts";
 import { liveLegs } from "../life/legs.ts";
 import type { CallEvent, Step } from "../life/events-and-acts.ts";
-import { resume, step } from "../life/step.ts";
+import { resume } from "../life/resume.ts";
+import { step } from "../life/step.ts";
 import { writeStep } from "../life/write-step.ts";
 import { chooseAgents } from "./choose-agents.ts";
 import { announce, followUp, needsAnnouncement, needsFollowUp } from "./follow-up.ts";
@@ -42,6 +43,7 @@ export async function takeTurn(leader: Leader, live: LiveCall, event: CallEvent)
 export function resumeCall(leader: Leader, live: LiveCall): void {
   live.turns = live.turns.then(async () => {
     if (leader.calls.get(callName(live.call)) !== live) return;
+    live.is_behind = false;
     await performAll(leader, live, resume(live.call));
     watchCredit(leader, live);
     watchRecording(leader, live);
@@ -126,7 +128,8 @@ async function isRecorded({ app, driver, node_id }: Leader, call: Call): Promise
   try {
     const node = await findVoiceNode(app.db.query, node_id);
     const file = await app.voiceDrivers[driver]!.readRecording(node, callName(call));
-    file?.destroy();
+    // Cut short, it fails.
+    file?.once("error", () => {}).destroy();
     return file !== null;
   } catch (err) {
     app.log.warn({ err }, "a recording could not be looked for");

@@ -70,7 +70,7 @@ function afterCustomerAnswered(call: Call, customer: Leg, at: Date, told: News[]
 }
 
 /** Who has the call: the first who answered. Others who were rung may live a moment longer. */
-function agentOnLine(call: Call): Leg | undefined {
+export function agentOnLine(call: Call): Leg | undefined {
   return liveLegs(call)
     .filter(({ role, state }) => role === "agent" && state === "answered")
     .toSorted((a, b) => a.answered_at!.getTime() - b.answered_at!.getTime())[0];

@@ -140,18 +140,3 @@ function hearRecorded(call: Call, ok: boolean, at: Date): Step | null {
   const over = finishIfOver(recorded, at);
   return { ...over, news: [...told, ...over.news] };
 }
-
-/** What is to be done at the switch for a call that a new leader has taken over, its legs being known. */
-export function resume(call: Call): readonly Act[] {
-  const live = liveLegs(call);
-  const agent = live.find(({ role, state }) => role === "agent" && state === "answered");
-  const answered = live.filter(({ state }) => state === "answered").map(({ id }) => id);
-  if (call.stage === "ending") return live.map(hangUpLeg);
-  if (call.stage === "agent" && live.length === 0) return [{ do: "choose_agents", again: null }];
-  if (call.stage === "customer" && agent) return [{ do: "ringback", leg: agent.id }];
-  if (call.stage === "talking") {
-    const record = call.recording_state === "recording" ? [{ do: "record" } as const] : [];
-    return [{ do: "bridge", legs: answered }, ...record];
-  }
-  return [];
-}

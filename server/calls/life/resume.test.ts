@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { callValue } from "../../../test/support/call-values.ts";
+import type { Call, Leg } from "./call.ts";
+import { addLeg, patchLeg } from "./legs.ts";
+import { resume } from "./resume.ts";
+
+const at = new Date("2026-11-02T10:00:00Z");
+const later = new Date("2026-11-02T10:00:01Z");
+
+type Party = Pick<Leg, "role" | "state"> & { readonly answered_at?: Date };
+
+/** A call at a stage, with these legs in order. */
+function callWith(stage: Call["stage"], parties: readonly Party[], more: Partial<Call> = {}): Call {
+  return parties.reduce<Call>(
+    (call, { role, ...state }, i) => {
+      const leg = { role, number: `10${i}`, on_trunk: false };
+      return patchLeg(addLeg(call, leg, at), i + 1, state);
+    },
+    callValue({ stage, ...more }),
+  );
+}
+
+test("a talk is joined again, by its two alone, and an agent who lost the race is let go", () => {
+  const call = callWith("talking", [
+    { role: "agent", state: "answered", answered_at: later },
+    { role: "agent", state: "answered", answered_at: at },
+    { role: "customer", state: "answered", answered_at: later },
+  ]);
+  assert.deepEqual(resume(call), [
+    { do: "bridge", legs: [2, 3] },
+    { do: "hang_up", leg: 1 },
+  ]);
+});
+
+test("after a transfer the extension has the customer, and the agent is let go", () => {
+  const call = callWith(
+    "talking",
+    [
+      { role: "agent", state: "answered", answered_at: at },
+      { role: "customer", state: "answered", answered_at: at },
+      { role: "transfer", state: "answered", answered_at: later },
+    ],
+    { recording_state: "recording" },
+  );
+  assert.deepEqual(resume(call), [
+    { do: "bridge", legs: [3, 2] },
+    { do: "record" },
+    { do: "hang_up", leg: 1 },
+  ]);
+});
+
+test("a customer whom the agent has put through hears it ring", () => {
+  const call = callWith("talking", [
+    { role: "agent", state: "ended", answered_at: at },
+    { role: "customer", state: "answered", answered_at: at },
+    { role: "transfer", state: "ringing" },
+  ]);
+  assert.deepEqual(resume(call), [{ do: "ringback", leg: 2 }]);
+});
+
+test("an agent hears the customer being called, and the others who were rung are let go", () => {
+  const call = callWith("customer", [
+    { role: "agent", state: "answered", answered_at: at },
+    { role: "agent", state: "ringing" },
+    { role: "customer", state: "ringing" },
+  ]);
+  assert.deepEqual(resume(call), [
+    { do: "hang_up", leg: 2 },
+    { do: "ringback", leg: 1 },
+  ]);
+});
+
+test("what rings goes on ringing, and what is ending goes on ending", () => {
+  assert.deepEqual(resume(callWith("agent", [{ role: "agent", state: "ringing" }])), []);
+  assert.deepEqual(resume(callWith("ending", [{ role: "customer", state: "answered" }])), [
+    { do: "hang_up", leg: 1 },
+  ]);
+});
