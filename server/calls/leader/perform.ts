@@ -19,8 +19,8 @@ const unreachable: Ending = {
 };
 
 /**
- * Does the acts in order. Dialling goes on by itself: it waits for its turn. What fails is left to the
- * comparison with the switch; nothing is begun once the lease is no longer sure.
+ * Does the acts in order. Dialling goes on by itself: it waits for its turn. What fails is asked for
+ * again after the next comparison with the switch; nothing is begun once the lease is no longer sure.
  */
 export async function performAll(
   leader: Leader,
@@ -34,6 +34,7 @@ export async function performAll(
     } catch (error) {
       const at = { account_id: live.call.account_id, call_id: live.call.id, err: error };
       leader.app.log.warn(at, `the switch did not do it: ${act.do}`);
+      live.is_behind = true;
       leader.surveyIn(look_ms);
     }
   }
@@ -133,7 +134,9 @@ async function record(leader: Leader, live: LiveCall): Promise<void> {
   try {
     await leader.session.record(callName(live.call), callName(live.call));
   } catch (error) {
-    leader.tell(live, { type: "recorded", ok: false, at: leader.app.clock.now() });
+    // Otherwise it may go on, or begins late.
+    if (error instanceof VoiceError && error.failure === "refused")
+      leader.tell(live, { type: "recorded", ok: false, at: leader.app.clock.now() });
     throw error;
   }
 }
