@@ -1,4 +1,5 @@
 // The explicit list of background work.
+import { moveStrandedCalls } from "./calls/move-stranded-calls.ts";
 import { openNodeLeaders, type LeaderTimes } from "./calls/run-nodes.ts";
 import { applyReports } from "./chat/apply-reports.ts";
 import { notifyCall } from "./chat/notify-call.ts";
@@ -74,6 +75,11 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       name: "voice-nodes",
       poll_ms: 500,
       turn: () => leaders.startDue(),
+    }),
+    runLoop(app, {
+      name: "stranded-calls",
+      poll_ms: 5_000,
+      turn: () => moveStrandedCalls(app),
     }),
     runLoop(app, {
       name: "chat-senders",

@@ -1,0 +1,23 @@
+import type { App } from "../engine/app.ts";
+import { statement } from "../lib/database.ts";
+import { moveQueuedCalls } from "./move-queued-calls.ts";
+
+const findStranded = statement<{ id: number }>(`
+  select n.id from voice_nodes n
+  where not n.active
+    and exists (select from calls c where c.node_id = n.id and c.stage = 'queued')`);
+
+/**
+ * A turn: calls that went to a node after it was switched off (they were submitted at the same moment,
+ * or there was no other node then) go to another one. Returns 0: what is left has nowhere to go.
+ */
+export async function moveStrandedCalls(app: App): Promise<number> {
+  for (const { id } of await findStranded(app.db.pool, [])) {
+    const moved = await app.db.query
+      .transaction()
+      .execute((tx) => moveQueuedCalls(tx, { node_id: id }));
+    for (const { node_id, account_id } of moved)
+      app.hints.send("call_work", `${node_id}:${account_id}`);
+  }
+  return 0;
+}
