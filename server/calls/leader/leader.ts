@@ -50,7 +50,7 @@ export type Leader = {
   /** By the call's name. */
   readonly calls: Map<string, LiveCall>;
   /** The end of the claim or adoption under way: what the one takes must not look left over to the other. */
-  taking: Promise<void>;
+  taking: Promise<unknown>;
   trunks: ReadonlyMap<number, TrunkShare>;
   /** New legs of the node, and of each trunk. */
   readonly pace: Pace;

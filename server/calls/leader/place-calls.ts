@@ -47,10 +47,7 @@ export async function placeCalls(
 
 function inTurn<Answer>(leader: Leader, work: () => Promise<Answer>): Promise<Answer> {
   const done = leader.taking.then(work);
-  leader.taking = done.then(
-    () => {},
-    () => {},
-  );
+  leader.taking = Promise.allSettled([done]);
   return done;
 }
 

@@ -41,13 +41,15 @@ export async function takeTurn(leader: Leader, live: LiveCall, event: CallEvent)
 
 /** Does again what a call needs of the switch: after a connection, or of a call that was taken over. */
 export function resumeCall(leader: Leader, live: LiveCall): void {
-  live.turns = live.turns.then(async () => {
-    if (leader.calls.get(callName(live.call)) !== live) return;
-    live.is_behind = false;
-    await performAll(leader, live, resume(live.call));
-    watchCredit(leader, live);
-    watchRecording(leader, live);
-  });
+  live.turns = live.turns.then(() => resumeNow(leader, live));
+}
+
+async function resumeNow(leader: Leader, live: LiveCall): Promise<void> {
+  if (leader.calls.get(callName(live.call)) !== live) return;
+  live.is_behind = false;
+  await performAll(leader, live, resume(live.call));
+  watchCredit(leader, live);
+  watchRecording(leader, live);
 }
 
 /** Who is to be rung is found before anything is stored, so that a call is placed in one write. */

@@ -14,11 +14,7 @@ import { findLeg, liveLegs, patchLeg, shownStatus } from "./legs.ts";
 import { news } from "./news.ts";
 
 /** The step that follows, or null when it was over before. */
-export function hearEnd(
-  call: Call,
-  line: Line,
-  event: CallEvent & { type: "ended" },
-): Step | null {
+export function hearEnd(call: Call, line: Line, event: CallEvent & { type: "ended" }): Step | null {
   const leg = findLeg(call, event.leg);
   if (leg === undefined || leg.state === "ended") return null;
   const { answered_at } = event;
@@ -96,10 +92,11 @@ function afterAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Step {
 
 function agentHungUp({ stage }: Call, { outcome }: Ending): Outcome {
   const talked = stage === "talking";
+  const isLost = outcome === "lost";
   return {
-    status: talked ? "completed" : "canceled",
-    disposition: talked ? "answered" : "canceled",
-    ended_reason: outcome === "lost" ? "node_lost" : talked ? "hung_up" : "agent_hung_up",
-    ended_by: outcome === "lost" ? "system" : "agent",
+    status: talked ? "completed" : isLost ? "failed" : "canceled",
+    disposition: talked ? "answered" : isLost ? "lost" : "canceled",
+    ended_reason: isLost ? "node_lost" : talked ? "hung_up" : "agent_hung_up",
+    ended_by: isLost ? "system" : "agent",
   };
 }
