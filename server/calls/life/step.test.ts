@@ -222,6 +222,15 @@ test("an agent who hangs up before the customer answers ends the call, which is 
   assert.equal(run.call.retry_at, null);
 });
 
+test("a switch that goes away while the customer rings has lost the call, whichever leg is missed first", () => {
+  for (const first of [1, 2]) {
+    const run = calling({});
+    take(run, ended(first, "lost"), 5);
+    take(run, ended(3 - first, "lost"), 5);
+    assert.equal(result(run), "failed lost node_lost system");
+  }
+});
+
 test("a talk is ended by whoever hangs up, and lost when the switch went away under it", () => {
   const by = (leg: number, outcome: LegOutcome) => {
     const run = talking({ settings: { recorded: false } });

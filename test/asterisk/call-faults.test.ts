@@ -1,0 +1,171 @@
+// Calls outlive the connection to their switch, and end once when the switch itself dies.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  channelIn,
+  extensions,
+  openAsteriskScene,
+  type AsteriskScene,
+} from "../support/asterisk-scene.ts";
+import type { CallDesk } from "../support/call-desk.ts";
+import { openCutLine, type CutLine } from "../support/cut-line.ts";
+import { eventually } from "../support/eventually.ts";
+import { farEnd } from "../support/sipp/outcomes.ts";
+
+let scene: AsteriskScene;
+let desk: CallDesk;
+let line: CutLine;
+
+before(async () => {
+  scene = await openAsteriskScene({
+    async through(ari_url) {
+      const url = new URL(ari_url);
+      line = await openCutLine(Number(url.port));
+      url.port = String(line.port);
+      return url.toString();
+    },
+  });
+  desk = await scene.desk();
+  scene.startLeaders({ survey_ms: 30_000, missing_ms: 2_000, recording_ms: 2_000 });
+});
+after(async () => {
+  await scene.close();
+  await line.close();
+});
+
+type Report = Awaited<ReturnType<CallDesk["reported"]>>;
+
+let customers = 0;
+function customer(...conduct: Parameters<typeof farEnd>): string {
+  return farEnd(...conduct).replace(/0{3}$/, String(++customers).padStart(3, "0"));
+}
+
+async function hangUp({ call_id, campaign_id }: Report, status = "completed"): Promise<Report> {
+  assert.equal((await desk.ask("POST", `/api/v1/calls/${call_id}/hangup`)).status, 200);
+  return desk.reported(campaign_id, status);
+}
+
+async function isConnected(): Promise<boolean> {
+  const { connected_at } = await scene.app.db.query
+    .selectFrom("voice_nodes")
+    .select("connected_at")
+    .where("id", "=", scene.node_id)
+    .executeTakeFirstOrThrow();
+  return connected_at !== null;
+}
+
+/** Submits calls, waits until each stands so, and cuts the line until `meanwhile` has come true. */
+async function cutWhile(
+  calls: readonly { asked: Record<string, unknown>; leg: number; status: string }[],
+  meanwhile: (reports: readonly Report[]) => boolean | Promise<boolean>,
+): Promise<readonly number[]> {
+  const campaigns = await Promise.all(calls.map(({ asked }) => desk.call(asked)));
+  const reports = await Promise.all(
+    calls.map(async ({ leg, status }, i) => {
+      let report: Report;
+      await eventually(async () => {
+        [report] = await desk.reports(campaigns[i]!);
+        return report.legs[leg - 1]?.status === status;
+      }, 60);
+      return report;
+    }),
+  );
+  line.cut();
+  await eventually(async () => !(await isConnected()), 30);
+  await eventually(() => meanwhile(reports), 60);
+  line.mend();
+  await eventually(isConnected, 30);
+  return campaigns;
+}
+
+async function isUp(callId: number, leg: number): Promise<boolean> {
+  const answer = await scene.ari("GET", `/channels/${channelIn(desk, callId, leg)}`);
+  return answer.status === 200 && ((await answer.json()) as { state: string }).state === "Up";
+}
+
+function hasRecord(callId: number, leg: number): boolean {
+  return scene
+    .records(desk, callId)
+    .some(({ channel }) => channel === channelIn(desk, callId, leg));
+}
+
+test("calls whose legs answer, refuse or leave while the line to the switch is cut go on where they are", async () => {
+  const from_number = extensions.answers;
+  const [answered, refused, left, lasting] = await cutWhile(
+    [
+      { asked: { from_number, to_number: customer("answers_late", 3) }, leg: 2, status: "ringing" },
+      {
+        asked: { from_number: extensions.leaves, to_number: customer("rings_on") },
+        leg: 2,
+        status: "ringing",
+      },
+      { asked: { from_number, to_number: customer("hangs_up", 4) }, leg: 2, status: "in-progress" },
+      { asked: { from_number, to_number: customer("speaks") }, leg: 2, status: "in-progress" },
+    ],
+    async ([late, , talk]) => (await isUp(late.call_id, 2)) && hasRecord(talk.call_id, 2),
+  );
+
+  const [ringing] = await desk.reports(answered!);
+  await desk.reported(answered!, "in-progress");
+  await scene.talking(desk, ringing.call_id, [1, 2]);
+  assert.equal((await hangUp(ringing)).ended_by, "api");
+
+  const gone = await desk.reported(refused!, "canceled");
+  assert.deepEqual([gone.ended_reason, gone.ended_by], ["agent_hung_up", "agent"]);
+
+  const talked = await desk.reported(left!, "completed");
+  assert.deepEqual([talked.ended_reason, talked.ended_by], ["hung_up", "customer"]);
+  assert.equal(talked.talk_seconds, 4);
+
+  const [still] = await desk.reports(lasting!);
+  assert.equal(still.status, "in-progress");
+  await scene.talking(desk, still.call_id, [1, 2]);
+  assert.equal((await hangUp(still)).ended_by, "api");
+});
+
+test("a call that was asked for while the line is cut is placed once it is mended", async () => {
+  line.cut();
+  await eventually(async () => !(await isConnected()), 30);
+  const asked = { from_number: extensions.answers, to_number: customer("hangs_up", 1) };
+  const campaign = await desk.call(asked);
+  const [waiting] = await desk.reports(campaign);
+  assert.deepEqual([waiting.status, waiting.legs], ["queued", []]);
+  line.mend();
+  assert.equal((await desk.reported(campaign, "completed")).attempt, 1);
+});
+
+test("calls of an Asterisk that is killed end once, as lost, and new ones work within seconds", async () => {
+  const from_number = extensions.answers;
+  const rings = await desk.call({ from_number, to_number: customer("rings_on") });
+  const agent_rings = await desk.call({
+    from_number: extensions.rings_on,
+    to_number: customer("speaks"),
+  });
+  const talks = await desk.call({ from_number, to_number: customer("speaks") });
+  const { call_id } = await desk.reported(talks, "in-progress");
+  await scene.talking(desk, call_id, [1, 2]);
+  await eventually(async () => (await desk.reports(rings))[0].legs[1]?.status === "ringing", 60);
+  await eventually(async () => (await desk.reports(agent_rings))[0].legs[0]?.status === "ringing");
+
+  await scene.restartAsterisk();
+  const began = performance.now();
+  const asked = { from_number, to_number: customer("hangs_up", 1) };
+  await desk.reported(await desk.call(asked), "completed");
+  const seconds = (performance.now() - began) / 1_000;
+  assert.ok(seconds < 15, `a new call took ${seconds} s`);
+
+  for (const [campaign, status, disposition] of [
+    [rings, "failed", "lost"],
+    [agent_rings, "failed", "lost"],
+    [talks, "completed", "answered"],
+  ] as const) {
+    const report = await desk.reported(campaign, status);
+    assert.deepEqual(
+      [report.disposition, report.ended_reason, report.ended_by],
+      [disposition, "node_lost", "system"],
+    );
+    assert.equal((await desk.reports(campaign)).length, 1);
+  }
+});
+
+test("after all of this the books are right, and Asterisk holds nothing", () => scene.checkAll());
