@@ -27,9 +27,8 @@ import { describeMachine } from "./lib/describe-machine.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
-  ? { rounds: 1, warm_count: 0, count: 12, in_flight: 6 }
-  : { rounds: 5, warm_count: 600, count: 600, in_flight: 30 };
-const talk_ms = 1_000;
+  ? { rounds: 1, warm_count: 0, count: 6, in_flight: 4, talk_ms: 200 }
+  : { rounds: 5, warm_count: 300, count: 600, in_flight: 30, talk_ms: 1_000 };
 /** Calls that wait for a place, so that none stays empty for want of one. */
 const backlog = 10;
 const poll_ms = 50;
@@ -57,7 +56,7 @@ try {
   for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(stage, i, size.count));
   await stage.ground.checkBooks();
   const machine = describeMachine(await stage.ground.version());
-  const report = reportCarried(rounds, { ...size, talk_ms }, machine);
+  const report = reportCarried(rounds, size, machine);
   console.log(report);
   if (!smoke) {
     const date = new Date().toISOString().slice(0, 10);
@@ -75,7 +74,7 @@ async function setStage(): Promise<Stage> {
   await migrate(postgres.url);
   const asterisk = await startAsterisk({ run_dir: join(dataDir, "asterisk") });
   stops.unshift(() => asterisk.stop());
-  const carrier = await startCarrier(asterisk, "fast", { talk_ms });
+  const carrier = await startCarrier(asterisk, "fast", { talk_ms: size.talk_ms });
   const phones = await startPhones(asterisk, "fast");
   stops.unshift(async () => void (await Promise.all([carrier.stop(), phones.stop()])));
   const { ari_url, ari_user, ari_password, app: ari_app, cdr_path } = asterisk;

@@ -19,7 +19,7 @@ import { describeMachine } from "./lib/describe-machine.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
-  ? { rounds: 1, warm_seconds: 0, seconds: 1, rates: [50] }
+  ? { rounds: 1, warm_seconds: 0, seconds: 0.5, rates: [100] }
   : { rounds: 5, warm_seconds: 3, seconds: 10, rates: [50, 100] };
 
 type Stage = {

@@ -20,6 +20,8 @@ export type Run = {
 };
 
 const limit_ms = 15;
+/** The rate at which the limit counts. */
+const judged_per_second = 100;
 
 /** The page that is printed and kept: the figures against their limit, and the machine. */
 export function reportPlaced(
@@ -42,7 +44,7 @@ export function reportPlaced(
     "and PostgreSQL share the processor.",
     "",
     renderTable(
-      ["what", "p50", "p95", "p99", "limit", ""],
+      ["what", "p50", "p99", "p95", "limit", ""],
       rows.map(({ placed }) => placed),
     ),
     "",
@@ -75,9 +77,11 @@ function rowOf(runs: readonly Run[]): { placed: string[]; beside: string[] } {
   const p95_ms = at(95, "posted_ms");
   const ms = (time: number) => `${time.toFixed(1)} ms`;
   const limit =
-    per_second === 100 ? [`<= ${limit_ms} ms`, p95_ms <= limit_ms ? "met" : "missed"] : ["", ""];
+    per_second === judged_per_second
+      ? [`<= ${limit_ms} ms`, p95_ms <= limit_ms ? "met" : "missed"]
+      : ["", ""];
   return {
-    placed: [what, ms(at(50, "posted_ms")), ms(p95_ms), ms(at(99, "posted_ms")), ...limit],
+    placed: [what, ms(at(50, "posted_ms")), ms(at(99, "posted_ms")), ms(p95_ms), ...limit],
     beside: [
       what,
       at(95, "answered_ms").toFixed(1),

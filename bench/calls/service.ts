@@ -27,7 +27,7 @@ subscribe("http.server.request.start", (message) => {
 });
 subscribe("undici:client:sendHeaders", (message) => {
   const { method, path } = (message as { request: { method: string; path: string } }).request;
-  const call = /^\/ari\/channels\/trk-\d+-(\d+)-1_/.exec(path)?.[1];
+  const call = /^\/ari\/channels\/trk-\d+-(\d+)-1_\w*\?/.exec(path)?.[1];
   if (method === "POST" && call) noted[`posted ${call}`] = machineTime_ms();
 });
 
