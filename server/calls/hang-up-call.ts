@@ -4,7 +4,7 @@ import { commandCall, type Caller } from "./command-call.ts";
 import { endCall } from "./life/end-call.ts";
 import { readCall } from "./life/read-call.ts";
 import { writeStep } from "./life/write-step.ts";
-import { lockOpenCall } from "./lock-call.ts";
+import { lockCall, lockOpenCall } from "./lock-call.ts";
 
 /**
  * Ends a call. One that still waits is over with the commit, its credit given back; a live one is hung
@@ -24,6 +24,16 @@ export async function hangUpCall(
   if (stage === "queued") await cancelCall(tx, { account_id, id, fence }, now);
   else await commandCall(tx, actor, { call_id: id, node_id, kind: "hangup", target: null }, now);
   return { node_id };
+}
+
+/** Ends a call if it waits still; see hangUpCall. */
+export async function takeBackCall(
+  tx: Tx,
+  { account_id, id }: { readonly account_id: number; readonly id: number },
+  now: Date,
+): Promise<void> {
+  const call = await lockCall(tx, account_id, id);
+  if (call.stage === "queued") await cancelCall(tx, { account_id, id, fence: call.fence }, now);
 }
 
 const readState = statement<{ call: unknown }>("select call_state($1, $2) as call");

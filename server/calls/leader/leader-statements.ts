@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { statement, type Executor } from "../../lib/database.ts";
 import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
-import type { Call } from "../life/call.ts";
+import type { Call, Stage } from "../life/call.ts";
 import { readCall } from "../life/read-call.ts";
 import type { TrunkLine } from "./trunk-line.ts";
 
@@ -144,16 +144,19 @@ export async function topUp(
   return answer!.done;
 }
 
-/** What people asked of calls on the node, in order. */
+/** What people asked of calls on the node, in order, and how far each call is. */
 export const findCommands = statement<{
   account_id: number;
   id: number;
   call_id: number;
   kind: "hangup" | "transfer";
   target: string | null;
+  stage: Stage;
 }>(`
-  select account_id, id, call_id, kind, target from call_commands
-  where node_id = $1 order by account_id, id limit 500`);
+  select m.account_id, m.id, m.call_id, m.kind, m.target, c.stage
+  from call_commands m
+  join calls c on c.account_id = m.account_id and c.id = m.call_id
+  where m.node_id = $1 order by m.account_id, m.id limit 500`);
 
 export const removeCommand = statement(
   "delete from call_commands where account_id = $1 and id = $2",
