@@ -90,8 +90,9 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
 const none = { placed: false, next_in_ms: poll_ms };
 
 /**
- * A turn for each account; one whose calls had no room goes on waiting. Says whether any call was
- * taken, and when the pace lets the next one go; a place that is free again is told by `wake`.
+ * A turn for each account. One that had no room is first in the next; one that took some goes behind
+ * all others. Says whether any call was taken, and when the pace lets the next one go; a place that is
+ * free again is told by `wake`.
  */
 async function placeAll(
   leader: Leader,
@@ -99,14 +100,19 @@ async function placeAll(
   waiting: Set<number>,
 ): Promise<typeof none> {
   let { placed, next_in_ms } = none;
+  const passed_over: number[] = [];
   for (const account_id of Array.from(waiting)) {
     // Heard of again meanwhile, it stays.
     waiting.delete(account_id);
     const taken = await placeCalls(leader, limits, account_id);
-    if (taken.more) waiting.add(account_id);
     if (taken.calls > 0) placed = true;
+    else if (taken.more) passed_over.push(account_id);
+    if (taken.calls > 0 && taken.more) waiting.add(account_id);
     next_in_ms = Math.min(next_in_ms, taken.next_in_ms);
   }
+  const behind = Array.from(waiting);
+  waiting.clear();
+  for (const account_id of [...passed_over, ...behind]) waiting.add(account_id);
   return { placed, next_in_ms };
 }
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { openDesk } from "../../../test/support/call-desk.ts";
+import { makeCallingAccount } from "../../../test/support/call-makers.ts";
 import { openCallScene, type CallScene } from "../../../test/support/call-scene.ts";
 
 let scene: CallScene;
@@ -36,4 +38,18 @@ test("a call that waits for a place is placed as soon as another one leaves it",
   );
   const middle_ms = gaps_ms.toSorted((a, b) => a - b)[4]!;
   assert.ok(middle_ms < poll_ms / 2, String(gaps_ms));
+});
+
+test("an account's one call does not wait behind another account's many, also where one place is free at a time", async () => {
+  const { app, api } = scene;
+  const other = await openDesk(api, await makeCallingAccount(app));
+  const many: number[] = [];
+  for (let i = 0; i < 20; i++)
+    many.push(await scene.call({ from_number: "603", to_number: `981000000${i % 10}` }));
+  const one = await other.call({ from_number: "603", to_number: "9820000000" });
+  const { initiated_at } = await other.reported(one, "busy");
+  const reports = [];
+  for (const campaign of many) reports.push(await scene.reported(campaign, "busy"));
+  const earlier = reports.filter((report) => report.initiated_at < initiated_at);
+  assert.ok(earlier.length < many.length - 5, `${earlier.length} went before`);
 });
