@@ -1,30 +1,43 @@
 // A talk goes on as long as its next pulse is paid: shortly before one ends, the next is reserved.
-import type { Call } from "../life/call.ts";
-import { pulsesOf } from "../life/end-call.ts";
 import { isLeaseLost } from "../../engine/leases.ts";
+import { callName, type Call } from "../life/call.ts";
+import { pulsesOf } from "../life/end-call.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import { topUp } from "./leader-statements.ts";
 
 /** Before the pulse's end; a quarter of a short pulse. */
 const ahead_ms = 5_000;
+/** While the database is away. */
+const retry_ms = 500;
 
 /** Sees to the call's credit at the next time that matters; called after every change of the call. */
 export function watchCredit(leader: Leader, live: LiveCall): void {
-  if (live.credit_timer) clearTimeout(live.credit_timer);
-  live.credit_timer = null;
-  const due_at = nextPulse(live.call);
-  if (due_at === null) return;
+  const due_at = isLed(leader, live) ? nextPulse(live.call) : null;
+  if (due_at === null) return stopTimer(live);
   const { pulse_seconds } = live.call.settings;
   const ahead = Math.min(ahead_ms, (pulse_seconds * 1_000) / 4);
   const delay_ms = due_at - ahead - leader.app.clock.now().getTime();
-  live.credit_timer = setTimeout(
-    () => {
-      payNext(leader, live, due_at).catch((err: unknown) => {
-        if (!isLeaseLost(err)) leader.app.log.warn({ err }, "a call was not topped up");
-      });
-    },
-    Math.max(0, delay_ms),
-  );
+  startTimer(live, delay_ms, () => {
+    payNext(leader, live, due_at).catch((err: unknown) => {
+      if (isLeaseLost(err) || !isLed(leader, live)) return;
+      leader.app.log.warn({ err }, "a call was not topped up; trying again");
+      startTimer(live, retry_ms, () => watchCredit(leader, live));
+    });
+  });
+}
+
+function isLed({ calls }: Leader, live: LiveCall): boolean {
+  return calls.get(callName(live.call)) === live;
+}
+
+function stopTimer(live: LiveCall): void {
+  if (live.credit_timer) clearTimeout(live.credit_timer);
+  live.credit_timer = null;
+}
+
+function startTimer(live: LiveCall, delay_ms: number, run: () => void): void {
+  stopTimer(live);
+  live.credit_timer = setTimeout(run, Math.max(0, delay_ms));
 }
 
 /** When the first of the answered legs begins a pulse that is not reserved yet; null without any. */
@@ -62,8 +75,9 @@ async function payNext(leader: Leader, live: LiveCall, due_at: number): Promise<
     live.call = { ...live.call, reserved: live.call.reserved + Math.max(0, missing) };
     return watchCredit(leader, live);
   }
-  live.credit_timer = setTimeout(
-    () => leader.tell(live, { type: "hangup", reason: "credit", at: app.clock.now() }),
-    Math.max(0, due_at - app.clock.now().getTime()),
+  // Paid meanwhile, or over: another payment was under way, or the call went on.
+  if (!isLed(leader, live) || nextPulse(live.call) !== due_at) return watchCredit(leader, live);
+  startTimer(live, due_at - app.clock.now().getTime(), () =>
+    leader.tell(live, { type: "hangup", reason: "credit", at: app.clock.now() }),
   );
 }
