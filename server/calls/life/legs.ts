@@ -7,7 +7,7 @@ export function findLeg(call: Call, id: number): Leg | undefined {
   return call.legs.find((leg) => leg.id === id);
 }
 
-export function isLive({ state }: Leg): boolean {
+function isLive({ state }: Leg): boolean {
   return state !== "ended";
 }
 

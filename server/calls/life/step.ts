@@ -5,7 +5,7 @@ import { endCall, finishIfOver, outcomeOfAgents } from "./end-call.ts";
 import type { Act, CallEvent, Obstacle, Step, TransferredBy } from "./events-and-acts.ts";
 import { hearAnswer } from "./hear-answer.ts";
 import { hearEnd } from "./hear-end.ts";
-import { addLeg, findLeg, hangUpLeg, liveLegs, patchLeg } from "./legs.ts";
+import { addLeg, findLeg, liveLegs, patchLeg } from "./legs.ts";
 import { news } from "./news.ts";
 
 /** The step that follows, or null when the event changes nothing (it came late, twice, or means nothing here). */
