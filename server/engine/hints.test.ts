@@ -62,6 +62,21 @@ test("hints of one channel within a moment go out as one notification", async ()
   await listener.end();
 });
 
+test("a process hears its own hint once, at once, and not again when it comes back", async () => {
+  const heardHere: string[] = [];
+  const heardThere: string[] = [];
+  here.on("job", (subject) => void heardHere.push(subject));
+  there.on("job", (subject) => void heardThere.push(subject));
+  for (const subject of ["1", "2", "3"]) {
+    here.send("job", subject);
+    // The same connection brings its own copy before what is sent to it later.
+    await eventually(() => heardThere.includes(subject));
+  }
+  there.send("job", "last");
+  await eventually(() => heardHere.includes("last"));
+  assert.deepEqual(heardHere, ["1", "2", "3", "last"]);
+});
+
 test("a notification on our channel that is not ours harms nobody", async () => {
   const heard: string[] = [];
   there.on("token", (subject) => void heard.push(subject));

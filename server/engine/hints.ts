@@ -1,5 +1,6 @@
-// NOTIFY as a hint between processes: sent after commit on a connection of its own, gathered for
-// 10 ms per channel. A lost hint only costs time: whoever listens also polls or expires its copy.
+// NOTIFY as a hint between processes: sent after commit on a connection of its own, at once after a
+// quiet moment, else gathered, so that each channel has one in 10 ms at most. A lost hint only costs
+// time: whoever listens also polls or expires its copy.
 import pg from "pg";
 import type { Log } from "../lib/log.ts";
 
@@ -32,6 +33,7 @@ export function openHints(url: string, log: Log): Hints {
   const listeners = new Map<HintChannel, ((subject: string) => void)[]>();
   const pending = new Map<HintChannel, Set<string>>();
   let timer: NodeJS.Timeout | null = null;
+  let flushed_ms = -Infinity;
 
   const deliver = (channel: HintChannel, subjects: readonly string[]) => {
     for (const tell of listeners.get(channel) ?? []) for (const subject of subjects) tell(subject);
@@ -42,6 +44,7 @@ export function openHints(url: string, log: Log): Hints {
   });
   const flush = () => {
     timer = null;
+    flushed_ms = performance.now();
     for (const [channel, subjects] of pending) {
       const all = [...subjects];
       for (let i = 0; i < all.length; i += subjects_max) {
@@ -56,7 +59,8 @@ export function openHints(url: string, log: Log): Hints {
       // This process needs no round trip to hear itself.
       deliver(channel, [subject]);
       pending.set(channel, (pending.get(channel) ?? new Set()).add(subject));
-      timer ??= setTimeout(flush, gather_ms);
+      // A timer in any case: what is sent together goes together.
+      timer ??= setTimeout(flush, Math.max(0, flushed_ms + gather_ms - performance.now()));
     },
     on(channel, tell) {
       listeners.set(channel, [...(listeners.get(channel) ?? []), tell]);
@@ -96,6 +100,7 @@ export async function sendHint(
 /** One connection that listens; a notification while it is away is dropped. */
 function keepListening(url: string, log: Log, heard: (payload: string) => void) {
   let client: pg.Client | null = null;
+  let own_pid: number | null = null;
   let closed = false;
   let reconnect: NodeJS.Timeout | null = null;
   let sending = Promise.resolve();
@@ -114,12 +119,17 @@ function keepListening(url: string, log: Log, heard: (payload: string) => void) 
       application_name: "trunkline-hints",
       keepAlive: true,
     });
-    next.on("notification", ({ payload }) => heard(payload ?? ""));
+    // Its own come back as well: those were heard when they were sent.
+    next.on("notification", ({ payload, processId }) => {
+      if (processId !== own_pid) heard(payload ?? "");
+    });
     next.on("error", () => {}); // `end` follows.
     next.on("end", connectLater);
     try {
       await next.connect();
       await next.query(`listen ${pg_channel}`);
+      const { rows } = await next.query<{ pid: number }>("select pg_backend_pid() as pid");
+      own_pid = rows[0]!.pid;
       if (closed) await next.end();
       else client = next;
     } catch (err) {
