@@ -162,6 +162,8 @@ export async function checkCalls(db: Books): Promise<void> {
   await checkCallCredits(db);
   await checkAgentsAnsweredFirst(db);
   await checkNoPairsLeft(db);
+  await checkCallAttempts(db);
+  await checkCallEvents(db);
 }
 
 /** I9: a call that is not waiting has ended, exactly once, with one outcome, and so has each of its legs. */
@@ -234,4 +236,50 @@ export async function checkNoPairsLeft(db: Books): Promise<void> {
     "pairs that stand as being in a call",
     "select account_id, from_number, to_phone, call_id from call_pairs",
   );
+}
+
+/** I7: no campaign was tried more often by itself than it asked for, and its attempts are numbered one by one. */
+export async function checkCallAttempts(db: Books): Promise<void> {
+  await assertNone(
+    db,
+    "campaigns that were tried too often",
+    `select p.account_id, p.campaign_id, p.max_retry, n.*
+     from click_to_calls p
+     cross join lateral (
+       select count(*) filter (where retried_leg is null)::int as by_itself, count(*)::int as attempts,
+         count(distinct attempt)::int as numbers, max(attempt) as last
+       from calls c where c.account_id = p.account_id and c.campaign_id = p.campaign_id) n
+     where n.by_itself > 1 + p.max_retry or n.numbers <> n.attempts or n.last <> n.attempts`,
+  );
+}
+
+/**
+ * What is told of a call comes in an order that makes sense, on its report and in the outbox alike: it
+ * is placed first and once, an agent answers before the two are joined, and its end is the last.
+ */
+export async function checkCallEvents(db: Books): Promise<void> {
+  const told = {
+    "on their report": "select account_id, call_id, id, type, data from call_events",
+    "in the outbox": `select account_id, (data ->> 'call_id')::bigint as call_id, id, type, data
+      from events where type like 'call.%'`,
+  };
+  for (const [where, source] of Object.entries(told)) {
+    await assertNone(
+      db,
+      `calls whose events are out of order ${where}`,
+      `select account_id, call_id, array_agg(type order by id) as types
+       from (${source}) e
+       group by 1, 2
+       having count(*) filter (where type = 'call.initiated') > 1
+         or count(*) filter (where type = 'call.bridged') > 1
+         or count(*) filter (where type = 'call.recording.ready') > 1
+         or min(id) filter (where type = 'call.initiated') > min(id)
+         or max(id) filter (where type = 'call.completed') < max(id)
+         or (count(*) filter (where type = 'call.bridged') > 0 and coalesce(
+           min(id) filter (where type = 'call.answered' and data ->> 'leg' = 'agent')
+             > min(id) filter (where type = 'call.bridged'), true))
+         or coalesce(min(id) filter (where data ->> 'leg' = 'customer')
+           < min(id) filter (where type = 'call.answered' and data ->> 'leg' = 'agent'), false)`,
+    );
+  }
 }

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { startEmbeddedPostgres } from "../../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { migrate } from "../../server/lib/migrate.ts";
+import { eventually } from "../support/eventually.ts";
+import { seededRandom } from "../support/provider-stub/faults.ts";
+import { signalPostgres } from "../support/signal-postgres.ts";
+import { startCallLoad } from "./call-load.ts";
+import { openCallHouse, type CallHouse } from "./call-house.ts";
+
+async function talking(house: CallHouse): Promise<number[]> {
+  await eventually(async () => (await house.count("stage = 'talking'")) > 2, 30);
+  const rows = await house.ask<{ id: number }>("select id::int from calls where stage = 'talking'");
+  return rows.map(({ id }) => id);
+}
+
+test("calls outlive restarts and a freeze of PostgreSQL: they go on, end once, and nothing acknowledged is lost", async () => {
+  const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
+  console.log(`DRILL_SEED=${seed}`);
+  const dataDir = await mkdtemp(join(tmpdir(), "trunkline-call-drill-"));
+  const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
+  let postgres = await start();
+  await migrate(postgres.url);
+  {
+    await using house = await openCallHouse({ database_url: postgres.url });
+    const workers = await Promise.all([house.startWorker(), house.startWorker()]);
+    await house.awaitLeader(workers);
+    const load = startCallLoad(house, 6, seededRandom(seed));
+    const talks = new Set<number>();
+    const healed_ms: number[] = [];
+    const heals = async () => {
+      const began = performance.now();
+      const [now] = await house.ask<{ at: Date }>("select clock_timestamp() as at");
+      await eventually(async () => (await house.count("initiated_at > $1", [now!.at])) > 3, 30);
+      healed_ms.push(Math.round(performance.now() - began));
+    };
+    for (let restart = 0; restart < 2; restart++) {
+      for (const id of await talking(house)) talks.add(id);
+      await postgres.stop();
+      postgres = await start();
+      await heals();
+    }
+    for (const id of await talking(house)) talks.add(id);
+    signalPostgres(postgres.pid, "SIGSTOP");
+    // Past the lease.
+    await pause(4_000);
+    signalPostgres(postgres.pid, "SIGCONT");
+    await heals();
+    await load.stop();
+    await house.awaitEnds();
+    const outcomes = await house.outcomes();
+    const figures = await house.checkCalls();
+    const kept = await house.count(
+      "id = any ($1) and ended_reason = 'hung_up' and status = 'completed'",
+      [[...talks]],
+    );
+    console.log(
+      `2 restarts and a freeze, placing again after ${healed_ms.join(", ")} ms; ${load.taken()} taken, others ` +
+        `answered ${JSON.stringify(load.refused())}; ${kept} of ${talks.size} talks under way ended by their ` +
+        `parties; ${JSON.stringify(outcomes)}; ${JSON.stringify(figures)}`,
+    );
+    assert.equal(kept, talks.size);
+    const first = await house.count("attempt = 1");
+    assert.ok(first >= load.taken(), `${load.taken()} were acknowledged, ${first} are there`);
+    assert.deepEqual(
+      Object.keys(outcomes).filter((how) => how.includes("node_lost")),
+      [],
+    );
+    assert.deepEqual(house.casualties(), []);
+  }
+  await postgres.stop();
+  await rm(dataDir, { recursive: true });
+});
