@@ -7,6 +7,10 @@ export type Metrics = {
   readonly leadsCreated: Counter;
   readonly leadsWaiting: Gauge;
   readonly chatWebhooks: Counter<"outcome">;
+  readonly nodesConnected: Gauge<"node">;
+  readonly callsLive: Gauge<"node">;
+  readonly callsWaiting: Gauge<"node">;
+  readonly callsWaitedSeconds: Gauge<"node">;
 };
 
 /** The process's figures in Prometheus' terms; one registry per server, so that tests can run several. */
@@ -45,5 +49,29 @@ export function openMetrics(): Metrics {
       labelNames: ["outcome"],
       registers,
     }),
+    ...nodeGauges(registry),
+  };
+}
+
+type OfNodes = "nodesConnected" | "callsLive" | "callsWaiting" | "callsWaitedSeconds";
+
+/** Of the whole installation, as read when they are asked for. */
+function nodeGauges(registry: Registry): Pick<Metrics, OfNodes> {
+  const gauge = (name: string, help: string) =>
+    new Gauge({ name, help, labelNames: ["node"], registers: [registry] });
+  return {
+    nodesConnected: gauge(
+      "trunkline_voice_node_connected",
+      "Whether the active voice node's leader has a connection to its switch: 1 or 0",
+    ),
+    callsLive: gauge("trunkline_calls_live", "Calls that are placed and not over, by voice node"),
+    callsWaiting: gauge(
+      "trunkline_calls_waiting",
+      "Calls that are due and not placed yet, by voice node",
+    ),
+    callsWaitedSeconds: gauge(
+      "trunkline_calls_waiting_seconds",
+      "For how long the oldest call that is due has been waiting, by voice node",
+    ),
   };
 }

@@ -1,5 +1,6 @@
 // What operators and machines ask of the process itself; none of it needs a token.
 import Type from "typebox";
+import { measureNodes } from "../../calls/measure-nodes.ts";
 import { queueAge } from "../../engine/queue-age.ts";
 import { pendingMigrations } from "../../lib/migrate.ts";
 import { unavailable } from "../../lib/errors.ts";
@@ -45,10 +46,11 @@ export const systemRoutes = [
     method: "GET",
     url: "/metrics",
     id: "readMetrics",
-    summary: "Read the process's figures, in Prometheus' text format",
+    summary: "Read the process's and the voice nodes' figures, in Prometheus' text format",
     tag: "System",
     success: { 200: { contentType: "text/plain" } },
     handle: async ({ app, reply }) => {
+      await measureNodes(app, app.metrics);
       void reply.header("content-type", app.metrics.registry.contentType);
       return app.metrics.registry.metrics();
     },
