@@ -160,10 +160,6 @@ test("a busy customer is called again after the minutes asked for, as often as a
   assert.ok(second.initiated_at >= first.retry_at);
 });
 
-async function reportOn(asked: Record<string, unknown>, status: string) {
-  return scene.reported(await scene.call(asked), status);
-}
-
 async function credits(): Promise<{ available: number; reserved: number }> {
   return (await scene.ask("GET", "/api/v1/credits")).body.call;
 }
