@@ -4,6 +4,7 @@ import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
 import { findVoiceNode } from "../find-voice-node.ts";
 import { hearSwitch } from "./hear-switch.ts";
+import { openChooseInTurn } from "./choose-in-turn.ts";
 import type { CallEvent } from "../life/events-and-acts.ts";
 import type { Leader, LeaderTimes, LiveCall } from "./leader.ts";
 import { findLimits, noteConnection, type NodeLimits } from "./leader-statements.ts";
@@ -78,6 +79,7 @@ async function openLeader(
     times,
     calls: new Map(),
     taking: Promise.resolve(),
+    chooseInTurn: openChooseInTurn(),
     trunks: new Map(limits.trunks.map((share) => [share.id, share])),
     pace: paceOf(limits.calls_per_second),
     trunk_paces: new Map(

@@ -4,6 +4,7 @@ import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
 import type { Call, Line } from "../life/call.ts";
 import type { CallEvent } from "../life/events-and-acts.ts";
+import type { ChooseInTurn } from "./choose-in-turn.ts";
 import type { TrunkShare } from "./leader-statements.ts";
 import type { Pace } from "./pace.ts";
 
@@ -51,6 +52,7 @@ export type Leader = {
   readonly calls: Map<string, LiveCall>;
   /** The end of the claim or adoption under way: what the one takes must not look left over to the other. */
   taking: Promise<unknown>;
+  readonly chooseInTurn: ChooseInTurn;
   trunks: ReadonlyMap<number, TrunkShare>;
   /** New legs of the node, and of each trunk. */
   readonly pace: Pace;

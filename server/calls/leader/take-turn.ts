@@ -4,7 +4,7 @@ import { isLeaseLost } from "../../engine/leases.ts";
 import { findVoiceNode } from "../find-voice-node.ts";
 import { callName, type Call } from "../life/call.ts";
 import { liveLegs } from "../life/legs.ts";
-import type { CallEvent, Step } from "../life/events-and-acts.ts";
+import type { Act, CallEvent, Step } from "../life/events-and-acts.ts";
 import { resume } from "../life/resume.ts";
 import { step } from "../life/step.ts";
 import { writeStep } from "../life/write-step.ts";
@@ -24,9 +24,8 @@ export async function takeTurn(leader: Leader, live: LiveCall, event: CallEvent)
   const name = callName(live.call);
   if (leader.calls.get(name) !== live) return;
   try {
-    const next = await withAgents(leader, live, step(live.call, live.line, event));
+    const next = await decide(leader, live, event);
     if (!next) return;
-    await store(leader, live, next);
     // Credit may have been topped up meanwhile.
     live.call = { ...next.call, steps: live.call.steps + 1, reserved: live.call.reserved };
     if (live.call.stage === "ended") forget(leader, live);
@@ -52,10 +51,24 @@ async function resumeNow(leader: Leader, live: LiveCall): Promise<void> {
   watchRecording(leader, live);
 }
 
+/** The step that follows, once it is stored; null when nothing does. */
+async function decide(leader: Leader, live: LiveCall, event: CallEvent): Promise<Step | null> {
+  const next = step(live.call, live.line, event);
+  if (!next) return null;
+  const asked = next.acts.find((act) => act.do === "choose_agents");
+  if (!asked) return store(leader, live, next);
+  return leader.chooseInTurn(next.call, async () =>
+    store(leader, live, await withAgents(leader, live, next, asked)),
+  );
+}
+
 /** Who is to be rung is found before anything is stored, so that a call is placed in one write. */
-async function withAgents(leader: Leader, live: LiveCall, next: Step | null): Promise<Step | null> {
-  const asked = next?.acts.find((act) => act.do === "choose_agents");
-  if (!next || !asked) return next;
+async function withAgents(
+  leader: Leader,
+  live: LiveCall,
+  next: Step,
+  asked: Act & { do: "choose_agents" },
+): Promise<Step> {
   const { app, driver } = leader;
   const agents = await untilDone(leader, () =>
     chooseAgents(app.db.query, next.call, live.trunk, driver, asked.again),
@@ -66,7 +79,7 @@ async function withAgents(leader: Leader, live: LiveCall, next: Step | null): Pr
   return { call: rung.call, news: [...next.news, ...rung.news], acts: [...acts, ...rung.acts] };
 }
 
-async function store(leader: Leader, live: LiveCall, next: Step): Promise<void> {
+async function store(leader: Leader, live: LiveCall, next: Step): Promise<Step> {
   const { app, lease } = leader;
   const before = live.call;
   const now = app.clock.now();
@@ -83,6 +96,7 @@ async function store(leader: Leader, live: LiveCall, next: Step): Promise<void> 
       if (follows) await followUp(tx, next.call, now);
     });
   });
+  return next;
 }
 
 /** Tries until the database answers; throws what is no matter of its being away, and when the lease is lost. */

@@ -1,0 +1,26 @@
+// Calls of an account choose from its groups one after the other: who is chosen is stored as rung
+// before the next one looks who is free.
+import type { Call } from "../life/call.ts";
+
+export type ChooseInTurn = <Answer>(call: Call, work: () => Promise<Answer>) => Promise<Answer>;
+
+/** Runs `work`, which chooses the call's agents and stores them; at once where no group is chosen from. */
+export function openChooseInTurn(): ChooseInTurn {
+  const last = new Map<number, Promise<void>>();
+  return async (call, work) => {
+    const { account_id, legs, plan } = call;
+    const group_id = legs.length === 0 ? plan.from_group_id : plan.agent_not_pick_group_id;
+    if (group_id === null) return work();
+    const done = (last.get(account_id) ?? Promise.resolve()).then(work);
+    const settled = done.then(
+      () => {},
+      () => {},
+    );
+    last.set(account_id, settled);
+    try {
+      return await done;
+    } finally {
+      if (last.get(account_id) === settled) last.delete(account_id);
+    }
+  };
+}
