@@ -1,6 +1,7 @@
 // What a step asks of the switch.
 import { setTimeout as delay } from "node:timers/promises";
 import { VoiceError, type Dial, type Ending } from "../../drivers/voice/driver.ts";
+import { settledWithin } from "../../lib/settled-within.ts";
 import { callName, legName, type Agent, type Call } from "../life/call.ts";
 import { findLeg } from "../life/legs.ts";
 import type { Act, TransferredBy } from "../life/events-and-acts.ts";
@@ -74,7 +75,10 @@ function beginDialling(leader: Leader, live: LiveCall, act: Act & { do: "dial" }
   live.dialling.set(act.leg, { done, give_up });
 }
 
-/** Waits for the leg's turn and the switch, and dials; a request that certainly never left is repeated. */
+/**
+ * Waits for the leg's turn and the switch, no longer than it would ring, and dials; a request that
+ * certainly never left is repeated.
+ */
 async function dial(
   leader: Leader,
   live: LiveCall,
@@ -97,8 +101,11 @@ async function dial(
   for (;;) {
     await leader.pace.turn(leg.role === "customer");
     if (leg.on_trunk) await leader.trunk_paces.get(live.trunk.id)?.turn(leg.role === "customer");
-    await Promise.race([leader.connected.promise, aborted(given_up)]);
+    const ready = Promise.race([leader.connected.promise, aborted(given_up)]);
+    await settledWithin(ready, give_up_at_ms - performance.now());
     if (given_up.aborted) return tell(canceled);
+    // Whoever waits for the other party does not do so for ever, and its hour may have passed.
+    if (!leader.is_connected || performance.now() >= give_up_at_ms) return tell(unreachable);
     if (!mayAct(leader)) return;
     try {
       return await session.dial(order);
