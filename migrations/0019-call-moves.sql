@@ -133,6 +133,7 @@ declare
   v_call calls;
   v_new calls;
   v_ends boolean;
+  v_pulses int;
 begin
   if not p_durable then
     perform set_config('synchronous_commit', 'off', true);
@@ -150,6 +151,18 @@ begin
       using errcode = 'TL001';
   end if;
   v_ends := v_new.stage = 'ended';
+  if v_ends then
+    v_pulses := v_new.cost;
+    v_new.cost := settle_call(v_new, p_now);
+    -- What could not be paid is not billed, and nobody is told that it was.
+    if v_new.cost < v_pulses then
+      v_new.billed_seconds := v_new.billed_seconds / v_pulses * v_new.cost;
+      p_events := (
+        select jsonb_agg(case when e ->> 'type' = 'call.completed'
+          then jsonb_set(e, '{data,billed_seconds}', to_jsonb(v_new.billed_seconds)) else e end)
+        from jsonb_array_elements(p_events) e);
+    end if;
+  end if;
 
   insert into call_legs as l
   select n.* from jsonb_populate_recordset(null::call_legs, p_legs) n
@@ -168,7 +181,6 @@ begin
   from jsonb_array_elements(p_events) e;
 
   if v_ends then
-    v_new.cost := settle_call(v_new, p_now);
     delete from call_pairs p
       where p.account_id = p_account_id and p.from_number = v_new.from_number
         and p.to_phone = v_new.to_phone and p.call_id = p_call_id;
@@ -186,7 +198,7 @@ begin
   return true;
 end $$;
 
--- The bill of a call that is over: returns what was captured. The balance's lock comes last.
+-- The bill of a call that is over: returns what was captured.
 create function settle_call(p_call calls, p_now timestamptz) returns int
 language plpgsql as $$
 declare

@@ -248,10 +248,17 @@ test("a talk that went on beyond what was reserved is paid from the balance", as
   assert.deepEqual(await bill(call), { left: 4, reserved: 6, captured: 6, released: 0, open: 0 });
 });
 
-test("what the account cannot pay is not charged: a talk costs what was reserved for it", async () => {
+test("what the account cannot pay is not billed: a talk costs what was reserved for it, and so it is told", async () => {
   const call = await live(await claimed(3), ...talk(150));
   assert.deepEqual(await bill(call), { left: 1, reserved: 2, captured: 2, released: 0, open: 0 });
-  assert.equal((await storedCall({ db }, call.account_id, call.id)).cost, 2);
+  const { cost, billed_seconds } = await storedCall({ db }, call.account_id, call.id);
+  assert.deepEqual([cost, billed_seconds], [2, 120]);
+  const { rows } = await db.pool.query<{ told: string }>(
+    `select data ->> 'billed_seconds' as told from events
+     where account_id = $1 and type = 'call.completed'`,
+    [call.account_id],
+  );
+  assert.deepEqual(rows, [{ told: "120" }]);
 });
 
 test("credit that was added meanwhile is settled with the rest", async () => {
