@@ -37,10 +37,13 @@ begin
         and c.stage = 'queued' and c.due_at <= p_now and c.fence <= p_fence
       order by c.due_at, c.id limit p_take
       for update skip locked
+    ), claimed as (
+      update calls c set stage = 'agent', fence = p_fence
+      from next where c.account_id = p_account_id and c.id = next.id
+      returning c.id, c.from_number, c.to_phone
     )
-    update calls c set stage = 'agent', fence = p_fence
-    from next where c.account_id = p_account_id and c.id = next.id
-    returning c.id
+    -- Leaders of other nodes take pairs too: all in one order, or they would wait for each other.
+    select d.id from claimed d order by d.from_number, d.to_phone, d.id
   loop
     suppressed := exists (
       select from suppressions s join calls c on c.account_id = p_account_id and c.id = v_id
