@@ -5,6 +5,7 @@ import { settledWithin } from "../../lib/settled-within.ts";
 import { callName, legName, type Agent, type Call } from "../life/call.ts";
 import { findLeg } from "../life/legs.ts";
 import type { Act, TransferredBy } from "../life/events-and-acts.ts";
+import { step } from "../life/step.ts";
 import { findExtension } from "./find-extension.ts";
 import { mayAct, type Leader, type LiveCall } from "./leader.ts";
 import { topUp } from "./leader-statements.ts";
@@ -152,7 +153,7 @@ function findTarget({ app }: Leader, call: Call, digit: string): Promise<Agent |
   return findExtension(app.db.query, call, digit);
 }
 
-/** A further leg is a further pulse, reserved before it is dialled. */
+/** A further leg is a further pulse, reserved before it is dialled; of a transfer that cannot be, nothing is. */
 export async function transferTo(
   leader: Leader,
   live: LiveCall,
@@ -160,7 +161,9 @@ export async function transferTo(
   by: TransferredBy,
 ): Promise<void> {
   const { app, lease } = leader;
-  if (!to || !(await topUp(app.db.pool, live.call, lease.fence, 1, app.clock.now()))) return;
+  const at = app.clock.now();
+  if (!to || !step(live.call, live.line, { type: "transfer", by, to, at })) return;
+  if (!(await topUp(app.db.pool, live.call, lease.fence, 1, at))) return;
   live.call = { ...live.call, reserved: live.call.reserved + 1 };
   leader.tell(live, { type: "transfer", by, to, at: app.clock.now() });
 }
