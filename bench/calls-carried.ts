@@ -43,6 +43,7 @@ type Stage = {
 
 /** Of every call so far: no customer is called twice. */
 let customers = 0;
+let carried_by_us = 0;
 
 const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
 // Root's Asterisk runs as user nobody.
@@ -143,10 +144,9 @@ async function runOurs(stage: Stage, count: number, recorded: boolean): Promise<
   await ground.record(recorded);
   await ground.open(size.in_flight);
   await ground.connected();
-  const before = await ground.count();
   const run = await measure(stage, { count, legs: 2 }, () => askAsTheyEnd(stage, count));
-  const completed = (await ground.count()).completed - before.completed;
-  if (completed !== count) throw new Error(`${completed} calls of ${count} are completed`);
+  carried_by_us += count;
+  await ground.checkCompleted(carried_by_us);
   await ground.shut();
   return run;
 }

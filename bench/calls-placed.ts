@@ -118,6 +118,7 @@ async function place(
   customers += count;
   const asked = await askOpenLoop(asker, { first, count, per_second });
   while ((await ground.underWay()) > 0) await wait(50);
+  await ground.checkCompleted(customers);
   const cost = (name: keyof typeof pids) => ((used(name) - before[name]) * 1_000) / count;
   const calls = await ground.callsOf(asked.map(({ campaign_id }) => campaign_id));
   const all = await Promise.all([...ours, stub].map((child) => child.ask({ noted: 1 })));

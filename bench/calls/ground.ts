@@ -39,8 +39,8 @@ export type Ground = {
   shut(): Promise<void>;
   /** Calls that are not over. */
   underWay(): Promise<number>;
-  /** Of the account, so far. */
-  count(): Promise<{ readonly ended: number; readonly completed: number }>;
+  /** Throws unless so many calls of the account are completed, and all that are over. */
+  checkCompleted(count: number): Promise<void>;
   /** The call of each campaign. */
   callsOf(campaigns: readonly number[]): Promise<ReadonlyMap<number, number>>;
   checkpoint(): Promise<void>;
@@ -126,19 +126,22 @@ function openNode(app: App, node_id: number): Pick<Ground, OfNode> {
   };
 }
 
-type OfBooks = "count" | "callsOf" | "checkpoint" | "checkBooks" | "version";
+type OfBooks = "checkCompleted" | "callsOf" | "checkpoint" | "checkBooks" | "version";
 
 function openBooks(app: App, account_id: number): Pick<Ground, OfBooks> {
   const { pool } = app.db;
   return {
-    count: () =>
-      readOne(
+    async checkCompleted(count) {
+      const { completed, other } = await readOne<{ completed: number; other: string[] | null }>(
         app,
-        `select (count(*) filter (where stage = 'ended'))::int as ended,
-           (count(*) filter (where status = 'completed'))::int as completed
+        `select (count(*) filter (where status = 'completed'))::int as completed,
+           array_agg(distinct ended_reason) filter (where status <> 'completed') as other
          from calls where account_id = $1`,
         [account_id],
-      ),
+      );
+      if (completed !== count || other !== null)
+        throw new Error(`${completed} calls of ${count} are completed; others: ${String(other)}`);
+    },
     async callsOf(campaigns) {
       const { rows } = await pool.query<{ campaign_id: number; id: number }>(
         `select campaign_id::int, id::int from calls
