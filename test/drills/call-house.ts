@@ -43,7 +43,6 @@ export type Phone = keyof typeof phones;
 
 /** No talk ends near the end of one. */
 const pulse_seconds = 2;
-const calls_per_second = 50;
 
 const endpoints: Readonly<Record<Phone, string>> = {
   answers: "agent1",
@@ -121,6 +120,8 @@ export async function openCallHouse(
     database_url?: string;
     env?: Record<string, string>;
     ari_port?: (real: number) => Promise<number>;
+    /** Legs that are begun a second; more than any load asks for unless given. */
+    legs_per_second?: number;
   } = {},
 ): Promise<CallHouse> {
   const database = options.database_url ? null : await cloneDatabase();
@@ -139,7 +140,7 @@ export async function openCallHouse(
   const far_ends = [carrier, await startPhones(asterisk)];
   const ari_port = (await options.ari_port?.(asterisk.ports.http)) ?? asterisk.ports.http;
   const api = await startService({ ...env, ROLES: "api", DATABASE_URL: database_url });
-  const ground = await openGround(database_url, asterisk, ari_port);
+  const ground = await openGround(database_url, asterisk, ari_port, options.legs_per_second ?? 50);
   const { ask, close } = openAsker(database_url);
   let started = 0;
   const workers: (Worker & { isCasualty(): boolean })[] = [];
@@ -259,6 +260,7 @@ async function openGround(
   database_url: string,
   asterisk: RunningAsterisk,
   ari_port: number,
+  calls_per_second: number,
 ): Promise<Pick<CallHouse, "account" | "node_id">> {
   const db = openDatabase(database_url, openLog("silent", { readable: false }));
   const app = { db, clock: systemClock };

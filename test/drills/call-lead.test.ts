@@ -20,6 +20,10 @@ const fence = async (house: CallHouse): Promise<number> => {
   return row!.fence;
 };
 
+/** Two customers are about to be called, of whom one waits for its turn. */
+const two_to_dial = `stage = 'customer' and (
+  select count(*) from call_legs l where l.role = 'customer' and l.state = 'dialing') > 1`;
+
 /** The longest time in which no call was placed, of those under load. */
 async function longestGap(house: CallHouse): Promise<number> {
   const [row] = await house.ask<{ gap: number }>(
@@ -92,7 +96,8 @@ test("of processes that contend for a node one dials; told to stop it hands over
 test("a leader frozen past its lease and thawed writes, dials and silences nothing", async () => {
   const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
   console.log(`DRILL_SEED=${seed}`);
-  await using house = await openCallHouse();
+  // So slow that legs wait for their turn: thawed, the leader has them at hand.
+  await using house = await openCallHouse({ legs_per_second: 8 });
   const workers: Worker[] = await Promise.all([house.startWorker(), house.startWorker()]);
   await house.awaitLeader(workers);
   const load = startCallLoad(house, 6, seededRandom(seed));
@@ -100,6 +105,7 @@ test("a leader frozen past its lease and thawed writes, dials and silences nothi
   const frozen = await house.awaitLeader(workers);
   const others = workers.filter((worker) => worker !== frozen);
   const held = await fence(house);
+  await house.catchMoment(two_to_dial, 3);
   frozen.kill("SIGSTOP");
   await eventually(async () => (await fence(house)) > held, 30);
   const next = await house.awaitLeader(others);
