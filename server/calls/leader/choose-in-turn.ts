@@ -6,16 +6,13 @@ export type ChooseInTurn = <Answer>(call: Call, work: () => Promise<Answer>) => 
 
 /** Runs `work`, which chooses the call's agents and stores them; at once where no group is chosen from. */
 export function openChooseInTurn(): ChooseInTurn {
-  const last = new Map<number, Promise<void>>();
+  const last = new Map<number, Promise<unknown>>();
   return async (call, work) => {
     const { account_id, legs, plan } = call;
     const group_id = legs.length === 0 ? plan.from_group_id : plan.agent_not_pick_group_id;
     if (group_id === null) return work();
     const done = (last.get(account_id) ?? Promise.resolve()).then(work);
-    const settled = done.then(
-      () => {},
-      () => {},
-    );
+    const settled = done.catch(() => {});
     last.set(account_id, settled);
     try {
       return await done;

@@ -57,14 +57,14 @@ test("a transfer that is asked for again while one rings sets no more credit asi
   const campaign = await scene.call({ to_number: "9802777900", from_number: "303" });
   const { call_id } = await scene.reported(campaign, "in-progress");
   const reserved = async () => (await scene.ask("GET", "/api/v1/credits")).body.call.reserved;
-  const before = await reserved();
+  const reserved_before = await reserved();
   const path = `/api/v1/calls/${call_id}/transfer`;
   // Rings until it is given up.
   await scene.ask("POST", path, { extension: "480" });
   await eventually(async () => (await scene.reports(campaign))[0].legs[2]?.status === "ringing");
   for (let i = 0; i < 3; i++) await scene.ask("POST", path, { extension: "480" });
   await noCommandLeft();
-  assert.equal(await reserved(), before + 1);
+  assert.equal(await reserved(), reserved_before + 1);
   await hangUp(campaign);
   await scene.reported(campaign, "completed");
   await leaders.stop();
