@@ -28,6 +28,7 @@ test("leaders of two nodes claim calls of the same pairs at once: each pair is o
   const trunk_id = await makeTrunk(app, nodes);
   const { account_id } = account;
   const of = { account_id, trunk_id, fence: 1, take: 20 };
+  const claimOn = (node_id: number) => claim(db.pool, { ...of, node_id }, clock.now());
   for (let round = 0; round < 20; round++) {
     const phones = Array.from({ length: 20 }, (_, i) => String(919_800_000_000 + round * 100 + i));
     for (const [i, node_id] of nodes.entries()) {
@@ -35,8 +36,7 @@ test("leaders of two nodes claim calls of the same pairs at once: each pair is o
       const place = { node_id, trunk_id };
       for (const to_phone of inOrder) await makeCall(app, account, { place, call: { to_phone } });
     }
-    const claims = nodes.map((node_id) => claim(db.pool, { ...of, node_id }, clock.now()));
-    const claimed = (await Promise.all(claims)).flat();
+    const claimed = (await Promise.all(nodes.map(claimOn))).flat();
     const taken = claimed.filter(({ pair_taken }) => !pair_taken);
     assert.deepEqual(taken.map(({ call }) => call.to_phone).toSorted(), phones);
   }
