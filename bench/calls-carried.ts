@@ -32,6 +32,8 @@ const size = smoke
 /** Calls that wait for a place, so that none stays empty for want of one. */
 const backlog = 10;
 const poll_ms = 50;
+/** A run takes half a minute. */
+const patience_ms = 180_000;
 
 type Stage = {
   readonly asterisk: RunningAsterisk;
@@ -161,8 +163,13 @@ async function askAsTheyEnd({ ground, asker }: Stage, count: number): Promise<vo
     await asker.ask(customers++);
     answering--;
   };
+  const deadline_ms = performance.now() + patience_ms;
   for (;;) {
     const under_way = (await ground.underWay()) + answering;
+    if (performance.now() > deadline_ms)
+      throw new Error(
+        `${asked} calls are asked for, ${answering} unanswered, ${under_way} not over`,
+      );
     if (under_way === 0 && asked === count) return;
     const room = Math.min(size.in_flight + backlog - under_way, count - asked);
     for (let i = 0; i < room; i++) void askOne();
