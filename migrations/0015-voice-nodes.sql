@@ -21,6 +21,8 @@ create table voice_nodes (
   connected_at timestamptz,
   -- Of the switch's last start that a leader saw: what lived under another one is gone.
   epoch text,
+  -- When a leader last heard the switch: what nobody can tell the end of is billed until then.
+  heard_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   check ((driver = 'asterisk') = (ari_url is not null and ari_user is not null

@@ -94,6 +94,8 @@ create table calls (
   reservation_id bigint,
   -- Credits in the reservation.
   reserved int not null default 0,
+  -- As it was when the call was placed; null before.
+  pulse_seconds int,
   -- When an automatic retry follows.
   retry_at timestamptz,
   primary key (account_id, id),

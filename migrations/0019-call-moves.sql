@@ -12,7 +12,9 @@ language sql stable as $$
       'country_code', a.country_code, 'time_zone', a.time_zone, 'night_calling', a.night_calling,
       'calling_from', a.calling_from, 'calling_to', a.calling_to, 'recorded', a.calls_recorded,
       'agent_ring_seconds', a.agent_ring_seconds, 'customer_ring_seconds', a.customer_ring_seconds,
-      'pulse_seconds', a.call_pulse_seconds))
+      'pulse_seconds', coalesce(c.pulse_seconds, a.call_pulse_seconds),
+      -- The feature may have been taken from it since it submitted the call.
+      'allowed', 'calls' = any (a.features)))
   from calls c
   join click_to_calls p on p.account_id = p_account_id and p.campaign_id = c.campaign_id
   join accounts a on a.account_id = p_account_id
@@ -38,7 +40,8 @@ begin
       order by c.due_at, c.id limit p_take
       for update skip locked
     ), claimed as (
-      update calls c set stage = 'agent', fence = p_fence
+      update calls c set stage = 'agent', fence = p_fence, pulse_seconds = (
+        select a.call_pulse_seconds from accounts a where a.account_id = p_account_id)
       from next where c.account_id = p_account_id and c.id = next.id
       returning c.id, c.from_number, c.to_phone
     )
@@ -124,8 +127,8 @@ begin
 end $$;
 
 -- Writes a step of a call: the row, the legs it changed, what is told of it. A stage never goes back.
--- Of a call that ends, the pair is free again and the credit settled: `cost` is captured, as far as
--- it is reserved or to be had, and the rest given back. What ends nothing and begins nothing need not
+-- Of a call that ends, the pair is free again and the credit settled: `cost` is captured, or only what
+-- is reserved where the rest is not to be had, and what is left given back. What ends nothing and begins nothing need not
 -- wait for the disk (p_durable). False: this very step stands already, its first answer was lost.
 create function write_call(
   p_account_id bigint, p_call_id bigint, p_fence bigint, p_call jsonb, p_legs jsonb, p_events jsonb,

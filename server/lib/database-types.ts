@@ -148,6 +148,7 @@ export interface Calls {
   id: Generated<number>;
   initiated_at: Date | null;
   node_id: number;
+  pulse_seconds: number | null;
   queued_at: Date;
   recording_state: Generated<string>;
   reservation_id: number | null;
@@ -657,6 +658,7 @@ export interface VoiceNodes {
   created_at: Date;
   driver: string;
   epoch: string | null;
+  heard_at: Date | null;
   id: Generated<number>;
   name: string;
   updated_at: Date;

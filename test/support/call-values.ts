@@ -27,6 +27,7 @@ export function callValue(
     to_number: "9876543210",
     to_phone: "919876543210",
     cli_number: null,
+    due_at: noon,
     queued_at: noon,
     initiated_at: null,
     ringing_at: null,
@@ -76,6 +77,7 @@ export function callValue(
       agent_ring_seconds: 30,
       customer_ring_seconds: 45,
       pulse_seconds: 60,
+      allowed: true,
       ...settings,
     },
   };

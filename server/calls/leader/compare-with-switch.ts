@@ -5,6 +5,7 @@ import { callName, legName, readLegName, type Leg } from "../life/call.ts";
 import type { CallEvent } from "../life/events-and-acts.ts";
 import { liveLegs } from "../life/legs.ts";
 import type { Leader, LiveCall } from "./leader.ts";
+import { noteHeard } from "./leader-statements.ts";
 
 const lost: Ending = { outcome: "lost", cause: null, sip_status: null, by: "far_end" };
 const unplaced: Ending = { outcome: "unplaced", cause: null, sip_status: null, by: "us" };
@@ -16,6 +17,7 @@ const unplaced: Ending = { outcome: "unplaced", cause: null, sip_status: null, b
  */
 export async function compareWithSwitch(leader: Leader): Promise<void> {
   const survey = await leader.session.survey();
+  await noteHeard(leader.app, leader.node_id);
   const shown = new Map(survey.legs.map((leg) => [leg.leg, leg]));
   for (const live of leader.calls.values()) {
     const missed: CallEvent[] = [];
@@ -48,9 +50,11 @@ async function hearMissing(leader: Leader, live: LiveCall, leg: Leg): Promise<Ca
     const { answered_at, ended_at, ending } = record;
     return [{ ...ended, ending, answered_at, at: ended_at }];
   }
-  const since_ms = live.missing.get(leg.id) ?? performance.now();
-  live.missing.set(leg.id, since_ms);
-  const left_ms = leader.times.missing_ms - (performance.now() - since_ms);
+  const now = leader.app.clock.now();
+  const gone_at = later(leader.heard_at ?? now, leg.answered_at ?? leg.initiated_at);
+  const missing = live.missing.get(leg.id) ?? { since_ms: performance.now(), gone_at };
+  live.missing.set(leg.id, missing);
+  const left_ms = leader.times.missing_ms - (performance.now() - missing.since_ms);
   if (left_ms > 0 && !leader.restarted) {
     leader.surveyIn(left_ms);
     return [];
@@ -59,7 +63,12 @@ async function hearMissing(leader: Leader, live: LiveCall, leg: Leg): Promise<Ca
   const was_never_there =
     record === null && live.adopted && leg.state === "dialing" && !leader.restarted;
   const ending = was_never_there ? unplaced : lost;
-  return [{ ...ended, ending, at: leader.app.clock.now() }];
+  // Nobody pays for hours in which nobody could tell that it was over.
+  return [{ ...ended, ending, at: missing.gone_at }];
+}
+
+function later(one: Date, other: Date): Date {
+  return one > other ? one : other;
 }
 
 async function removeOrphans(

@@ -3,7 +3,7 @@ import type { VoiceEvent } from "../../drivers/voice/driver.ts";
 import { callName, readLegName } from "../life/call.ts";
 import { compareWithSwitch } from "./compare-with-switch.ts";
 import type { Leader } from "./leader.ts";
-import { findEpoch, noteConnection } from "./leader-statements.ts";
+import { findLastHeard, noteConnection } from "./leader-statements.ts";
 import { adoptMissing } from "./place-calls.ts";
 import { resumeCall } from "./take-turn.ts";
 
@@ -17,6 +17,7 @@ export function hearSwitch(leader: Leader, event: VoiceEvent): void {
       return hearConnected(leader, event.epoch);
     case "disconnected":
       if (leader.is_connected) leader.connected = Promise.withResolvers();
+      leader.heard_at ??= app.clock.now();
       leader.is_connected = false;
       leader.connection += 1;
       app.log.warn({ subject_id: node_id }, "the connection of a node is lost");
@@ -57,8 +58,9 @@ function hearConnected(leader: Leader, epoch: string): void {
  */
 async function begin(leader: Leader, epoch: string, isOver: () => boolean): Promise<void> {
   const { app, lease, node_id, calls } = leader;
-  const before = await findEpoch(app, node_id);
-  leader.restarted = before !== null && before !== epoch;
+  const before = await findLastHeard(app, node_id);
+  leader.heard_at ??= before.heard_at;
+  leader.restarted = before.epoch !== null && before.epoch !== epoch;
   await adoptMissing(leader);
   await compareWithSwitch(leader);
   // Noted once it is stored what a restart took: whoever is cut short here must learn of it again.
@@ -67,8 +69,10 @@ async function begin(leader: Leader, epoch: string, isOver: () => boolean): Prom
   await noteConnection(app, lease, node_id, epoch);
   if (isOver()) return;
   leader.restarted = false;
+  leader.heard_at = null;
   for (const live of calls.values()) resumeCall(leader, live);
   leader.is_connected = true;
+  app.log.info({ subject_id: node_id }, "a node is connected");
   leader.connected.resolve();
   leader.surveyIn(leader.times.survey_ms);
   leader.wake();

@@ -10,6 +10,8 @@ import type { TrunkLine } from "./trunk-line.ts";
 /** A trunk's share of the node. */
 export type TrunkShare = TrunkLine & {
   readonly updated_at: Date;
+  /** Null: every account's. */
+  readonly only_account_id: number | null;
   readonly calls_per_second: number;
   readonly calls_max: number;
 };
@@ -42,7 +44,7 @@ export async function findLimits(app: App, nodeId: number): Promise<NodeLimits |
 
 const findTrunks = statement<TrunkShare>(`
   select t.id, t.endpoint, t.number_format, t.number_prefix, t.caller_ids, t.caller_ids_only,
-    t.updated_at, coalesce(s.calls_per_second, 1) as calls_per_second,
+    t.updated_at, t.only_account_id, coalesce(s.calls_per_second, 1) as calls_per_second,
     coalesce(s.calls_max, 0) as calls_max
   from trunks t
   left join trunk_nodes s on s.trunk_id = t.id and s.node_id = $1
@@ -50,14 +52,25 @@ const findTrunks = statement<TrunkShare>(`
     select c.trunk_id from calls c where c.node_id = $1 and c.stage not in ('queued', 'ended'))
   order by t.id`);
 
-/** The epoch of the switch's last start that a leader has dealt with; null before the first. */
-export async function findEpoch(app: App, nodeId: number): Promise<string | null> {
-  const node = await app.db.query
+/** The epoch of the switch's last start that a leader has dealt with, and when one last heard it. */
+export async function findLastHeard(
+  app: App,
+  nodeId: number,
+): Promise<{ readonly epoch: string | null; readonly heard_at: Date | null }> {
+  return app.db.query
     .selectFrom("voice_nodes")
-    .select("epoch")
+    .select(["epoch", "heard_at"])
     .where("id", "=", nodeId)
-    .executeTakeFirst();
-  return node?.epoch ?? null;
+    .executeTakeFirstOrThrow();
+}
+
+/** Notes that the switch was heard just now. */
+export async function noteHeard(app: App, nodeId: number): Promise<void> {
+  await app.db.query
+    .updateTable("voice_nodes")
+    .set({ heard_at: app.clock.now() })
+    .where("id", "=", nodeId)
+    .execute();
 }
 
 /** Notes that the node is connected (or not: null); of whoever has lost the node, nothing is noted. */
@@ -67,9 +80,10 @@ export async function noteConnection(
   nodeId: number,
   epoch: string | null,
 ): Promise<void> {
-  const at = epoch === null ? null : app.clock.now();
+  const now = app.clock.now();
+  const at = epoch === null ? null : now;
   await sql`
-    update voice_nodes n set connected_at = ${at}, epoch = coalesce(${epoch}, n.epoch)
+    update voice_nodes n set connected_at = ${at}, heard_at = ${now}, epoch = coalesce(${epoch}, n.epoch)
     where n.id = ${nodeId} and exists (
       select from leases l
       where l.account_id = ${account_id} and l.name = ${name} and l.fence = ${fence})

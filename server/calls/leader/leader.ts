@@ -33,8 +33,11 @@ export type LiveCall = {
     number,
     { readonly done: Promise<void>; readonly give_up: AbortController }
   >;
-  /** Since when the switch shows nothing of a leg that should live, by the monotonic clock. */
-  readonly missing: Map<number, number>;
+  /**
+   * Legs that should live and that the switch does not show: since when, by the monotonic clock, and until
+   * when they may have lived.
+   */
+  readonly missing: Map<number, { readonly since_ms: number; readonly gone_at: Date }>;
   /** The switch did not do what was asked of it. */
   is_behind: boolean;
   credit_timer: NodeJS.Timeout | null;
@@ -62,6 +65,8 @@ export type Leader = {
   is_connected: boolean;
   /** Counts connections and their losses: what a former one began is no longer gone on with. */
   connection: number;
+  /** Until when the switch was heard, as long as nothing was compared since; null: all along. */
+  heard_at: Date | null;
   /** Whether the switch has restarted since its calls were dialled. */
   restarted: boolean;
   /** Has something happen to a call, after what is already on its way to it. */

@@ -1,9 +1,10 @@
 // What a step asks of the switch.
 import { setTimeout as delay } from "node:timers/promises";
+import { mayCallAt } from "../../accounts/calling-window.ts";
 import { VoiceError, type Dial, type Ending } from "../../drivers/voice/driver.ts";
 import { settledWithin } from "../../lib/settled-within.ts";
 import { callName, legName, type Agent, type Call } from "../life/call.ts";
-import { findLeg } from "../life/legs.ts";
+import { findLeg, liveLegs } from "../life/legs.ts";
 import type { Act, TransferredBy } from "../life/events-and-acts.ts";
 import { step } from "../life/step.ts";
 import { findExtension } from "./find-extension.ts";
@@ -108,6 +109,12 @@ async function dial(
     // Whoever waits for the other party does not do so for ever, and its hour may have passed.
     if (!leader.is_connected || performance.now() >= give_up_at_ms) return tell(unreachable);
     if (!mayAct(leader)) return;
+    if (leg.role === "customer" && !mayCallAt(live.call.settings, app.clock.now()))
+      return tell(canceled);
+    if (leg.role === "customer" && isAgentMissing(live)) {
+      await delay(look_ms);
+      continue;
+    }
     try {
       return await session.dial(order);
     } catch (error) {
@@ -119,6 +126,11 @@ async function dial(
       await delay(look_ms);
     }
   }
+}
+
+/** Whoever was to talk to the customer may have left while nobody listened. */
+function isAgentMissing({ call, missing }: LiveCall): boolean {
+  return liveLegs(call).some(({ role, id }) => role === "agent" && missing.has(id));
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,9 +1,8 @@
 // Takes calls that are due into the leader's hands, as many as the node and its trunks have room for.
-import { mayCallAt } from "../../accounts/calling-window.ts";
 import { callName, type Call } from "../life/call.ts";
-import type { Obstacle } from "../life/events-and-acts.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import { adoptAll, claim, type Claimed, type NodeLimits } from "./leader-statements.ts";
+import { obstacleOfClaim } from "./obstacles.ts";
 import { lineOf } from "./trunk-line.ts";
 
 /** Calls in one claim: no account's thousand goes before another's one. */
@@ -68,13 +67,7 @@ async function claimSome(
 function place(leader: Leader, claimed: Claimed): void {
   const live = takeUp(leader, claimed.call, false);
   const at = leader.app.clock.now();
-  leader.tell(live, { type: "placed", against: obstacle(claimed, at), at });
-}
-
-function obstacle({ call, suppressed, pair_taken }: Claimed, at: Date): Obstacle | null {
-  if (suppressed) return "suppressed";
-  if (pair_taken) return "already_in_call";
-  return mayCallAt(call.settings, at) ? null : "night_window";
+  leader.tell(live, { type: "placed", against: obstacleOfClaim(claimed, live.trunk, at), at });
 }
 
 /** Takes over what nobody leads: predecessors' calls, and claims whose answer was lost. Returns them. */

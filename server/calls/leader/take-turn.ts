@@ -11,6 +11,7 @@ import { writeStep } from "../life/write-step.ts";
 import { chooseAgents } from "./choose-agents.ts";
 import { announce, followUp, needsAnnouncement, needsFollowUp } from "./follow-up.ts";
 import type { Leader, LiveCall } from "./leader.ts";
+import { obstacleOfCustomer } from "./obstacles.ts";
 import { performAll } from "./perform.ts";
 import { watchCredit } from "./watch-credit.ts";
 
@@ -53,13 +54,21 @@ async function resumeNow(leader: Leader, live: LiveCall): Promise<void> {
 
 /** The step that follows, once it is stored; null when nothing does. */
 async function decide(leader: Leader, live: LiveCall, event: CallEvent): Promise<Step | null> {
-  const next = step(live.call, live.line, event);
+  const next = step(live.call, live.line, await judged(leader, live, event));
   if (!next) return null;
   const asked = next.acts.find((act) => act.do === "choose_agents");
   if (!asked) return store(leader, live, next);
   return leader.chooseInTurn(next.call, async () =>
     store(leader, live, await withAgents(leader, live, next, asked)),
   );
+}
+
+/** An agent's answer has the customer called: only if nothing stands against it by now. */
+async function judged(leader: Leader, live: LiveCall, event: CallEvent): Promise<CallEvent> {
+  const isAgents = event.type === "answered" && live.call.stage === "agent";
+  if (!isAgents) return event;
+  const against = await untilDone(leader, () => obstacleOfCustomer(leader, live));
+  return { ...event, against };
 }
 
 /** Who is to be rung is found before anything is stored, so that a call is placed in one write. */

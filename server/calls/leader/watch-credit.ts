@@ -7,7 +7,7 @@ import { topUp } from "./leader-statements.ts";
 
 /** Before the pulse's end; a quarter of a short pulse. */
 const ahead_ms = 5_000;
-/** While the database is away. */
+/** While the database or the switch is away. */
 const retry_ms = 500;
 
 /** Sees to the call's credit at the next time that matters; called after every change of the call. */
@@ -67,6 +67,8 @@ function nextBoundary(from: number, at: number, pulse_ms: number): number {
 async function payNext(leader: Leader, live: LiveCall, due_at: number): Promise<void> {
   const { app, lease } = leader;
   const { call } = live;
+  // Whether it goes on at all is not known then; what it came to is settled at its end.
+  if (!leader.is_connected) return startTimer(live, retry_ms, () => watchCredit(leader, live));
   const at = new Date(due_at + 1);
   const begun = call.legs.reduce((sum, leg) => sum + pulsesOf(call, leg, at), 0);
   const first = call.legs.filter((leg) => leg.state !== "ended" && !leg.answered_at).length;

@@ -72,6 +72,8 @@ export type CallSettings = {
   readonly agent_ring_seconds: number;
   readonly customer_ring_seconds: number;
   readonly pulse_seconds: number;
+  /** Whether the account has the feature, still. */
+  readonly allowed: boolean;
 };
 
 export type Call = {
@@ -90,6 +92,7 @@ export type Call = {
   /** E.164 digits. */
   readonly to_phone: string;
   readonly cli_number: string | null;
+  readonly due_at: Date;
   readonly queued_at: Date;
   readonly initiated_at: Date | null;
   readonly ringing_at: Date | null;

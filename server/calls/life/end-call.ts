@@ -3,7 +3,7 @@ import type { Ending, LegOutcome } from "../../drivers/voice/driver.ts";
 import type { Call, CallStatus, Leg } from "./call.ts";
 import { hangUpLeg, liveLegs, shownStatus } from "./legs.ts";
 import { news } from "./news.ts";
-import type { Act, Step } from "./events-and-acts.ts";
+import type { Act, Obstacle, Step } from "./events-and-acts.ts";
 
 /** What a call came to, in the report's words. */
 export type Outcome = {
@@ -67,6 +67,11 @@ export function pulsesOf(call: Call, leg: Leg, at: Date): number {
   if (leg.answered_at === null) return 0;
   const ms = (leg.ended_at ?? at).getTime() - leg.answered_at.getTime();
   return Math.max(1, Math.ceil(ms / (call.settings.pulse_seconds * 1_000)));
+}
+
+/** Something stood against it. */
+export function outcomeOfObstacle(ended_reason: Obstacle): Outcome {
+  return { status: "canceled", disposition: "canceled", ended_reason, ended_by: "system" };
 }
 
 /** Nobody of those who were rung took it: the last one's answer speaks for all. */

@@ -8,7 +8,9 @@ export type CallEvent = { readonly at: Date } & (
   | { readonly type: "placed"; readonly against: Obstacle | null }
   /** Who is to be rung now, all at once; nobody: there is nobody left. */
   | { readonly type: "agents"; readonly agents: readonly Agent[] }
-  | { readonly type: "ringing" | "answered"; readonly leg: number }
+  | { readonly type: "ringing"; readonly leg: number }
+  /** `against`: what now stands against calling the customer, of an agent's leg. */
+  | { readonly type: "answered"; readonly leg: number; readonly against?: Obstacle | null }
   | { readonly type: "digit"; readonly leg: number; readonly digit: string }
   /** `answered_at`: it had been answered, which nobody heard. */
   | {
@@ -23,8 +25,15 @@ export type CallEvent = { readonly at: Date } & (
   | { readonly type: "recorded"; readonly ok: boolean }
 );
 
-/** What may stand against a call at the moment it would be placed. */
-export type Obstacle = "suppressed" | "already_in_call" | "night_window";
+/** What may stand against a call at the moment it would be placed, or its customer would be called. */
+export type Obstacle =
+  | "suppressed"
+  | "already_in_call"
+  | "night_window"
+  /** The account lost the feature, or the trunk. */
+  | "not_allowed"
+  /** It waited for too long. */
+  | "too_late";
 export type TransferredBy = "agent" | "customer" | "api";
 
 /** What the leader is to do, in this order, once the step is stored. */

@@ -1,11 +1,16 @@
 // A leg was answered.
 import type { Call, Leg, Line } from "./call.ts";
-import type { Act, Step } from "./events-and-acts.ts";
+import { endCall, outcomeOfObstacle } from "./end-call.ts";
+import type { Act, CallEvent, Step } from "./events-and-acts.ts";
 import { addLeg, findLeg, hangUpLeg, liveLegs, patchLeg } from "./legs.ts";
 import { news, type News } from "./news.ts";
 
 /** The step that follows, or null when it was answered before or is over. */
-export function hearAnswer(call: Call, line: Line, legId: number, at: Date): Step | null {
+export function hearAnswer(
+  call: Call,
+  line: Line,
+  { leg: legId, at, against = null }: CallEvent & { type: "answered" },
+): Step | null {
   const leg = findLeg(call, legId);
   if (leg === undefined || leg.answered_at !== null || leg.state === "ended") return null;
   const answered = patchLeg(call, legId, {
@@ -15,6 +20,10 @@ export function hearAnswer(call: Call, line: Line, legId: number, at: Date): Ste
   });
   const told = [news("call.answered", answered, at, { leg: leg.role })];
   if (call.stage === "ending") return { call: answered, news: told, acts: [hangUpLeg(leg)] };
+  if (leg.role === "agent" && call.stage === "agent" && against !== null) {
+    const ending = endCall(answered, at, outcomeOfObstacle(against));
+    return { ...ending, news: [...told, ...ending.news] };
+  }
   if (leg.role === "agent") return afterAgentAnswered(answered, line, leg, at, told);
   if (leg.role === "customer") return afterCustomerAnswered(answered, leg, at, told);
   return afterTransferAnswered(answered, leg, at, told);

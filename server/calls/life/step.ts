@@ -1,7 +1,7 @@
 // What happens next on a call, as a pure function: a call and something that happened give the call
 // after it, what is told of it, and what the switch is to do once that is stored.
 import type { Agent, Call, Line } from "./call.ts";
-import { endCall, finishIfOver, outcomeOfAgents } from "./end-call.ts";
+import { endCall, finishIfOver, outcomeOfAgents, outcomeOfObstacle } from "./end-call.ts";
 import type { Act, CallEvent, Obstacle, Step, TransferredBy } from "./events-and-acts.ts";
 import { hearAnswer } from "./hear-answer.ts";
 import { hearEnd } from "./hear-end.ts";
@@ -19,7 +19,7 @@ export function step(call: Call, line: Line, event: CallEvent): Step | null {
     case "ringing":
       return hearRinging(call, event.leg, event.at);
     case "answered":
-      return hearAnswer(call, line, event.leg, event.at);
+      return hearAnswer(call, line, event);
     case "digit":
       return hearDigit(call, event.leg, event.digit, event.at);
     case "ended":
@@ -36,12 +36,7 @@ export function step(call: Call, line: Line, event: CallEvent): Step | null {
 function place(call: Call, against: Obstacle | null, at: Date): Step | null {
   if (call.stage !== "agent" || call.initiated_at !== null) return null;
   if (against !== null) {
-    return endCall(call, at, {
-      status: "canceled",
-      disposition: "canceled",
-      ended_reason: against,
-      ended_by: "system",
-    });
+    return endCall(call, at, outcomeOfObstacle(against));
   }
   const placed: Call = { ...call, status: "ringing", initiated_at: at };
   return {
