@@ -1,18 +1,22 @@
-import { recordAudit, type Actor } from "../accounts/record-audit.ts";
+import { recordAudit } from "../accounts/record-audit.ts";
 import type { Tx } from "../lib/database.ts";
+import { endpointPrefix } from "./endpoint-prefix.ts";
 import type { ExtensionAnswer, NewExtension } from "./extension-schema.ts";
 import { readExtension } from "./extensions.ts";
-import { judgeExtension, refuseTakenExtension } from "./judge-extension.ts";
+import { judgeExtension, refuseTakenExtension, type ExtensionOwner } from "./judge-extension.ts";
 
-/** Adds a phone. Refuses: validation-failed (extension or digit taken, user_id unknown). */
+/**
+ * Adds a phone. Refuses: validation-failed (extension or digit taken, endpoint not the account's,
+ * user_id unknown).
+ */
 export async function createExtension(
   tx: Tx,
-  actor: Actor,
+  { account, actor }: ExtensionOwner,
   wanted: NewExtension,
   now: Date,
 ): Promise<ExtensionAnswer> {
   const { account_id } = actor;
-  await judgeExtension(tx, account_id, { id: null, ...wanted });
+  await judgeExtension(tx, account, { id: null, ...wanted });
   const { extension, name, user_id = null, endpoint, digit = null } = wanted;
   const { id } = await tx
     .insertInto("extensions")
@@ -21,7 +25,7 @@ export async function createExtension(
       extension,
       name,
       user_id,
-      endpoint: endpoint ?? extension,
+      endpoint: endpoint ?? endpointPrefix(account) + extension,
       digit,
       created_at: now,
       updated_at: now,

@@ -17,7 +17,8 @@ export const pjsipEndpoint = (description: string) =>
     description,
     "x-reason": "must be 1 to 79 letters, digits, - and _",
   });
-const in_configuration = "The phone's endpoint in the nodes' PJSIP configuration";
+const in_configuration =
+  "The phone's endpoint in the nodes' PJSIP configuration: begins with a, the account's id and -, unless the account has the feature operator";
 const digit = Type.String({
   pattern: "^[0-9]$",
   description:
@@ -30,12 +31,14 @@ export const NewExtension = closed(
     extension,
     name,
     user_id: optional(user_id),
-    endpoint: optional(pjsipEndpoint(`${in_configuration}; called as the extension unless said`)),
+    endpoint: optional(
+      pjsipEndpoint(`${in_configuration}; the prefix and the extension unless said`),
+    ),
     digit: optional(digit),
   },
   {
     description: "An agent's phone",
-    examples: [{ extension: "201", name: "Asha's desk", endpoint: "asha", digit: "4" }],
+    examples: [{ extension: "201", name: "Asha's desk", digit: "4" }],
   },
 );
 export type NewExtension = Static<typeof NewExtension>;

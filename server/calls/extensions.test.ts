@@ -6,6 +6,7 @@ import {
   makeAccount,
   makeAgentToken,
   makeUser,
+  unique,
   type TestAccount,
 } from "../../test/support/makers.ts";
 
@@ -23,6 +24,16 @@ const request = (method: string, under: string, json?: unknown, of: { token: str
 
 let numbers = 200;
 const freeNumber = () => String(++numbers);
+
+/** An account of somebody else than who runs the installation. */
+const makeTenant = () => makeAccount(api.app, { features: ["calls"] });
+
+async function makePhone(more: { endpoint?: string }, of: TestAccount) {
+  const wanted = { extension: freeNumber(), name: "Desk", ...more };
+  const { status, body, text } = await request("POST", "", wanted, of);
+  assert.equal(status, 201, text);
+  return body;
+}
 
 test("an extension is created, read, listed, changed and deleted", async () => {
   const extension = freeNumber();
@@ -48,10 +59,57 @@ test("an extension is created, read, listed, changed and deleted", async () => {
     assert.equal((await request(method, `/${id}`, json)).status, 404, method);
 });
 
-test("a phone's endpoint is called as its extension unless said", async () => {
+test("a phone's endpoint is called as its extension unless said, with the account's prefix where it must have one", async () => {
   const extension = freeNumber();
-  const { body } = await request("POST", "", { extension, name: "Desk" });
-  assert.deepEqual([body.endpoint, body.digit, body.user_id], [extension, null, null]);
+  const tenant = await makeTenant();
+  for (const [of, endpoint] of [
+    [account, extension],
+    [tenant, `a${tenant.account_id}-${extension}`],
+  ] as const) {
+    const { body } = await request("POST", "", { extension, name: "Desk" }, of);
+    assert.deepEqual([body.endpoint, body.digit, body.user_id], [endpoint, null, null]);
+  }
+});
+
+test("no account names the phone of another, nor a trunk, unless it is an operator's", async () => {
+  const [own, other] = [await makeTenant(), await makeTenant()];
+  const operators = await makePhone({ endpoint: "desk" }, account);
+  const foreign = await makePhone({}, other);
+  const carrier = { name: unique("carrier"), endpoint: "carrier1", nodes: [] };
+  const trunk = await api.send("POST", "/api/v1/trunks", { token: account.token, json: carrier });
+  const mine = await makePhone({}, own);
+  const prefix = `a${own.account_id}-`;
+  const faults = [{ field: "endpoint", reason: `must begin with ${prefix}` }];
+  for (const endpoint of [
+    operators.endpoint,
+    foreign.endpoint,
+    trunk.body.endpoint,
+    mine.extension,
+    prefix.slice(0, -1),
+    `x${prefix}201`,
+    `a${own.account_id}0-201`,
+    `A${own.account_id}-201`,
+  ]) {
+    const wanted = { extension: freeNumber(), name: "Desk", endpoint };
+    const created = await request("POST", "", wanted, own);
+    assert.deepEqual([created.status, created.body.errors], [422, faults], endpoint);
+    const changed = await request("PATCH", `/${mine.id}`, { endpoint }, own);
+    assert.deepEqual([changed.status, changed.body.errors], [422, faults], endpoint);
+    const free = { extension: freeNumber(), name: "Desk", endpoint };
+    assert.equal((await request("POST", "", free)).status, 201, endpoint);
+  }
+  assert.deepEqual((await request("GET", `/${mine.id}`, undefined, own)).body, mine);
+  const endpoint = `${prefix}desk`;
+  const named = await request("PATCH", `/${mine.id}`, { endpoint }, own);
+  assert.deepEqual([named.status, named.body.endpoint], [200, endpoint]);
+});
+
+test("a phone keeps its endpoint under a new number", async () => {
+  for (const owner of [account, await makeTenant()]) {
+    const { id, endpoint } = await makePhone({}, owner);
+    const changed = await request("PATCH", `/${id}`, { extension: freeNumber() }, owner);
+    assert.deepEqual([changed.status, changed.body.endpoint], [200, endpoint]);
+  }
 });
 
 test("a number and a key are one extension's in an account, and all that is wrong is told at once", async () => {

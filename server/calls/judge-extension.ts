@@ -1,23 +1,42 @@
-// What create and update of an extension have in common: number and key are free, the user exists.
+// What create and update of an extension have in common: number and key are free, the endpoint is one
+// the account may name, the user exists.
+import type { Caller } from "../accounts/caller.ts";
+import type { Actor } from "../accounts/record-audit.ts";
 import type { Tx } from "../lib/database.ts";
 import { violatesUnique } from "../lib/database-errors.ts";
 import { invalid, invalidField, type FieldError } from "../lib/errors.ts";
 import { knownId } from "../lib/ids.ts";
+import { endpointPrefix } from "./endpoint-prefix.ts";
+
+/** Whose phone it is, and who adds or changes it. */
+export type ExtensionOwner = {
+  readonly account: Pick<Caller["account"], "id" | "features">;
+  readonly actor: Actor;
+};
 
 type Wanted = {
   /** Null: a new one. */
   readonly id: number | null;
   readonly extension?: string | undefined;
+  readonly endpoint?: string | null | undefined;
   readonly digit?: string | null | undefined;
   readonly user_id?: number | null | undefined;
 };
 
-/** Refuses with all that is wrong at once: validation-failed (extension, digit, user_id). */
-export async function judgeExtension(tx: Tx, accountId: number, wanted: Wanted): Promise<void> {
+/** Refuses with all that is wrong at once: validation-failed (extension, endpoint, digit, user_id). */
+export async function judgeExtension(
+  tx: Tx,
+  account: ExtensionOwner["account"],
+  wanted: Wanted,
+): Promise<void> {
   const faults: FieldError[] = [];
-  const { id, extension, digit, user_id } = wanted;
+  const accountId = account.id;
+  const { id, extension, endpoint, digit, user_id } = wanted;
   if (extension !== undefined && (await holderOf(tx, accountId, id, "extension", extension)))
     faults.push(taken_extension);
+  const prefix = endpointPrefix(account);
+  if (endpoint && !endpoint.startsWith(prefix))
+    faults.push({ field: "endpoint", reason: `must begin with ${prefix}` });
   const holder = digit && (await holderOf(tx, accountId, id, "digit", digit));
   if (holder) faults.push({ field: "digit", reason: `is already the key of extension ${holder}` });
   if (typeof user_id === "number" && !(await isUser(tx, accountId, user_id)))

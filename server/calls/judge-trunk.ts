@@ -1,23 +1,33 @@
-// What create and update of a trunk have in common: the name is free, and what it names exists.
+// What create and update of a trunk have in common: the name is free, the endpoint is no account's, and
+// what it names exists.
 import type { Tx } from "../lib/database.ts";
 import { violatesUnique } from "../lib/database-errors.ts";
 import { invalid, invalidField, type FieldError } from "../lib/errors.ts";
 import { knownId } from "../lib/ids.ts";
+import { account_prefix } from "./endpoint-prefix.ts";
 import type { TrunkPatch } from "./trunk-schema.ts";
 
 /** A trunk as it is to be. */
-type Wanted = Pick<TrunkPatch, "name" | "only_account_id" | "nodes"> & {
+type Wanted = Pick<TrunkPatch, "name" | "endpoint" | "only_account_id" | "nodes"> & {
   /** Null: a new one. */
   readonly id: number | null;
   readonly caller_ids: readonly string[];
   readonly caller_ids_only: boolean;
 };
 
-/** Refuses with all that is wrong at once: validation-failed (name, only_account_id, caller_ids, nodes). */
+/**
+ * Refuses with all that is wrong at once: validation-failed (name, endpoint, only_account_id,
+ * caller_ids, nodes).
+ */
 export async function judgeTrunk(tx: Tx, wanted: Wanted): Promise<void> {
   const faults: FieldError[] = [];
   if (wanted.name !== undefined && (await isTaken(tx, wanted.name, wanted.id)))
     faults.push(taken_name);
+  if (wanted.endpoint !== undefined && account_prefix.test(wanted.endpoint))
+    faults.push({
+      field: "endpoint",
+      reason: "must not begin with a, digits and -, as accounts' phones do",
+    });
   const { only_account_id: account_id } = wanted;
   if (typeof account_id === "number" && !(await isAccount(tx, account_id)))
     faults.push({ field: "only_account_id", reason: "matches no account" });

@@ -11,7 +11,9 @@ type NumberFormat = (typeof formats)[number];
 
 const fields = {
   name: shownName("Unique in the installation"),
-  endpoint: pjsipEndpoint("The carrier's endpoint in the nodes' PJSIP configuration"),
+  endpoint: pjsipEndpoint(
+    "The carrier's endpoint in the nodes' PJSIP configuration; does not begin with a, digits and -, as accounts' phones do",
+  ),
   number_format: Type.Enum(formats, {
     type: "string",
     description:

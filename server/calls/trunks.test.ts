@@ -84,6 +84,11 @@ test("each failing field of a trunk is told", async () => {
   const cases: [unknown, string[]][] = [
     [{}, ["name", "endpoint", "nodes"]],
     [{ ...good(), endpoint: "a/b" }, ["endpoint"]],
+    [{ ...good(), endpoint: "a7-201" }, ["endpoint"]],
+    [
+      { ...good(), name, endpoint: "a0-", caller_ids_only: true },
+      ["name", "endpoint", "caller_ids"],
+    ],
     [{ ...good(), number_format: "local" }, ["number_format"]],
     [{ ...good(), number_prefix: "+9" }, ["number_prefix"]],
     [{ ...good(), caller_ids: ["90", "+919000000000"] }, ["caller_ids.0", "caller_ids.1"]],
@@ -102,7 +107,10 @@ test("each failing field of a trunk is told", async () => {
   assert.deepEqual(failingFields(await request("PATCH", `/${id}`, { caller_ids_only: true })), [
     "caller_ids",
   ]);
-  assert.equal((await request("PATCH", `/${id}`, { name })).status, 200);
+  assert.deepEqual(failingFields(await request("PATCH", `/${id}`, { endpoint: "a7-x" })), [
+    "endpoint",
+  ]);
+  assert.equal((await request("PATCH", `/${id}`, { name, endpoint: "a-7" })).status, 200);
 });
 
 test("a trunk with calls under way or waiting is not deleted, and goes when they have ended", async () => {

@@ -1,23 +1,24 @@
-import { recordAudit, type Actor } from "../accounts/record-audit.ts";
+import { recordAudit } from "../accounts/record-audit.ts";
 import type { Tx } from "../lib/database.ts";
 import type { ExtensionAnswer, ExtensionPatch } from "./extension-schema.ts";
 import { readExtension } from "./extensions.ts";
-import { judgeExtension, refuseTakenExtension } from "./judge-extension.ts";
+import { judgeExtension, refuseTakenExtension, type ExtensionOwner } from "./judge-extension.ts";
 
 /**
- * Changes a phone; groups keep it under its new number. Refuses: not-found; validation-failed
- * (extension or digit taken, user_id unknown).
+ * Changes a phone; groups keep it under its new number, and its endpoint stays unless given.
+ * Refuses: not-found; validation-failed (extension or digit taken, endpoint not the account's,
+ * user_id unknown).
  */
 export async function updateExtension(
   tx: Tx,
-  actor: Actor,
+  { account, actor }: ExtensionOwner,
   id: number,
   patch: ExtensionPatch,
   now: Date,
 ): Promise<ExtensionAnswer> {
   const { account_id } = actor;
   const earlier = await readExtension(tx, account_id, id);
-  await judgeExtension(tx, account_id, { id, ...patch });
+  await judgeExtension(tx, account, { id, ...patch });
   await tx
     .updateTable("extensions")
     .set({ ...patch, updated_at: now })

@@ -35,8 +35,8 @@ export const extensionRoutes = [
     access: manageAgents,
     body: NewExtension,
     success: { 201: ExtensionAnswer },
-    handle: ({ app, actor, body, write }) =>
-      write((tx) => createExtension(tx, actor, body, app.clock.now())),
+    handle: ({ app, caller: { account }, actor, body, write }) =>
+      write((tx) => createExtension(tx, { account, actor }, body, app.clock.now())),
   }),
   route({
     method: "GET",
@@ -59,8 +59,8 @@ export const extensionRoutes = [
     params,
     body: ExtensionPatch,
     success: { 200: ExtensionAnswer },
-    handle: ({ app, actor, params: { id }, body, write }) =>
-      write((tx) => updateExtension(tx, actor, id, body, app.clock.now())),
+    handle: ({ app, caller: { account }, actor, params: { id }, body, write }) =>
+      write((tx) => updateExtension(tx, { account, actor }, id, body, app.clock.now())),
   }),
   route({
     method: "DELETE",
