@@ -47,7 +47,7 @@ const changes = {
 
 const load = {
   "calls-per-second": { value: "number", about: "New legs a second, 1 to 1000" },
-  "calls-max": { value: "number", about: "Legs at once, 1 to 100000" },
+  "calls-max": { value: "number", about: "Calls at once, 1 to 100000" },
 } satisfies Record<string, Option>;
 
 export const nodeCommands: readonly Command[] = [

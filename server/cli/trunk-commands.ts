@@ -30,7 +30,7 @@ const changes = {
   "caller-ids-only": { value: "yes|no", about: "Whether the carrier refuses others" },
   nodes: {
     value: "list",
-    about: "Where it is set up: node:legs a second:legs at once, such as 1:10:100,2:10:100",
+    about: "Where it is set up: node:new legs a second:calls at once, such as 1:10:100,2:10:100",
   },
   active: { value: "yes|no", about: "An inactive one takes no new calls" },
 } satisfies Record<string, Option>;
