@@ -35,7 +35,10 @@ What Trunkline must know of it:
   ARI password        ${asterisk.ari_password}
   call records        ${asterisk.cdr_path}
   trunk's endpoint    trunk
-  agents' phones      PJSIP/agent1, PJSIP/agent2, PJSIP/agent3, PJSIP/agent4
+  phones' endpoints   agent1, agent2, agent3, agent4
+
+docs/guides/calls-setup.md has the lines to type. While the demo's sandbox trunk is active too, calls go
+over either of the two: npm run cli -- trunk set 1 --account 1 --active no
 
 The phones answer, and so does every customer, but for numbers such as
   7486000000  busy                    7180000000  rings on
