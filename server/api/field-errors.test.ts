@@ -61,3 +61,14 @@ test("a key of a megabyte does not come back a hundred times", async () => {
     assert.equal(answer.body.errors[0].field.length, 201);
   }
 });
+
+test("digits that came as a number are told that they belong in a string", () => {
+  const parentSchema = { type: ["string", "null"], "x-reason": "must be exactly 10 digits" };
+  const reasonOf = (keyword: string, params: Record<string, unknown>) =>
+    fieldErrors([{ keyword, instancePath: "/phone", params, parentSchema }])[0]?.reason;
+  assert.equal(
+    reasonOf("type", { type: ["string", "null"] }),
+    "must be exactly 10 digits, as a string",
+  );
+  assert.equal(reasonOf("pattern", { pattern: "^[0-9]{10}$" }), "must be exactly 10 digits");
+});

@@ -40,9 +40,15 @@ function describe(finding: Finding, suggest: boolean): FieldError {
   }
 }
 
+function wantsString(params: Finding["params"]): boolean {
+  return [params["type"] as string | string[]].flat().includes("string");
+}
+
 function reasonOf({ keyword, params, parentSchema }: Finding): string {
   const own = parentSchema?.["x-reason"];
-  if (typeof own === "string") return own;
+  // 9876543210 has ten digits: whoever sent it without quotes must be told what is wrong with it.
+  if (typeof own === "string")
+    return keyword === "type" && wantsString(params) ? `${own}, as a string` : own;
   switch (keyword) {
     case "type":
       return `must be ${[params["type"] as string | string[]]

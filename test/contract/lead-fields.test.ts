@@ -50,7 +50,10 @@ test("phone takes exactly 10 digits and nothing else", async () => {
     { number: "9876543210" },
   ];
   for (const value of bad) {
-    assert.equal(await lead.refuse({ phone: value }, "phone"), "must be exactly 10 digits");
+    assert.equal(
+      await lead.refuse({ phone: value }, "phone"),
+      `must be exactly 10 digits${typeof value === "string" ? "" : ", as a string"}`,
+    );
   }
 });
 
