@@ -330,6 +330,7 @@ test("a retry outside the calling window is 403, and one without credit 409, wit
   const late = await scene.post(`${id}/retry`, { leg: "agent" });
   assert.equal(late.status, 403, late.text);
   assert.equal(late.body.type, "forbidden");
+  assert.match(late.body.detail, /outside its calling time, 09:00 to 09:00/);
   assert.deepEqual(await scene.credit(), { available: 1, reserved: 0 });
   assert.deepEqual(await scene.audit(), []);
 });

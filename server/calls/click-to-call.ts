@@ -1,6 +1,5 @@
 // Submits a click-to-call (contract 4.4): what was asked, its first call and the credit of both its
 // legs, in one transaction. The leader of the call's node places it.
-import { mayCallAt } from "../accounts/calling-window.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import { reserveCredits } from "../credits/reserve-credits.ts";
@@ -16,6 +15,7 @@ import {
 } from "./click-to-call-schema.ts";
 import type { TrunkOnNode } from "./choose-trunk.ts";
 import { judgeClickToCall, type JudgedClickToCall } from "./judge-click-to-call.ts";
+import { refuseOutsideWindow } from "./refuse-outside-window.ts";
 
 /** For whom the call is, and by whom it was asked for. */
 export type ClickToCallOwner = {
@@ -38,7 +38,7 @@ export async function clickToCall(
   const now = app.clock.now();
   const judged = await judgeClickToCall(app.db, account, asked, now);
   if (judged.faults.length > 0) throw invalid(judged.faults);
-  refuseOutsideWindow(judged, now);
+  refuseOutsideWindow(judged.window, judged.scheduled_at ?? now);
   const { trunk } = judged;
   if (!trunk)
     throw new Refusal("internal-error", "The call could not be placed: no trunk can be used", {
@@ -54,17 +54,6 @@ export async function clickToCall(
   });
   if (!judged.scheduled_at) app.hints.send("call_work", `${trunk.node_id}:${actor.account_id}`);
   return answer;
-}
-
-/** By the moment at which the call would be placed. */
-function refuseOutsideWindow({ window, scheduled_at }: JudgedClickToCall, now: Date): void {
-  if (mayCallAt(window, scheduled_at ?? now)) return;
-  const [from, to] = [window.calling_from, window.calling_to].map((time) => time.slice(0, 5));
-  throw new Refusal(
-    "forbidden",
-    "Night calling is switched off for this account, and the call would be placed outside " +
-      `its calling time, ${from} to ${to} (${window.time_zone})`,
-  );
 }
 
 // Inserted together, for neither id is known before.

@@ -1,9 +1,10 @@
 import type { Kysely } from "kysely";
-import { mayCallAt } from "../accounts/calling-window.ts";
+import type { CallingWindow } from "../accounts/calling-window.ts";
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import type { DB, Tx } from "../lib/database.ts";
 import { notFound, Refusal } from "../lib/errors.ts";
 import { addAttempt, credits_a_call } from "./add-attempt.ts";
+import { refuseOutsideWindow } from "./refuse-outside-window.ts";
 
 export type RetriedLeg = "agent" | "customer";
 
@@ -30,7 +31,7 @@ export async function retryCall(
   const cap = leg === "agent" ? plan.agent_retry_count : plan.customer_retry_count;
   if (calls.filter(({ retried_leg }) => retried_leg === leg).length >= cap)
     throw conflict(`The ${leg} has been retried ${cap} times, which is as often as was asked for`);
-  await refuseOutsideWindow(tx, account_id, now);
+  refuseOutsideWindow(await findWindow(tx, account_id), now);
   await recordAudit(tx, actor, {
     at: now,
     action: "call.retried",
@@ -122,14 +123,12 @@ function refuseUnlessFailed(
     throw conflict("No agent answered, so that the customer was not called; retry the agent");
 }
 
-async function refuseOutsideWindow(db: Kysely<DB>, accountId: number, now: Date): Promise<void> {
-  const account = await db
+function findWindow(db: Kysely<DB>, accountId: number): Promise<CallingWindow> {
+  return db
     .selectFrom("accounts")
     .select(["time_zone", "night_calling", "calling_from", "calling_to"])
     .where("account_id", "=", accountId)
     .executeTakeFirstOrThrow();
-  if (!mayCallAt(account, now))
-    throw new Refusal("forbidden", "The account may not place calls at this time of its day");
 }
 
 function conflict(detail: string): Refusal {
