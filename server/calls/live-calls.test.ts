@@ -53,6 +53,7 @@ test("a call that was not recorded, or whose recording is gone from its node, ha
   for (const { id } of [without, gone]) {
     const answer = await scene.ask("GET", `/api/v1/calls/${id}/recording`);
     assert.equal(answer.status, 404, String(id));
+    assert.equal(answer.body.detail, "There is no recording of this call");
   }
   const [row] = (await scene.ask("GET", `/api/v1/calls?campaign_id=${without.campaign_id}`)).body
     .data;

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import type { App } from "../engine/app.ts";
-import { notFound, unavailable } from "../lib/errors.ts";
+import { notFound, Refusal, unavailable } from "../lib/errors.ts";
 import { findVoiceNode } from "./find-voice-node.ts";
 import { callName } from "./life/call.ts";
 
@@ -20,7 +20,8 @@ export async function readCallRecording(
     .where("account_id", "=", accountId)
     .where("id", "=", id)
     .executeTakeFirst();
-  if (call?.recording_state !== "ready") throw notFound();
+  if (!call) throw notFound();
+  if (call.recording_state !== "ready") throw noRecording();
   const node = await findVoiceNode(app.db.query, call.node_id);
   const driver = app.voiceDrivers[node.driver];
   if (!driver) throw unavailable(new Error(`there is no driver for node ${node.id} here`));
@@ -28,6 +29,10 @@ export async function readCallRecording(
   const recording = await driver.readRecording(node, name).catch((error: unknown) => {
     throw error instanceof VoiceError ? unavailable(error) : error;
   });
-  if (!recording) throw notFound();
+  if (!recording) throw noRecording();
   return recording;
+}
+
+function noRecording(): Refusal {
+  return new Refusal("not-found", "There is no recording of this call");
 }
