@@ -59,6 +59,7 @@ const database_checks: readonly Check[] = [
   { name: "migrations", run: compareSchema, needed: true },
   { name: "owners", run: findOwnerless },
   { name: "workspaces", run: findWithoutDefaults },
+  { name: "voice nodes", run: findUnconnected },
 ];
 
 async function reach(session: Session): Promise<string> {
@@ -123,6 +124,18 @@ async function findWithoutDefaults(session: Session): Promise<string> {
     ({ account_id, id, picklist }) => `workspace ${id} of account ${account_id} (${picklist})`,
   );
   throw new Error(`no default in ${listed.join(", ")}`);
+}
+
+/** An Asterisk that the service does not hear: calls over it wait. The sandbox needs nothing to be set. */
+async function findUnconnected(session: Session): Promise<string> {
+  const db = await session.database();
+  const { rows } = await db.pool.query<{ id: number; name: string; ari_url: string }>(
+    `select id, name, ari_url from voice_nodes
+     where active and driver = 'asterisk' and connected_at is null order by id`,
+  );
+  if (rows.length === 0) return "no active Asterisk was out of reach when last heard of";
+  const listed = rows.map(({ id, name, ari_url }) => `${id} (${name}, ${ari_url})`);
+  throw new Error(`not connected: ${listed.join(", ")}; the service's log says why`);
 }
 
 async function findingOf(check: string, run: () => Promise<string>): Promise<Finding> {

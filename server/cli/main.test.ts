@@ -212,6 +212,10 @@ test("what is wrong with a node or a trunk is told", async () => {
   for (const [words, told] of [
     [[...node, "--driver", "asterisk", ...load], /ari/],
     [[...node, "--driver", "sandbox", ...load, "--ari-url", "x"], /ari/],
+    [
+      [...node, "--driver", "asterisk", ...load, "--ari-password-file", "/nowhere"],
+      /^--ari-password-file cannot be read: ENOENT/,
+    ],
     [["node", "set", "1", ...ofAccount(), "--active", "perhaps"], /must be yes or no/],
     [[...trunk, "--nodes", "1:x"], /nodes\.0/],
     [[...trunk, "--nodes", "99999999:1:1"], /nodes\.0\.node_id.*matches no node/],
@@ -400,7 +404,16 @@ test("the doctor passes a sound installation and changes nothing", async () => {
   assert.equal(json.ok, true);
   assert.deepEqual(
     json.findings.map(({ check }: { check: string }) => check),
-    ["configuration", "data folder", "database", "clocks", "migrations", "owners", "workspaces"],
+    [
+      "configuration",
+      "data folder",
+      "database",
+      "clocks",
+      "migrations",
+      "owners",
+      "workspaces",
+      "voice nodes",
+    ],
   );
   const fresh = join(data_dir, "fresh");
   const none = await runIn({ DATA_DIR: fresh }, "doctor");
@@ -423,7 +436,17 @@ test("the doctor finds each thing that is wrong, by name", async () => {
   const secret = join(data_dir, "demo.json");
   await writeFile(secret, "{}");
   await chmod(secret, 0o644);
+  await sql(`insert into voice_nodes (name, driver, ari_url, ari_user, ari_password, ari_app,
+      calls_per_second, calls_max, created_at, updated_at)
+    values ('deaf', 'asterisk', 'http://127.0.0.1:1/ari', 'u', 'hidden', 'a', 1, 1, now(), now())`);
   const text = await found();
+  assert.match(
+    text,
+    /FAILED {2}voice nodes: not connected: \d+ \(deaf, http:\/\/127\.0\.0\.1:1\/ari\)/,
+  );
+  assert.doesNotMatch(text, /hidden/);
+  await sql("update voice_nodes set active = false where name = 'deaf'");
+  assert.match(await found(), /ok {4} {2}voice nodes: /);
   assert.match(text, new RegExp(`FAILED {2}owners: accounts without one: ${sick.account_id}`));
   assert.match(
     text,

@@ -13,7 +13,7 @@ import {
 import { listVoiceNodes } from "../calls/voice-nodes.ts";
 import { sendHint } from "../engine/hints.ts";
 import { invalid } from "../lib/errors.ts";
-import type { Command, Option, Outcome, Words } from "./command.ts";
+import { UsageError, type Command, type Option, type Outcome, type Words } from "./command.ts";
 import { everyPage } from "./every-page.ts";
 import { readAs, readId, readNumber, readSwitch } from "./read-words.ts";
 import type { Session } from "./session.ts";
@@ -129,12 +129,20 @@ async function set(session: Session, words: Words): Promise<Outcome> {
   return told(node);
 }
 
+/** The file's text without the line's end. */
+async function readPassword(file: string): Promise<string> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new UsageError(`--ari-password-file cannot be read: ${(error as Error).message}`);
+  });
+  return text.trim();
+}
+
 async function readNode(words: Words): Promise<Record<string, unknown>> {
   const file = words.option("ari-password-file");
   const ari = {
     url: words.option("ari-url"),
     user: words.option("ari-user"),
-    password: file === undefined ? undefined : (await readFile(file, "utf8")).trim(),
+    password: file === undefined ? undefined : await readPassword(file),
     app: words.option("ari-app"),
   };
   const given = Object.entries(ari).filter(([, value]) => value !== undefined);
