@@ -36,7 +36,11 @@ const cdr_path = Type.String({
   "x-reason": "must be an absolute path of at most 4096 characters",
 });
 const rate = Type.Integer({ minimum: 1, maximum: 1_000, description: "New legs a second" });
-const room = Type.Integer({ minimum: 1, maximum: 100_000, description: "Calls at once, whatever their legs" });
+const room = Type.Integer({
+  minimum: 1,
+  maximum: 100_000,
+  description: "Calls at once, whatever their legs",
+});
 /** What a node, or a trunk on a node, may be loaded with. */
 export const load = { calls_per_second: rate, calls_max: room };
 const active = Type.Boolean({
