@@ -7,6 +7,7 @@ import { openCallScene, type CallScene } from "../../test/support/call-scene.ts"
 import { eventually } from "../../test/support/eventually.ts";
 import { startApi } from "../../test/support/api.ts";
 import { openAsteriskDriver } from "../drivers/voice/asterisk/open-asterisk-driver.ts";
+import type { VoiceDriver } from "../drivers/voice/driver.ts";
 
 let scene: CallScene;
 before(async () => {
@@ -58,6 +59,32 @@ test("a call that was not recorded, or whose recording is gone from its node, ha
   const [row] = (await scene.ask("GET", `/api/v1/calls?campaign_id=${without.campaign_id}`)).body
     .data;
   assert.equal(row.recording_url, null);
+});
+
+test("a recording is not opened when it cannot be written down who took it", async () => {
+  const { app, account, sandbox } = scene;
+  let opened = 0;
+  const readRecording: VoiceDriver["readRecording"] = (...asked) => {
+    opened++;
+    return sandbox.readRecording(...asked);
+  };
+  const voiceDrivers = { sandbox: { ...sandbox, readRecording } };
+  const api = await startApi({ databaseUrl: scene.api.database_url, voiceDrivers });
+  const place = { node_id: scene.node_id, trunk_id: scene.trunk_id };
+  const { id } = await makeCall(app, account, { call: ended, place });
+  const listen = async () =>
+    (await api.send("GET", `/api/v1/calls/${id}/recording`, { token: account.token })).status;
+  await app.db.pool.query(`
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+    create trigger refuse before insert on audit_entries for each row
+      when (new.action = 'call.listened') execute function refuse()`);
+  try {
+    assert.deepEqual([await listen(), opened], [500, 0]);
+    await app.db.pool.query("drop trigger refuse on audit_entries");
+    assert.deepEqual([await listen(), opened], [200, 1]);
+  } finally {
+    await api.close();
+  }
 });
 
 test("a recording whose node does not answer is 503, to be asked for again", async () => {

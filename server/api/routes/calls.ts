@@ -86,12 +86,8 @@ const reportRoutes = [
     access: see,
     params,
     success: { 200: { contentType: "audio/wav" } },
-    handle: async ({ app, caller, actor, params: { id }, reply }) => {
-      const recording = await readCallRecording(app, caller.account.id, id);
-      const at = app.clock.now();
-      await app.db.query
-        .transaction()
-        .execute((tx) => recordAudit(tx, actor, { at, action: "call.listened", subject_id: id }));
+    handle: async ({ app, actor, params: { id }, reply }) => {
+      const recording = await readCallRecording(app, actor, id);
       void reply.header("content-type", "audio/wav");
       void reply.header("content-disposition", `attachment; filename="call-${id}.wav"`);
       return recording;
