@@ -230,3 +230,34 @@ begin
     where r.account_id = p_call.account_id and r.id = p_call.reservation_id;
   return p_call.cost;
 end $$;
+
+-- Queues a call together with the credit of its legs, in one statement, so that the balance, which all
+-- calls of the account need, is locked no longer than until the commit. Null, and nothing done, when
+-- there is not enough.
+create function queue_call(p_call jsonb, p_credits int, p_now timestamptz) returns bigint
+language plpgsql as $$
+declare
+  v_call calls := jsonb_populate_record(null::calls, p_call);
+begin
+  update credit_balances b set available = b.available - p_credits
+    where b.account_id = v_call.account_id and b.kind = 'call' and b.available >= p_credits;
+  if not found then
+    return null;
+  end if;
+  insert into calls (account_id, campaign_id, attempt, retried_leg, node_id, trunk_id, from_number,
+      to_number, to_phone, cli_number, due_at, queued_at, reserved)
+    values (v_call.account_id, v_call.campaign_id, v_call.attempt, v_call.retried_leg, v_call.node_id,
+      v_call.trunk_id, v_call.from_number, v_call.to_number, v_call.to_phone, v_call.cli_number,
+      v_call.due_at, p_now, p_credits)
+    returning id into v_call.id;
+  insert into credit_reservations (account_id, kind, subject, created_at)
+    values (v_call.account_id, 'call', 'call:' || v_call.id, p_now)
+    returning id into v_call.reservation_id;
+  insert into credit_transfers
+    (account_id, kind, type, from_book, to_book, amount, reservation_id, at)
+    values (v_call.account_id, 'call', 'reserve', 'available', 'reserved', p_credits,
+      v_call.reservation_id, p_now);
+  update calls c set reservation_id = v_call.reservation_id
+    where c.account_id = v_call.account_id and c.id = v_call.id;
+  return v_call.id;
+end $$;

@@ -1,10 +1,5 @@
-import { sql } from "kysely";
-import { reserveCredits } from "../credits/reserve-credits.ts";
 import type { Tx } from "../lib/database.ts";
-import { Refusal } from "../lib/errors.ts";
-
-/** Credits reserved for a call: the first pulse of each of its two legs. */
-export const credits_a_call = 2;
+import { queueCall } from "./queue-call.ts";
 
 export type NewAttempt = {
   readonly account_id: number;
@@ -17,59 +12,44 @@ export type NewAttempt = {
 
 /**
  * Adds the campaign's next call as its last one was, over the same trunk, with its credit reserved.
- * Null, with nothing done, when the account has no credit for it. The last call is locked first, so
+ * Null, with nothing done, when the account has no credit for it. The campaign is locked first, so
  * that two attempts never have one number, and the account's balance after it. To be hinted
  * (`call_work`) after the commit when it is due.
  */
 export async function addAttempt(
   tx: Tx,
-  attempt: NewAttempt,
+  asked: NewAttempt,
   now: Date,
 ): Promise<{ call_id: number; node_id: number } | null> {
-  const { account_id, campaign_id, retried_leg, due_at } = attempt;
-  const last = await lockLastCall(tx, account_id, campaign_id);
+  const { account_id, campaign_id } = asked;
+  await lockCampaign(tx, account_id, campaign_id);
+  const { attempt, ...last } = await findLastCall(tx, account_id, campaign_id);
   const node_id = await findNode(tx, last.trunk_id, last.node_id);
-  const call_id = await nextCallId(tx);
-  const reservation_id = await reserve(tx, account_id, call_id, now);
-  if (reservation_id === null) return null;
-  const { from_number, to_number, to_phone, cli_number, trunk_id } = last;
-  await tx
-    .insertInto("calls")
-    .values((eb) => ({
-      account_id,
-      id: call_id,
-      campaign_id,
-      // Read now: whoever had the lock may have added one.
-      attempt: eb
-        .selectFrom("calls")
-        .select(({ fn, lit }) => eb(fn.max("attempt"), "+", lit(1)).as("next"))
-        .where("account_id", "=", account_id)
-        .where("campaign_id", "=", campaign_id),
-      retried_leg,
-      node_id,
-      trunk_id,
-      from_number,
-      to_number,
-      to_phone,
-      cli_number,
-      due_at,
-      queued_at: now,
-      reservation_id,
-      reserved: credits_a_call,
-    }))
-    .execute();
-  return { call_id, node_id };
+  const call = { ...last, ...asked, attempt: attempt + 1, node_id };
+  const call_id = await queueCall(tx, call, now);
+  return call_id === null ? null : { call_id, node_id };
 }
 
-function lockLastCall(tx: Tx, accountId: number, campaignId: number) {
+async function lockCampaign(tx: Tx, accountId: number, campaignId: number): Promise<void> {
+  await tx
+    .selectFrom("call_campaigns")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("id", "=", campaignId)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+/** Read under the lock: whoever had it before may have added one. */
+function findLastCall(tx: Tx, accountId: number, campaignId: number) {
   return tx
     .selectFrom("calls")
-    .select(["node_id", "trunk_id", "from_number", "to_number", "to_phone", "cli_number"])
+    .select(["attempt", "node_id", "trunk_id", "from_number", "to_number", "to_phone"])
+    .select("cli_number")
     .where("account_id", "=", accountId)
     .where("campaign_id", "=", campaignId)
-    .orderBy("id", "desc")
+    .orderBy("attempt", "desc")
     .limit(1)
-    .forNoKeyUpdate()
     .executeTakeFirstOrThrow();
 }
 
@@ -87,27 +67,4 @@ async function findNode(tx: Tx, trunkId: number, nodeId: number): Promise<number
     .limit(1)
     .executeTakeFirst();
   return found?.id ?? nodeId;
-}
-
-/** Before the row, for the credit is reserved in the call's name. */
-async function nextCallId(tx: Tx): Promise<number> {
-  const { rows } = await sql<{ id: number }>`
-    select nextval(pg_get_serial_sequence('calls', 'id')) as id`.execute(tx);
-  return rows[0]!.id;
-}
-
-async function reserve(
-  tx: Tx,
-  account_id: number,
-  callId: number,
-  now: Date,
-): Promise<number | null> {
-  const subject = `call:${callId}`;
-  const reservation = { account_id, kind: "call", subject, amount: credits_a_call } as const;
-  try {
-    return await reserveCredits(tx, reservation, now);
-  } catch (error) {
-    if (error instanceof Refusal && error.type === "insufficient-credit") return null;
-    throw error;
-  }
 }

@@ -2,11 +2,10 @@
 // legs, in one transaction. The leader of the call's node places it.
 import type { Caller } from "../accounts/caller.ts";
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
-import { reserveCredits } from "../credits/reserve-credits.ts";
 import type { App } from "../engine/app.ts";
 import { statement, type Tx } from "../lib/database.ts";
 import { Refusal, invalid } from "../lib/errors.ts";
-import { credits_a_call } from "./add-attempt.ts";
+import { openShares } from "../lib/shares.ts";
 import {
   noPickPolicies,
   type ClickToCallAnswer,
@@ -15,6 +14,7 @@ import {
 } from "./click-to-call-schema.ts";
 import type { TrunkOnNode } from "./choose-trunk.ts";
 import { judgeClickToCall, type JudgedClickToCall } from "./judge-click-to-call.ts";
+import { credits_a_call, queueCall, type NewCall } from "./queue-call.ts";
 import { refuseOutsideWindow } from "./refuse-outside-window.ts";
 
 /** For whom the call is, and by whom it was asked for. */
@@ -22,6 +22,12 @@ export type ClickToCallOwner = {
   readonly account: Pick<Caller["account"], "id" | "country_code" | "time_zone">;
   readonly actor: Actor & { readonly user_id: number };
 };
+
+/**
+ * Submissions at once: all of an account's wait for its one balance, and would take the connections
+ * that the leader needs to place what was submitted.
+ */
+const submissions = openShares(4, 2, 1_000);
 
 /**
  * Queues the call and answers with its campaign. Refuses, in this order and with nothing done:
@@ -44,33 +50,32 @@ export async function clickToCall(
     throw new Refusal("internal-error", "The call could not be placed: no trunk can be used", {
       cause: new Error(`account ${account.id} has no active trunk on an active node`),
     });
-  const answer = await write(async (tx) => {
-    const campaignId = await submitCall(tx, owner, asked, { ...judged, trunk }, now);
-    return {
-      status: 200 as const,
-      message: "Campaign Submitted Successfully" as const,
-      data: { campaignId },
-    };
-  });
+  const answer = await submissions.use(actor.account_id, () =>
+    write(async (tx) => {
+      const campaignId = await submitCall(tx, owner, asked, { ...judged, trunk }, now);
+      return {
+        status: 200 as const,
+        message: "Campaign Submitted Successfully" as const,
+        data: { campaignId },
+      };
+    }),
+  );
   if (!judged.scheduled_at) app.hints.send("call_work", `${trunk.node_id}:${actor.account_id}`);
   return answer;
 }
 
-// Inserted together, for neither id is known before.
-const insertCampaign = statement<{ campaign_id: number; call_id: number }>(`
+const insertCampaign = statement<{ campaign_id: number }>(`
   with campaign as (
     insert into call_campaigns (account_id, kind, created_by, created_at)
     values ($1, 'click_to_call', $2, $3)
     returning id
-  ), asked as (
-    insert into click_to_calls
-    select r.* from campaign, jsonb_populate_record(null::click_to_calls,
-      $4::jsonb || jsonb_build_object('account_id', $1::bigint, 'campaign_id', campaign.id)) r
   )
-  select id as campaign_id, nextval(pg_get_serial_sequence('calls', 'id')) as call_id
-  from campaign`);
+  insert into click_to_calls
+  select r.* from campaign, jsonb_populate_record(null::click_to_calls,
+    $4::jsonb || jsonb_build_object('account_id', $1::bigint, 'campaign_id', campaign.id)) r
+  returning campaign_id`);
 
-/** The reservation takes the balance's lock, which others wait for: all but the call comes before. */
+/** The call itself comes last: it takes the balance's lock, which others wait for. */
 async function submitCall(
   tx: Tx,
   { account, actor }: ClickToCallOwner,
@@ -82,36 +87,32 @@ async function submitCall(
   const order = orderOf(account, asked, judged);
   const values = [account_id, actor.user_id, now, JSON.stringify(order)];
   const [made] = await insertCampaign(tx, values);
-  const { campaign_id, call_id } = made!;
+  const { campaign_id } = made!;
   await recordAudit(tx, actor, {
     at: now,
     action: "click_to_call.submitted",
     subject_id: campaign_id,
   });
-  const subject = `call:${call_id}`;
-  const credit = { account_id, kind: "call", subject, amount: credits_a_call } as const;
-  const reservation_id = await reserveCredits(tx, credit, now);
   const { node_id, trunk_id } = judged.trunk;
   const { to_number, to_phone, cli_number } = order;
-  await tx
-    .insertInto("calls")
-    .values({
-      account_id,
-      id: call_id,
-      campaign_id,
-      attempt: 1,
-      node_id,
-      trunk_id,
-      from_number: judged.from,
-      to_number,
-      to_phone,
-      cli_number,
-      due_at: judged.scheduled_at ?? now,
-      queued_at: now,
-      reservation_id,
-      reserved: credits_a_call,
-    })
-    .execute();
+  const call: NewCall = {
+    account_id,
+    campaign_id,
+    attempt: 1,
+    retried_leg: null,
+    node_id,
+    trunk_id,
+    from_number: judged.from,
+    to_number,
+    to_phone,
+    cli_number,
+    due_at: judged.scheduled_at ?? now,
+  };
+  if ((await queueCall(tx, call, now)) === null)
+    throw new Refusal(
+      "insufficient-credit",
+      `There is not enough call credit: ${credits_a_call} needed`,
+    );
   return campaign_id;
 }
 

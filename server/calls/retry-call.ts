@@ -3,7 +3,8 @@ import type { CallingWindow } from "../accounts/calling-window.ts";
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import type { DB, Tx } from "../lib/database.ts";
 import { notFound, Refusal } from "../lib/errors.ts";
-import { addAttempt, credits_a_call } from "./add-attempt.ts";
+import { addAttempt } from "./add-attempt.ts";
+import { credits_a_call } from "./queue-call.ts";
 import { refuseOutsideWindow } from "./refuse-outside-window.ts";
 
 export type RetriedLeg = "agent" | "customer";

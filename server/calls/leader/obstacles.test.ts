@@ -72,11 +72,10 @@ test("a customer who opts out while the agent is rung is not called", async () =
     expires_at: null,
     created_by: null,
   } as const;
-  beforeAnswer = () =>
-    api.app.db.query
-      .transaction()
-      .execute((tx) => suppress(tx, optOut, api.clock.now()))
-      .then(() => {});
+  beforeAnswer = async () => {
+    const tx = api.app.db.query.transaction();
+    await tx.execute((inside) => suppress(inside, optOut, api.clock.now()));
+  };
   const report = await reportOf(account);
   beforeAnswer = async () => {};
   assert.deepEqual(endings(report), ["canceled", "suppressed"]);
