@@ -13,9 +13,9 @@ const user_id = id("The user whose phone it is");
 /** The name of an endpoint in the nodes' PJSIP configuration. */
 export const pjsipEndpoint = (description: string) =>
   Type.String({
-    pattern: "^[A-Za-z0-9_-]{1,79}$",
+    pattern: "^[A-Za-z0-9_-]{1,64}$",
     description,
-    "x-reason": "must be 1 to 79 letters, digits, - and _",
+    "x-reason": "must be 1 to 64 letters, digits, - and _",
   });
 const in_configuration =
   "The phone's endpoint in the nodes' PJSIP configuration: begins with a, the account's id and -, unless the account has the feature operator";
