@@ -75,7 +75,9 @@ test("a foreign key of a tenant table carries account_id to account_id and never
     `select k.conname as key, t.relname as target, a.attname as first
      from pg_constraint k join pg_class t on t.oid = k.confrelid
      join pg_attribute a on a.attrelid = k.confrelid and a.attnum = k.confkey[1]
-     where k.contype = 'f'`,
+     join pg_class c on c.oid = k.conrelid
+     where k.contype = 'f' and c.relname = any($1)`,
+    [tenantTables],
   );
   assert.ok(keys.length > 0);
   for (const { key, target, first } of keys) {

@@ -199,7 +199,11 @@ test("call settings that cannot be are told by field, and change nothing", async
     [{ night_calling: 1 }, "calls.night_calling", "must be a boolean"],
     [{ calling_from: "24:00" }, "calls.calling_from", "must be a time of day such as 09:00"],
     [{ calling_to: "24:01" }, "calls.calling_to", "must be a time of day such as 21:00, or 24:00"],
-    [{ calling_to: null }, "calls.calling_to", "must be a time of day such as 21:00, or 24:00"],
+    [
+      { calling_to: null },
+      "calls.calling_to",
+      "must be a time of day such as 21:00, or 24:00, as a string",
+    ],
     [{ agent_ring_seconds: 4 }, "calls.agent_ring_seconds", "must be at least 5"],
     [{ customer_ring_seconds: 121 }, "calls.customer_ring_seconds", "must be at most 120"],
     [{ notice: { template_id } }, `${notices}.chat_number_id`, "is required"],
