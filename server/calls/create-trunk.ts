@@ -4,6 +4,7 @@ import { judgeTrunk, refuseTakenTrunk } from "./judge-trunk.ts";
 import { touchVoiceNodes } from "./touch-voice-nodes.ts";
 import type { NewTrunk, TrunkAnswer } from "./trunk-schema.ts";
 import { readTrunk } from "./trunks.ts";
+import { takeTurnAtNodes } from "./take-turn-at-nodes.ts";
 
 /**
  * Adds a trunk with its shares of nodes; an operator's verb. Refuses: validation-failed (name,
@@ -15,6 +16,7 @@ export async function createTrunk(
   wanted: NewTrunk,
   now: Date,
 ): Promise<TrunkAnswer> {
+  await takeTurnAtNodes(tx);
   const { nodes, ...rest } = wanted;
   const trunk = {
     name: rest.name,

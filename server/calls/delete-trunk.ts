@@ -4,6 +4,7 @@ import { Refusal } from "../lib/errors.ts";
 import { lockTrunk } from "./lock-trunk.ts";
 import { touchVoiceNodes } from "./touch-voice-nodes.ts";
 import { readTrunk } from "./trunks.ts";
+import { takeTurnAtNodes } from "./take-turn-at-nodes.ts";
 
 /**
  * Deletes a trunk and returns the nodes it was on. Refuses: not-found; conflict while calls of it are
@@ -15,6 +16,7 @@ export async function deleteTrunk(
   id: number,
   now: Date,
 ): Promise<readonly number[]> {
+  await takeTurnAtNodes(tx);
   await lockTrunk(tx, id);
   const { name, nodes } = await readTrunk(tx, id);
   const call = await tx

@@ -1,12 +1,14 @@
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import type { Tx } from "../lib/database.ts";
 import { Refusal, notFound } from "../lib/errors.ts";
+import { takeTurnAtNodes } from "./take-turn-at-nodes.ts";
 
 /**
  * Deletes a node that no call was ever placed on: the recordings of the others stay on theirs.
  * Refuses: not-found; conflict for one with calls, which can be made inactive.
  */
 export async function deleteVoiceNode(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
+  await takeTurnAtNodes(tx);
   const deleted = await tx
     .deleteFrom("voice_nodes")
     .where("id", "=", id)

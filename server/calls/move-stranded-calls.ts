@@ -1,6 +1,7 @@
 import type { App } from "../engine/app.ts";
 import { statement } from "../lib/database.ts";
 import { moveQueuedCalls } from "./move-queued-calls.ts";
+import { takeTurnAtNodes } from "./take-turn-at-nodes.ts";
 
 const findStranded = statement<{ id: number }>(`
   select n.id from voice_nodes n
@@ -13,9 +14,10 @@ const findStranded = statement<{ id: number }>(`
  */
 export async function moveStrandedCalls(app: App): Promise<number> {
   for (const { id } of await findStranded(app.db.pool, [])) {
-    const moved = await app.db.query
-      .transaction()
-      .execute((tx) => moveQueuedCalls(tx, { node_id: id }));
+    const moved = await app.db.query.transaction().execute(async (tx) => {
+      await takeTurnAtNodes(tx);
+      return moveQueuedCalls(tx, { node_id: id });
+    });
     for (const { node_id, account_id } of moved)
       app.hints.send("call_work", `${node_id}:${account_id}`);
   }

@@ -7,6 +7,7 @@ import { moveQueuedCalls, type MovedCalls } from "./move-queued-calls.ts";
 import { touchVoiceNodes } from "./touch-voice-nodes.ts";
 import type { TrunkAnswer, TrunkPatch } from "./trunk-schema.ts";
 import { readTrunk } from "./trunks.ts";
+import { takeTurnAtNodes } from "./take-turn-at-nodes.ts";
 
 /**
  * Changes a trunk; the leaders of its nodes begin anew with it. What waits on a node that is taken
@@ -21,6 +22,7 @@ export async function updateTrunk(
   patch: TrunkPatch,
   now: Date,
 ): Promise<{ trunk: TrunkAnswer; nodes: readonly number[]; moved: MovedCalls }> {
+  await takeTurnAtNodes(tx);
   await lockTrunk(tx, id);
   const earlier = await readTrunk(tx, id);
   const { nodes, ...own } = patch;

@@ -6,6 +6,7 @@ import { moveQueuedCalls, type MovedCalls } from "./move-queued-calls.ts";
 import { laterStamp } from "./touch-voice-nodes.ts";
 import { ariUrl, type VoiceNodeAnswer, type VoiceNodePatch } from "./voice-node-schema.ts";
 import { readVoiceNode } from "./voice-nodes.ts";
+import { takeTurnAtNodes } from "./take-turn-at-nodes.ts";
 
 /**
  * Changes a node; its leader connects anew. What waits on one that is made inactive moves, as far as
@@ -19,6 +20,7 @@ export async function updateVoiceNode(
   patch: VoiceNodePatch,
   now: Date,
 ): Promise<{ node: VoiceNodeAnswer; moved: MovedCalls }> {
+  await takeTurnAtNodes(tx);
   const earlier = await lockVoiceNode(tx, id);
   const { ari, ...own } = patch;
   refuseForSandbox(earlier.driver, patch);
