@@ -1,6 +1,8 @@
 // What a telephone switch must do for us. Every driver passes the same contract suite. A driver knows
 // no feature, no SQL and no jobs: it dials legs, joins them, and tells what becomes of each.
 import type { Readable } from "node:stream";
+import type { Clip } from "../../lib/audio/clip.ts";
+import type { CallMedia } from "../call-media.ts";
 
 export const voice_driver_names = ["sandbox", "asterisk"] as const;
 export type VoiceDriverName = (typeof voice_driver_names)[number];
@@ -20,6 +22,8 @@ export type VoiceNode = {
   } | null;
   /** The switch's file of call records, if this machine can read it. */
   readonly cdr_path: string | null;
+  /** A folder that this machine writes and the switch reads, both under this path; null: nothing can be played. */
+  readonly sounds_dir: string | null;
 };
 
 /** Where a leg is dialled to. */
@@ -86,7 +90,27 @@ export type VoiceEvent =
   | { readonly type: "answered"; readonly leg: string; readonly at: Date }
   | { readonly type: "digit"; readonly leg: string; readonly digit: string; readonly at: Date }
   | { readonly type: "ended"; readonly leg: string; readonly at: Date; readonly ending: Ending }
-  | { readonly type: "recorded"; readonly recording: string; readonly ok: boolean };
+  | { readonly type: "recorded"; readonly recording: string; readonly ok: boolean }
+  /** `ok`: it was played to its end, or stopped by us; false: it could not be played. Of a leg that ended, nothing follows. */
+  | {
+      readonly type: "played";
+      readonly leg: string;
+      readonly playback: string;
+      readonly ok: boolean;
+      readonly at: Date;
+    }
+  | {
+      readonly type: "detected";
+      readonly leg: string;
+      readonly answered_by: AnsweredBy;
+      readonly at: Date;
+    };
+
+/** Who answered, as far as listening for some seconds can tell. */
+export type AnsweredBy = "human" | "machine" | "unknown";
+
+/** When the recording of a message is over, beside the end of the leg and `stopMessage`. */
+export type MessageLimits = { readonly max_seconds: number; readonly silence_seconds: number };
 
 export type LiveLeg = {
   readonly leg: string;
@@ -151,6 +175,24 @@ export type VoiceSession = {
   endBridge(bridge: string): Promise<void>;
   /** Records what is heard in the bridge until it ends, under a name never used twice; `recorded` follows. */
   record(bridge: string, recording: string): Promise<void>;
+  /**
+   * Plays a clip to an answered leg, or to all in its bridge; what it plays already goes before it. `played`
+   * follows. `playback`: a name never used twice, [A-Za-z0-9.-]{1,64}.
+   */
+  play(leg: string, playback: string, clip: Clip): Promise<void>;
+  /** Silent at once; what was to come after it is not played either, each told of by `played`. */
+  stopPlaying(leg: string): Promise<void>;
+  /** Listens for who answered; `detected` follows within 6 s. Nothing may be played meanwhile. */
+  detect(leg: string): Promise<void>;
+  /** A beep, then records what the leg says, under a name never used twice; `recorded` follows. */
+  recordMessage(leg: string, recording: string, limits: MessageLimits): Promise<void>;
+  /** Ends the recording of a message; what was said until then is kept. */
+  stopMessage(recording: string): Promise<void>;
+  /**
+   * Sound both ways with an answered leg, which stands in the bridge from then on; further legs may join.
+   * It ends with the leg, with the connection and with this process: no other can take it over.
+   */
+  openMedia(bridge: string, leg: string): Promise<CallMedia>;
   survey(): Promise<Survey>;
   /** What was written down of a leg that the survey does not show; null when there is nothing, `unreadable` when nobody can look. */
   findRecord(leg: string): Promise<LegRecord | null | "unreadable">;
