@@ -49,7 +49,7 @@ test("a call that was not recorded, or whose recording is gone from its node, ha
   const place = { node_id: scene.node_id, trunk_id: scene.trunk_id };
   const without = await makeCall(app, account, { call: failed, place });
   const gone = await makeCall(app, account, { call: ended, place });
-  const node = { id: scene.node_id, name: "sandbox", ari: null, cdr_path: null };
+  const node = { id: scene.node_id, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
   await scene.sandbox.deleteRecording(node, `trk-${account.account_id}-${gone.id}`);
   for (const { id } of [without, gone]) {
     const answer = await scene.ask("GET", `/api/v1/calls/${id}/recording`);

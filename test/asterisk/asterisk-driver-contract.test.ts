@@ -17,7 +17,7 @@ voiceDriverContract("asterisk", async () => {
   const run_dir = mkdtempSync(join(tmpdir(), "trunkline-driver-"));
   const asterisk = await startAsterisk({ run_dir });
   const carrier = await startCarrier(asterisk);
-  const { ari_url, ari_user, ari_password, app, cdr_path } = asterisk;
+  const { ari_url, ari_user, ari_password, app, cdr_path, sounds_dir } = asterisk;
   return {
     driver: openAsteriskDriver(openLog("silent")),
     node: {
@@ -25,6 +25,7 @@ voiceDriverContract("asterisk", async () => {
       name: "asterisk",
       ari: { url: ari_url, user: ari_user, password: ari_password, app },
       cdr_path,
+      sounds_dir,
     },
     far_ends: {
       stays: overTrunk(farEnd("speaks")),

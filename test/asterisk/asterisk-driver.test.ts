@@ -51,14 +51,14 @@ after(async () => {
 });
 
 function nodeOf(port: number): VoiceNode {
-  const { ari_user, ari_password, app, cdr_path } = asterisk;
+  const { ari_user, ari_password, app, cdr_path, sounds_dir } = asterisk;
   const ari = {
     url: `http://127.0.0.1:${port}/ari`,
     user: ari_user,
     password: ari_password,
     app,
   };
-  return { id: 1, name: "asterisk", ari, cdr_path };
+  return { id: 1, name: "asterisk", ari, cdr_path, sounds_dir };
 }
 
 type Wire = Awaited<ReturnType<typeof openWire>>;

@@ -1,6 +1,6 @@
 // The one connection of an Asterisk's leader.
 import type { Log } from "../../../lib/log.ts";
-import type { VoiceEvent, VoiceNode, VoiceSession } from "../driver.ts";
+import { VoiceError, type VoiceEvent, type VoiceNode, type VoiceSession } from "../driver.ts";
 import {
   ariPath,
   expectDone,
@@ -102,6 +102,12 @@ function controls(client: AriClient, legs: LegNews, node: VoiceNode): Omit<Voice
       // 409: it records already. 404: the bridge is gone.
       expectDone("recording", answer, [404, 409]);
     },
+    play: notYet,
+    stopPlaying: notYet,
+    detect: notYet,
+    recordMessage: notYet,
+    stopMessage: notYet,
+    openMedia: notYet,
     async survey() {
       const found = await surveySwitch(client, legs.rings);
       legs.surveyed(found.legs);
@@ -109,6 +115,10 @@ function controls(client: AriClient, legs: LegNews, node: VoiceNode): Omit<Voice
     },
     findRecord: (leg) => findRecord(node.cdr_path, idAtSwitch(client.app, leg)),
   };
+}
+
+async function notYet(): Promise<never> {
+  throw new VoiceError("refused", "this switch does not do that");
 }
 
 function openRecordingNews(

@@ -55,7 +55,7 @@ async function openSwitch() {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const ari = { url: `http://127.0.0.1:${port}/ari`, user: "u", password, app: "trunkline" };
-  const node: VoiceNode = { id: 1, name: "stub", ari, cdr_path: null };
+  const node: VoiceNode = { id: 1, name: "stub", ari, cdr_path: null, sounds_dir: null };
   return {
     node,
     state,

@@ -7,7 +7,7 @@ voiceDriverContract("sandbox", async () => {
   const trunk = (number: string): DialTarget => ({ kind: "trunk", endpoint: "carrier", number });
   return {
     driver,
-    node: { id: 1, name: "sandbox", ari: null, cdr_path: null },
+    node: { id: 1, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null },
     far_ends: {
       stays: { kind: "extension", endpoint: "201", number: "201" },
       leaves: trunk("919876777901"),

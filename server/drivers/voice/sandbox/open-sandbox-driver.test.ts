@@ -4,7 +4,7 @@ import type { DialTarget, VoiceEvent, VoiceNode } from "../driver.ts";
 import { VoiceError } from "../driver.ts";
 import { openSandboxVoiceDriver } from "./open-sandbox-driver.ts";
 
-const node: VoiceNode = { id: 1, name: "sandbox", ari: null, cdr_path: null };
+const node: VoiceNode = { id: 1, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
 const began_ms = Date.parse("2026-01-05T10:00:00Z");
 
 /** Time that a test moves: what is due runs, in the order of its times. */

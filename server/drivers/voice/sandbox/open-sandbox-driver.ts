@@ -127,6 +127,12 @@ function openSession(
     bridge: (bridge, legs) => ask(() => joinLegs(at, bridge, legs)),
     endBridge: (bridge) => ask(() => endBridge(at, bridge)),
     record: (bridge, recording) => ask(() => recordBridge(at, bridge, recording)),
+    play: notYet,
+    stopPlaying: notYet,
+    detect: notYet,
+    recordMessage: notYet,
+    stopMessage: notYet,
+    openMedia: notYet,
     survey: () => ask(() => ({ epoch, ...surveyLegs(at) })),
     findRecord: (leg) => ask(() => at.records.get(leg) ?? null),
     async close() {
@@ -134,4 +140,8 @@ function openSession(
       leave();
     },
   };
+}
+
+async function notYet(): Promise<never> {
+  throw new VoiceError("refused", "this switch does not do that");
 }
