@@ -120,6 +120,25 @@ export interface CallLegs {
   status: string;
 }
 
+export interface CallMenuSteps {
+  account_id: number;
+  at: Date;
+  call_id: number;
+  campaign_id: number;
+  id: Generated<number>;
+  key: string | null;
+  node: string;
+}
+
+export interface CallMessages {
+  account_id: number;
+  at: Date;
+  call_id: number;
+  node: string;
+  recording: string;
+  state: string;
+}
+
 export interface CallPairs {
   account_id: number;
   call_id: number;
@@ -133,8 +152,10 @@ export interface Calls {
   answered_by: Generated<string>;
   attempt: number;
   billed_seconds: number | null;
+  callback_at: Date | null;
   campaign_id: number;
   cli_number: string | null;
+  collected: Generated<unknown>;
   cost: Generated<number>;
   disposition: string | null;
   dtmf: Generated<string>;
@@ -147,9 +168,14 @@ export interface Calls {
   hangup_cause: number | null;
   id: Generated<number>;
   initiated_at: Date | null;
+  lead_fields: Generated<unknown>;
+  lead_id: number | null;
   node_id: number;
+  opted_out: Generated<boolean>;
+  position: unknown | null;
   pulse_seconds: number | null;
   queued_at: Date;
+  recipient_id: number | null;
   recording_state: Generated<string>;
   reservation_id: number | null;
   reserved: Generated<number>;
@@ -165,6 +191,15 @@ export interface Calls {
   to_number: string;
   to_phone: string;
   trunk_id: number;
+}
+
+export interface CallTranscripts {
+  account_id: number;
+  at: Date;
+  call_id: number;
+  id: Generated<number>;
+  text: string;
+  who: string;
 }
 
 export interface ChatCampaigns {
@@ -645,6 +680,112 @@ export interface Users {
   updated_at: Date;
 }
 
+export interface VoiceAgents {
+  account_id: number;
+  created_at: Date;
+  id: Generated<number>;
+  name: string;
+  plan: unknown;
+  transfer_to: unknown | null;
+  updated_at: Date;
+}
+
+export interface VoiceCampaigns {
+  account_id: number;
+  call_type: string;
+  callback_url: string | null;
+  created_at: Date;
+  created_by: number;
+  crm_workspace_id: number | null;
+  duplicates: Generated<number>;
+  finished_at: Date | null;
+  group_id: number | null;
+  id: number;
+  is_test: Generated<boolean>;
+  max_retry: Generated<number>;
+  name: string;
+  plan: unknown;
+  public_id: Generated<string>;
+  rejected: Generated<number>;
+  retry_after_minutes: Generated<number>;
+  scheduled_at: Date | null;
+  send_to: string;
+  started_at: Date | null;
+  state: string;
+  total: number;
+  trunk_id: number;
+  voice_file_id: number;
+}
+
+export interface VoiceClips {
+  account_id: number;
+  created_at: Date;
+  duration_ms: number;
+  name: string;
+  samples: Buffer;
+  spoken: boolean;
+  used_at: Date;
+}
+
+export interface VoiceCounts {
+  account_id: number;
+  answered: Generated<number>;
+  attempts: Generated<number>;
+  busy: Generated<number>;
+  calling: Generated<number>;
+  campaign_id: number;
+  cancelled: Generated<number>;
+  cost: Generated<number>;
+  failed: Generated<number>;
+  machine: Generated<number>;
+  no_answer: Generated<number>;
+  slot: number;
+  suppressed: Generated<number>;
+  talk_seconds: Generated<number>;
+  unspoken: Generated<number>;
+  waiting: Generated<number>;
+}
+
+export interface VoiceFiles {
+  account_id: number;
+  active: Generated<boolean>;
+  ai_agent_id: number | null;
+  answering_machine: Generated<string>;
+  clip_name: string | null;
+  created_at: Date;
+  created_by: number;
+  duration_ms: number | null;
+  format: string | null;
+  id: Generated<number>;
+  language: Generated<string>;
+  menu_id: number | null;
+  name: string;
+  opt_out_key: string | null;
+  reason: string | null;
+  script: string | null;
+  status: string;
+  text: string | null;
+  updated_at: Date;
+  upload: Buffer | null;
+}
+
+export interface VoiceHolds {
+  account_id: number;
+  campaign_id: number;
+  detail: string | null;
+  reason: string;
+  set_at: Date;
+}
+
+export interface VoiceMenus {
+  account_id: number;
+  created_at: Date;
+  graph: unknown;
+  id: Generated<number>;
+  name: string;
+  updated_at: Date;
+}
+
 export interface VoiceNodes {
   active: Generated<boolean>;
   ari_app: string | null;
@@ -661,7 +802,32 @@ export interface VoiceNodes {
   heard_at: Date | null;
   id: Generated<number>;
   name: string;
+  sounds_dir: string | null;
   updated_at: Date;
+}
+
+export interface VoiceRecipients {
+  account_id: number;
+  attempts: Generated<number>;
+  call_id: number | null;
+  callbacks: Generated<number>;
+  campaign_id: number;
+  clip_name: string | null;
+  due_at: Date;
+  finished_at: Date | null;
+  id: number;
+  number: string;
+  phone: string;
+  state: string;
+  variables: unknown | null;
+}
+
+export interface VoiceRejects {
+  account_id: number;
+  campaign_id: number;
+  reason: string;
+  row: number;
+  value: string;
 }
 
 export interface Workspaces {
@@ -684,7 +850,10 @@ export interface DB {
   call_commands: CallCommands;
   call_events: CallEvents;
   call_legs: CallLegs;
+  call_menu_steps: CallMenuSteps;
+  call_messages: CallMessages;
   call_pairs: CallPairs;
+  call_transcripts: CallTranscripts;
   calls: Calls;
   chat_campaigns: ChatCampaigns;
   chat_counts: ChatCounts;
@@ -725,6 +894,15 @@ export interface DB {
   trunk_nodes: TrunkNodes;
   trunks: Trunks;
   users: Users;
+  voice_agents: VoiceAgents;
+  voice_campaigns: VoiceCampaigns;
+  voice_clips: VoiceClips;
+  voice_counts: VoiceCounts;
+  voice_files: VoiceFiles;
+  voice_holds: VoiceHolds;
+  voice_menus: VoiceMenus;
   voice_nodes: VoiceNodes;
+  voice_recipients: VoiceRecipients;
+  voice_rejects: VoiceRejects;
   workspaces: Workspaces;
 }
