@@ -14,6 +14,7 @@ import {
 } from "../../test/support/call-makers.ts";
 import { checkCalls, checkLedger } from "../../test/support/check-books.ts";
 import { makeToken } from "../../test/support/makers.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 /** The agent of every call, and the endpoint of the phone there. */
 export const agent = { extension: "101", endpoint: "agent1" } as const;
@@ -69,6 +70,8 @@ export async function layGround(
     hints: openHints(database_url, log),
     chatDrivers: {},
     voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
   };
   const account = await makeCallingAccount(app, { credits });
   await makeExtension(app, account, agent.extension, { endpoint: agent.endpoint });

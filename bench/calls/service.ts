@@ -14,6 +14,7 @@ import { startWorker } from "../../server/worker.ts";
 import { answerOrders } from "../lib/child.ts";
 import { machineTime_ms } from "../lib/machine-clock.ts";
 import { request_header } from "./ask-for-calls.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const url = process.env["DATABASE_URL"]!;
 const roles = process.env["ROLES"]!.split(",");
@@ -38,6 +39,8 @@ const app = openApiApp({
   clock: systemClock,
   chatDrivers: {},
   voiceDrivers: { asterisk: openAsteriskDriver(log) },
+  agentDrivers: {},
+  speech: toneSpeech,
 });
 const work = roles.includes("worker") ? startWorker(app) : null;
 // The lease is given back: the next need not wait for its end.

@@ -13,6 +13,7 @@ import { makeChatNumber, makeChatTemplate } from "../../test/support/chat-makers
 import { makeAccount, makeCredits, unique } from "../../test/support/makers.ts";
 import { startService, type ServiceProcess } from "../../test/support/service-process.ts";
 import { runTool } from "../lib/run-tool.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 export type Ground = {
   /** Whose statements may last. */
@@ -42,6 +43,8 @@ export async function layGround(
     hints: openHints(database_url, log),
     chatDrivers: {},
     voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
   };
   const db = new pg.Client({ connectionString: database_url });
   await db.connect();

@@ -13,6 +13,7 @@ import {
 import { checkCampaigns, checkLedger } from "../../test/support/check-books.ts";
 import { makeAccount, makeCredits } from "../../test/support/makers.ts";
 import { nameOf, phoneOf } from "./recipients.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 export type Ground = {
   /** A campaign to `count` recipients that nothing sends yet; returns its id. */
@@ -41,6 +42,8 @@ export async function layGround(database_url: string): Promise<Ground> {
     hints: openHints(database_url, log),
     chatDrivers: {},
     voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
   };
   const { pool } = app.db;
   const account = await makeAccount(app);

@@ -6,6 +6,7 @@ import { openDatabase } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { default_settings, startWorker } from "../../server/worker.ts";
 import { answerOrders } from "../lib/child.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const url = process.env["DATABASE_URL"]!;
 const log = openLog("warn");
@@ -36,6 +37,8 @@ const app = {
   clock: systemClock,
   chatDrivers: { whatsapp },
   voiceDrivers: {},
+  agentDrivers: {},
+  speech: toneSpeech,
 };
 startWorker(app, { ...default_settings, in_flight_max: Number(process.env["IN_FLIGHT"]) });
 /** The sender's turns so far, and how long they took with their way there and back. */

@@ -14,6 +14,7 @@ import {
 import { openTestWhatsapp, signatureOf, statusHook } from "../../test/support/chat-webhooks.ts";
 import { makeAccount, makeCredits } from "../../test/support/makers.ts";
 import { makeMessageId } from "../../server/chat/message-id.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 export type Ground = {
   readonly app: App;
@@ -42,6 +43,8 @@ export async function layGround(
     hints: openHints(database_url, log),
     chatDrivers: { whatsapp: openTestWhatsapp() },
     voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
   };
   const db = new pg.Client({ connectionString: database_url });
   await db.connect();

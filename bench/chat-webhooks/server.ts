@@ -12,6 +12,7 @@ import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { openTestWhatsapp } from "../../test/support/chat-webhooks.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const hello = publicRoute({
   method: "POST",
@@ -33,6 +34,8 @@ const app = openApiApp({
   hints: openHints(url, log),
   chatDrivers: { whatsapp: openTestWhatsapp() },
   voiceDrivers: {},
+  agentDrivers: {},
+  speech: toneSpeech,
 });
 const loop =
   process.env["APPLY"] === "1"

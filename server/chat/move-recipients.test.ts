@@ -12,6 +12,7 @@ import { openHints } from "../engine/hints.ts";
 import { systemClock } from "../lib/clock.ts";
 import { openDatabase } from "../lib/database.ts";
 import { openLog } from "../lib/log.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const log = openLog("silent", { readable: false });
 let database: TestDatabase;
@@ -27,6 +28,8 @@ before(async () => {
     hints: openHints(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
   };
 });
 after(async () => {

@@ -1,5 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { ChatDrivers } from "../drivers/chat/driver.ts";
+import type { AgentDrivers } from "../drivers/agent/driver.ts";
+import type { SpeechDriver } from "../drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../drivers/voice/driver.ts";
 import type { Database } from "../lib/database.ts";
 import type { Log } from "../lib/log.ts";
@@ -13,4 +15,6 @@ export type App = {
   readonly hints: Hints;
   readonly chatDrivers: ChatDrivers;
   readonly voiceDrivers: VoiceDrivers;
+  readonly agentDrivers: AgentDrivers;
+  readonly speech: SpeechDriver;
 };

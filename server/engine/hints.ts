@@ -13,7 +13,8 @@ export type HintChannel =
   | "chat_report"
   | "chat_work"
   | "call_work"
-  | "call_command";
+  | "call_command"
+  | "voice_work";
 
 export type Hints = {
   /** Tells every process, this one included, soon. Never fails, never waits. */

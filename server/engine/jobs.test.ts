@@ -12,6 +12,7 @@ import { isLeaseLost } from "./leases.ts";
 import { queueAge } from "./queue-age.ts";
 import { runLoop } from "./run-loop.ts";
 import { checkJob, workJobs, type Job, type JobHandler } from "./work-jobs.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const log = openLog("silent", { readable: false });
 const noon = new Date("2026-03-01T12:00:00Z");
@@ -26,7 +27,16 @@ before(async () => {
   database = await cloneDatabase();
   const db = openDatabase(database.url, log);
   clock = testClock();
-  app = { db, log, clock, hints: openHints(database.url, log), chatDrivers: {}, voiceDrivers: {} };
+  app = {
+    db,
+    log,
+    clock,
+    hints: openHints(database.url, log),
+    chatDrivers: {},
+    voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
+  };
 });
 beforeEach(async () => {
   clock.set(noon);

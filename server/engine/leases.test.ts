@@ -11,6 +11,7 @@ import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
 import { openHints } from "./hints.ts";
 import { acquireLease, isLeaseLost, type Lease, type LeaseTimes } from "./leases.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const log = openLog("silent", { readable: false });
 const short: LeaseTimes = { lease_ms: 1_000, renew_ms: 200, margin_ms: 400 };
@@ -37,6 +38,8 @@ function openApp(): App {
     hints: openHints(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
   };
 }
 

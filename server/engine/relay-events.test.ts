@@ -11,6 +11,7 @@ import type { App } from "./app.ts";
 import { openHints } from "./hints.ts";
 import { recordEvent } from "./record-event.ts";
 import { relayEvents } from "./relay-events.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const log = openLog("silent", { readable: false });
 const going = new AbortController().signal;
@@ -27,6 +28,8 @@ before(async () => {
     hints: openHints(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
   };
 });
 afterEach(() => app.db.pool.query("truncate events, event_heads"));

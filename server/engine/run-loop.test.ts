@@ -7,6 +7,7 @@ import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
 import type { HintChannel, Hints } from "./hints.ts";
 import { runLoop } from "./run-loop.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 /** Hints within this process alone. */
 function localHints(): Hints {
@@ -27,6 +28,8 @@ const app = (): App => ({
   hints: localHints(),
   chatDrivers: {},
   voiceDrivers: {},
+  agentDrivers: {},
+  speech: toneSpeech,
 });
 
 const hour_ms = 3_600_000;

@@ -12,6 +12,7 @@ import { checkJob, workJobs, type JobHandler } from "../../server/engine/work-jo
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase, type Tx } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
+import { toneSpeech } from "../support/tone-speech.ts";
 
 const [role, name] = process.argv.slice(2);
 const url = process.env["DATABASE_URL"]!;
@@ -23,7 +24,7 @@ const app: App = {
   clock: systemClock,
   hints: openHints(url, log),
   chatDrivers: {},
-  voiceDrivers: {},
+  voiceDrivers: {}, agentDrivers: {}, speech: toneSpeech,
 };
 const times = { lease_ms: 1_500, renew_ms: 300, margin_ms: 500 };
 const going = new AbortController().signal;

@@ -4,12 +4,15 @@ import type { FastifyInstance } from "fastify";
 import { openApiApp, type ApiApp } from "../../server/api/api-app.ts";
 import { buildHttpServer, type HttpOptions } from "../../server/api/http-server.ts";
 import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
+import type { AgentDrivers } from "../../server/drivers/agent/driver.ts";
+import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../../server/drivers/voice/driver.ts";
 import { openHints } from "../../server/engine/hints.ts";
 import { openDatabase } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { cloneDatabase } from "./database.ts";
 import { testClock, type TestClock } from "./clock.ts";
+import { toneSpeech } from "./tone-speech.ts";
 import { quietSandbox, quietVoiceSandbox } from "./quiet-sandbox.ts";
 
 export type Answer = {
@@ -45,6 +48,8 @@ export async function startApi(
     databaseUrl?: string;
     chatDrivers?: ChatDrivers;
     voiceDrivers?: VoiceDrivers;
+    agentDrivers?: AgentDrivers;
+    speech?: SpeechDriver;
   } = {},
 ): Promise<TestApi> {
   const database = options.databaseUrl ? null : await cloneDatabase();
@@ -55,7 +60,17 @@ export async function startApi(
   const clock = testClock();
   const chatDrivers = options.chatDrivers ?? { sandbox: quietSandbox };
   const voiceDrivers = options.voiceDrivers ?? { sandbox: quietVoiceSandbox };
-  const app = openApiApp({ db, clock, log, hints, chatDrivers, voiceDrivers });
+  const speech = options.speech ?? toneSpeech;
+  const app = openApiApp({
+    db,
+    clock,
+    log,
+    hints,
+    chatDrivers,
+    voiceDrivers,
+    agentDrivers: options.agentDrivers ?? {},
+    speech,
+  });
   const server = await buildHttpServer(app, options);
   await server.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;

@@ -4,10 +4,20 @@ import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { startWorker } from "../../server/worker.ts";
+import { toneSpeech } from "./tone-speech.ts";
 
 const url = process.env["DATABASE_URL"]!;
 const log = openLog("error", { readable: false });
 const db = openDatabase(url, log);
 const hints = openHints(url, log);
-startWorker({ db, hints, log, clock: systemClock, chatDrivers: {}, voiceDrivers: {} });
+startWorker({
+  db,
+  hints,
+  log,
+  clock: systemClock,
+  chatDrivers: {},
+  voiceDrivers: {},
+  agentDrivers: {},
+  speech: toneSpeech,
+});
 process.stdin.resume().on("end", () => process.exit());
