@@ -298,10 +298,11 @@ begin
   if not write_call(p_account_id, p_call_id, p_fence, p_call, p_legs, p_events, p_durable, p_now) then
     return false;
   end if;
-  insert into call_menu_steps (account_id, call_id, campaign_id, node, key, at)
-    select p_account_id, p_call_id, (p_call ->> 'campaign_id')::bigint, s ->> 'node', s ->> 'key',
+  insert into call_menu_steps (account_id, call_id, campaign_id, recipient_id, node, key, at)
+    select p_account_id, p_call_id, c.campaign_id, c.recipient_id, s ->> 'node', s ->> 'key',
       (s ->> 'at')::timestamptz
-    from jsonb_array_elements(p_steps) s;
+    from jsonb_array_elements(p_steps) s
+    join calls c on c.account_id = p_account_id and c.id = p_call_id;
   insert into call_transcripts (account_id, call_id, who, text, at)
     select p_account_id, p_call_id, s ->> 'who', s ->> 'text', (s ->> 'at')::timestamptz
     from jsonb_array_elements(p_said) s;

@@ -8,7 +8,10 @@ export type JobKind =
   | "chat.wind_down"
   | "chat.settle_unknown"
   | "chat.sync_templates"
-  | "chat.notify_call";
+  | "chat.notify_call"
+  | "voice.start_campaign"
+  | "voice.wind_down"
+  | "crm.record_call";
 
 export type NewJob = {
   readonly account_id: number;

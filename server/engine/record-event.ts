@@ -11,6 +11,13 @@ export type EventType =
   | "chat.campaign.completed"
   | "chat.campaign.cancelled"
   | "chat.campaign.failed"
+  | "voice.campaign.created"
+  | "voice.campaign.started"
+  | "voice.campaign.paused"
+  | "voice.campaign.resumed"
+  | "voice.campaign.completed"
+  | "voice.campaign.cancelled"
+  | "voice.campaign.failed"
   | "chat.template.updated"
   | "chat.optout"
   // Of calls, write_call() inserts them: server/calls/life/news.ts.

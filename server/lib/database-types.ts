@@ -128,6 +128,7 @@ export interface CallMenuSteps {
   id: Generated<number>;
   key: string | null;
   node: string;
+  recipient_id: number;
 }
 
 export interface CallMessages {
