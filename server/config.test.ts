@@ -28,6 +28,7 @@ test("an empty environment starts everything on this machine alone", () => {
     lease_seconds: 10,
     chat_settle_seconds: 3_600,
     whatsapp: null,
+    realtime: null,
   });
 });
 
@@ -54,6 +55,28 @@ test("WhatsApp is configured by all of its secrets, or by none", () => {
   assert.match(faultsOf({ WHATSAPP_API_URL: "graph" }).join(), /WHATSAPP_API_URL: "graph"/);
   assert.deepEqual(faultsOf({ ...secrets, WHATSAPP_ACCESS_TOKEN: "two\nlines" }), [
     "WHATSAPP_ACCESS_TOKEN: has characters that no token has",
+  ]);
+});
+
+test("a realtime server is named by its address, or by a key for OpenAI's", () => {
+  assert.deepEqual(readConfig({ REALTIME_API_KEY: "key" }).realtime, {
+    url: "wss://api.openai.com/v1/realtime",
+    api_key: "key",
+    model: "gpt-realtime",
+  });
+  const own = { REALTIME_URL: "ws://127.0.0.1:9/v1/realtime", REALTIME_MODEL: "own" };
+  assert.deepEqual(readConfig(own).realtime, {
+    url: own.REALTIME_URL,
+    api_key: null,
+    model: "own",
+  });
+  const faults = faultsOf({
+    REALTIME_URL: "http://u:hunter2@host",
+    REALTIME_API_KEY: "a\nhunter2",
+  });
+  assert.deepEqual(faults, [
+    "REALTIME_URL: not of the form wss://host/path",
+    "REALTIME_API_KEY: has characters that no key has",
   ]);
 });
 

@@ -23,6 +23,8 @@ export type Config = {
   readonly chat_settle_seconds: number;
   /** Null: WhatsApp numbers cannot send from this process. */
   readonly whatsapp: WhatsappConfig | null;
+  /** Null: AI agents follow their script; no model can be talked to. */
+  readonly realtime: RealtimeConfig | null;
 };
 
 /** The access to the WhatsApp Cloud API. */
@@ -32,6 +34,16 @@ export type WhatsappConfig = {
   readonly access_token: string;
   readonly app_secret: string;
   readonly verify_token: string;
+};
+
+/** A server of the OpenAI Realtime protocol. */
+export type RealtimeConfig = {
+  /** ws: or wss:, without the model. */
+  readonly url: string;
+  /** Null: the server wants none. */
+  readonly api_key: string | null;
+  /** Of agents that name none. */
+  readonly model: string;
 };
 
 export class ConfigError extends Error {
@@ -85,6 +97,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       fault,
     ),
     whatsapp: readWhatsapp(env, fault),
+    realtime: readRealtime(env, fault),
   };
   if (config.roles.length === 1 && config.database_url === null) {
     fault(
@@ -158,6 +171,20 @@ function readWhatsapp(env: NodeJS.ProcessEnv, fault: Fault): WhatsappConfig | nu
       "WHATSAPP_ACCESS_TOKEN, WHATSAPP_APP_SECRET, WHATSAPP_VERIFY_TOKEN: set all of them, or none",
     );
   return null;
+}
+
+/** The address alone is enough for a server that wants no key; a key alone is one for OpenAI. */
+function readRealtime(env: NodeJS.ProcessEnv, fault: Fault): RealtimeConfig | null {
+  const api_key = readSecret(env, "REALTIME_API_KEY", fault);
+  const given = env["REALTIME_URL"] || null;
+  const url = given ?? "wss://api.openai.com/v1/realtime";
+  // Neither is echoed: an address may hold a password, and a key is one.
+  if (!URL.canParse(url) || !/^wss?:$/.test(new URL(url).protocol) || url.includes("#"))
+    fault("REALTIME_URL: not of the form wss://host/path");
+  if (api_key && !/^[!-~]+$/.test(api_key))
+    fault("REALTIME_API_KEY: has characters that no key has");
+  const model = env["REALTIME_MODEL"] || "gpt-realtime";
+  return given === null && api_key === null ? null : { url, api_key, model };
 }
 
 function readUrl(name: string, text: string, fault: Fault): string {

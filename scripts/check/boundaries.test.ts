@@ -77,6 +77,17 @@ test("a driver that knows the database is refused", (t) => {
   ]);
 });
 
+test("a file beside driver.ts may choose among its drivers, which do not know each other", (t) => {
+  const faults = faultsOf(t, {
+    "server/drivers/chat/choose.ts": `import "./one/one.ts"; import "./two/two.ts";`,
+    "server/drivers/chat/one/one.ts": "export {};",
+    "server/drivers/chat/two/two.ts": `import "../one/one.ts";`,
+  });
+  assert.deepEqual(faults, [
+    "server/drivers/chat/two/two.ts: imports ../one/one.ts, a driver's implementation",
+  ]);
+});
+
 test("a test may import a driver's implementation and any row", (t) => {
   const faults = faultsOf(t, {
     "server/crm/c.test.ts": `import "../drivers/chat/sandbox.ts"; import "../api/a.ts"; import "../../test/support/x.ts";`,

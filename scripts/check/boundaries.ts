@@ -86,7 +86,10 @@ function judgeRow(from: string, to: string): string | null {
 function judgeDepth(from: string, to: string): string | null {
   if (partOf(to) === "drivers") {
     const kind = posix.dirname(to);
-    const inside = from.startsWith(`${kind}/`) || posix.basename(to) === "driver.ts";
+    // A file beside driver.ts chooses among the drivers of its kind; these do not know each other.
+    const isChoice =
+      from.startsWith("server/drivers/") && kind.startsWith(`${posix.dirname(from)}/`);
+    const inside = isChoice || from.startsWith(`${kind}/`) || posix.basename(to) === "driver.ts";
     return inside || from === "server/main.ts" ? null : "a driver's implementation";
   }
   const folders = to.split("/").slice(1, -1);
