@@ -85,7 +85,7 @@ const speakers = new WeakMap<Database, Map<string, Promise<Clip>>>();
 
 function speakersOf(db: Database): Map<string, Promise<Clip>> {
   let underWay = speakers.get(db);
-  if (!underWay) speakers.set(db, (underWay = new Map()));
+  if (!underWay) speakers.set(db, (underWay = new Map<string, Promise<Clip>>()));
   return underWay;
 }
 

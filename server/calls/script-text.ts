@@ -30,7 +30,7 @@ export function fillText(
   variables: Readonly<Record<string, string>>,
 ): { text: string; missing: string[] } {
   const missing = new Set<string>();
-  const filled = text.replace(placeholder, (...match) => {
+  const filled = text.replaceAll(placeholder, (...match) => {
     const { name, fallback } = readPlaceholder(match as string[]);
     // Not any key of Object's own, such as `constructor`.
     const value = Object.hasOwn(variables, name) ? plainText(variables[name]!) : "";
