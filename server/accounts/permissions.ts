@@ -19,6 +19,8 @@ export const permissions = {
   "chat.export": "Export the recipients of chat campaigns to CSV",
   "chat.manage": "Manage chat numbers, templates, flows and holds",
   "voice.campaigns.create": "Create voice campaigns",
+  "voice.content.read": "See voice files, menus and AI agents",
+  "voice.content.manage": "Manage voice files, menus and AI agents",
   "voice.campaigns.read": "See voice campaigns and whom they call",
   "voice.campaigns.export": "Export the recipients of voice campaigns to CSV",
   "voice.campaigns.manage": "Pause, resume and cancel voice campaigns",
