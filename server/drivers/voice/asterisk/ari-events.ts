@@ -9,6 +9,8 @@ export const wanted_events = [
   "ChannelDtmfReceived",
   "ChannelHangupRequest",
   "ChannelDestroyed",
+  "PlaybackFinished",
+  "RecordingStarted",
   "RecordingFinished",
   "RecordingFailed",
 ] as const;
@@ -22,8 +24,12 @@ export type AriChannel = {
 
 export type AriEvent =
   | { readonly type: "ApplicationReplaced" }
-  /** The channel can be played to and bridged from now on. */
-  | { readonly type: "StasisStart"; readonly channel: AriChannel }
+  /** The channel can be played to and bridged from now on; `args`: as the dialplan says. */
+  | {
+      readonly type: "StasisStart";
+      readonly channel: AriChannel;
+      readonly args?: readonly string[];
+    }
   | { readonly type: "ChannelStateChange"; readonly channel: AriChannel }
   /** Of an outgoing call: `` when the INVITE leaves, RINGING on a 180, PROGRESS on a 183, and so on. */
   | { readonly type: "Dial"; readonly peer: AriChannel; readonly dialstatus: string }
@@ -45,8 +51,25 @@ export type AriEvent =
       readonly tech_cause?: number;
     }
   | {
-      readonly type: "RecordingFinished" | "RecordingFailed";
-      readonly recording: { readonly name: string };
+      readonly type: "PlaybackFinished";
+      readonly playback: {
+        readonly id: string;
+        /** `done`: played or stopped; or `failed`. */
+        readonly state: string;
+        readonly media_uri: string;
+        /** `channel:<id>` or `bridge:<id>`. */
+        readonly target_uri: string;
+      };
+    }
+  | {
+      readonly type: "RecordingStarted" | "RecordingFinished" | "RecordingFailed";
+      readonly recording: {
+        readonly name: string;
+        /** `channel:<id>` or `bridge:<id>`. */
+        readonly target_uri?: string;
+        /** Seconds; once it is over. */
+        readonly duration?: number;
+      };
     };
 
 /** The event in a message; null for what is not wanted or of no known shape. */
@@ -63,8 +86,17 @@ export function readAriEvent(text: string): AriEvent | null {
   return isWhole(type, event) ? (event as AriEvent) : null;
 }
 
-function isWhole(type: string, event: Partial<Record<string, unknown>>): boolean {
-  const subject = type === "Dial" ? "peer" : type.startsWith("Recording") ? "recording" : "channel";
-  const { id, name } = (event[subject] ?? {}) as Record<string, unknown>;
-  return typeof (subject === "recording" ? name : id) === "string";
+function isWhole(type: AriEvent["type"], event: Partial<Record<string, unknown>>): boolean {
+  const subject = (event[subjectOf(type)] ?? {}) as Record<string, unknown>;
+  const wanted =
+    type === "PlaybackFinished"
+      ? ["id", "state", "media_uri", "target_uri"]
+      : [type.startsWith("Recording") ? "name" : "id"];
+  return wanted.every((field) => typeof subject[field] === "string");
+}
+
+function subjectOf(type: AriEvent["type"]): string {
+  if (type === "Dial") return "peer";
+  if (type === "PlaybackFinished") return "playback";
+  return type.startsWith("Recording") ? "recording" : "channel";
 }

@@ -1,23 +1,22 @@
 // Legs that hear each other, and what plays to a leg that is alone.
 import { setTimeout as wait } from "node:timers/promises";
-import { ariPath, expectDone, type AriAnswer, type AriClient } from "./ari-client.ts";
+import { ariPath, expectDone, type AriClient } from "./ari-client.ts";
 import { idAtSwitch, ringbackId } from "./names.ts";
+import { whenHandedOver } from "./when-handed-over.ts";
 
-/** A leg that was answered while nobody listened is handed over within half a second. */
-const hand_over_ms = 2_000;
-const hand_over_step_ms = 100;
 /** A bridge that is ended is gone once its legs have left it, some milliseconds later. */
 const dissolve_ms = 1_000;
 const dissolve_step_ms = 10;
 
 /**
- * The legs are in the bridge, beside those that were there; one that is gone is left out. Throws
- * VoiceError.
+ * The legs are in the bridge, beside those that were there; one that is gone is left out. `silence`
+ * ends what plays to a leg: Asterisk would let it wait for the end of that. Throws VoiceError.
  */
 export async function joinLegs(
   client: AriClient,
   bridge: string,
   legs: readonly string[],
+  silence: (leg: string) => Promise<unknown>,
 ): Promise<void> {
   // Without dtmf_events a bridge keeps the digits to itself.
   const made = await client.call(
@@ -27,7 +26,12 @@ export async function joinLegs(
   expectDone("making a bridge", made, [409]);
   const present = made.status === 409 ? await membersOf(client, bridge) : [];
   const absent = legs.filter((leg) => !present.includes(idAtSwitch(client.app, leg)));
-  await Promise.all(absent.map((leg) => addLeg(client, bridge, leg)));
+  await Promise.all(
+    absent.map(async (leg) => {
+      await silence(leg);
+      await addChannel(client, bridge, idAtSwitch(client.app, leg));
+    }),
+  );
 }
 
 /** Gone, or as good as: its legs are leaving it. Throws VoiceError. */
@@ -49,12 +53,13 @@ async function membersOf(client: AriClient, bridge: string): Promise<readonly un
   return Array.isArray(channels) ? (channels as unknown[]) : [];
 }
 
-/** Asterisk would let the leg wait for the end of what plays to it, which is never. */
-async function addLeg(client: AriClient, bridge: string, leg: string): Promise<void> {
-  await stopRingback(client, leg);
-  const path = ariPath(["bridges", idAtSwitch(client.app, bridge), "addChannel"], {
-    channel: idAtSwitch(client.app, leg),
-  });
+/** The channel, by its id, is in the bridge too; one that is gone is left out. Throws VoiceError. */
+export async function addChannel(
+  client: AriClient,
+  bridge: string,
+  channel: string,
+): Promise<void> {
+  const path = ariPath(["bridges", idAtSwitch(client.app, bridge), "addChannel"], { channel });
   const answer = await whenHandedOver(() => client.call("POST", path), [409, 422]);
   // 400: no such channel.
   expectDone("joining a leg", answer, [400]);
@@ -74,17 +79,4 @@ export async function startRingback(client: AriClient, leg: string): Promise<voi
 export async function stopRingback(client: AriClient, leg: string): Promise<void> {
   const path = ariPath(["playbacks", ringbackId(client.app, leg)]);
   expectDone("ending the ringback", await client.call("DELETE", path), [404, 409]);
-}
-
-/** Asks again while the answer is one of `not_yet`: the leg still waits in the dialplan. */
-async function whenHandedOver(
-  ask: () => Promise<AriAnswer>,
-  not_yet: readonly number[],
-): Promise<AriAnswer> {
-  const deadline = performance.now() + hand_over_ms;
-  for (;;) {
-    const answer = await ask();
-    if (!not_yet.includes(answer.status) || performance.now() > deadline) return answer;
-    await wait(hand_over_step_ms);
-  }
 }

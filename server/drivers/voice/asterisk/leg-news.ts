@@ -23,6 +23,8 @@ export type LegNews = {
   /** We are about to hang it up. */
   hangingUp(leg: string): void;
   rings(leg: string): boolean;
+  /** It was heard of, and nobody is about to end it. */
+  stays(leg: string): boolean;
   /**
    * What a survey shows of a leg that was never heard of counts as told. A leg that two in a row do
    * not show is forgotten: its end was missed.
@@ -36,7 +38,7 @@ export type LegNews = {
 /** Of a soft hangup request: by ARI or on the command line. */
 const explicit_request = 32;
 
-/** Of the application's legs: `tell` hears each leg's `ringing`, `answered`, `digit` and `ended`. */
+/** Of the application's legs: `tell` hears each leg's `ringing`, `answered`, `digit`, `detected` and `ended`. */
 export function openLegNews(app: string, tell: (event: VoiceEvent) => void): LegNews {
   const tracks = new Map<string, Track>();
   const trackOf = (leg: string): Track => {
@@ -74,6 +76,7 @@ export function openLegNews(app: string, tell: (event: VoiceEvent) => void): Leg
       if (track) track.we_hung_up = true;
     },
     rings: (leg) => tracks.get(leg)?.ringing ?? false,
+    stays: (leg) => tracks.get(leg)?.request === "none",
     surveyed(live) {
       const shown = new Set(live.map(({ leg }) => leg));
       for (const [leg, track] of tracks) {
@@ -109,7 +112,8 @@ function newsOf(leg: string, track: Track, event: AriEvent, at: Date): VoiceEven
       if (event.channel.state === "Up") track.up_at ??= at;
       return [];
     case "StasisStart":
-      return event.channel.state === "Up" ? answeredNews(leg, track, at) : [];
+      if (event.channel.state !== "Up") return [];
+      return [...answeredNews(leg, track, at), ...detectedNews(leg, event.args ?? [], at)];
     case "ChannelDtmfReceived":
       return [{ type: "digit", leg, digit: event.digit, at }];
     case "ChannelHangupRequest":
@@ -132,6 +136,14 @@ function answeredNews(leg: string, track: Track, at: Date): VoiceEvent[] {
   track.answered = true;
   track.up_at ??= at;
   return [{ type: "answered", leg, at: track.up_at }];
+}
+
+/** Back from the context `amd`, with what it found. */
+function detectedNews(leg: string, args: readonly string[], at: Date): VoiceEvent[] {
+  const [what, found] = args;
+  if (what !== "amd-done") return [];
+  const answered_by = found === "HUMAN" ? "human" : found === "MACHINE" ? "machine" : "unknown";
+  return [{ type: "detected", leg, answered_by, at }];
 }
 
 function requestedBy({ soft, cause }: AriEvent & { type: "ChannelHangupRequest" }) {

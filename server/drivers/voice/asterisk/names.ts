@@ -18,3 +18,13 @@ export function ownName(app: string, id: string): string | null {
 export function ringbackId(app: string, leg: string): string {
   return idAtSwitch(app, `${leg}-ring`);
 }
+
+/** Of a channel that carries sound to and from us: no leg, so that a survey does not show it as one. */
+export function mediaId(app: string, unique: string): string {
+  return `media_${unique}_${app}`;
+}
+
+/** Whether the channel with this id is one of these, of this application. */
+export function isMedia(app: string, id: string): boolean {
+  return id.startsWith("media_") && mediaId(app, id.split("_")[1] ?? "") === id;
+}

@@ -1,6 +1,6 @@
 // The one connection of an Asterisk's leader.
 import type { Log } from "../../../lib/log.ts";
-import { VoiceError, type VoiceEvent, type VoiceNode, type VoiceSession } from "../driver.ts";
+import type { VoiceEvent, VoiceNode, VoiceSession } from "../driver.ts";
 import {
   ariPath,
   expectDone,
@@ -8,18 +8,35 @@ import {
   type AriClient,
   type AriSettings,
 } from "./ari-client.ts";
-import { readAriEvent, wanted_events, type AriEvent } from "./ari-events.ts";
+import { readAriEvent, wanted_events } from "./ari-events.ts";
+import { detectAnswerer } from "./detect-answerer.ts";
 import { dialLeg } from "./dial-leg.ts";
 import { findRecord } from "./find-record.ts";
-import { endBridge, joinLegs, startRingback, stopRingback } from "./join-legs.ts";
+import { addChannel, endBridge, joinLegs, startRingback, stopRingback } from "./join-legs.ts";
+import { openClipFolder } from "./keep-clip.ts";
 import { openLegNews, type LegNews } from "./leg-news.ts";
-import { idAtSwitch, ownName } from "./names.ts";
+import { idAtSwitch } from "./names.ts";
+import { hangUpChannel, openMediaChannels, type MediaChannels } from "./open-media.ts";
+import { openPlaying, type Playing } from "./play-clips.ts";
+import { openRecordings, type Recordings } from "./recordings.ts";
 import { stayConnected } from "./stay-connected.ts";
-import { readEpoch, surveySwitch } from "./survey-switch.ts";
+import { readEpoch, surveySwitch, type Seen } from "./survey-switch.ts";
 
 const normal_clearing = 16;
-/** Asterisk tells the end of a recording twice; so many are remembered as told. */
-const recordings_told_max = 1_000;
+
+/** What a session knows and steers, beside the connection itself. */
+type Parts = {
+  readonly client: AriClient;
+  readonly node: VoiceNode;
+  readonly legs: LegNews;
+  readonly playing: Playing;
+  readonly recordings: Recordings;
+  readonly media: MediaChannels;
+  /** The bridge of each leg, as far as it is known. */
+  readonly bridge_of: Map<string, string>;
+  /** The legs of which it is just being found out who answered. */
+  readonly detecting: Set<string>;
+};
 
 /** See VoiceDriver.open. */
 export function openSession(
@@ -29,23 +46,24 @@ export function openSession(
   log: Log,
   limits: { readonly request_timeout_ms: number; readonly ping_ms: number },
 ): VoiceSession {
-  const client = openAriClient(ari, limits.request_timeout_ms);
   let silent = false;
-  const tell = (event: VoiceEvent) => {
+  const parts = openParts(node, ari, openAriClient(ari, limits.request_timeout_ms), (event) => {
     if (!silent) hear(event);
-  };
-  const legs = openLegNews(ari.app, tell);
-  const hearRecording = openRecordingNews(ari.app, tell);
+  });
+  const { client, legs, playing, recordings, media, tell } = parts;
   const { origin } = new URL(ari.url);
   let epoch: string | null = null;
   const connection = stayConnected(ari, limits.ping_ms, {
     prepare: () => prepare(client, ari.app),
     connected(started) {
-      if (epoch !== null && epoch !== started) legs.forgetAll();
+      if (epoch !== null && epoch !== started) forgetAll(parts);
       epoch = started;
       tell({ type: "connected", epoch: started });
     },
-    disconnected: () => tell({ type: "disconnected" }),
+    disconnected() {
+      media.closeAll();
+      tell({ type: "disconnected" });
+    },
     waiting: (err) => log.warn({ url: origin, err }, "no connection to the switch; trying again"),
     hear(text, at) {
       const event = readAriEvent(text);
@@ -53,22 +71,60 @@ export function openSession(
         tell({ type: "replaced" });
         silence();
       } else if (event) {
-        hearRecording(event);
+        recordings.hear(event);
+        if (event.type === "PlaybackFinished") playing.hear(event, at);
         legs.hear(event, at);
       }
     },
   });
   const silence = () => {
     silent = true;
+    media.closeAll();
+    recordings.close();
     connection.close();
   };
   return {
-    ...controls(client, legs, node),
+    ...controls(parts),
+    ...soundControls(parts),
     async close() {
       silence();
       await client.close();
     },
   };
+}
+
+function openParts(
+  node: VoiceNode,
+  ari: AriSettings,
+  client: AriClient,
+  hear: (event: VoiceEvent) => void,
+): Parts & { readonly tell: (event: VoiceEvent) => void } {
+  const bridge_of = new Map<string, string>();
+  const detecting = new Set<string>();
+  const media = openMediaChannels(client, ari);
+  const tell = (event: VoiceEvent) => {
+    if (event.type === "detected") detecting.delete(event.leg);
+    if (event.type === "ended") {
+      playing.forget(event.leg);
+      media.closeOf(event.leg);
+      bridge_of.delete(event.leg);
+      detecting.delete(event.leg);
+    }
+    hear(event);
+  };
+  const legs = openLegNews(ari.app, tell);
+  const clips = openClipFolder(node.sounds_dir);
+  const playing = openPlaying({ client, clips, bridge_of, stays: legs.stays, tell });
+  const recordings = openRecordings(client, tell);
+  return { client, node, legs, playing, recordings, media, bridge_of, detecting, tell };
+}
+
+/** Nothing lived through the switch's restart. */
+function forgetAll({ legs, playing, bridge_of, detecting }: Parts): void {
+  legs.forgetAll();
+  playing.forgetAll();
+  bridge_of.clear();
+  detecting.clear();
 }
 
 /** The connection tells only what is used, and is known to be this Asterisk's. */
@@ -79,7 +135,13 @@ async function prepare(client: AriClient, app: string): Promise<string> {
   return readEpoch(client);
 }
 
-function controls(client: AriClient, legs: LegNews, node: VoiceNode): Omit<VoiceSession, "close"> {
+type SoundControls = Pick<
+  VoiceSession,
+  "record" | "play" | "stopPlaying" | "detect" | "recordMessage" | "stopMessage" | "openMedia"
+>;
+
+function controls(parts: Parts): Omit<VoiceSession, "close" | keyof SoundControls> {
+  const { client, legs, node, bridge_of } = parts;
   return {
     dial: (dial) => dialLeg(client, dial),
     async hangUp(leg, cause = normal_clearing) {
@@ -91,47 +153,65 @@ function controls(client: AriClient, legs: LegNews, node: VoiceNode): Omit<Voice
     },
     ringback: (leg) => startRingback(client, leg),
     stopRingback: (leg) => stopRingback(client, leg),
-    bridge: (bridge, members) => joinLegs(client, bridge, members),
-    endBridge: (bridge) => endBridge(client, bridge),
-    async record(bridge, recording) {
-      const query = { name: idAtSwitch(client.app, recording), format: "wav", ifExists: "fail" };
-      const answer = await client.call(
-        "POST",
-        ariPath(["bridges", idAtSwitch(client.app, bridge), "record"], query),
-      );
-      // 409: it records already. 404: the bridge is gone.
-      expectDone("recording", answer, [404, 409]);
+    bridge: (bridge, members) => join(parts, bridge, members),
+    async endBridge(bridge) {
+      await endBridge(client, bridge);
+      for (const [leg, at] of bridge_of) if (at === bridge) bridge_of.delete(leg);
     },
-    play: notYet,
-    stopPlaying: notYet,
-    detect: notYet,
-    recordMessage: notYet,
-    stopMessage: notYet,
-    openMedia: notYet,
     async survey() {
-      const found = await surveySwitch(client, legs.rings);
-      legs.surveyed(found.legs);
-      return found;
+      const seen = await surveySwitch(client, legs.rings);
+      legs.surveyed(seen.legs);
+      await settle(parts, seen);
+      const { epoch, legs: live, bridges } = seen;
+      return { epoch, legs: live, bridges };
     },
     findRecord: (leg) => findRecord(node.cdr_path, idAtSwitch(client.app, leg)),
   };
 }
 
-async function notYet(): Promise<never> {
-  throw new VoiceError("refused", "this switch does not do that");
+function soundControls(parts: Parts): SoundControls {
+  const { client, playing, recordings, media, detecting } = parts;
+  return {
+    record: recordings.record,
+    play: playing.play,
+    stopPlaying: playing.stop,
+    async detect(leg) {
+      if (detecting.has(leg)) return;
+      detecting.add(leg);
+      try {
+        if (!(await detectAnswerer(client, leg))) detecting.delete(leg);
+      } catch (error) {
+        detecting.delete(leg);
+        throw error;
+      }
+    },
+    recordMessage: recordings.recordMessage,
+    stopMessage: recordings.stopMessage,
+    openMedia: (bridge, leg) =>
+      media.open(leg, async (channel) => {
+        await join(parts, bridge, [leg]);
+        await addChannel(client, bridge, channel);
+      }),
+  };
 }
 
-function openRecordingNews(
-  app: string,
-  tell: (event: VoiceEvent) => void,
-): (event: AriEvent) => void {
-  const told = new Set<string>();
-  return (event) => {
-    if (event.type !== "RecordingFinished" && event.type !== "RecordingFailed") return;
-    const name = ownName(app, event.recording.name);
-    if (name === null || told.has(name)) return;
-    told.add(name);
-    if (told.size > recordings_told_max) told.delete(told.values().next().value!);
-    tell({ type: "recorded", recording: name, ok: event.type === "RecordingFinished" });
-  };
+async function join(
+  { client, legs: news, playing, bridge_of }: Parts,
+  bridge: string,
+  legs: readonly string[],
+): Promise<void> {
+  await joinLegs(client, bridge, legs, (leg) =>
+    Promise.all([stopRingback(client, leg), playing.stop(leg)]),
+  );
+  for (const leg of legs) if (news.stays(leg)) bridge_of.set(leg, bridge);
+}
+
+/** What the switch shows and this session did not do: an earlier one's bridges and, of its media, what it left. */
+async function settle({ client, media, bridge_of }: Parts, seen: Seen): Promise<void> {
+  for (const [leg, bridge] of seen.bridge_of) {
+    if (!bridge_of.has(leg)) bridge_of.set(leg, bridge);
+  }
+  for (const channel of seen.media) {
+    if (!media.isOpen(channel)) await hangUpChannel(client, channel);
+  }
 }

@@ -2,7 +2,13 @@
 import { VoiceError, type LiveLeg, type Survey } from "../driver.ts";
 import { ariPath, expectDone, type AriClient } from "./ari-client.ts";
 import type { AriChannel } from "./ari-events.ts";
-import { ownName } from "./names.ts";
+import { isMedia, ownName } from "./names.ts";
+
+/** Beside what is told: the bridge of each leg, and the channels (by id) that carry sound to a service. */
+export type Seen = Survey & {
+  readonly bridge_of: ReadonlyMap<string, string>;
+  readonly media: readonly string[];
+};
 
 /**
  * The channels and bridges of ours. `rings`: of a leg, whether its far end gave a sign, which its
@@ -11,18 +17,30 @@ import { ownName } from "./names.ts";
 export async function surveySwitch(
   client: AriClient,
   rings: (leg: string) => boolean,
-): Promise<Survey> {
+): Promise<Seen> {
   const [epoch, channels, bridges] = await Promise.all([
     readEpoch(client),
     readList<AriChannel>(client, "channels"),
-    readList<{ readonly id: string }>(client, "bridges"),
+    readList<AriBridge>(client, "bridges"),
   ]);
+  const own = bridges.flatMap(({ id, channels: members = [] }) => {
+    const bridge = ownName(client.app, id);
+    return bridge === null ? [] : [{ bridge, members }];
+  });
   return {
     epoch,
     legs: channels.flatMap((channel) => readLeg(client.app, channel, rings) ?? []),
-    bridges: bridges.flatMap(({ id }) => ownName(client.app, id) ?? []),
+    bridges: own.map(({ bridge }) => bridge),
+    bridge_of: new Map(
+      own.flatMap(({ bridge, members }) =>
+        members.map((id) => [ownName(client.app, id) ?? "", bridge] as const),
+      ),
+    ),
+    media: channels.flatMap(({ id }) => (isMedia(client.app, id) ? id : [])),
   };
 }
+
+type AriBridge = { readonly id: string; readonly channels?: readonly string[] };
 
 /** When the Asterisk started. Throws VoiceError. */
 export async function readEpoch(client: AriClient): Promise<string> {
