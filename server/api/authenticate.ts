@@ -25,7 +25,8 @@ function authorize(access: Access, caller: Caller): void {
   }
   if (access.anyOf === "any_token") return;
   if (!access.anyOf.some((permission) => caller.permissions.has(permission))) {
-    throw new Refusal("forbidden", `This token needs the permission ${access.anyOf.join(" or ")}`);
+    const type = (caller.token_kind === "agent" && access.agent_denied) || "forbidden";
+    throw new Refusal(type, `This token needs the permission ${access.anyOf.join(" or ")}`);
   }
 }
 

@@ -2,33 +2,30 @@
 import { createHash } from "node:crypto";
 import { read } from "node:fs";
 import { promisify } from "node:util";
+import type { TObject } from "typebox";
 import { canonicalJson } from "../lib/canonical-json.ts";
 
-/** The fields of a campaign's form beside its file. */
-export const campaign_form_fields = [
-  "name",
-  "chat_number_id",
-  "template_id",
-  "flow_id",
-  "automation_flow_id",
-  "scheduled_at",
-  "mm_lite",
-  "phone_column",
-  "variables",
-] as const;
-
-const integers = new Set(["chat_number_id", "template_id", "flow_id"]);
-const of_the_file = new Set(["phone_column", "variables"]);
-
-/** The campaign's own fields; an empty one is omitted. What is no number stays text, for the schema to refuse. */
-export function headOfForm(fields: ReadonlyMap<string, string>): Record<string, unknown> {
-  const given = [...fields].filter(([name, text]) => text !== "" && !of_the_file.has(name));
-  return Object.fromEntries(given.map(([name, text]) => [name, valueOf(name, text)]));
+/**
+ * The fields that the schema knows, as its types; an empty one is omitted. What is no number stays text,
+ * for the schema to refuse.
+ */
+export function bodyOfForm(
+  fields: ReadonlyMap<string, string>,
+  { properties }: TObject,
+): Record<string, unknown> {
+  const given = [...fields].filter(
+    ([name, text]) => text !== "" && Object.hasOwn(properties, name),
+  );
+  return Object.fromEntries(
+    given.map(([name, text]) => [name, valueOf(properties[name] as { type?: unknown }, text)]),
+  );
 }
 
-function valueOf(name: string, text: string): unknown {
-  if (integers.has(name)) return /^-?\d{1,19}$/.test(text.trim()) ? Number(text) : text;
-  if (name === "mm_lite" && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === "true";
+function valueOf({ type }: { readonly type?: unknown }, text: string): unknown {
+  const types = [type].flat();
+  if (types.includes("integer")) return /^-?\d{1,19}$/.test(text.trim()) ? Number(text) : text;
+  if (types.includes("boolean") && /^(?:true|false)$/i.test(text))
+    return text.toLowerCase() === "true";
   return text;
 }
 

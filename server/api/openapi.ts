@@ -26,7 +26,7 @@ const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and cl
   answers the same and does nothing twice.
 - Errors are \`application/problem+json\`, and a 422 names every failing field at once, up to 100. Those of
   click-to-call are \`{status, message}\`.
-- A body is at most 1 MB, a campaign's 64 MB; a CSV file 256 MB.`;
+- A body is at most 1 MB, a chat campaign's 64 MB, a voice campaign's 16 MB; a CSV file 256 MB.`;
 
 /** The groups of routes, in the order in which they are shown; every route's tag is one of them. */
 const tags = [
@@ -43,6 +43,7 @@ const tags = [
   ["Automation flows", "Opening messages of automations"],
   ["Chat replies", "What customers wrote back"],
   ["Chat holds", "What keeps messages back, and how to let them go"],
+  ["Voice", "Calls to many, launched in one request, and what is played and said on them"],
   ["Calls", "An agent and a customer, called and joined; what became of each call"],
   ["Extensions", "The agents' phones"],
   ["Agent groups", "Who is rung when an agent does not answer, and in which order"],
@@ -104,11 +105,19 @@ export function openApiSchema(route: Route): FastifySchema {
     tags: [route.tag],
     ...(route.access === "public" ? { security: [] } : {}),
     ...(route.multipart ? { consumes: ["multipart/form-data"] } : {}),
+    ...(route.form ? { consumes: ["application/json", "multipart/form-data"] } : {}),
     ...(route.params ? { params: route.params } : {}),
     ...(route.query ? { querystring: route.query } : {}),
-    ...(route.body ? { body: route.body } : {}),
+    ...(route.body ? { body: bodyOf(route) } : {}),
     ...(takesKey ? { headers: idempotencyHeader(route.key_required === true) } : {}),
     response: { ...responsesOf(route), ...errorsOf(route) },
+  };
+}
+
+function bodyOf({ body, form }: Route) {
+  if (!form) return body;
+  return {
+    content: { "application/json": { schema: body }, "multipart/form-data": { schema: form } },
   };
 }
 

@@ -5,12 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Multipart } from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
+import { closestName } from "../lib/closest-name.ts";
 import { Refusal, invalid, unavailable, type FieldError } from "../lib/errors.ts";
 import { unstorable } from "../lib/json-body.ts";
 import { openShares } from "../lib/shares.ts";
 
 /** The largest file taken, in bytes, unless the route says less. */
 const file_bytes_max = 256 * 1_048_576;
+const field_bytes_max = 65_536;
 /** Bounds the temporary space of a process; a few uploads that never end leave the other accounts room. */
 const uploads = openShares(8, 3, 0);
 
@@ -18,12 +20,15 @@ export type Upload = {
   /** Present as far as they came. */
   readonly fields: ReadonlyMap<string, string>;
   readonly file: { readonly fd: number; readonly name: string } | null;
+  /** What is wrong with the parts; empty unless the route asked to be told. */
+  readonly faults: readonly FieldError[];
 };
 
 /**
  * Receives the whole upload, then hands it to `use`; the file lasts until that ends. Refuses
  * parts that are unknown, doubled or of the wrong kind (422, all at once), a file beyond 256 MB or
- * `file_bytes_max` (413), what is no multipart (415), and a body that breaks off.
+ * `file_bytes_max` and fields beyond `fields_bytes_max` (413), what is no multipart (415), and a body
+ * that breaks off.
  */
 export async function receiveUpload<Answer>(
   accountId: number,
@@ -55,6 +60,10 @@ type Expected = {
   readonly file: string;
   readonly fields: readonly string[];
   readonly file_bytes_max?: number;
+  /** Of each field and of all together; 64 kB each unless said. */
+  readonly fields_bytes_max?: number;
+  /** The upload tells the faults of its parts, for the route to add its own. */
+  readonly tells_faults?: true;
 };
 
 async function receive(
@@ -66,8 +75,10 @@ async function receive(
   const fields = new Map<string, string>();
   let file: Upload["file"] = null;
   const bytes_max = expected.file_bytes_max ?? file_bytes_max;
+  const fieldSize = expected.fields_bytes_max ?? field_bytes_max;
+  let field_characters = 0;
   try {
-    const limits = { files: 4, fields: 20, fileSize: bytes_max, fieldSize: 65_536 };
+    const limits = { files: 4, fields: 20, fileSize: bytes_max, fieldSize };
     for await (const part of request.parts({ limits })) {
       const name = part.fieldname as string | undefined;
       if (name === undefined) {
@@ -79,28 +90,34 @@ async function receive(
       const reason = reasonAgainst(part, expected, seen);
       if (reason !== null) faults.push({ field: part.fieldname, reason });
       if (part.type === "field") {
+        field_characters += textOf(part.value).length;
+        if (expected.fields_bytes_max && field_characters > fieldSize)
+          throw tooLarge("form", fieldSize);
         if (reason === null) fields.set(part.fieldname, textOf(part.value));
       } else if (reason === null) {
         // Not through a stream on the descriptor: one that is destroyed closes it, whatever autoClose says.
         await handle.writeFile(part.file);
-        if (part.file.truncated) throw tooLarge(bytes_max);
+        if (part.file.truncated) throw tooLarge("file", bytes_max);
         file = { fd: handle.fd, name: part.filename };
       } else part.file.resume();
     }
   } catch (error) {
     throw refusalOf(error, bytes_max);
   }
-  if (faults.length > 0) throw invalid(faults);
-  return { fields, file };
+  if (faults.length > 0 && !expected.tells_faults) throw invalid(faults);
+  return { fields, file, faults };
 }
 
 function reasonAgainst(part: Multipart, expected: Expected, seen: boolean): string | null {
   const name = part.fieldname;
   const isExpected = name === expected.file || expected.fields.includes(name);
   if (!isExpected) {
-    return part.type === "file"
-      ? `unknown field; the file goes in ${expected.file}`
-      : `unknown field; the form has ${[expected.file, ...expected.fields].join(", ")}`;
+    if (part.type === "file") return `unknown field; the file goes in ${expected.file}`;
+    const known = [expected.file, ...expected.fields];
+    const meant = closestName(name, known);
+    return meant
+      ? `unknown field; did you mean ${meant}?`
+      : `unknown field; the form has ${known.join(", ")}`;
   }
   if (seen) return "must be there only once";
   if (name === expected.file) return part.type === "file" ? null : "must be a file";
@@ -114,15 +131,15 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function tooLarge(bytes_max: number): Refusal {
-  return new Refusal("body-too-large", `The file is larger than ${bytes_max / 1_048_576} MB`);
+function tooLarge(what: "file" | "form", bytes_max: number): Refusal {
+  return new Refusal("body-too-large", `The ${what} is larger than ${bytes_max / 1_048_576} MB`);
 }
 
 /** What the multipart plugin, its parser and the disk throw. */
 function refusalOf(error: unknown, bytes_max: number): unknown {
   if (error instanceof Refusal) return error;
   const code = (error as { code?: string }).code ?? "";
-  if (code === "FST_REQ_FILE_TOO_LARGE") return tooLarge(bytes_max);
+  if (code === "FST_REQ_FILE_TOO_LARGE") return tooLarge("file", bytes_max);
   if (code === "FST_INVALID_MULTIPART_CONTENT_TYPE") return error;
   if (/^FST_(?:PARTS|FILES|FIELDS)_LIMIT$/.test(code)) {
     return new Refusal("body-too-large", "The body has too many parts");

@@ -45,7 +45,7 @@ export function registerRoutes(
       url: route.url,
       schema: openApiSchema(route),
       ...(route.body_bytes_max
-        ? { bodyLimit: route.body_bytes_max, preParsing: holdLargeBody }
+        ? { bodyLimit: route.body_bytes_max, preParsing: unlessUpload(holdLargeBody) }
         : {}),
       config: {
         ...(route.renderError ? { renderError: route.renderError } : {}),
@@ -54,12 +54,12 @@ export function registerRoutes(
         ...(route.rate_limit ? { rateLimit: route.rate_limit } : {}),
       },
       ...guardOf(app, shared.counter, route),
-      ...(route.multipart || route.raw_body ? { validatorCompiler: skipBody } : {}),
+      ...(route.multipart || route.form || route.raw_body ? { validatorCompiler: skipBody } : {}),
       // A failed shape is told by the handler, after what outranks it and with what judge finds.
       attachValidation: true,
       preValidation: async (request, reply) => {
         // The multipart parser serves every route.
-        if (!route.multipart && request.isMultipart()) throw otherMediaType(request);
+        if (!route.multipart && !route.form && request.isMultipart()) throw otherMediaType(request);
         refuseOddQuery(integersOfQuery, request);
         if (await replay(app, route, request, reply)) return reply;
         refuseOddPath(integersOfPath, request);
@@ -84,6 +84,14 @@ export function registerRoutes(
 
 function guardOf(app: ApiApp, counter: RateCounter, { access, rate_limit }: Route) {
   return access === "public" ? {} : { onRequest: guard(app, counter, { access, rate_limit }) };
+}
+
+/** An upload is never held in memory, and its route bounds how many come at once. */
+function unlessUpload(hook: (request: FastifyRequest, reply: FastifyReply) => Promise<void>) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const isUpload = /^multipart\//i.test(request.headers["content-type"] ?? "");
+    if (!isUpload) await hook(request, reply);
+  };
 }
 
 /** A body that its route reads by itself is judged there; its schema documents it. */
@@ -187,7 +195,7 @@ async function replay(
   reply: FastifyReply,
 ): Promise<boolean> {
   if (route.method === "GET" || !request.caller) return false;
-  if (route.multipart) {
+  if (route.multipart || request.isMultipart()) {
     // The upload has not arrived: see keyedBy.
     if (route.key_required) readKey(request, true);
     return false;

@@ -15,6 +15,8 @@ import type { RenderError } from "./render-error.ts";
 export type Access = {
   readonly feature?: Feature;
   readonly anyOf: readonly Permission[] | "any_token";
+  /** What an agent without the permission is told, where it is not `forbidden`. */
+  readonly agent_denied?: "permission-denied";
 };
 
 type Schemas<P extends TSchema, Q extends TSchema, B extends TSchema> = {
@@ -55,6 +57,8 @@ type Common = {
   readonly malformed_type?: "bad-request";
   /** The body is handed on as a stream: multipart uploads. */
   readonly multipart?: true;
+  /** The body comes as JSON or as a form with these parts; the handler judges the shape of either. */
+  readonly form?: TSchema;
   /** Replaces the standard problem body on every error of this route. */
   readonly renderError?: RenderError;
   /** The body it makes; documents. */
@@ -87,7 +91,7 @@ export type Call<P, Q, B> = {
     effect: (tx: Tx, client: pg.PoolClient) => Promise<Answer>,
   ): Promise<Answer>;
   /**
-   * For a multipart route, once its upload has arrived: `sha256` tells it from every other upload.
+   * For a multipart request, once its upload has arrived: `sha256` tells it from every other upload.
    * Returns true when the key was answered before: that answer will be sent, and the handler just
    * returns. Otherwise the writes after it go by the request's key, if it has one.
    */

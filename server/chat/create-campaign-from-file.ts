@@ -1,6 +1,7 @@
 // Creates a campaign for the recipients of an uploaded CSV file, up to a million of them.
 import type { App } from "../engine/app.ts";
 import { csvParsing } from "../lib/csv/csv-parsing.ts";
+import { openLineThread, type LineThread } from "../lib/csv/open-line-thread.ts";
 import { invalid, type FieldError } from "../lib/errors.ts";
 import type { CampaignHead, ChatCampaignAnswer } from "./chat-campaign-schema.ts";
 import {
@@ -10,11 +11,15 @@ import {
   type CampaignWrites,
 } from "./create-chat-campaign.ts";
 import { hintChatWork } from "./hint-chat-work.ts";
+import type { FileColumns, FileThreadData } from "./intake/file-thread.ts";
 import { locateColumns, type ColumnFields } from "./intake/locate-columns.ts";
-import { openRecipientFile, type RecipientFile } from "./intake/read-file.ts";
 import { affordableRecipients, tooDear } from "./intake/refuse-without-credit.ts";
 import { storeLines } from "./intake/store-recipients.ts";
+import type { NumberCounts } from "./intake/trim-numbers.ts";
 import { judgeCampaign } from "./judge-campaign.ts";
+
+const file_thread = new URL("./intake/file-thread.ts", import.meta.url);
+type RecipientFile = LineThread<FileColumns, NumberCounts>;
 
 /** An upload that has arrived in full. */
 export type CampaignFile = ColumnFields & {
@@ -41,10 +46,8 @@ export async function createCampaignFromFile(
   return csvParsing.use(account.id, async () => {
     const now = app.clock.now();
     const valid_only = account.chat_valid_numbers_only;
-    const file = await openRecipientFile(
-      { fd, account_id: account.id, valid_only },
-      statement_seconds,
-    );
+    const data: FileThreadData = { fd, account_id: account.id, valid_only };
+    const file: RecipientFile = await openLineThread(file_thread, data, statement_seconds);
     try {
       const { columns, faults } = locateColumns(file.header, upload);
       const wrong = [...upload.faults, ...faults];
@@ -55,7 +58,7 @@ export async function createCampaignFromFile(
         writeCampaign(tx, actor, order, now, async (_tx, place) => {
           const lines = affordableLines(file, file.lines(columns), affordable);
           await storeLines(client, place, lines, statement_seconds);
-          const { valid: stored, ...trimmed } = file.counts();
+          const { valid: stored, ...trimmed } = file.told()!;
           if (stored > affordable) throw tooDear();
           return { stored, ...trimmed };
         }),
@@ -74,5 +77,5 @@ async function* affordableLines(
   lines: AsyncIterable<Uint8Array>,
   affordable: number,
 ): AsyncGenerator<Uint8Array> {
-  for await (const chunk of lines) if (file.counts().valid <= affordable) yield chunk;
+  for await (const chunk of lines) if (file.told()!.valid <= affordable) yield chunk;
 }

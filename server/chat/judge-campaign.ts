@@ -5,6 +5,7 @@ import type { DB } from "../lib/database.ts";
 import { Refusal, invalid, type FieldError } from "../lib/errors.ts";
 import { knownId } from "../lib/ids.ts";
 import { parseTime } from "../lib/parse-time.ts";
+import { readStart } from "../lib/read-start.ts";
 import type { CampaignHead, MmLite } from "./chat-campaign-schema.ts";
 import { findMessage, type CampaignMessage } from "./intake/find-message.ts";
 import type { MessagePlan } from "./message-plan.ts";
@@ -23,9 +24,6 @@ export type CampaignOrder = {
   readonly scheduled_at: Date | null;
   readonly mm_lite: MmLite;
 };
-
-/** How far in the past a time still means now. */
-const tolerance_ms = 60_000;
 
 /** A time that is none, which the schema cannot see; `head` may have any shape. */
 export function campaignTimeFaults(head: unknown): FieldError[] {
@@ -70,7 +68,7 @@ export async function judgeCampaign(
     { template_id, flow_id, automation_flow_id },
     number,
   );
-  const scheduled_at = startOf(head.scheduled_at ?? "", account.time_zone, now);
+  const scheduled_at = readStart(head.scheduled_at ?? "", account.time_zone, now);
   const faults: FieldError[] = [];
   if (!number)
     faults.push({ field: "chat_number_id", reason: "is no active chat number of this account" });
@@ -101,16 +99,6 @@ function findNumber(db: Kysely<DB>, accountId: number, numberId: number) {
     .where("id", "=", knownId(numberId))
     .where("active", "=", true)
     .executeTakeFirst();
-}
-
-/** When it begins, null for now, or why it cannot begin then. */
-function startOf(text: string, timeZone: string, now: Date): Date | string | null {
-  if (text === "") return null;
-  const time = parseTime(text, timeZone);
-  if (typeof time === "string") return time;
-  const ahead_ms = time.getTime() - now.getTime();
-  if (ahead_ms < -tolerance_ms) return "is in the past; leave it out to begin now";
-  return ahead_ms > tolerance_ms ? time : null;
 }
 
 /** The hint is re-validated: it is followed only where the provider would take it. */

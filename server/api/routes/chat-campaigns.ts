@@ -1,7 +1,7 @@
 // Campaigns are written here; what is read of them and done to them is in other files.
 import type { FastifyRequest } from "fastify";
 import {
-  type CampaignHead,
+  CampaignHead,
   CampaignPreview,
   ChatCampaignAnswer,
   ChatCampaignUpload,
@@ -15,7 +15,7 @@ import { campaignTimeFaults } from "../../chat/judge-campaign.ts";
 import { prepareCampaign, type PreparedCampaign } from "../../chat/prepare-campaign.ts";
 import { previewChatCampaign } from "../../chat/preview-chat-campaign.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
-import { campaign_form_fields, digestOfForm, headOfForm } from "../campaign-form.ts";
+import { bodyOfForm, digestOfForm } from "../campaign-form.ts";
 import { compileValidator } from "../compile-validator.ts";
 import { fieldErrors } from "../field-errors.ts";
 import type { RateLimit } from "../rate-limit.ts";
@@ -25,6 +25,11 @@ import { route, type Call } from "../route.ts";
 const campaigns = "/api/v1/chat/campaigns";
 const access = { feature: "bulk_chat", anyOf: ["chat.campaigns.create"] } as const;
 const json_bytes_max = 64 * 1_048_576;
+/** The parts of an upload. */
+const parts = {
+  file: "file",
+  fields: [...Object.keys(CampaignHead.properties), "phone_column", "variables"],
+};
 
 /** One window for every way to create a campaign. */
 const rate_limit: RateLimit = {
@@ -94,12 +99,11 @@ export const chatCampaignRoutes = [
     multipart: true,
     body: ChatCampaignUpload,
     handle: async (call) => {
-      const parts = { file: "file", fields: campaign_form_fields };
       return receiveUpload(call.caller.account.id, call.request, parts, async (upload) => {
         const { fields, file } = upload;
         const fd = file?.fd ?? null;
         if (await call.keyedBy(await digestOfForm(fields, fd))) return;
-        const head = headOfForm(fields);
+        const head = bodyOfForm(fields, CampaignHead);
         return createCampaignFromFile(call.app, ownerOf(call), call, {
           fd,
           head: head as CampaignHead,

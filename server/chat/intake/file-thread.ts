@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { parentPort, workerData } from "node:worker_threads";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import { cellText } from "../../lib/csv/cell-text.ts";
+import type { LineThreadMessage, LineThreadOrder } from "../../lib/csv/open-line-thread.ts";
 import { CsvRefused, readCsv } from "../../lib/csv/read-csv.ts";
 import { stayAhead } from "../../lib/csv/stay-ahead.ts";
 import { recipients_max } from "./limits.ts";
@@ -23,16 +24,6 @@ export type FileColumns = {
   readonly variables: readonly { readonly name: string; readonly at: number }[];
 };
 
-/** It tells the header, then (once it was told the columns) lines for COPY, then how it ended. */
-export type FileThreadMessage =
-  | { kind: "header"; header: string[] }
-  | { kind: "lines"; lines: Uint8Array; counts: NumberCounts }
-  | { kind: "end"; counts: NumberCounts }
-  | { kind: "refused"; reason: string };
-
-/** After the columns, one `taken` per message of lines. */
-export type FileThreadOrder = { kind: "columns"; columns: FileColumns } | { kind: "taken" };
-
 const port = parentPort!;
 const { fd, account_id, valid_only } = workerData as FileThreadData;
 try {
@@ -46,16 +37,16 @@ port.close();
 async function run(): Promise<void> {
   const { header, rows } = await readCsv(fd, recipients_max);
   tell({ kind: "header", header }, []);
-  const [order] = (await once(port, "message")) as [FileThreadOrder];
-  if (order.kind !== "columns") return;
-  const { phone, variables } = order.columns;
+  const [order] = (await once(port, "message")) as [LineThreadOrder<FileColumns>];
+  if (order.kind !== "terms") return;
+  const { phone, variables } = order.terms;
   const named = variables.map(({ name, at }) => ({ name: `${jsonText(name)}:`, at }));
   const trimming = openTrimming(openPhoneReader({ valid_only }));
   const writer = openLineWriter(account_id);
   const taken = stayAhead(port);
   const send = async (lines: Uint8Array | null) => {
     if (!lines) return;
-    tell({ kind: "lines", lines, counts: trimming.counts() }, [lines.buffer as ArrayBuffer]);
+    tell({ kind: "lines", lines, told: trimming.counts() }, [lines.buffer as ArrayBuffer]);
     await taken();
   };
   for await (const { cells } of rows) {
@@ -66,7 +57,7 @@ async function run(): Promise<void> {
     if (lines) await send(lines);
   }
   await send(writer.take(true));
-  tell({ kind: "end", counts: trimming.counts() }, []);
+  tell({ kind: "end", told: trimming.counts() }, []);
 }
 
 /** As JSON text; an empty cell is no value, so that the message's default stands in. */
@@ -87,6 +78,6 @@ function jsonText(text: string): string {
   return JSON.stringify(text.toWellFormed());
 }
 
-function tell(message: FileThreadMessage, transfer: ArrayBuffer[]): void {
+function tell(message: LineThreadMessage<NumberCounts>, transfer: ArrayBuffer[]): void {
   port.postMessage(message, transfer);
 }

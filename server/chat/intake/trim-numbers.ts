@@ -1,5 +1,5 @@
 import type { PhoneReader } from "../../lib/chat-phone-numbers.ts";
-import { openNumberSet } from "./open-number-set.ts";
+import { openNumberSet } from "../../lib/open-number-set.ts";
 
 /** A number that was left out: as it was sent, and why. */
 export type TrimmedNumber = {
