@@ -122,6 +122,8 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       const ending = await endingOf(leg);
       const events = eventsOf(leg);
       assert.deepEqual(typesOf(leg), ["ringing", "answered", "ended"]);
+      const last = events.at(-1);
+      assert.deepEqual(last?.type === "ended" && last.answered_at, events[1]?.at);
       assert.deepEqual([ending.outcome, ending.by], ["hung_up", "far_end"]);
       const times = events.map(({ at }) => at.getTime());
       assert.deepEqual(times.toSorted(byNumber), times);

@@ -1,5 +1,6 @@
 // The leader of one node, under its lease: it hears the switch, places what is due, and sees to it that
 // every call of the node comes to its end.
+import type { VoiceEvent } from "../../drivers/voice/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
 import { findVoiceNode } from "../find-voice-node.ts";
@@ -66,16 +67,17 @@ async function openLeader(
 ): Promise<{ leader: Leader; work: NodeWork }> {
   const node = await findVoiceNode(app.db.query, node_id);
   const paceOf = (per_second: number) => openPace(per_second, () => performance.now());
+  const hear = (event: VoiceEvent) => {
+    if (event.type === "replaced") replaced.abort();
+    hearSwitch(leader, event);
+  };
   const leader: Leader = {
     app,
     lease,
     node_id,
     driver: node.driver,
     // Only nodes of this process's drivers are led.
-    session: app.voiceDrivers[node.driver]!.open(node, (event) => {
-      if (event.type === "replaced") replaced.abort();
-      hearSwitch(leader, event);
-    }),
+    session: app.voiceDrivers[node.driver]!.open(node, hear, lease.mayAct),
     times,
     calls: new Map(),
     taking: Promise.resolve(),

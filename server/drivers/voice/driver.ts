@@ -89,7 +89,14 @@ export type VoiceEvent =
   | { readonly type: "ringing"; readonly leg: string; readonly at: Date }
   | { readonly type: "answered"; readonly leg: string; readonly at: Date }
   | { readonly type: "digit"; readonly leg: string; readonly digit: string; readonly at: Date }
-  | { readonly type: "ended"; readonly leg: string; readonly at: Date; readonly ending: Ending }
+  /** `answered_at`: as far as the session knows; who could not hear the answer yet learns of it here. */
+  | {
+      readonly type: "ended";
+      readonly leg: string;
+      readonly at: Date;
+      readonly ending: Ending;
+      readonly answered_at: Date | null;
+    }
   | { readonly type: "recorded"; readonly recording: string; readonly ok: boolean }
   /** `ok`: it was played to its end, or stopped by us; false: it could not be played. Of a leg that ended, nothing follows. */
   | {
@@ -201,8 +208,12 @@ export type VoiceSession = {
 };
 
 export type VoiceDriver = {
-  /** Connects in the background and stays so, for ever, until closed or replaced. Never throws. */
-  open(node: VoiceNode, hear: (event: VoiceEvent) => void): VoiceSession;
+  /**
+   * Connects in the background and stays so, for ever, until closed or replaced. Never throws. `mayAct`
+   * is asked as each request is about to leave, however long it waited for that: one that may not is
+   * `unreachable`.
+   */
+  open(node: VoiceNode, hear: (event: VoiceEvent) => void, mayAct?: () => boolean): VoiceSession;
   /** A recording as a WAV file, from the switch that made it; null when it has none. Throws VoiceError. */
   readRecording(node: VoiceNode, recording: string): Promise<Readable | null>;
   /** Gone for good, also when there was none. Throws VoiceError. */

@@ -41,8 +41,15 @@ export function authorization({ user, password }: AriSettings): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 }
 
-/** Talks to one Asterisk; `timeout_ms` limits a whole request, from the queue to the last byte. */
-export function openAriClient(ari: AriSettings, timeout_ms: number): AriClient {
+/**
+ * Talks to one Asterisk; `timeout_ms` limits a whole request, from the queue to the last byte. `mayAct`:
+ * see VoiceDriver.open.
+ */
+export function openAriClient(
+  ari: AriSettings,
+  timeout_ms: number,
+  mayAct: () => boolean = () => true,
+): AriClient {
   const { origin, pathname } = new URL(ari.url);
   const prefix = pathname.replace(/\/+$/, "");
   const pool = new Pool(origin, {
@@ -66,7 +73,7 @@ export function openAriClient(ari: AriSettings, timeout_ms: number): AriClient {
         headers: body === undefined ? headers : with_json,
         body: body === undefined ? null : JSON.stringify(body),
       };
-      return exchange(pool, options, timeout_ms);
+      return exchange(pool, options, timeout_ms, mayAct);
     },
     close: () => pool.destroy(),
   };
@@ -76,6 +83,7 @@ function exchange(
   pool: Pool,
   options: Dispatcher.DispatchOptions,
   timeout_ms: number,
+  mayAct: () => boolean,
 ): Promise<AriAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<AriAnswer>();
   let controller: Dispatcher.DispatchController | null = null;
@@ -102,8 +110,8 @@ function exchange(
   const timer = setTimeout(() => giveUp(`no answer within ${timeout_ms} ms`), timeout_ms);
   pool.dispatch(options, {
     onRequestStart(given) {
-      // One that nobody waits for any more must not leave.
-      if (decided) given.abort(new Error("given up"));
+      // One that nobody waits for any more must not leave, nor one whose leader was frozen meanwhile.
+      if (decided || !mayAct()) given.abort(new Error("given up"));
       else controller = given;
     },
     onResponseStart(_, code) {

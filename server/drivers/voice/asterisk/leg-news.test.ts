@@ -30,6 +30,8 @@ function ends(state: string, cause: number, tech_cause?: number): AriEvent {
   return tech_cause === undefined ? end : { ...end, tech_cause };
 }
 
+const answered = [{ leg, call: "trk-1-1", state: "answered" as const }];
+
 function open() {
   const told: Told[] = [];
   const news = openLegNews("trunkline", (event) => told.push(event as Told));
@@ -60,7 +62,7 @@ test("what Asterisk says twice is told once, the answer with its time once the l
   assert.deepEqual(told, [
     { type: "ringing", leg, at: new Date(1) },
     { type: "answered", leg, at: new Date(3) },
-    { type: "ended", leg, at: new Date(9), ending },
+    { type: "ended", leg, at: new Date(9), ending, answered_at: new Date(3) },
   ]);
   assert.equal(news.size(), 0);
 });
@@ -121,16 +123,28 @@ test("channels of others are none of our legs", () => {
 
 test("what a survey shows of a leg never heard of is not told again, and what it misses twice is forgotten", () => {
   const { hear, told, news } = open();
-  const live = [{ leg, call: "trk-1-1", state: "answered" as const }];
-  news.surveyed(live);
+  const at = new Date(0);
+  news.surveyed(answered, at);
   hear(handed_over);
   assert.deepEqual(told, []);
-  news.surveyed([]);
-  news.surveyed(live);
-  news.surveyed([]);
+  news.surveyed([], at);
+  news.surveyed(answered, at);
+  news.surveyed([], at);
   assert.equal(news.size(), 1);
-  news.surveyed([]);
+  news.surveyed([], at);
   assert.equal(news.size(), 0);
+});
+
+test("the end of a leg says that it was answered, also where only a survey showed it", () => {
+  const { hear, told, news } = open();
+  news.surveyed(answered, new Date(-5));
+  hear(ends("Up", 16));
+  const ending = { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" } as const;
+  const answered_at = new Date(-5);
+  assert.deepEqual(told, [{ type: "ended", leg, at: new Date(0), ending, answered_at }]);
+  hear(leaves, rings, ends("Ringing", 17, 486));
+  const last = told.at(-1);
+  assert.deepEqual(last?.type === "ended" && last.answered_at, null);
 });
 
 test("whatever comes in whatever order, each is told at most once, in order, and nothing stays", () => {

@@ -26,10 +26,10 @@ export type LegNews = {
   /** It was heard of, and nobody is about to end it. */
   stays(leg: string): boolean;
   /**
-   * What a survey shows of a leg that was never heard of counts as told. A leg that two in a row do
-   * not show is forgotten: its end was missed.
+   * What a survey shows of a leg that was never heard of counts as told, an answer as of `at`. A leg that
+   * two in a row do not show is forgotten: its end was missed.
    */
-  surveyed(live: readonly LiveLeg[]): void;
+  surveyed(live: readonly LiveLeg[], at: Date): void;
   /** Nothing lived through the switch's restart. */
   forgetAll(): void;
   size(): number;
@@ -77,7 +77,7 @@ export function openLegNews(app: string, tell: (event: VoiceEvent) => void): Leg
     },
     rings: (leg) => tracks.get(leg)?.ringing ?? false,
     stays: (leg) => tracks.get(leg)?.request === "none",
-    surveyed(live) {
+    surveyed(live, at) {
       const shown = new Set(live.map(({ leg }) => leg));
       for (const [leg, track] of tracks) {
         if (!shown.has(leg) && track.missed) tracks.delete(leg);
@@ -87,7 +87,9 @@ export function openLegNews(app: string, tell: (event: VoiceEvent) => void): Leg
         if (state === "dialing" || tracks.has(leg)) continue;
         const track = trackOf(leg);
         track.ringing = true;
-        if (state === "answered") track.answered = true;
+        if (state !== "answered") continue;
+        track.answered = true;
+        track.up_at = at;
       }
     },
     forgetAll: () => tracks.clear(),
@@ -169,5 +171,6 @@ function lastNews(
     silent_ms,
   });
   const before = answered ? answeredNews(leg, track, at) : [];
-  return [...before, { type: "ended", leg, at, ending }];
+  const answered_at = answered ? (track.up_at ?? at) : null;
+  return [...before, { type: "ended", leg, at, ending, answered_at }];
 }

@@ -45,11 +45,17 @@ export function openSession(
   hear: (event: VoiceEvent) => void,
   log: Log,
   limits: { readonly request_timeout_ms: number; readonly ping_ms: number },
+  mayAct?: () => boolean,
 ): VoiceSession {
   let silent = false;
-  const parts = openParts(node, ari, openAriClient(ari, limits.request_timeout_ms), (event) => {
-    if (!silent) hear(event);
-  });
+  const parts = openParts(
+    node,
+    ari,
+    openAriClient(ari, limits.request_timeout_ms, mayAct),
+    (event) => {
+      if (!silent) hear(event);
+    },
+  );
   const { client, legs, playing, recordings, media, tell } = parts;
   const { origin } = new URL(ari.url);
   let epoch: string | null = null;
@@ -160,7 +166,7 @@ function controls(parts: Parts): Omit<VoiceSession, "close" | keyof SoundControl
     },
     async survey() {
       const seen = await surveySwitch(client, legs.rings);
-      legs.surveyed(seen.legs);
+      legs.surveyed(seen.legs, new Date());
       await settle(parts, seen);
       const { epoch, legs: live, bridges } = seen;
       return { epoch, legs: live, bridges };

@@ -112,6 +112,21 @@ test("a dial that is not answered in time may have happened", async () => {
   assert.equal((await failureOf(session.dial(dial))).failure, "unknown");
 });
 
+test("a dial that may no longer be begun once its turn to leave has come certainly never happened", async () => {
+  let may = true;
+  const frozen = driver.open(
+    node,
+    () => {},
+    () => may,
+  );
+  const asked = requests.length;
+  const dialled = frozen.dial(dial);
+  may = false;
+  assert.equal((await failureOf(dialled)).failure, "unreachable");
+  assert.ok(!requests.slice(asked).some((request) => request.startsWith("POST")));
+  await frozen.close();
+});
+
 test("a dial whose answer is cut may have happened, before it or within it", async () => {
   state.answer = (request) => request.socket.destroy();
   assert.equal((await failureOf(session.dial(dial))).failure, "unknown");

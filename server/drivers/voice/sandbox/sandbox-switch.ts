@@ -125,9 +125,10 @@ function end(at: SandboxSwitch, leg: SandboxLeg, ending: Ending): void {
   leaveBridge(at, leg);
   at.legs.delete(leg.name);
   const ended_at = at.now();
-  at.records.set(leg.name, { answered_at: leg.answered_at, ended_at, ending });
+  const { answered_at } = leg;
+  at.records.set(leg.name, { answered_at, ended_at, ending });
   if (at.records.size > records_max) at.records.delete(at.records.keys().next().value ?? "");
-  at.hear?.({ type: "ended", leg: leg.name, at: ended_at, ending });
+  at.hear?.({ type: "ended", leg: leg.name, at: ended_at, ending, answered_at });
 }
 
 export function hangUpLeg(at: SandboxSwitch, name: string, cause: number): void {
