@@ -28,6 +28,8 @@ test("an empty environment starts everything on this machine alone", () => {
     lease_seconds: 10,
     chat_settle_seconds: 3_600,
     whatsapp: null,
+    speech_command: null,
+    speech_recognize_command: null,
     realtime: null,
   });
 });

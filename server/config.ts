@@ -23,6 +23,10 @@ export type Config = {
   readonly chat_settle_seconds: number;
   /** Null: WhatsApp numbers cannot send from this process. */
   readonly whatsapp: WhatsappConfig | null;
+  /** Null: espeak-ng where it is on the PATH, else npm's. */
+  readonly speech_command: string | null;
+  /** Null: what callers say is not understood. */
+  readonly speech_recognize_command: string | null;
   /** Null: AI agents follow their script; no model can be talked to. */
   readonly realtime: RealtimeConfig | null;
 };
@@ -97,6 +101,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       fault,
     ),
     whatsapp: readWhatsapp(env, fault),
+    speech_command: env["SPEECH_COMMAND"]?.trim() || null,
+    speech_recognize_command: env["SPEECH_RECOGNIZE_COMMAND"]?.trim() || null,
     realtime: readRealtime(env, fault),
   };
   if (config.roles.length === 1 && config.database_url === null) {

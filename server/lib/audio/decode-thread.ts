@@ -36,7 +36,11 @@ try {
 }
 port.close();
 
-async function decode({ file, kind, duration_ms_max }: DecodeThreadData): Promise<Uint8Array<ArrayBuffer>> {
+async function decode({
+  file,
+  kind,
+  duration_ms_max,
+}: DecodeThreadData): Promise<Uint8Array<ArrayBuffer>> {
   const sound = gatherSamples(duration_ms_max);
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   try {

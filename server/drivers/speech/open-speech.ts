@@ -1,0 +1,19 @@
+import { spawnSync } from "node:child_process";
+import { espeak_command, openCommandSpeech } from "./command-speech.ts";
+import type { SpeechDriver } from "./driver.ts";
+import { openPackagedSpeech } from "./packaged-speech.ts";
+
+/** What speaks for this process: the operator's command, else espeak-ng on the PATH, else npm's `espeak-ng`. */
+export function openSpeech(config: {
+  readonly speech_command: string | null;
+  readonly speech_recognize_command: string | null;
+}): SpeechDriver {
+  const recognize_command = config.speech_recognize_command;
+  const command = config.speech_command ?? (hasEspeak() ? espeak_command : null);
+  if (command === null) return openPackagedSpeech({ recognize_command });
+  return openCommandSpeech({ command, recognize_command });
+}
+
+function hasEspeak(): boolean {
+  return spawnSync("espeak-ng", ["--version"], { stdio: "ignore" }).status === 0;
+}
