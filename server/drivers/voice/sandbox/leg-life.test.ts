@@ -6,7 +6,16 @@ import { legLife, type LegLife } from "./leg-life.ts";
 const talks = { since: "bridge", after_ms: 5_000 } as const;
 
 function answers(more: Partial<Extract<LegLife, { kind: "answers" }>> = {}): LegLife {
-  return { kind: "answers", rings_ms: 200, answers_ms: 700, leaves: null, presses: [], ...more };
+  return {
+    kind: "answers",
+    rings_ms: 200,
+    answers_ms: 700,
+    leaves: null,
+    presses: [],
+    answered_by: "human",
+    patience_ms: 5_000,
+    ...more,
+  };
 }
 
 function fails(outcome: string, cause: number, sip_status: number, rings = false) {
@@ -41,10 +50,13 @@ test("each code has its life, of an agent and of a customer", () => {
       answers({ presses: [press("*"), press("1", 1_250)] }),
       answers({ presses: [press("*"), press("1", 1_250)], leaves: talks }),
     ],
-    "205": [answers(), answers({ leaves: talks })],
+    "205": [
+      answers({ answered_by: "machine" }),
+      answers({ answered_by: "machine", leaves: talks }),
+    ],
     "209": [answers({ presses: [press("9")] }), answers({ presses: [press("9")], leaves: talks })],
     "701": [answers({ presses: [press("1")] }), answers({ presses: [press("1")], leaves: talks })],
-    "900": [answers(), answers()],
+    "900": [answers({ patience_ms: null }), answers({ patience_ms: null })],
     "901": [
       answers({ leaves: { since: "answer", after_ms: 500 } }),
       answers({ leaves: { since: "answer", after_ms: 500 } }),

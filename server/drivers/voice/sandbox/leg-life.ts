@@ -1,5 +1,5 @@
 // Who answers in the sandbox, and how: told by the number alone (docs/guides/sandbox.md has the table).
-import type { Ending, LegOutcome } from "../driver.ts";
+import type { AnsweredBy, Ending, LegOutcome } from "../driver.ts";
 
 /** Times count from the dial, but for those in a bridge. */
 export type LegLife =
@@ -21,13 +21,21 @@ export type LegLife =
       /** Null: it stays until it is hung up. */
       readonly leaves: Leaving | null;
       /** Each key once, so long after somebody is there to hear it. */
-      readonly presses: readonly { readonly digit: string; readonly after_ms: number }[];
+      readonly presses: readonly Press[];
+      readonly answered_by: AnsweredBy;
+      /** So long it hears nothing of a service that it talks to, before it hangs up; null: it never does. */
+      readonly patience_ms: number | null;
     };
+
+export type Press = { readonly digit: string; readonly after_ms: number };
 
 /** When it hangs up: so long after its own answer, or after it is in a bridge with somebody. */
 export type Leaving = { readonly since: "answer" | "bridge"; readonly after_ms: number };
 
-/** The customer is whoever is called over a trunk while another leg of the call is up already. */
+/**
+ * The customer is whoever is called over a trunk while another leg of the call is up already, and
+ * whoever something is played or said to.
+ */
 export type SandboxRole = "agent" | "customer";
 
 const rings_ms = 200;
@@ -37,26 +45,29 @@ const declines_ms = 1_500;
 const talks_ms = 5_000;
 const agent_talks_ms = 2_000;
 const press_ms = 1_000;
+const patience_ms = 5_000;
 
 type Steering = (talk: Leaving | null) => LegLife;
 
-const answering: Steering = (leaves) => ({
+type Answering = Extract<LegLife, { kind: "answers" }>;
+
+const answers = (leaves: Leaving | null, more: Partial<Answering> = {}): Answering => ({
   kind: "answers",
   rings_ms,
   answers_ms,
   leaves,
   presses: [],
+  answered_by: "human",
+  patience_ms,
+  ...more,
 });
 
-const pressing =
-  (...digits: readonly string[]): Steering =>
-  (leaves) => ({
-    kind: "answers",
-    rings_ms,
-    answers_ms,
-    leaves,
-    presses: digits.map((digit, index) => ({ digit, after_ms: press_ms * (1 + index / 4) })),
-  });
+const answering: Steering = (leaves) => answers(leaves);
+
+const pressing = (...digits: readonly string[]): Steering => {
+  const presses = digits.map((digit, index) => ({ digit, after_ms: press_ms * (1 + index / 4) }));
+  return (leaves) => answers(leaves, { presses });
+};
 
 const failing = (outcome: LegOutcome, cause: number, sip_status: number): Steering => {
   const rings = outcome === "declined";
@@ -86,12 +97,12 @@ const steerings: Readonly<Record<string, Steering>> = {
     ending: { outcome: "unreachable", cause: 20, sip_status: null, by: "far_end" },
   }),
   "101": pressing("*", "1"),
-  "205": answering,
+  "205": (leaves) => answers(leaves, { answered_by: "machine" }),
   "209": pressing("9"),
   "701": pressing("1"),
-  "900": () => answering(null),
-  "901": () => answering({ since: "answer", after_ms: 500 }),
-  "902": () => answering({ since: "bridge", after_ms: agent_talks_ms }),
+  "900": () => answers(null, { patience_ms: null }),
+  "901": () => answers({ since: "answer", after_ms: 500 }),
+  "902": () => answers({ since: "bridge", after_ms: agent_talks_ms }),
 };
 
 /**

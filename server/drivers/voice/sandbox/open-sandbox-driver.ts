@@ -8,7 +8,9 @@ import {
   type VoiceNode,
   type VoiceSession,
 } from "../driver.ts";
+import { openMedia } from "./sandbox-media.ts";
 import { openSandboxRecordings } from "./sandbox-recordings.ts";
+import { detectAnswerer, playClip, recordMessage, stopPlaying } from "./sandbox-sound.ts";
 import {
   dialLeg,
   endBridge,
@@ -72,7 +74,7 @@ export function openSandboxVoiceDriver(
   const switchOf = ({ id }: VoiceNode): SandboxSwitch => {
     const known = switches.get(id);
     if (known) return known;
-    const opened = openSwitch({ recordings, after, now: () => new Date(timers.now()) });
+    const opened = openSwitch({ recordings, after, pace, now: () => new Date(timers.now()) });
     switches.set(id, opened);
     return opened;
   };
@@ -83,6 +85,7 @@ export function openSandboxVoiceDriver(
     async close() {
       closed = true;
       for (const cancel of pending) cancel();
+      for (const { media } of switches.values()) for (const endMedia of media) endMedia();
     },
   };
 }
@@ -105,6 +108,7 @@ function openSession(
     if (!isMine) return;
     isMine = false;
     cancelConnect();
+    for (const endMedia of at.media) endMedia();
     at.hear = null;
     at.replace = null;
   };
@@ -127,12 +131,12 @@ function openSession(
     bridge: (bridge, legs) => ask(() => joinLegs(at, bridge, legs)),
     endBridge: (bridge) => ask(() => endBridge(at, bridge)),
     record: (bridge, recording) => ask(() => recordBridge(at, bridge, recording)),
-    play: notYet,
-    stopPlaying: notYet,
-    detect: notYet,
-    recordMessage: notYet,
-    stopMessage: notYet,
-    openMedia: notYet,
+    play: (leg, playback, clip) => ask(() => playClip(at, leg, playback, clip)),
+    stopPlaying: (leg) => ask(() => stopPlaying(at, leg)),
+    detect: (leg) => ask(() => detectAnswerer(at, leg)),
+    recordMessage: (leg, recording, limits) => ask(() => recordMessage(at, leg, recording, limits)),
+    stopMessage: (recording) => ask(() => at.messages.get(recording)?.()),
+    openMedia: (bridge, leg) => ask(() => openMedia(at, bridge, leg)),
     survey: () => ask(() => ({ epoch, ...surveyLegs(at) })),
     findRecord: (leg) => ask(() => at.records.get(leg) ?? null),
     async close() {
@@ -140,8 +144,4 @@ function openSession(
       leave();
     },
   };
-}
-
-async function notYet(): Promise<never> {
-  throw new VoiceError("refused", "this switch does not do that");
 }

@@ -8,7 +8,7 @@ import {
   type Survey,
   type VoiceEvent,
 } from "../driver.ts";
-import { legLife, type LegLife, type SandboxRole } from "./leg-life.ts";
+import { legLife, type LegLife, type Press, type SandboxRole } from "./leg-life.ts";
 import type { SandboxRecordings } from "./sandbox-recordings.ts";
 
 /** Legs, and bridges, at once; beyond, the switch has no room. */
@@ -16,25 +16,34 @@ const live_max = 20_000;
 /** Ended legs that are remembered; the oldest is forgotten first. */
 const records_max = 20_000;
 /** What we ask for happens after the answer to our asking, as everywhere. */
-const soon_ms = 10;
+export const soon_ms = 10;
 
 /** Runs once, after the delay, unless the answer is called first. */
 export type After = (delay_ms: number, run: () => void) => () => void;
 
 type Answering = Extract<LegLife, { kind: "answers" }>;
 
-type SandboxLeg = {
+export type SandboxLeg = {
   readonly name: string;
   readonly call: string;
+  readonly number: string;
   state: LiveLeg["state"];
   answered_at: Date | null;
   isHangingUp: boolean;
   bridge: string | null;
-  presses: Answering["presses"];
+  /** The keys that it has not pressed in a bridge. */
+  presses: readonly Press[];
   /** What is to come of itself, and what is to come as long as somebody is with it in its bridge. */
   readonly plans: (() => void)[];
   readonly talk: (() => void)[];
-  readonly life: LegLife;
+  /** What it is made to hear, in order, and what is to come while it does. */
+  playing: { readonly playback: string; readonly duration_ms: number }[];
+  readonly hearing: (() => void)[];
+  readonly heard: Set<string>;
+  isDetecting: boolean;
+  /** What else ends with it. */
+  readonly at_end: Set<() => void>;
+  life: LegLife;
 };
 
 type Bridge = { readonly legs: Set<SandboxLeg>; readonly recordings: Map<string, number> };
@@ -46,6 +55,12 @@ export type SandboxSwitch = {
   readonly recordings: SandboxRecordings;
   readonly after: After;
   readonly now: () => Date;
+  /** What `after` divides times by. */
+  readonly pace: number;
+  /** The messages that are being recorded, and how each is ended. */
+  readonly messages: Map<string, () => void>;
+  /** How the media of whoever has the connection are ended. */
+  readonly media: Set<() => void>;
   /** Whoever listens; what happens meanwhile is not told later. */
   hear: ((event: VoiceEvent) => void) | null;
   /** Tells whoever has the connection that it is another's now. */
@@ -53,13 +68,15 @@ export type SandboxSwitch = {
 };
 
 export function openSwitch(
-  parts: Pick<SandboxSwitch, "recordings" | "after" | "now">,
+  parts: Pick<SandboxSwitch, "recordings" | "after" | "now" | "pace">,
 ): SandboxSwitch {
   return {
     ...parts,
     legs: new Map(),
     bridges: new Map(),
     records: new Map(),
+    messages: new Map(),
+    media: new Set(),
     hear: null,
     replace: null,
   };
@@ -77,6 +94,7 @@ export function dialLeg(at: SandboxSwitch, dial: Dial): void {
   const leg: SandboxLeg = {
     name: dial.leg,
     call: dial.call,
+    number: dial.to.number,
     state: "dialing",
     answered_at: null,
     isHangingUp: false,
@@ -84,6 +102,11 @@ export function dialLeg(at: SandboxSwitch, dial: Dial): void {
     presses: life.kind === "answers" ? life.presses : [],
     plans: [],
     talk: [],
+    playing: [],
+    hearing: [],
+    heard: new Set(),
+    isDetecting: false,
+    at_end: new Set(),
     life,
   };
   at.legs.set(leg.name, leg);
@@ -116,14 +139,16 @@ function answer(at: SandboxSwitch, leg: SandboxLeg, { leaves }: Answering): void
   at.hear?.({ type: "answered", leg: leg.name, at: leg.answered_at });
 }
 
-function farEndHungUp(): Ending {
+export function farEndHungUp(): Ending {
   return { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" };
 }
 
-function end(at: SandboxSwitch, leg: SandboxLeg, ending: Ending): void {
+export function end(at: SandboxSwitch, leg: SandboxLeg, ending: Ending): void {
   cancelAll(leg.plans);
+  cancelAll(leg.hearing);
   leaveBridge(at, leg);
   at.legs.delete(leg.name);
+  for (const run of leg.at_end) run();
   const ended_at = at.now();
   const { answered_at } = leg;
   at.records.set(leg.name, { answered_at, ended_at, ending });
@@ -135,8 +160,7 @@ export function hangUpLeg(at: SandboxSwitch, name: string, cause: number): void 
   const leg = at.legs.get(name);
   if (leg === undefined || leg.isHangingUp) return;
   leg.isHangingUp = true;
-  cancelAll(leg.plans);
-  cancelAll(leg.talk);
+  for (const plans of [leg.plans, leg.talk, leg.hearing]) cancelAll(plans);
   const ending: Ending =
     leg.state === "answered"
       ? { outcome: "hung_up", cause, sip_status: null, by: "us" }
@@ -212,6 +236,6 @@ export function surveyLegs(at: SandboxSwitch): Pick<Survey, "legs" | "bridges"> 
   };
 }
 
-function cancelAll(plans: (() => void)[]): void {
+export function cancelAll(plans: (() => void)[]): void {
   for (const cancel of plans.splice(0)) cancel();
 }
