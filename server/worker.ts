@@ -8,6 +8,7 @@ import { settleUnknown } from "./chat/settle-unknown.ts";
 import { startCampaign } from "./chat/start-campaign.ts";
 import { syncTemplatesDaily } from "./chat/sync-templates.ts";
 import { windDownCampaign } from "./chat/wind-down-campaign.ts";
+import { recordCallOutcome } from "./crm/record-call-outcome.ts";
 import { workLeadImports } from "./crm/work-lead-imports.ts";
 import type { App } from "./engine/app.ts";
 import type { JobKind } from "./engine/add-job.ts";
@@ -15,6 +16,10 @@ import { lease_times, type LeaseTimes } from "./engine/leases.ts";
 import { relayEvents } from "./engine/relay-events.ts";
 import { runLoop } from "./engine/run-loop.ts";
 import { workJobs, type JobHandler } from "./engine/work-jobs.ts";
+import { completeCampaigns } from "./voice/complete-campaigns.ts";
+import { moveStrandedCampaigns } from "./voice/move-stranded-campaigns.ts";
+import { startVoiceCampaign } from "./voice/start-voice-campaign.ts";
+import { windDownVoiceCampaign } from "./voice/wind-down-voice-campaign.ts";
 
 export type BackgroundWork = {
   /** Ends each loop after the transaction it is in. */
@@ -28,6 +33,9 @@ const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "chat.settle_unknown": settleUnknown,
   "chat.sync_templates": syncTemplatesDaily,
   "chat.notify_call": notifyCall,
+  "voice.start_campaign": startVoiceCampaign,
+  "voice.wind_down": windDownVoiceCampaign,
+  "crm.record_call": recordCallOutcome,
 };
 
 /** Jobs at once: a long one holds up none of the others. */
@@ -80,6 +88,16 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       name: "stranded-calls",
       poll_ms: 5_000,
       turn: () => moveStrandedCalls(app),
+    }),
+    runLoop(app, {
+      name: "stranded-voice-campaigns",
+      poll_ms: 5_000,
+      turn: () => moveStrandedCampaigns(app),
+    }),
+    runLoop(app, {
+      name: "completed-voice-campaigns",
+      poll_ms: 1_000,
+      turn: () => completeCampaigns(app),
     }),
     runLoop(app, {
       name: "chat-senders",

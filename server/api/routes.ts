@@ -32,6 +32,7 @@ import { systemRoutes } from "./routes/system.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { trunkRoutes } from "./routes/trunks.ts";
 import { userRoutes } from "./routes/users.ts";
+import { voiceCampaignRecordRoutes } from "./routes/voice-campaign-records.ts";
 import { voiceNodeRoutes } from "./routes/voice-nodes.ts";
 import { workspaceRoutes } from "./routes/workspaces.ts";
 
@@ -55,6 +56,7 @@ export const routes: readonly Route[] = [
   ...chatReplyRoutes,
   ...chatHoldRoutes,
   ...clickToCallRoutes,
+  ...voiceCampaignRecordRoutes,
   ...callRoutes,
   ...extensionRoutes,
   ...agentGroupRoutes,

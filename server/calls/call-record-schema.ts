@@ -26,16 +26,51 @@ export const CallLegRecord = Type.Object({
 });
 export type CallLegRecord = Static<typeof CallLegRecord>;
 
+/** A step of a caller's way through a menu. */
+export const MenuStep = Type.Object({
+  node: Type.String(),
+  key: nullable(
+    Type.String({
+      description: "What was entered there, timeout or invalid; null: it was reached",
+    }),
+  ),
+  at: timestamp("UTC"),
+});
+export type MenuStep = Static<typeof MenuStep>;
+
+const TranscriptLine = Type.Object({
+  who: Type.Enum(["agent", "caller"], { type: "string" }),
+  text: Type.String(),
+  at: timestamp("UTC"),
+});
+
+const MessageRecord = Type.Object({
+  node: Type.String({ description: "Where in the menu it was left" }),
+  recording_url: text("The path of the recording, once there is one"),
+  state: Type.Enum(["recording", "ready", "failed"], { type: "string" }),
+});
+
+const collected = Type.Record(Type.String(), Type.String(), {
+  description: "What the caller entered or told, by variable",
+});
+
+/** What has called: somebody's request, or a voice campaign. */
+export const call_kinds = ["click_to_call", "voice_campaign"] as const;
+
 /** A row of the call report. */
 export const CallRecord = Type.Object({
   call_id: id("One attempt: a retry is a call of its own"),
   campaign_id: id("What was submitted: the campaignId of its answer"),
-  type: Type.Literal("click_to_call"),
+  campaign_name: text("Of a voice campaign"),
+  recipient_id: nullable(id("Of a voice campaign's recipients")),
+  type: Type.Enum(call_kinds, { type: "string" }),
   direction: Type.Literal("outbound"),
   reference: text("As sent"),
   source: text("As sent"),
   remark: text("As sent"),
-  from_number: Type.String({ description: "The agent's, as sent" }),
+  from_number: Type.String({
+    description: "The agent's, as sent; of a voice campaign, the number that was shown",
+  }),
   to_number: Type.String({ description: "The customer's, as sent" }),
   cli_number: text("As sent: the caller id that was asked for"),
   status: status("How far it is, or what it came to"),
@@ -56,13 +91,24 @@ export const CallRecord = Type.Object({
   sip_status: nullable(Type.Integer()),
   dtmf: Type.String({ description: "The keys that the customer pressed" }),
   recording_url: text("The path of the recording, once there is one"),
-  transcript: Type.Null({ description: "Calls are not transcribed" }),
-  cost: Type.Integer({ description: "Call credits, once it has ended" }),
-  lead_id: Type.Null({ description: "A click-to-call belongs to no lead" }),
-  policy_applied: Type.Enum(noPickPolicies, {
-    type: "string",
-    description: "What was done where the agent did not answer",
+  transcript: Type.Unsafe<readonly Static<typeof TranscriptLine>[] | null>({
+    type: ["array", "null"],
+    items: TranscriptLine,
+    description: "What caller and AI agent said; null where there was none",
   }),
+  menu_path: Type.Array(MenuStep, { description: "The caller's way through a menu" }),
+  collected,
+  messages: Type.Array(MessageRecord, { description: "What the caller left, in order" }),
+  callback_at: time("UTC: when the caller asked to be called again"),
+  opted_out: Type.Boolean({ description: "The caller asked never to be called again" }),
+  cost: Type.Integer({ description: "Call credits, once it has ended" }),
+  lead_id: nullable(id("The lead that a voice campaign's call was noted on")),
+  policy_applied: nullable(
+    Type.Enum(noPickPolicies, {
+      type: "string",
+      description: "What was done where the agent did not answer",
+    }),
+  ),
   retry_at: time("UTC: when it is tried again by itself"),
   legs: Type.Array(CallLegRecord, { description: "In the order in which they were dialled" }),
 });

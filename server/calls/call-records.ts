@@ -98,17 +98,25 @@ async function findRows(
 ): Promise<CallRow[]> {
   const { rows } = await sql<CallRow>`
     with page as materialized (${ids})
-    select c.id, c.campaign_id, p.from_number, c.to_number, c.cli_number, c.status, c.disposition,
-      c.ended_reason, c.ended_by, c.answered_by, c.attempt, c.queued_at, c.initiated_at,
-      c.ringing_at, c.answered_at, c.ended_at, c.ring_seconds, c.talk_seconds, c.billed_seconds,
-      c.hangup_cause, c.sip_status, c.dtmf, c.recording_state, c.cost, c.retried_leg, c.retry_at,
+    select c.id, c.campaign_id, v.name as campaign_name, v.call_type, c.recipient_id,
+      coalesce(p.from_number, c.from_number) as from_number, c.to_number, c.cli_number, c.status,
+      c.disposition, c.ended_reason, c.ended_by, c.answered_by, c.attempt, c.queued_at,
+      c.initiated_at, c.ringing_at, c.answered_at, c.ended_at, c.ring_seconds, c.talk_seconds,
+      c.billed_seconds, c.hangup_cause, c.sip_status, c.dtmf, c.recording_state, c.cost,
+      c.retried_leg, c.retry_at, c.collected, c.callback_at, c.opted_out, c.lead_id,
       p.reference, p.source, p.remark, p.policy_applied, p.from_group_id, p.to_group_id,
-      p.agent_not_pick_group_id, p.agent_not_pick_policy, p.max_retry, p.retry_after_minutes,
-      p.customer_retry_count, p.agent_retry_count, p.extension_for_transfer, p.extension_for_dis,
-      p.scheduled_at, p.enable_chat, p.auto_block_minutes, p.callback_method, l.legs
+      p.agent_not_pick_group_id, p.agent_not_pick_policy, p.extension_for_transfer,
+      p.extension_for_dis, p.auto_block_minutes, p.callback_method,
+      coalesce(p.max_retry, v.max_retry) as max_retry,
+      coalesce(p.retry_after_minutes, v.retry_after_minutes) as retry_after_minutes,
+      coalesce(p.customer_retry_count, 0) as customer_retry_count,
+      coalesce(p.agent_retry_count, 0) as agent_retry_count,
+      coalesce(p.scheduled_at, v.scheduled_at) as scheduled_at,
+      coalesce(p.enable_chat, false) as enable_chat, l.legs, m.menu_path, t.transcript, r.messages
     from page
     join calls c on c.account_id = ${accountId} and c.id = page.id
-    join click_to_calls p on p.account_id = ${accountId} and p.campaign_id = c.campaign_id
+    left join click_to_calls p on p.account_id = ${accountId} and p.campaign_id = c.campaign_id
+    left join voice_campaigns v on v.account_id = ${accountId} and v.id = c.campaign_id
     cross join lateral (
       select coalesce(json_agg(
           json_build_object('role', l.role, 'number', l.number, 'status', l.status,
@@ -117,6 +125,18 @@ async function findRows(
             'sip_status', l.sip_status)
           order by l.id), '[]') as legs
       from call_legs l where l.account_id = ${accountId} and l.call_id = c.id) l
+    cross join lateral (
+      select coalesce(json_agg(
+          json_build_object('node', m.node, 'key', m.key, 'at', m.at) order by m.id), '[]') as menu_path
+      from call_menu_steps m where m.account_id = ${accountId} and m.call_id = c.id) m
+    cross join lateral (
+      select coalesce(json_agg(
+          json_build_object('who', t.who, 'text', t.text, 'at', t.at) order by t.id), '[]') as transcript
+      from call_transcripts t where t.account_id = ${accountId} and t.call_id = c.id) t
+    cross join lateral (
+      select coalesce(json_agg(json_build_object('node', r.node, 'state', r.state)
+          order by r.at, r.recording), '[]') as messages
+      from call_messages r where r.account_id = ${accountId} and r.call_id = c.id) r
     order by c.queued_at desc, c.id desc`.execute(db);
   return rows;
 }

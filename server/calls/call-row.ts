@@ -1,11 +1,24 @@
 // How a stored call becomes a row of the report.
 import type { CallDetail, CallLegRecord, CallRecord } from "./call-record-schema.ts";
 import type { CallStatus } from "./life/call.ts";
+import type { CallType } from "./life/voice-plan.ts";
 
 /** A call as the report's statement reads it, with what was asked for and its legs. */
 export type CallRow = {
   readonly id: number;
   readonly campaign_id: number;
+  /** Null of a click-to-call; these come from a voice campaign. */
+  readonly campaign_name: string | null;
+  readonly call_type: CallType | null;
+  readonly recipient_id: number | null;
+  readonly collected: CallRecord["collected"];
+  readonly callback_at: Date | null;
+  readonly opted_out: boolean;
+  readonly lead_id: number | null;
+  /** Times within JSON are text, here and below. */
+  readonly menu_path: CallRecord["menu_path"];
+  readonly transcript: NonNullable<CallRecord["transcript"]>;
+  readonly messages: readonly Pick<CallRecord["messages"][number], "node" | "state">[];
   readonly from_number: string;
   readonly to_number: string;
   readonly cli_number: string | null;
@@ -33,6 +46,7 @@ export type CallRow = {
   readonly reference: string | null;
   readonly source: string | null;
   readonly remark: string | null;
+  /** Null, like all that was asked for, of a voice campaign. */
   readonly policy_applied: CallRecord["policy_applied"];
   readonly from_group_id: number | null;
   readonly to_group_id: number | null;
@@ -48,7 +62,6 @@ export type CallRow = {
   readonly enable_chat: boolean;
   readonly auto_block_minutes: number | null;
   readonly callback_method: string | null;
-  /** Times within JSON are text. */
   readonly legs: readonly CallLegRecord[];
 };
 
@@ -57,7 +70,9 @@ export function recordOf(row: CallRow): CallRecord {
   return {
     call_id: row.id,
     campaign_id: row.campaign_id,
-    type: "click_to_call",
+    campaign_name: row.campaign_name,
+    recipient_id: row.recipient_id,
+    type: row.call_type === null ? "click_to_call" : "voice_campaign",
     direction: "outbound",
     reference: row.reference,
     source: row.source,
@@ -83,9 +98,18 @@ export function recordOf(row: CallRow): CallRecord {
     sip_status: row.sip_status,
     dtmf: row.dtmf,
     recording_url: row.recording_state === "ready" ? `/api/v1/calls/${row.id}/recording` : null,
-    transcript: null,
+    transcript: row.call_type === "ai_bot" ? row.transcript.map(dated) : null,
+    menu_path: row.menu_path.map(dated),
+    collected: row.collected,
+    messages: row.messages.map(({ node, state }, i) => ({
+      node,
+      recording_url: state === "ready" ? `/api/v1/calls/${row.id}/messages/${i + 1}` : null,
+      state,
+    })),
+    callback_at: isoOrNull(row.callback_at),
+    opted_out: row.opted_out,
     cost: row.cost,
-    lead_id: null,
+    lead_id: row.lead_id,
     policy_applied: row.policy_applied,
     retry_at: isoOrNull(row.retry_at),
     legs: row.legs.map(legOf),
@@ -130,6 +154,10 @@ export function eventOf(event: {
   readonly data: unknown;
 }): CallDetail["events"][number] {
   return { ...(event.data as object), type: event.type, at: iso(event.at) };
+}
+
+function dated<Row extends { readonly at: string }>(row: Row): Row {
+  return { ...row, at: iso(row.at) };
 }
 
 /** Within JSON, PostgreSQL writes times with microseconds and an offset. */

@@ -15,7 +15,7 @@ export type Retry = { readonly id: number; readonly leg: RetriedLeg };
  * Calls once more what a call did not bring together, as the campaign's next attempt; hint `call_work`
  * after the commit. `leg` is whom it failed on, and each has a cap of its own; retries that come
  * together are counted one after the other. Refuses: not-found; conflict when there is nothing to
- * retry, it runs already, or the cap is reached; forbidden outside the calling window;
+ * retry, it runs already, the cap is reached, or a voice campaign made the call; forbidden outside the calling window;
  * insufficient-credit.
  */
 export async function retryCall(
@@ -25,7 +25,9 @@ export async function retryCall(
   now: Date,
 ): Promise<{ call_id: number; node_id: number }> {
   const { account_id } = actor;
-  const campaign_id = await lockCampaign(tx, account_id, id);
+  const { id: campaign_id, kind } = await lockCampaign(tx, account_id, id);
+  if (kind === "voice")
+    throw conflict("The call is a voice campaign's, which retries as its launch asked for");
   const plan = await findPlan(tx, { account_id, campaign_id });
   const calls = await findCalls(tx, { account_id, campaign_id });
   refuseUnlessFailed(calls, await hasAgentAnswered(tx, account_id, id), { id, leg });
@@ -55,10 +57,10 @@ export async function retryCall(
 type Place = { readonly account_id: number; readonly campaign_id: number };
 
 /** Whoever retries a call of the campaign meanwhile waits here. Refuses: not-found. */
-async function lockCampaign(tx: Tx, accountId: number, callId: number): Promise<number> {
+async function lockCampaign(tx: Tx, accountId: number, callId: number) {
   const campaign = await tx
     .selectFrom("call_campaigns as m")
-    .select("m.id")
+    .select(["m.id", "m.kind"])
     .where("m.account_id", "=", accountId)
     .where("m.id", "=", (eb) =>
       eb
@@ -70,7 +72,7 @@ async function lockCampaign(tx: Tx, accountId: number, callId: number): Promise<
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (!campaign) throw notFound();
-  return campaign.id;
+  return campaign;
 }
 
 function findPlan(db: Kysely<DB>, { account_id, campaign_id }: Place) {

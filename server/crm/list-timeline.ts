@@ -6,11 +6,14 @@ import { id, nullable, timestamp } from "../lib/schemas.ts";
 import { requireLead } from "./find-lead.ts";
 import type { LeadPlace } from "./lock-lead.ts";
 
-/** `data` of a note is {text}; of an update {changes: [{field, from?, to?}]}; of a collaborator {userId}. */
+/**
+ * `data` of a note is {text}; of an update {changes: [{field, from?, to?}]}; of a collaborator {userId};
+ * of a call what record-call-outcome.ts tells of it.
+ */
 export const TimelineEntry = Type.Object({
   id: id("Entry id"),
   kind: Type.String({
-    description: "created, updated, note, collaborator_added or collaborator_removed",
+    description: "created, updated, note, call, collaborator_added or collaborator_removed",
   }),
   at: timestamp("UTC"),
   userId: nullable(id("Who did it; null for what no person did")),

@@ -9,7 +9,7 @@ import type { LeadPlace } from "./lock-lead.ts";
 export async function addTimelineEntry(
   tx: Tx,
   place: LeadPlace,
-  entry: { kind: string; at: Date; user_id: number; data: unknown },
+  entry: { kind: string; at: Date; user_id: number | null; data: unknown },
 ): Promise<number> {
   const { id } = await tx
     .insertInto("lead_timeline")

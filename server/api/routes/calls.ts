@@ -6,6 +6,7 @@ import { CallDetail, CallRecord } from "../../calls/call-record-schema.ts";
 import { findCallDetail, findCallRecord, listCalls } from "../../calls/call-records.ts";
 import { exportCalls } from "../../calls/export-calls.ts";
 import { hangUpCall } from "../../calls/hang-up-call.ts";
+import { readCallMessage } from "../../calls/read-call-message.ts";
 import { readCallRecording } from "../../calls/read-call-recording.ts";
 import { retryCall } from "../../calls/retry-call.ts";
 import { transferCall } from "../../calls/transfer-call.ts";
@@ -90,6 +91,22 @@ const reportRoutes = [
       const recording = await readCallRecording(app, actor, id);
       void reply.header("content-type", "audio/wav");
       void reply.header("content-disposition", `attachment; filename="call-${id}.wav"`);
+      return recording;
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${call}/messages/:n`,
+    id: "readCallMessage",
+    summary: "Download a message that a caller left",
+    tag,
+    access: see,
+    params: closed({ id: pathId("The call"), n: pathId("1 for the first message") }),
+    success: { 200: { contentType: "audio/wav" } },
+    handle: async ({ app, actor, params: { id, n }, reply }) => {
+      const recording = await readCallMessage(app, actor, { id, n });
+      void reply.header("content-type", "audio/wav");
+      void reply.header("content-disposition", `attachment; filename="call-${id}-message-${n}.wav"`);
       return recording;
     },
   }),

@@ -1,0 +1,239 @@
+// Voice campaigns that are there: what is known of them, and what is done to them.
+import { Readable } from "node:stream";
+import Type, { type Static } from "typebox";
+import type { Caller } from "../../accounts/caller.ts";
+import { recordAudit, type Actor } from "../../accounts/record-audit.ts";
+import { phone_reason, readPersonPhone } from "../../audience/read-person-phone.ts";
+import { CallRecord } from "../../calls/call-record-schema.ts";
+import { listCalls } from "../../calls/call-records.ts";
+import { call_types } from "../../calls/voice-shapes.ts";
+import { hintJob } from "../../engine/add-job.ts";
+import type { Tx } from "../../lib/database.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { closed, pageOf, pageQuery } from "../../lib/schemas.ts";
+import {
+  campaign_statuses,
+  KeyCount,
+  recipient_states,
+  VoiceCampaignRecord,
+  VoiceRecipientAnswer,
+} from "../../voice/campaign-record-schema.ts";
+import { listRecipients, type RecipientFilter } from "../../voice/campaign-recipients.ts";
+import { findCampaign, listCampaigns } from "../../voice/campaign-records.ts";
+import { cancelCampaign } from "../../voice/cancel-campaign.ts";
+import { countKeys } from "../../voice/count-keys.ts";
+import { exportRecipients } from "../../voice/export-recipients.ts";
+import { findCampaignPlace } from "../../voice/find-campaign-place.ts";
+import type { OpenCampaign } from "../../voice/lock-open-campaign.ts";
+import { pauseCampaign } from "../../voice/pause-campaign.ts";
+import { resumeCampaign } from "../../voice/resume-campaign.ts";
+import type { ApiApp } from "../api-app.ts";
+import { callFilterQuery, readCallFilter } from "../call-filter.ts";
+import { route, type Access } from "../route.ts";
+
+const campaigns = "/api/v1/voice/campaigns";
+const campaign = `${campaigns}/:id`;
+const tag = "Voice";
+const see: Access = {
+  feature: "voice",
+  anyOf: ["voice.campaigns.read", "voice.campaigns.manage"],
+};
+const manage: Access = { feature: "voice", anyOf: ["voice.campaigns.manage"] };
+const params = closed({
+  id: Type.String({ maxLength: 64, description: "The campaign, by the id or campaignId of its launch" }),
+});
+
+const recipientQuery = {
+  state: Type.Optional(Type.Enum(recipient_states, { type: "string" })),
+  number: Type.Optional(
+    Type.String({ maxLength: 64, description: "Ten digits, or + and country code" }),
+  ),
+};
+
+type RecipientQuery = {
+  readonly [Key in keyof typeof recipientQuery]?: Static<(typeof recipientQuery)[Key]>;
+};
+
+function readRecipientFilter(
+  { state, number }: RecipientQuery,
+  account: Caller["account"],
+): RecipientFilter {
+  if (number === undefined) return { state };
+  // In a query an unescaped plus arrives as a space.
+  const phone = readPersonPhone(number.replace(/^ /, "+").trim(), account.country_code);
+  if (phone === null) throw invalidField("number", phone_reason);
+  return { state, phone };
+}
+
+function placeOf(app: ApiApp, { account }: Caller, either: string) {
+  return findCampaignPlace(app.db.query, account.id, either);
+}
+
+type Control = {
+  readonly verb: "pause" | "resume" | "cancel";
+  readonly summary: string;
+  readonly change: (tx: Tx, actor: Actor, id: number, now: Date) => Promise<OpenCampaign>;
+};
+
+/** What a person does to a whole campaign: each answers how it stands afterwards. */
+function control({ verb, summary, change }: Control) {
+  return route({
+    method: "POST",
+    url: `${campaign}/${verb}`,
+    id: `${verb}VoiceCampaign`,
+    summary,
+    tag,
+    access: manage,
+    params,
+    success: { 200: VoiceCampaignRecord },
+    handle: async ({ app, caller, actor, params: { id: either }, write }) => {
+      const now = app.clock.now();
+      let trunk_id: number | undefined;
+      const answer = await write(async (tx) => {
+        const { campaign_id } = await placeOf(app, caller, either);
+        ({ trunk_id } = await change(tx, actor, campaign_id, now));
+        return findCampaign(tx, actor.account_id, campaign_id, now);
+      });
+      if (trunk_id !== undefined) app.hints.send("voice_work", String(trunk_id));
+      if (verb === "cancel") hintJob(app, actor.account_id);
+      return answer;
+    },
+  });
+}
+
+const campaignRoutes = [
+  route({
+    method: "GET",
+    url: campaigns,
+    id: "listVoiceCampaigns",
+    summary: "List voice campaigns, newest first",
+    tag,
+    access: see,
+    query: closed({
+      status: Type.Optional(Type.Enum(campaign_statuses, { type: "string" })),
+      call_type: Type.Optional(Type.Enum(call_types, { type: "string" })),
+      is_test: Type.Optional(
+        Type.Boolean({ default: false, description: "Calls to try one out, instead of campaigns" }),
+      ),
+      ...pageQuery,
+    }),
+    success: { 200: pageOf(VoiceCampaignRecord) },
+    handle: ({ app, caller, query }) => {
+      const { limit = 50, cursor, ...filter } = query;
+      const at = { limit, cursor, now: app.clock.now() };
+      return listCampaigns(app.db.query, caller.account.id, filter, at);
+    },
+  }),
+  route({
+    method: "GET",
+    url: campaign,
+    id: "readVoiceCampaign",
+    summary: "Read a voice campaign with its counts and holds",
+    tag,
+    access: see,
+    params,
+    success: { 200: VoiceCampaignRecord },
+    handle: async ({ app, caller, params: { id } }) => {
+      const { account_id, campaign_id } = await placeOf(app, caller, id);
+      return findCampaign(app.db.query, account_id, campaign_id, app.clock.now());
+    },
+  }),
+  control({
+    verb: "pause",
+    summary: "Pause a voice campaign until it is resumed; calls under way go on",
+    change: pauseCampaign,
+  }),
+  control({
+    verb: "resume",
+    summary: "Resume a voice campaign that was paused by hand, by errors or for want of credit",
+    change: resumeCampaign,
+  }),
+  control({
+    verb: "cancel",
+    summary: "Cancel a voice campaign for good; calls under way go on",
+    change: cancelCampaign,
+  }),
+];
+
+const reportRoutes = [
+  route({
+    method: "GET",
+    url: `${campaign}/recipients`,
+    id: "listVoiceRecipients",
+    summary: "List a voice campaign's recipients and what became of each",
+    tag,
+    access: see,
+    params,
+    query: closed({ ...recipientQuery, ...pageQuery }),
+    success: { 200: pageOf(VoiceRecipientAnswer) },
+    handle: async ({ app, caller, params: { id }, query }) => {
+      const { limit = 50, cursor, ...filter } = query;
+      const at = { limit, cursor };
+      const place = await placeOf(app, caller, id);
+      return listRecipients(app.db.query, place, readRecipientFilter(filter, caller.account), at);
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${campaign}/recipients/export`,
+    id: "exportVoiceRecipients",
+    summary: "Export a voice campaign's recipients to CSV",
+    tag,
+    access: { feature: "voice", anyOf: ["voice.campaigns.export"] },
+    params,
+    query: closed(recipientQuery),
+    success: { 200: { contentType: "text/csv" } },
+    handle: async ({ app, caller, actor, params: { id }, query, reply }) => {
+      const filter = readRecipientFilter(query, caller.account);
+      const place = await placeOf(app, caller, id);
+      // Data that leaves the house is written down, before it leaves.
+      await app.db.query.transaction().execute((tx) =>
+        recordAudit(tx, actor, {
+          at: app.clock.now(),
+          action: "voice_recipients.exported",
+          subject_id: place.campaign_id,
+          detail: { filters: Object.keys(query) },
+        }),
+      );
+      void reply.header("content-type", "text/csv; charset=utf-8");
+      const name = `recipients-${place.campaign_id}.csv`;
+      void reply.header("content-disposition", `attachment; filename="${name}"`);
+      return Readable.from(exportRecipients(app, place, filter), {
+        objectMode: false,
+        highWaterMark: 65_536,
+      });
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${campaign}/attempts`,
+    id: "listVoiceAttempts",
+    summary: "List a voice campaign's calls, newest first",
+    tag,
+    access: see,
+    params,
+    query: closed({ status: callFilterQuery.status, ...pageQuery }),
+    success: { 200: pageOf(CallRecord) },
+    handle: async ({ app, caller, params: { id }, query }) => {
+      const { limit = 50, cursor, ...asked } = query;
+      const { account_id, campaign_id } = await placeOf(app, caller, id);
+      const filter = { ...readCallFilter(asked, caller.account), campaign_id };
+      return listCalls(app.db.query, account_id, filter, { limit, cursor });
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${campaign}/keys`,
+    id: "countVoiceKeys",
+    summary: "Count the keys that a voice campaign's callers pressed",
+    tag,
+    access: see,
+    params,
+    success: { 200: Type.Object({ data: Type.Array(KeyCount) }) },
+    handle: async ({ app, caller, params: { id } }) => ({
+      data: await countKeys(app.db.query, await placeOf(app, caller, id)),
+    }),
+  }),
+];
+
+export const voiceCampaignRecordRoutes = [...campaignRoutes, ...reportRoutes];

@@ -1,0 +1,52 @@
+// A campaign ends when nobody of it is to be spoken to, waits or is being called: by its recipients
+// alone, never because a look for work came back empty.
+import type { App } from "../engine/app.ts";
+import { statement } from "../lib/database.ts";
+
+/**
+ * A turn: ends every campaign that is open and has nobody left, a statement each, so that it is ended
+ * once whoever else looks at the same time. Returns how many ended.
+ */
+export async function completeCampaigns(app: App): Promise<number> {
+  let ended = 0;
+  for (const { account_id, id } of await findDone(app.db.pool, []))
+    if (await completeCampaign(app, account_id, id)) ended++;
+  return ended;
+}
+
+/** Ends one if nobody of it is left: running becomes completed; cancelled and failed are finished now. */
+export async function completeCampaign(
+  app: App,
+  accountId: number,
+  campaignId: number,
+): Promise<boolean> {
+  const ended = await endCampaign(app.db.pool, [accountId, campaignId, app.clock.now()]);
+  return ended.length > 0;
+}
+
+// A state each, for each has an index of its own.
+const done = `v.finished_at is null and v.state in ('running', 'cancelled', 'failed')
+  and not exists (select from voice_recipients r
+    where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'calling')
+  and not exists (select from voice_recipients r
+    where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting')
+  and not exists (select from voice_recipients r
+    where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'unspoken')`;
+
+const findDone = statement<{ account_id: number; id: number }>(
+  `select v.account_id, v.id from voice_campaigns v where ${done} order by v.account_id, v.id`,
+);
+
+const endCampaign = statement<{ id: number }>(`
+  with ended as (
+    update voice_campaigns v set finished_at = $3,
+      state = case when v.state = 'running' then 'completed' else v.state end
+    where v.account_id = $1 and v.id = $2 and ${done}
+    returning v.id, v.public_id, v.name, v.state
+  ), told as (
+    insert into events (account_id, type, occurred_at, data)
+    select $1, 'voice.campaign.completed', $3,
+      json_build_object('campaign_id', e.id, 'id', e.public_id, 'name', e.name)
+    from ended e where e.state = 'completed'
+  )
+  select id from ended`);
