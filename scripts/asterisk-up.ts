@@ -34,6 +34,7 @@ What Trunkline must know of it:
   ARI user            ${asterisk.ari_user}
   ARI password        ${asterisk.ari_password}
   call records        ${asterisk.cdr_path}
+  sounds              ${asterisk.sounds_dir}
   trunk's endpoint    trunk
   phones' endpoints   agent1, agent2, agent3, agent4
 

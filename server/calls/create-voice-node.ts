@@ -27,6 +27,7 @@ export async function createVoiceNode(
       ari_password: ari?.password ?? null,
       ari_app: ari?.app ?? null,
       cdr_path: wanted.cdr_path ?? null,
+      sounds_dir: wanted.sounds_dir ?? null,
       calls_per_second,
       calls_max,
       active: wanted.active ?? true,

@@ -65,8 +65,9 @@ async function lockVoiceNode(tx: Tx, id: number) {
   return node;
 }
 
-function refuseForSandbox(driver: string, { ari, cdr_path }: VoiceNodePatch): void {
+function refuseForSandbox(driver: string, { ari, cdr_path, sounds_dir }: VoiceNodePatch): void {
   if (driver !== "sandbox") return;
   if (ari) throw invalidField("ari", "is not for the sandbox");
   if (cdr_path) throw invalidField("cdr_path", "is not for the sandbox");
+  if (sounds_dir) throw invalidField("sounds_dir", "is not for the sandbox");
 }

@@ -35,6 +35,13 @@ const cdr_path = Type.String({
     "The switch's file of call records, where the service can read it; null: what became of a call that ended while nobody listened stays unknown",
   "x-reason": "must be an absolute path of at most 4096 characters",
 });
+const sounds_dir = Type.String({
+  maxLength: 4_000,
+  pattern: "^/[^,]*$",
+  description:
+    "A folder that the service writes and the switch reads, both under this path; null: nothing can be played, so that no campaign calls over the node",
+  "x-reason": "must be an absolute path of at most 4000 characters, without a comma",
+});
 const rate = Type.Integer({ minimum: 1, maximum: 1_000, description: "New legs a second" });
 const room = Type.Integer({
   minimum: 1,
@@ -55,6 +62,7 @@ export const NewVoiceNode = closed(
     driver,
     ari: optional(closed({ url, user, password, app: application })),
     cdr_path: optional(cdr_path),
+    sounds_dir: optional(sounds_dir),
     ...load,
     active: optional(active),
   },
@@ -81,6 +89,7 @@ export const VoiceNodePatch = closed(
       ),
     ),
     cdr_path: optional(cdr_path),
+    sounds_dir: optional(sounds_dir),
     calls_per_second: Type.Optional(rate),
     calls_max: Type.Optional(room),
     active: Type.Optional(active),
@@ -102,6 +111,7 @@ export const VoiceNodeAnswer = Type.Object({
     }),
   ),
   cdr_path: nullable(Type.String()),
+  sounds_dir: nullable(Type.String()),
   ...load,
   active,
   connected: Type.Boolean({ description: "Whether the service hears the node just now" }),
@@ -114,7 +124,7 @@ export type VoiceNodeAnswer = Static<typeof VoiceNodeAnswer>;
 export function judgeNewVoiceNode(body: unknown): FieldError[] {
   const fields = asFields(body);
   const faults = judgeAriUrl(body);
-  for (const field of ["ari", "cdr_path"]) {
+  for (const field of ["ari", "cdr_path", "sounds_dir"]) {
     const isGiven = fields[field] !== undefined && fields[field] !== null;
     if (fields["driver"] === "sandbox" && isGiven)
       faults.push({ field, reason: "is not for the sandbox" });

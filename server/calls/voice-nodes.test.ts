@@ -49,6 +49,7 @@ const asterisk = () => ({
   driver: "asterisk",
   ari: ari(),
   cdr_path: "/var/log/asterisk/cdr-csv/trunkline.csv",
+  sounds_dir: "/var/lib/trunkline/sounds",
   ...load,
 });
 
@@ -71,12 +72,18 @@ test("an Asterisk is added, read, listed, changed and deleted, and its password 
   assert.deepEqual((await request("GET", `/${id}`)).body, expected);
   const listed = await request("GET", "?limit=200");
   assert.deepEqual(listed.body.data.at(-1), expected);
-  const changed = await request("PATCH", `/${id}`, { ari: { password: "n3w" }, cdr_path: null });
+  const changed = await request("PATCH", `/${id}`, {
+    ari: { password: "n3w" },
+    cdr_path: null,
+    sounds_dir: "/srv/sounds",
+  });
   assert.equal(changed.status, 200, changed.text);
-  assert.deepEqual([changed.body.ari, changed.body.cdr_path], [expected.ari, null]);
+  const { cdr_path, sounds_dir } = changed.body;
+  assert.deepEqual([changed.body.ari, cdr_path, sounds_dir], [expected.ari, null, "/srv/sounds"]);
   for (const { text } of [created, listed, changed]) assert.doesNotMatch(text, /s3cret|n3w/);
   const node = await findVoiceNode(api.app.db.query, id);
   assert.deepEqual(node.ari, { ...shown, url: expected.ari.url, password: "n3w" });
+  assert.equal(node.sounds_dir, "/srv/sounds");
   assert.equal((await request("DELETE", `/${id}`)).status, 204);
   for (const [method, json] of [["GET"], ["PATCH", { name: "x" }], ["DELETE"]] as const)
     assert.equal((await request(method, `/${id}`, json)).status, 404, method);
@@ -90,9 +97,14 @@ test("each failing field of a node is told", async () => {
     [{}, ["name", "driver", "calls_per_second", "calls_max"]],
     [{ ...sandbox(), driver: "freeswitch" }, ["driver"]],
     [{ ...sandbox(), calls_per_second: 0, calls_max: 100_001 }, ["calls_per_second", "calls_max"]],
-    [{ ...sandbox(), ari: ari(), cdr_path: "/x" }, ["ari", "cdr_path"]],
+    [
+      { ...sandbox(), ari: ari(), cdr_path: "/x", sounds_dir: "/x" },
+      ["ari", "cdr_path", "sounds_dir"],
+    ],
     [{ ...good, ari: null }, ["ari"]],
     [{ ...good, cdr_path: "cdr.csv" }, ["cdr_path"]],
+    [{ ...good, sounds_dir: "sounds" }, ["sounds_dir"]],
+    [{ ...good, sounds_dir: "/sounds,more" }, ["sounds_dir"]],
     [{ ...good, ari: { ...good.ari, user: "a:b" } }, ["ari.user"]],
     [{ ...good, ari: { ...good.ari, app: "a b" } }, ["ari.app"]],
     [{ ...good, ari: { ...good.ari, password: "" } }, ["ari.password"]],
@@ -112,6 +124,7 @@ test("each failing field of a node is told", async () => {
     [{ ari: ari() }, ["ari"]],
     [{ ari: { url: "x" } }, ["ari.url"]],
     [{ cdr_path: "/x" }, ["cdr_path"]],
+    [{ sounds_dir: "/x" }, ["sounds_dir"]],
   ] as const)
     assert.deepEqual(failingFields(await request("PATCH", `/${id}`, json)), fields);
 });

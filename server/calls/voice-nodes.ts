@@ -39,6 +39,7 @@ function nodeRows(db: Kysely<DB>) {
       "ari_user",
       "ari_app",
       "cdr_path",
+      "sounds_dir",
       "calls_per_second",
       "calls_max",
       "active",

@@ -1,4 +1,5 @@
 // Looks for what makes an installation fail, and changes nothing.
+import { access, constants } from "node:fs/promises";
 import type { Config } from "../config.ts";
 import { pendingMigrations } from "../lib/migrate.ts";
 import { checkDataDir } from "./check-data-dir.ts";
@@ -59,7 +60,7 @@ const database_checks: readonly Check[] = [
   { name: "migrations", run: compareSchema, needed: true },
   { name: "owners", run: findOwnerless },
   { name: "workspaces", run: findWithoutDefaults },
-  { name: "voice nodes", run: findUnconnected },
+  { name: "voice nodes", run: findFaultyNodes },
 ];
 
 async function reach(session: Session): Promise<string> {
@@ -126,16 +127,41 @@ async function findWithoutDefaults(session: Session): Promise<string> {
   throw new Error(`no default in ${listed.join(", ")}`);
 }
 
-/** An Asterisk that the service does not hear: calls over it wait. The sandbox needs nothing to be set. */
-async function findUnconnected(session: Session): Promise<string> {
+type Asterisk = {
+  readonly id: number;
+  readonly name: string;
+  readonly ari_url: string;
+  readonly sounds_dir: string | null;
+  readonly connected: boolean;
+};
+
+/**
+ * An Asterisk that the service does not hear: calls over it wait; one whose sounds cannot be written from
+ * here: campaigns' calls over it fail. The sandbox needs nothing to be set.
+ */
+async function findFaultyNodes(session: Session): Promise<string> {
   const db = await session.database();
-  const { rows } = await db.pool.query<{ id: number; name: string; ari_url: string }>(
-    `select id, name, ari_url from voice_nodes
-     where active and driver = 'asterisk' and connected_at is null order by id`,
+  const { rows } = await db.pool.query<Asterisk>(
+    `select id, name, ari_url, sounds_dir, connected_at is not null as connected from voice_nodes
+     where active and driver = 'asterisk' order by id`,
   );
-  if (rows.length === 0) return "no active Asterisk was out of reach when last heard of";
-  const listed = rows.map(({ id, name, ari_url }) => `${id} (${name}, ${ari_url})`);
-  throw new Error(`not connected: ${listed.join(", ")}; the service's log says why`);
+  const deaf = rows.filter(({ connected }) => !connected);
+  const faults = deaf.map(({ id, name, ari_url }) => `${id} (${name}, ${ari_url})`);
+  const told =
+    deaf.length === 0 ? [] : [`not connected: ${faults.join(", ")}; the service's log says why`];
+  for (const { id, name, sounds_dir } of rows) {
+    if (sounds_dir !== null && !(await isWritable(sounds_dir)))
+      told.push(`the sounds of ${id} (${name}) cannot be written to ${sounds_dir} from here`);
+  }
+  if (told.length > 0) throw new Error(told.join("; "));
+  return "no active Asterisk was out of reach when last heard of";
+}
+
+function isWritable(folder: string): Promise<boolean> {
+  return access(folder, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function findingOf(check: string, run: () => Promise<string>): Promise<Finding> {

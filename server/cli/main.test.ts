@@ -437,13 +437,15 @@ test("the doctor finds each thing that is wrong, by name", async () => {
   await writeFile(secret, "{}");
   await chmod(secret, 0o644);
   await sql(`insert into voice_nodes (name, driver, ari_url, ari_user, ari_password, ari_app,
-      calls_per_second, calls_max, created_at, updated_at)
-    values ('deaf', 'asterisk', 'http://127.0.0.1:1/ari', 'u', 'hidden', 'a', 1, 1, now(), now())`);
+      sounds_dir, calls_per_second, calls_max, created_at, updated_at)
+    values ('deaf', 'asterisk', 'http://127.0.0.1:1/ari', 'u', 'hidden', 'a', '/nowhere', 1, 1,
+      now(), now())`);
   const text = await found();
   assert.match(
     text,
     /FAILED {2}voice nodes: not connected: \d+ \(deaf, http:\/\/127\.0\.0\.1:1\/ari\)/,
   );
+  assert.match(text, /; the sounds of \d+ \(deaf\) cannot be written to \/nowhere from here/);
   assert.doesNotMatch(text, /hidden/);
   await sql("update voice_nodes set active = false where name = 'deaf'");
   assert.match(await found(), /ok {4} {2}voice nodes: /);

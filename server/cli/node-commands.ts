@@ -43,6 +43,7 @@ const changes = {
   "ari-password-file": { value: "file", about: "A file that holds the password" },
   "ari-app": { value: "name", about: "A name that no other program uses there" },
   "cdr-path": { value: "file", about: "Its file of call records" },
+  "sounds-dir": { value: "folder", about: "Where it reads what campaigns play; we write there" },
 } satisfies Record<string, Option>;
 
 const load = {
@@ -150,6 +151,7 @@ async function readNode(words: Words): Promise<Record<string, unknown>> {
     name: words.option("name"),
     ari: given.length > 0 ? Object.fromEntries(given) : undefined,
     cdr_path: words.option("cdr-path"),
+    sounds_dir: words.option("sounds-dir"),
     calls_per_second: readNumber(words.option("calls-per-second")),
     calls_max: readNumber(words.option("calls-max")),
   };

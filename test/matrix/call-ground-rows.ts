@@ -74,6 +74,7 @@ const operator: Record<string, RouteRow> = {
       driver: "asterisk",
       ari: { url: "http://127.0.0.1:1/ari", user: "u", password: "p", app: unique("app") },
       cdr_path: "/var/log/asterisk/cdr-csv/Master.csv",
+      sounds_dir: "/var/lib/trunkline/sounds",
       ...load,
       active: false,
     },

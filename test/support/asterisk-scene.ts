@@ -128,9 +128,9 @@ export async function openAsteriskScene(
   const { chatDrivers } = options;
   const api = await startApi({ voiceDrivers, ...(chatDrivers && { chatDrivers }) });
   const { app } = api;
-  const { ari_user, ari_password, app: ari_app, cdr_path } = asterisk;
+  const { ari_user, ari_password, app: ari_app, cdr_path, sounds_dir } = asterisk;
   const ari_url = (await options.through?.(asterisk.ari_url)) ?? asterisk.ari_url;
-  const ari = { ari_url, ari_user, ari_password, ari_app, cdr_path };
+  const ari = { ari_url, ari_user, ari_password, ari_app, cdr_path, sounds_dir };
   const node_id = await makeNode(app, { driver: "asterisk", ...ari, ...options.node });
   const trunk_id = await makeTrunk(app, [node_id], {
     endpoint: "trunk",

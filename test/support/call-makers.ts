@@ -19,6 +19,7 @@ export async function makeNode(
     ari_password?: string;
     ari_app?: string;
     cdr_path?: string;
+    sounds_dir?: string;
   } = {},
 ): Promise<number> {
   const now = app.clock.now();

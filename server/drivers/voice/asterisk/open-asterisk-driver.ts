@@ -20,7 +20,8 @@ export type AsteriskOptions = {
 export function openAsteriskDriver(log: Log, options: AsteriskOptions = {}): VoiceDriver {
   const limits = { request_timeout_ms, ping_ms, ...options };
   return {
-    open: (node, hear, mayAct) => openSession(node, settingsOf(node), hear, log, limits, mayAct),
+    open: (node, hear, mayAct) =>
+      openSession(node, settingsOf(node), hear, { log, mayAct, ...limits }),
     readRecording: (node, recording) =>
       readStream(
         settingsOf(node),

@@ -43,23 +43,22 @@ export function openSession(
   node: VoiceNode,
   ari: AriSettings,
   hear: (event: VoiceEvent) => void,
-  log: Log,
-  limits: { readonly request_timeout_ms: number; readonly ping_ms: number },
-  mayAct?: () => boolean,
+  options: {
+    readonly log: Log;
+    readonly request_timeout_ms: number;
+    readonly ping_ms: number;
+    readonly mayAct: (() => boolean) | undefined;
+  },
 ): VoiceSession {
+  const { log, request_timeout_ms, ping_ms, mayAct } = options;
   let silent = false;
-  const parts = openParts(
-    node,
-    ari,
-    openAriClient(ari, limits.request_timeout_ms, mayAct),
-    (event) => {
-      if (!silent) hear(event);
-    },
-  );
+  const parts = openParts(node, ari, openAriClient(ari, request_timeout_ms, mayAct), (event) => {
+    if (!silent) hear(event);
+  });
   const { client, legs, playing, recordings, media, tell } = parts;
   const { origin } = new URL(ari.url);
   let epoch: string | null = null;
-  const connection = stayConnected(ari, limits.ping_ms, {
+  const connection = stayConnected(ari, ping_ms, {
     prepare: () => prepare(client, ari.app),
     connected(started) {
       if (epoch !== null && epoch !== started) forgetAll(parts);
