@@ -285,7 +285,7 @@ begin
 end $$;
 
 -- Writes a step of a campaign's call: what write_call does, and with it the way through the menu, what was
--- said, the messages left; at the end, what becomes of its recipient (p_recipient: {state, due_at, callback}).
+-- said, the messages left; at the end, what becomes of its recipient (p_recipient: life/recipient-after.ts).
 create function write_voice_call(
   p_account_id bigint, p_call_id bigint, p_fence bigint, p_call jsonb, p_legs jsonb, p_events jsonb,
   p_durable boolean, p_now timestamptz, p_steps jsonb, p_said jsonb, p_messages jsonb, p_recipient jsonb
@@ -325,7 +325,8 @@ begin
       due_at = case when v_state = 'waiting' then (p_recipient ->> 'due_at')::timestamptz else r.due_at end,
       finished_at = case when v_state = 'waiting' then null else v_call.ended_at end,
       callbacks = r.callbacks + case when v_state = 'waiting' and (p_recipient ->> 'callback')::boolean
-        then 1 else 0 end
+        then 1 else 0 end,
+      attempts = r.attempts - case when (p_recipient ->> 'uncounted')::boolean then 1 else 0 end
     where r.account_id = p_account_id and r.campaign_id = v_call.campaign_id
       and r.id = v_call.recipient_id and r.state = 'calling' and r.call_id = p_call_id;
   if not found then

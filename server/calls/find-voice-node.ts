@@ -12,7 +12,17 @@ export async function findVoiceNode(
 ): Promise<VoiceNode & { readonly driver: VoiceDriverName }> {
   const { driver, ari_url, ari_user, ari_password, ari_app, ...node } = await db
     .selectFrom("voice_nodes")
-    .select(["id", "name", "driver", "ari_url", "ari_user", "ari_password", "ari_app", "cdr_path", "sounds_dir"])
+    .select([
+      "id",
+      "name",
+      "driver",
+      "ari_url",
+      "ari_user",
+      "ari_password",
+      "ari_app",
+      "cdr_path",
+      "sounds_dir",
+    ])
     .where("id", "=", id)
     .executeTakeFirstOrThrow();
   // The table's check: an Asterisk has all four.

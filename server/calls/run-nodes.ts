@@ -45,6 +45,10 @@ export function openNodeLeaders(
     if (accountId) handle?.hearWork(accountId);
     else handle?.hearChange();
   });
+  // Of a trunk: any of its nodes may have room.
+  app.hints.on("voice_work", () => {
+    for (const { handle } of running.values()) handle?.hearCampaigns();
+  });
   app.hints.on("call_command", (subject) => running.get(Number(subject))?.handle?.hearCommand());
 
   const lead = async (nodeId: number): Promise<void> => {

@@ -3,6 +3,7 @@ import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
 import { statement, type Executor } from "../../lib/database.ts";
 import { isExtension } from "../agent-number.ts";
 import type { Agent, Call } from "../life/call.ts";
+import type { TransferTarget } from "../life/menu.ts";
 import { extensionAgent, findExtensionNumber } from "./find-extension.ts";
 import { formatNumber, type TrunkLine } from "./trunk-line.ts";
 
@@ -31,6 +32,30 @@ export async function chooseAgents(
   if (again !== null) return findAgent(db, call, again, way);
   if (rung.length === 0) return chooseFirst(db, call, way);
   return (await chooseNext(db, call, way)).slice(0, left);
+}
+
+/**
+ * Who is to be rung next for the caller of a campaign's call: the extension, or the member of the group who
+ * has been idle longest, each once; null when there is nobody left.
+ */
+export async function chooseForCaller(
+  db: Executor,
+  call: Call,
+  to: TransferTarget,
+  trunk: TrunkLine,
+  driver: VoiceDriverName,
+): Promise<Agent | null> {
+  const tried = call.legs.filter(({ role }) => role === "transfer").map(({ number }) => number);
+  if (tried.length >= agent_legs_max) return null;
+  if ("extension" in to) {
+    if (tried.includes(to.extension)) return null;
+    return findExtensionNumber(db, call, to.extension, driver);
+  }
+  const members = await readMembers(db, call, to.agent_group_id, { trunk, driver });
+  const free = members.filter(
+    ({ agent, busy, number }) => agent && !busy && !tried.includes(number),
+  );
+  return longestIdle(free)?.agent ?? null;
 }
 
 async function chooseFirst(db: Executor, call: Call, way: Way): Promise<readonly Agent[]> {

@@ -61,8 +61,8 @@ async function endUnanswered(call: Call): Promise<Call> {
   const news = [...placed.news, ...over.news];
   await db.query.transaction().execute(async (tx) => {
     await writeStep(tx, 0, call, { call: over.call, news }, noon);
-    assert.ok(needsFollowUp(over.call));
-    await followUp(tx, over.call, noon);
+    assert.ok(needsFollowUp(call, over.call));
+    await followUp(tx, call, over.call, noon);
   });
   return over.call;
 }
@@ -172,6 +172,7 @@ test("a block that holds longer stays; a shorter one is made longer", async () =
     db.query.transaction().execute((tx) =>
       followUp(
         tx,
+        callValue({ account_id }),
         callValue({
           account_id,
           stage: "ended",
@@ -189,11 +190,13 @@ test("a block that holds longer stays; a shorter one is made longer", async () =
 test("only a call that was placed and has ended has anything to follow", () => {
   const over = { stage: "ended", ended_at: noon, initiated_at: noon } as const;
   const plan = { auto_block_minutes: 5 };
-  assert.ok(needsFollowUp(callValue({ ...over, plan })));
-  assert.ok(needsFollowUp(callValue({ ...over, retry_at: later(5) })));
-  assert.ok(!needsFollowUp(callValue(over)));
-  assert.ok(!needsFollowUp(callValue({ ...over, initiated_at: null, plan })));
-  assert.ok(!needsFollowUp(callValue({ ...over, stage: "ending", retry_at: later(5), plan })));
+  assert.ok(needsFollowUp(callValue(), callValue({ ...over, plan })));
+  assert.ok(needsFollowUp(callValue(), callValue({ ...over, retry_at: later(5) })));
+  assert.ok(!needsFollowUp(callValue(), callValue(over)));
+  assert.ok(!needsFollowUp(callValue(), callValue({ ...over, initiated_at: null, plan })));
+  assert.ok(
+    !needsFollowUp(callValue(), callValue({ ...over, stage: "ending", retry_at: later(5), plan })),
+  );
 });
 
 test("the message beside a call is left to a worker once, when its first attempt is placed", async () => {

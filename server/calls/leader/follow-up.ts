@@ -1,5 +1,5 @@
 // What comes with a step of a call: the notice that it was placed, the next attempt, the block after it.
-import { suppress } from "../../audience/suppress.ts";
+import { suppress, type Suppression } from "../../audience/suppress.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { statement, type Tx } from "../../lib/database.ts";
 import { addAttempt } from "../add-attempt.ts";
@@ -22,9 +22,18 @@ export async function announce(
   await addJob(tx, { account_id, kind: "chat.notify_call", subject, run_at: now, payload }, now);
 }
 
-/** Whether a call that ended has anything to follow. */
-export function needsFollowUp(call: Call): boolean {
-  return call.stage === "ended" && (call.retry_at !== null || blocks(call));
+/** Whether a step has anything to follow: a call's end, or the wish not to be called again. */
+export function needsFollowUp(before: Call, call: Call): boolean {
+  const optsOut = call.opted_out && !before.opted_out;
+  if (call.stage !== "ended") return optsOut;
+  if (call.voice) return optsOut || recordedBy(call) !== null;
+  return call.retry_at !== null || blocks(call);
+}
+
+/** The workspace that hears of a campaign's call; of one that was not dialled there is nothing to tell. */
+function recordedBy({ voice, ended_reason }: Call): number | null {
+  const isDialled = ended_reason !== "held" && ended_reason !== "night_window";
+  return voice && isDialled ? voice.crm_workspace_id : null;
 }
 
 /** Only a call that was placed keeps the next one away. */
@@ -37,7 +46,8 @@ function blocks({ plan, initiated_at }: Call): boolean {
  * step gives back. Queues the automatic retry; where no retry follows, or there is no credit for it,
  * keeps calls from the customer as long as was asked for.
  */
-export async function followUp(tx: Tx, call: Call, now: Date): Promise<void> {
+export async function followUp(tx: Tx, before: Call, call: Call, now: Date): Promise<void> {
+  if (call.voice) return followVoice(tx, before, call, now);
   const { account_id, campaign_id, retry_at } = call;
   if (retry_at !== null) {
     const attempt = { account_id, campaign_id, retried_leg: null, due_at: retry_at };
@@ -45,6 +55,20 @@ export async function followUp(tx: Tx, call: Call, now: Date): Promise<void> {
     await takeBackRetry(tx, call);
   }
   if (blocks(call)) await block(tx, call, now);
+}
+
+/** The campaign's recipient was seen to in the step itself. */
+async function followVoice(tx: Tx, before: Call, call: Call, now: Date): Promise<void> {
+  const { account_id, id: call_id } = call;
+  if (call.opted_out && !before.opted_out) {
+    const reason = "asked for on a call";
+    await suppressVoice(tx, call, { reason, source: "dtmf", expires_at: null }, now);
+  }
+  const workspace_id = call.stage === "ended" ? recordedBy(call) : null;
+  if (workspace_id === null) return;
+  const payload = { call_id, workspace_id };
+  const subject = `call:${call_id}`;
+  await addJob(tx, { account_id, kind: "crm.record_call", subject, run_at: now, payload }, now);
 }
 
 const forgetRetry = statement("update calls set retry_at = null where account_id = $1 and id = $2");
@@ -68,17 +92,16 @@ async function takeBackRetry(tx: Tx, { account_id, id }: Call): Promise<void> {
 
 async function block(tx: Tx, call: Call, now: Date): Promise<void> {
   const until_ms = call.ended_at!.getTime() + call.plan.auto_block_minutes! * 60_000;
-  await suppress(
-    tx,
-    {
-      account_id: call.account_id,
-      phone: call.to_phone,
-      channel: "voice",
-      reason: "auto_block_time of a call",
-      source: "auto_block",
-      expires_at: new Date(until_ms),
-      created_by: null,
-    },
-    now,
-  );
+  const expires_at = new Date(until_ms);
+  const reason = "auto_block_time of a call";
+  await suppressVoice(tx, call, { reason, source: "auto_block", expires_at }, now);
+}
+
+async function suppressVoice(
+  tx: Tx,
+  { account_id, to_phone: phone }: Call,
+  what: Pick<Suppression, "reason" | "source" | "expires_at">,
+  now: Date,
+): Promise<void> {
+  await suppress(tx, { account_id, phone, channel: "voice", created_by: null, ...what }, now);
 }

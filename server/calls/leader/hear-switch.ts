@@ -1,6 +1,6 @@
 // What the switch tells, brought to the call it is about.
 import type { VoiceEvent } from "../../drivers/voice/driver.ts";
-import { callName, readLegName } from "../life/call.ts";
+import { callName, callOfMessage, readLegName } from "../life/call.ts";
 import { compareWithSwitch } from "./compare-with-switch.ts";
 import type { Leader } from "./leader.ts";
 import { findLastHeard, noteConnection } from "./leader-statements.ts";
@@ -27,8 +27,15 @@ export function hearSwitch(leader: Leader, event: VoiceEvent): void {
       app.log.error({ subject_id: node_id }, "another process took a node's switch over");
       return leader.wake();
     case "recorded": {
-      const live = leader.calls.get(event.recording);
-      if (live) leader.tell(live, { type: "recorded", ok: event.ok, at: app.clock.now() });
+      const { recording, ok } = event;
+      const at = app.clock.now();
+      const of_message = callOfMessage(recording);
+      const live = leader.calls.get(of_message ?? recording);
+      if (live)
+        leader.tell(
+          live,
+          of_message ? { type: "message", recording, ok, at } : { type: "recorded", ok, at },
+        );
       return;
     }
     default: {

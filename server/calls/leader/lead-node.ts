@@ -4,6 +4,7 @@ import type { VoiceEvent } from "../../drivers/voice/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
 import { findVoiceNode } from "../find-voice-node.ts";
+import { openBreaker } from "./breaker.ts";
 import { hearSwitch } from "./hear-switch.ts";
 import { openChooseInTurn } from "./choose-in-turn.ts";
 import type { CallEvent } from "../life/events-and-acts.ts";
@@ -16,7 +17,10 @@ import { forget, takeTurn } from "./take-turn.ts";
 const retry_ms = 500;
 
 /** How others reach a leader at work. */
-export type LeaderHandle = Pick<NodeWork, "hearWork" | "hearCommand" | "hearChange">;
+export type LeaderHandle = Pick<
+  NodeWork,
+  "hearWork" | "hearCommand" | "hearChange" | "hearCampaigns"
+>;
 
 /** Which node is led, under which lease, and when to stop. */
 export type Leading = {
@@ -82,6 +86,7 @@ async function openLeader(
     calls: new Map(),
     taking: Promise.resolve(),
     chooseInTurn: openChooseInTurn(),
+    breaker: openBreaker(),
     trunks: new Map(limits.trunks.map((share) => [share.id, share])),
     pace: paceOf(limits.calls_per_second),
     trunk_paces: new Map(

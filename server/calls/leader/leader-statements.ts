@@ -1,6 +1,7 @@
 // What a node's leader asks of the database.
 import { sql } from "kysely";
 import { statement, type Executor } from "../../lib/database.ts";
+import type { CallingWindow } from "../../accounts/calling-window.ts";
 import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
 import type { Call, Stage } from "../life/call.ts";
@@ -142,6 +143,59 @@ export async function claim(
   const { account_id, node_id, trunk_id, fence, take } = of;
   const rows = await claimCalls(db, [account_id, node_id, trunk_id, fence, take, now]);
   return rows.map((row) => ({ ...row, call: readCall(row.call) }));
+}
+
+/** A campaign with somebody to call just now. */
+export type DialableCampaign = CallingWindow & {
+  readonly account_id: number;
+  readonly campaign_id: number;
+  readonly trunk_id: number;
+};
+
+/** Campaigns over these trunks with somebody to call just now; tests first, then in turn of their accounts. */
+export const findDialable = statement<DialableCampaign>(
+  `select account_id, campaign_id, trunk_id, time_zone, night_calling,
+    calling_from::text as calling_from, calling_to::text as calling_to
+  from find_dialable($1, $2)`,
+);
+
+const claimRecipients = statement<{ call: unknown }>(
+  "select call from claim_recipients($1, $2, $3, $4, $5, $6, $7) as t(call)",
+);
+
+/** Makes calls to up to `take` recipients of the campaign who are due; their legs are to be dialled at once. */
+export async function claimForCampaign(
+  db: Executor,
+  of: {
+    readonly account_id: number;
+    readonly campaign_id: number;
+    readonly node_id: number;
+    readonly fence: number;
+    readonly take: number;
+    readonly caller_id: string;
+  },
+  now: Date,
+): Promise<Call[]> {
+  const { account_id, campaign_id, node_id, fence, take, caller_id } = of;
+  const values = [account_id, campaign_id, node_id, fence, take, caller_id, now];
+  const rows = await claimRecipients(db, values);
+  return rows.map(({ call }) => readCall(call));
+}
+
+const findOpen = statement<{ open: boolean }>(`
+  select exists (
+    select from voice_campaigns v
+    where v.account_id = $1 and v.id = $2 and v.state = 'running'
+      and not exists (
+        select from voice_holds h where h.account_id = $1 and h.campaign_id = $2)) as open`);
+
+/** Whether the campaign still has its recipients called. */
+export async function isCampaignOpen(
+  db: Executor,
+  { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,
+): Promise<boolean> {
+  const [row] = await findOpen(db, [account_id, campaign_id]);
+  return row!.open;
 }
 
 const topUpCall = statement<{ done: boolean }>("select top_up_call($1, $2, $3, $4, $5) as done");

@@ -4,6 +4,7 @@ import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
 import type { Call, Line } from "../life/call.ts";
 import type { CallEvent } from "../life/events-and-acts.ts";
+import type { Breaker } from "./breaker.ts";
 import type { ChooseInTurn } from "./choose-in-turn.ts";
 import type { TrunkShare } from "./leader-statements.ts";
 import type { Pace } from "./pace.ts";
@@ -42,6 +43,18 @@ export type LiveCall = {
   is_behind: boolean;
   credit_timer: NodeJS.Timeout | null;
   ending_timer: NodeJS.Timeout | null;
+  /** Of a campaign's call: when it has waited long enough for its caller. */
+  wait_timer: NodeJS.Timeout | null;
+  /** What is being played and is to be played, in order. */
+  playing: Promise<void>;
+  conversation: Conversation | null;
+};
+
+/** An AI agent that talks to a caller. */
+export type Conversation = {
+  press: (digit: string) => void;
+  /** Silent at once; nothing is told of it any more. */
+  end(): void;
 };
 
 export type Leader = {
@@ -56,6 +69,7 @@ export type Leader = {
   /** The end of the claim or adoption under way: what the one takes must not look left over to the other. */
   taking: Promise<unknown>;
   readonly chooseInTurn: ChooseInTurn;
+  readonly breaker: Breaker;
   trunks: ReadonlyMap<number, TrunkShare>;
   /** New legs of the node, and of each trunk. */
   readonly pace: Pace;

@@ -2,6 +2,7 @@
 import type { App } from "../../engine/app.ts";
 import { settledWithin } from "../../lib/settled-within.ts";
 import { compareWithSwitch } from "./compare-with-switch.ts";
+import { dialCampaigns, findDueCampaigns, type DueCampaigns } from "./dial-campaigns.ts";
 import type { Leader } from "./leader.ts";
 import { findLimits, findWaiting, type NodeLimits } from "./leader-statements.ts";
 import { obeyCommands } from "./obey-commands.ts";
@@ -20,6 +21,8 @@ export type NodeWork = {
   /** Calls of the account wait. */
   hearWork(accountId: number): void;
   hearCommand(): void;
+  /** A campaign may have recipients to call. */
+  hearCampaigns(): void;
   /** The node itself may have been changed by its operator. */
   hearChange(): void;
   isChanged(): boolean;
@@ -29,6 +32,8 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
   const { app, node_id, times } = leader;
   /** Accounts that have calls to place. */
   const waiting = new Set<number>();
+  const campaigns: DueCampaigns = new Map();
+  let may_have_campaigns = true;
   let polled_ms = -Infinity;
   let compare_at_ms = Infinity;
   let has_commands = true;
@@ -38,7 +43,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
 
   const poll = async () => {
     polled_ms = performance.now();
-    has_commands = may_be_changed = true;
+    has_commands = may_be_changed = may_have_campaigns = true;
     for (const account_id of await accountsWaiting(leader)) waiting.add(account_id);
   };
   const work: NodeWork = {
@@ -60,8 +65,15 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
         await obeyCommands(leader);
       }
       const may_place = leader.is_connected && limits.active;
-      const { placed, next_in_ms } = may_place ? await placeAll(leader, limits, waiting) : none;
-      if (placed || is_changed) return;
+      if (may_place && may_have_campaigns) {
+        may_have_campaigns = false;
+        await findDueCampaigns(leader, campaigns);
+      }
+      // Whoever waits at a telephone goes first.
+      const calls = may_place ? await placeAll(leader, limits, waiting) : none;
+      const dials = may_place ? await dialCampaigns(leader, limits, campaigns) : none;
+      if (calls.placed || dials.placed || is_changed) return;
+      const next_in_ms = Math.min(calls.next_in_ms, dials.next_in_ms);
       await work.rest(Math.min(next_in_ms, compare_at_ms - performance.now()));
     },
     rest: (ms) => settledWithin(resting.promise, ms),
@@ -76,6 +88,10 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
     },
     hearCommand() {
       has_commands = true;
+      work.wake();
+    },
+    hearCampaigns() {
+      may_have_campaigns = true;
       work.wake();
     },
     hearChange() {

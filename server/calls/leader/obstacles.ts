@@ -5,7 +5,7 @@ import { isSuppressed } from "../../audience/suppressions.ts";
 import type { Call } from "../life/call.ts";
 import type { Obstacle } from "../life/events-and-acts.ts";
 import type { Leader, LiveCall } from "./leader.ts";
-import type { Claimed, TrunkShare } from "./leader-statements.ts";
+import { isCampaignOpen, type Claimed, type TrunkShare } from "./leader-statements.ts";
 
 /** Nobody expects a call that was to come an hour ago: its node was away, or the line before it too long. */
 const late_ms_max = 3_600_000;
@@ -33,6 +33,32 @@ export async function obstacleOfCustomer(
     : null;
 }
 
-function isOpenTo({ only_account_id }: TrunkShare, { account_id }: Call): boolean {
+/** A dial that waited for so long is judged again: I6 of the design. */
+const waited_ms_max = 500;
+
+/**
+ * Of a leg to whoever is called, just before it is dialled. What a campaign's recipient was claimed on the
+ * strength of may have changed while the dial waited for its turn, or for the switch.
+ */
+export async function obstacleOfDial(
+  { app }: Leader,
+  { call }: LiveCall,
+  waited_ms: number,
+): Promise<Obstacle | null> {
+  const now = app.clock.now();
+  if (!mayCallAt(call.settings, now)) return "night_window";
+  if (!call.voice || waited_ms < waited_ms_max) return null;
+  if (!(await isCampaignOpen(app.db.pool, call))) return "held";
+  const { account_id, to_phone } = call;
+  return (await isSuppressed(app.db.pool, account_id, "voice", to_phone, now))
+    ? "suppressed"
+    : null;
+}
+
+/** Whether the account may use the trunk. */
+export function isOpenTo(
+  { only_account_id }: TrunkShare,
+  { account_id }: Pick<Call, "account_id">,
+): boolean {
   return only_account_id === null || only_account_id === account_id;
 }

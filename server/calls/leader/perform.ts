@@ -1,15 +1,16 @@
 // What a step asks of the switch.
 import { setTimeout as delay } from "node:timers/promises";
-import { mayCallAt } from "../../accounts/calling-window.ts";
 import { VoiceError, type Dial, type Ending } from "../../drivers/voice/driver.ts";
 import { settledWithin } from "../../lib/settled-within.ts";
 import { callName, legName, type Agent, type Call } from "../life/call.ts";
 import { findLeg, liveLegs } from "../life/legs.ts";
-import type { Act, TransferredBy } from "../life/events-and-acts.ts";
+import type { Act, Obstacle, TransferredBy } from "../life/events-and-acts.ts";
 import { step } from "../life/step.ts";
 import { findExtension } from "./find-extension.ts";
 import { mayAct, type Leader, type LiveCall } from "./leader.ts";
 import { topUp } from "./leader-statements.ts";
+import { obstacleOfDial } from "./obstacles.ts";
+import { performVoice } from "./perform-voice.ts";
 
 /** A dial whose fate is unknown is looked for at the switch so soon. */
 const look_ms = 500;
@@ -66,6 +67,8 @@ async function perform(leader: Leader, live: LiveCall, act: Act): Promise<void> 
       return transferTo(leader, live, await findTarget(leader, call, act.digit), act.by);
     case "choose_agents":
       throw new Error("agents are chosen before a step is stored");
+    default:
+      return performVoice(leader, live, act);
   }
 }
 
@@ -99,18 +102,25 @@ async function dial(
     caller_id,
     ring_seconds,
   };
-  const give_up_at_ms = performance.now() + ring_seconds * 1_000;
+  const began_ms = performance.now();
+  const give_up_at_ms = began_ms + ring_seconds * 1_000;
+  // An agent waits for it.
+  const first = leg.role === "customer" && live.call.voice === null;
   for (;;) {
-    await leader.pace.turn(leg.role === "customer");
-    if (leg.on_trunk) await leader.trunk_paces.get(live.trunk.id)?.turn(leg.role === "customer");
+    await leader.pace.turn(first);
+    if (leg.on_trunk) await leader.trunk_paces.get(live.trunk.id)?.turn(first);
     const ready = Promise.race([leader.connected.promise, aborted(given_up)]);
     await settledWithin(ready, give_up_at_ms - performance.now());
     if (given_up.aborted) return tell(canceled);
     // Whoever waits for the other party does not do so for ever, and its hour may have passed.
     if (!leader.is_connected || performance.now() >= give_up_at_ms) return tell(unreachable);
     if (!mayAct(leader)) return;
-    if (leg.role === "customer" && !mayCallAt(live.call.settings, app.clock.now()))
-      return tell(canceled);
+    if (leg.role === "customer") {
+      const against = await obstacleOfDial(leader, live, performance.now() - began_ms);
+      if (against && live.call.voice) return withdraw(leader, live, act.leg, against);
+      if (against) return tell(canceled);
+      if (!mayAct(leader)) return;
+    }
     if (leg.role === "customer" && isAgentMissing(live)) {
       await delay(look_ms);
       continue;
@@ -126,6 +136,10 @@ async function dial(
       await delay(look_ms);
     }
   }
+}
+
+function withdraw(leader: Leader, live: LiveCall, leg: number, against: Obstacle): void {
+  leader.tell(live, { type: "withdrawn", leg, against, at: leader.app.clock.now() });
 }
 
 /** Whoever was to talk to the customer may have left while nobody listened. */

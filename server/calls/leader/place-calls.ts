@@ -1,7 +1,13 @@
 // Takes calls that are due into the leader's hands, as many as the node and its trunks have room for.
 import { callName, type Call } from "../life/call.ts";
 import type { Leader, LiveCall } from "./leader.ts";
-import { adoptAll, claim, type Claimed, type NodeLimits } from "./leader-statements.ts";
+import {
+  adoptAll,
+  claim,
+  type Claimed,
+  type NodeLimits,
+  type TrunkShare,
+} from "./leader-statements.ts";
 import { obstacleOfClaim } from "./obstacles.ts";
 import { lineOf } from "./trunk-line.ts";
 
@@ -27,24 +33,35 @@ export async function placeCalls(
   let more = false;
   let next_in_ms = Infinity;
   for (const [trunk_id, trunk] of leader.trunks) {
-    const paces = [leader.pace, leader.trunk_paces.get(trunk_id)!];
-    const on_trunk = [...leader.calls.values()].filter((live) => live.trunk.id === trunk_id).length;
-    const places = Math.min(limits.calls_max - leader.calls.size, trunk.calls_max - on_trunk);
-    const take = Math.min(claim_max, places, ...paces.map((pace) => pace.room()));
-    if (take > 0) {
-      const taken = await inTurn(leader, () => claimSome(leader, account_id, trunk_id, take));
+    const room = roomOn(leader, limits, trunk);
+    if (room.take > 0) {
+      const taken = await inTurn(leader, () => claimSome(leader, account_id, trunk_id, room.take));
       calls += taken;
-      more ||= taken === take;
+      more ||= taken === room.take;
     } else {
       more = true;
-      const in_ms = Math.max(...paces.map((pace) => pace.roomIn_ms()));
-      if (places > 0) next_in_ms = Math.min(next_in_ms, in_ms);
+      next_in_ms = Math.min(next_in_ms, room.next_in_ms);
     }
   }
   return { calls, more, next_in_ms };
 }
 
-function inTurn<Answer>(leader: Leader, work: () => Promise<Answer>): Promise<Answer> {
+/** How many calls may be claimed over the trunk just now, and when its pace lets the next one go. */
+export function roomOn(
+  leader: Leader,
+  limits: NodeLimits,
+  trunk: TrunkShare,
+): { readonly take: number; readonly next_in_ms: number } {
+  const paces = [leader.pace, leader.trunk_paces.get(trunk.id)!];
+  const on_trunk = [...leader.calls.values()].filter((live) => live.trunk.id === trunk.id).length;
+  const places = Math.min(limits.calls_max - leader.calls.size, trunk.calls_max - on_trunk);
+  const take = Math.min(claim_max, places, ...paces.map((pace) => pace.room()));
+  const in_ms = Math.max(...paces.map((pace) => pace.roomIn_ms()));
+  return { take: Math.max(0, take), next_in_ms: places > 0 ? in_ms : Infinity };
+}
+
+/** What is claimed and what is adopted must not look left over to each other. */
+export function inTurn<Answer>(leader: Leader, work: () => Promise<Answer>): Promise<Answer> {
   const done = leader.taking.then(work);
   leader.taking = Promise.allSettled([done]);
   return done;
@@ -81,7 +98,7 @@ export function adoptMissing(leader: Leader): Promise<LiveCall[]> {
 }
 
 /** Puts a call into the leader's hands. */
-function takeUp(leader: Leader, call: Call, adopted: boolean): LiveCall {
+export function takeUp(leader: Leader, call: Call, adopted: boolean): LiveCall {
   const trunk = leader.trunks.get(call.trunk_id);
   if (!trunk) throw new Error(`trunk ${call.trunk_id} is not on node ${leader.node_id}`);
   const live: LiveCall = {
@@ -95,6 +112,9 @@ function takeUp(leader: Leader, call: Call, adopted: boolean): LiveCall {
     is_behind: false,
     credit_timer: null,
     ending_timer: null,
+    wait_timer: null,
+    playing: Promise.resolve(),
+    conversation: null,
   };
   leader.calls.set(callName(call), live);
   return live;

@@ -5,13 +5,17 @@ import { findVoiceNode } from "../find-voice-node.ts";
 import { callName, type Call } from "../life/call.ts";
 import { liveLegs } from "../life/legs.ts";
 import type { Act, CallEvent, Step } from "../life/events-and-acts.ts";
+import type { TransferTarget } from "../life/menu.ts";
 import { resume } from "../life/resume.ts";
+import { isSought } from "../life/step-voice.ts";
 import { step } from "../life/step.ts";
 import { writeStep } from "../life/write-step.ts";
-import { chooseAgents } from "./choose-agents.ts";
+import { holdCampaign } from "./breaker.ts";
+import { chooseAgents, chooseForCaller } from "./choose-agents.ts";
 import { announce, followUp, needsAnnouncement, needsFollowUp } from "./follow-up.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import { obstacleOfCustomer } from "./obstacles.ts";
+import { topUp } from "./leader-statements.ts";
 import { performAll } from "./perform.ts";
 import { watchCredit } from "./watch-credit.ts";
 
@@ -54,6 +58,7 @@ async function resumeNow(leader: Leader, live: LiveCall): Promise<void> {
 
 /** The step that follows, once it is stored; null when nothing does. */
 async function decide(leader: Leader, live: LiveCall, event: CallEvent): Promise<Step | null> {
+  if (event.type === "seek") return putThrough(leader, live, event.to);
   const next = step(live.call, live.line, await judged(leader, live, event));
   if (!next) return null;
   const asked = next.acts.find((act) => act.do === "choose_agents");
@@ -61,6 +66,31 @@ async function decide(leader: Leader, live: LiveCall, event: CallEvent): Promise
   return leader.chooseInTurn(next.call, async () =>
     store(leader, live, await withAgents(leader, live, next, asked)),
   );
+}
+
+/** Finds who is to be rung for the caller, and reserves the leg's first pulse. */
+async function putThrough(
+  leader: Leader,
+  live: LiveCall,
+  to: TransferTarget,
+): Promise<Step | null> {
+  const { app, driver, lease } = leader;
+  const work = async () => {
+    if (!isSought(live.call)) return null;
+    const agent = await untilDone(leader, () =>
+      chooseForCaller(app.db.query, live.call, to, live.trunk, driver),
+    );
+    const isPaid =
+      agent !== null &&
+      (await untilDone(leader, () =>
+        topUp(app.db.pool, live.call, lease.fence, 1, app.clock.now()),
+      ));
+    if (isPaid) live.call = { ...live.call, reserved: live.call.reserved + 1 };
+    const found = { type: "agent_found", to: isPaid ? agent : null, at: app.clock.now() } as const;
+    const next = step(live.call, live.line, found);
+    return next && store(leader, live, next);
+  };
+  return leader.chooseInTurn(live.call, work, "agent_group_id" in to);
 }
 
 /** An agent's answer has the customer called: only if nothing stands against it by now. */
@@ -93,19 +123,26 @@ async function store(leader: Leader, live: LiveCall, next: Step): Promise<Step> 
   const before = live.call;
   const now = app.clock.now();
   const announces = needsAnnouncement(before, next.call);
-  const follows = next.call.stage === "ended" && needsFollowUp(next.call);
+  const follows = needsFollowUp(before, next.call);
   await untilDone(leader, async () => {
-    if (!announces && !follows) {
-      await writeStep(app.db.pool, lease.fence, before, next, now);
-      return;
-    }
-    await app.db.query.transaction().execute(async (tx) => {
-      if (!(await writeStep(tx, lease.fence, before, next, now))) return;
+    if (!announces && !follows) return writeStep(app.db.pool, lease.fence, before, next, now);
+    return app.db.query.transaction().execute(async (tx) => {
+      if (!(await writeStep(tx, lease.fence, before, next, now))) return false;
       if (announces) await announce(tx, next.call, now);
-      if (follows) await followUp(tx, next.call, now);
+      if (follows) await followUp(tx, before, next.call, now);
+      return true;
     });
   });
+  if (next.call.stage === "ended" && next.call.voice) await watchFailures(leader, next.call);
   return next;
+}
+
+/** The campaign is paused once too many of its calls fail. */
+async function watchFailures(leader: Leader, call: Call): Promise<void> {
+  const { app, breaker } = leader;
+  const detail = breaker.note(call);
+  if (detail === null) return;
+  await untilDone(leader, () => holdCampaign(app.db.pool, call, detail, app.clock.now()));
 }
 
 /** Tries until the database answers; throws what is no matter of its being away, and when the lease is lost. */
@@ -129,7 +166,10 @@ export function forget(leader: Leader, live: LiveCall): void {
   leader.calls.delete(callName(live.call));
   if (live.credit_timer) clearTimeout(live.credit_timer);
   if (live.ending_timer) clearTimeout(live.ending_timer);
-  live.credit_timer = live.ending_timer = null;
+  if (live.wait_timer) clearTimeout(live.wait_timer);
+  live.credit_timer = live.ending_timer = live.wait_timer = null;
+  live.conversation?.end();
+  live.conversation = null;
   for (const { give_up } of live.dialling.values()) give_up.abort();
   leader.wake();
 }

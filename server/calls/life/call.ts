@@ -1,11 +1,13 @@
 // A call as its leader works with it: what is stored (calls, call_legs), and what was asked for.
-import type { DialTarget, LegOutcome } from "../../drivers/voice/driver.ts";
+import type { AnsweredBy, DialTarget, LegOutcome } from "../../drivers/voice/driver.ts";
 import type { NoPickPolicy } from "../click-to-call-schema.ts";
+import type { VoiceCall } from "./voice-plan.ts";
+import type { Position } from "./voice-position.ts";
 
 /**
  * How far a call is. It only goes forward:
  * queued → agent (being called) → customer (being called; the agent hears it ring) → talking →
- * ending (decided; its legs are hung up) → ended.
+ * ending (decided; its legs are hung up) → ended. A campaign's call begins with its customer.
  */
 export const stages = ["queued", "agent", "customer", "talking", "ending", "ended"] as const;
 export type Stage = (typeof stages)[number];
@@ -105,6 +107,7 @@ export type Call = {
   readonly hangup_cause: number | null;
   readonly sip_status: number | null;
   readonly dtmf: string;
+  readonly answered_by: AnsweredBy;
   readonly ring_seconds: number | null;
   readonly talk_seconds: number | null;
   readonly billed_seconds: number | null;
@@ -117,6 +120,17 @@ export type Call = {
   readonly retried_leg: "agent" | "customer" | null;
   /** The agent pressed `*` and the next key tells where to; not stored. */
   readonly starred: boolean;
+  /** Of a campaign's call: what is done on it; else null. */
+  readonly voice: VoiceCall | null;
+  /** Where that is; null before its answer. */
+  readonly position: Position | null;
+  /** What the caller entered, by variable. */
+  readonly collected: Readonly<Record<string, string>>;
+  /** What is to be noted on the caller's lead. */
+  readonly lead_fields: Readonly<Record<string, string>>;
+  /** When the caller asked to be called again. */
+  readonly callback_at: Date | null;
+  readonly opted_out: boolean;
   readonly legs: readonly Leg[];
   readonly plan: Plan;
   readonly settings: CallSettings;
@@ -145,4 +159,19 @@ export function readLegName(
   const [, account, call, leg] = /^trk-(\d{1,15})-(\d{1,15})-(\d{1,9})$/.exec(name) ?? [];
   if (leg === undefined) return null;
   return { account_id: Number(account), call_id: Number(call), leg_id: Number(leg) };
+}
+
+/** What a playback of a campaign's call is called at the switch. */
+export function playbackName(call: Pick<Call, "account_id" | "id">, visit: number): string {
+  return `${callName(call)}-p${visit}`;
+}
+
+/** What a message that a caller leaves is called. */
+export function messageName(call: Pick<Call, "account_id" | "id">, visit: number): string {
+  return `${callName(call)}-m${visit}`;
+}
+
+/** The name of the call in a message's name; null when it is no name of ours. */
+export function callOfMessage(name: string): string | null {
+  return /^(trk-\d{1,15}-\d{1,15})-m\d{1,9}$/.exec(name)?.[1] ?? null;
 }

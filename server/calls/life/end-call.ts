@@ -3,6 +3,7 @@ import type { Ending, LegOutcome } from "../../drivers/voice/driver.ts";
 import type { Call, CallStatus, Leg } from "./call.ts";
 import { hangUpLeg, liveLegs, shownStatus } from "./legs.ts";
 import { news } from "./news.ts";
+import { recipientAfter, retryable } from "./recipient-after.ts";
 import type { Act, Obstacle, Step } from "./events-and-acts.ts";
 
 /** What a call came to, in the report's words. */
@@ -50,6 +51,11 @@ export function finishIfOver(call: Call, at: Date): Step {
     cost: pulses,
     retry_at: retryAt(call, ended_at),
   };
+  const next = recipientAfter(over);
+  return tellEnd(next ? { ...over, retry_at: next.due_at } : over, ended_at);
+}
+
+function tellEnd(over: Call, ended_at: Date): Step {
   const { disposition, ended_reason, ended_by, talk_seconds, billed_seconds, retry_at } = over;
   const told = news("call.completed", over, ended_at, {
     disposition,
@@ -58,6 +64,7 @@ export function finishIfOver(call: Call, at: Date): Step {
     talk_seconds,
     billed_seconds,
     retry_at: retry_at?.toISOString() ?? null,
+    ...(over.voice && { answered_by: over.answered_by, dtmf: over.dtmf }),
   });
   return { call: over, news: [told], acts: [] };
 }
@@ -117,15 +124,6 @@ export function outcomeOfCustomer(leg: Leg, ending: Ending): Outcome {
 function reason(party: "agent" | "customer", outcome: LegOutcome): string {
   return outcome === "lost" || outcome === "unplaced" ? "node_lost" : `${party}_${outcome}`;
 }
-
-/** What a later attempt may change. Declined means no; an unallocated number stays one. */
-const retryable: ReadonlySet<string> = new Set<LegOutcome>([
-  "busy",
-  "no_answer",
-  "congestion",
-  "unreachable",
-  "failed",
-]);
 
 function retryAt(call: Call, ended_at: Date): Date | null {
   const { max_retry, retry_after_minutes } = call.plan;

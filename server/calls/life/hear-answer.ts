@@ -4,6 +4,8 @@ import { endCall, outcomeOfObstacle } from "./end-call.ts";
 import type { Act, CallEvent, Step } from "./events-and-acts.ts";
 import { addLeg, findLeg, hangUpLeg, liveLegs, patchLeg } from "./legs.ts";
 import { news, type News } from "./news.ts";
+import { stopPlaying } from "./play-to-caller.ts";
+import { afterCalledAnswered, afterPutThrough } from "./step-voice.ts";
 
 /** The step that follows, or null when it was answered before or is over. */
 export function hearAnswer(
@@ -25,7 +27,10 @@ export function hearAnswer(
     return { ...ending, news: [...told, ...ending.news] };
   }
   if (leg.role === "agent") return afterAgentAnswered(answered, line, leg, at, told);
-  if (leg.role === "customer") return afterCustomerAnswered(answered, leg, at, told);
+  if (leg.role === "customer")
+    return call.voice
+      ? afterCalledAnswered(answered, leg, at, told)
+      : afterCustomerAnswered(answered, leg, at, told);
   return afterTransferAnswered(answered, leg, at, told);
 }
 
@@ -90,12 +95,15 @@ function afterTransferAnswered(call: Call, target: Leg, at: Date, told: News[]):
   const customer = liveLegs(call).find(({ role }) => role === "customer");
   if (call.stage !== "talking" || !customer) return { call, news: told, acts: [hangUpLeg(target)] };
   const others = liveLegs(call).filter((leg) => leg !== customer && leg.id !== target.id);
+  const through = call.voice ? afterPutThrough(call) : { call, acts: [] };
   return {
-    call,
+    call: through.call,
     news: [...told, news("call.transferred", call, at, { transferred_to: target.number })],
     acts: [
+      ...(call.voice ? stopPlaying(call) : []),
       { do: "stop_ringback", leg: customer.id },
       { do: "bridge", legs: [customer.id, target.id] },
+      ...through.acts,
       ...others.map(hangUpLeg),
     ],
   };

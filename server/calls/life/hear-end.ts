@@ -12,11 +12,18 @@ import type { CallEvent, Step } from "./events-and-acts.ts";
 import { dialCustomer } from "./hear-answer.ts";
 import { findLeg, liveLegs, patchLeg, shownStatus } from "./legs.ts";
 import { news } from "./news.ts";
+import { seekNext } from "./seek-agent.ts";
+import { messageAtHangUp, note } from "./walk-menu.ts";
 
 /** The step that follows, or null when it was over before. */
 export function hearEnd(call: Call, line: Line, event: CallEvent & { type: "ended" }): Step | null {
   const leg = findLeg(call, event.leg);
   if (leg === undefined || leg.state === "ended") return null;
+  const next = endLeg(call, line, leg, event);
+  return call.voice && leg.role === "customer" ? note(next, messageAtHangUp(call)) : next;
+}
+
+function endLeg(call: Call, line: Line, leg: Leg, event: CallEvent & { type: "ended" }): Step {
   const { answered_at } = event;
   if (leg.answered_at !== null || !answered_at) return afterEnd(call, line, leg, event);
   // Answered while nobody listened: it is billed, but nobody is called any more on the strength of it.
@@ -49,6 +56,7 @@ function afterEnd(
 }
 
 function afterTransferFailed(call: Call, at: Date): Step {
+  if (call.voice && call.position?.doing !== "bridged") return seekNext(call);
   const [only, second] = liveLegs(call);
   if (second !== undefined || only === undefined) return { call, news: [], acts: [] };
   // The agent has hung up meanwhile: nobody is left for the customer.
@@ -62,7 +70,8 @@ function afterTransferFailed(call: Call, at: Date): Step {
 
 function afterCustomerEnded(call: Call, line: Line, leg: Leg, ending: Ending, at: Date): Step {
   const hasAgent = liveLegs(call).some(({ role }) => role === "agent");
-  if (ending.outcome === "unplaced" && call.stage === "customer" && hasAgent) {
+  const isWanted = hasAgent || call.voice !== null;
+  if (ending.outcome === "unplaced" && call.stage === "customer" && isWanted) {
     const again = dialCustomer(call, line, at);
     return { call: again.call, news: [], acts: again.acts };
   }

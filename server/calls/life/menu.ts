@@ -69,9 +69,7 @@ export type MenuNode =
   | { readonly type: "hang_up"; readonly prompt: Prompt | null };
 
 /** Where a caller is transferred to. */
-export type TransferTarget =
-  | { readonly extension: string }
-  | { readonly agent_group_id: number };
+export type TransferTarget = { readonly extension: string } | { readonly agent_group_id: number };
 
 export type Menu = {
   readonly start: NodeName;

@@ -1,18 +1,16 @@
-import type { Call } from "./call.ts";
+import type { Call, Leg } from "./call.ts";
 
 /** A call as call_state() gives it, with its times as dates. */
 export function readCall(state: unknown): Call {
-  return { ...(revive(state) as Omit<Call, "starred">), starred: false };
+  const { legs, ...row } = state as Call;
+  return { ...revive(row), legs: legs.map((leg) => revive<Leg>(leg)), starred: false };
 }
 
-/** Every field of ours that ends in `_at` is a time. */
-function revive(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(revive);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [
-      key,
-      key.endsWith("_at") && typeof each === "string" ? new Date(each) : revive(each),
-    ]),
-  );
+/** Every field of a row of ours that ends in `_at` is a time; what people put into it is left alone. */
+function revive<Row extends object>(row: Row | Omit<Row, "legs" | "starred">): Row {
+  const entries = Object.entries(row).map(([key, value]) => [
+    key,
+    key.endsWith("_at") && typeof value === "string" ? new Date(value) : value,
+  ]);
+  return Object.fromEntries(entries) as Row;
 }

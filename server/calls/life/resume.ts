@@ -3,6 +3,7 @@ import type { Call, Leg } from "./call.ts";
 import type { Act } from "./events-and-acts.ts";
 import { agentOnLine } from "./hear-answer.ts";
 import { hangUpLeg, liveLegs } from "./legs.ts";
+import { resumeVoice } from "./step-voice.ts";
 
 /**
  * What is to be done at the switch for a call that a new leader has taken over, its legs being known.
@@ -11,6 +12,7 @@ import { hangUpLeg, liveLegs } from "./legs.ts";
 export function resume(call: Call): readonly Act[] {
   const live = liveLegs(call);
   if (call.stage === "ending") return live.map(hangUpLeg);
+  if (call.voice && call.position?.doing !== "bridged") return resumeVoice(call);
   // Its agents are rung in the step that stores whom: nothing can be left undone.
   if (call.stage === "agent") return [];
   const partner = live.find(hasTakenOver) ?? agentOnLine(call);

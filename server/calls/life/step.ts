@@ -7,10 +7,24 @@ import { hearAnswer } from "./hear-answer.ts";
 import { hearEnd } from "./hear-end.ts";
 import { addLeg, findLeg, liveLegs, patchLeg } from "./legs.ts";
 import { news } from "./news.ts";
+import {
+  afterNobodyFound,
+  hearCallerDigit,
+  isConversing,
+  isSought,
+  stepVoice,
+} from "./step-voice.ts";
 
 /** The step that follows, or null when the event changes nothing (it came late, twice, or means nothing here). */
 export function step(call: Call, line: Line, event: CallEvent): Step | null {
   if (call.stage === "ended") return null;
+  const next = take(call, line, event);
+  const hasLeft =
+    next && isConversing(call) && !(next.call.stage === "talking" && isConversing(next.call));
+  return hasLeft ? { ...next, acts: [{ do: "end_conversation" }, ...next.acts] } : next;
+}
+
+function take(call: Call, line: Line, event: CallEvent): Step | null {
   switch (event.type) {
     case "placed":
       return place(call, event.against, event.at);
@@ -30,6 +44,10 @@ export function step(call: Call, line: Line, event: CallEvent): Step | null {
       return hangUp(call, event.reason, event.at);
     case "recorded":
       return hearRecorded(call, event.ok, event.at);
+    case "agent_found":
+      return putThrough(call, line, event.to, event.at);
+    default:
+      return stepVoice(call, event);
   }
 }
 
@@ -88,13 +106,18 @@ function hearDigit(call: Call, legId: number, digit: string, at: Date): Step | n
   const pressed: Call = isCustomer
     ? { ...call, dtmf: call.dtmf + digit }
     : { ...call, starred: digit === "*" };
+  const told = news("call.dtmf", pressed, at, { leg: leg.role, digit });
+  if (call.voice && isCustomer && call.stage === "talking") {
+    const next = hearCallerDigit(pressed, digit, at) ?? { call: pressed, news: [], acts: [] };
+    return { ...next, news: [told, ...next.news] };
+  }
   const asks =
     call.stage === "talking" &&
     (isCustomer ? digit === extension_for_dis : call.starred && digit === extension_for_transfer);
   const by = isCustomer ? "customer" : "agent";
   return {
     call: pressed,
-    news: [news("call.dtmf", pressed, at, { leg: leg.role, digit })],
+    news: [told],
     acts: asks ? [{ do: "find_extension", digit, by }] : [],
   };
 }
@@ -114,6 +137,16 @@ function transfer(
   if (to === null || call.stage !== "talking" || isUnderWay || !isTalking) return null;
   const dialled = dialAll(call, line, "transfer", [to], at);
   return { ...dialled, news: [news("call.transferring", dialled.call, at, { by, to: to.number })] };
+}
+
+/** Rings the agent who was found for the caller of a campaign's call. */
+function putThrough(call: Call, line: Line, to: Agent | null, at: Date): Step | null {
+  if (!isSought(call)) return null;
+  if (liveLegs(call).some(({ role }) => role === "transfer")) return null;
+  if (to === null) return afterNobodyFound(call, at);
+  const dialled = dialAll(call, line, "transfer", [to], at);
+  const told = news("call.transferring", dialled.call, at, { by: "system", to: to.number });
+  return { ...dialled, news: [told] };
 }
 
 function hangUp(call: Call, reason: "hung_up_by_api" | "credit", at: Date): Step | null {

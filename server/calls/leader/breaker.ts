@@ -1,0 +1,60 @@
+// Pauses a campaign most of whose calls fail: something is wrong with its trunk, not with its recipients.
+import { statement, type Executor } from "../../lib/database.ts";
+import type { Call } from "../life/call.ts";
+
+/** Calls that are looked back at, and how many of them may fail. */
+const window = 30;
+const failures_max = 20;
+
+/** What says something of the way, not of who was called. */
+const failures: ReadonlySet<string> = new Set(["congestion", "unreachable", "failed", "lost"]);
+
+export type Breaker = {
+  /** Takes note of a call of a campaign that is over; says why the campaign is to be paused, or null. */
+  note(call: Call): string | null;
+};
+
+export function openBreaker(): Breaker {
+  const recent = new Map<string, (string | null)[]>();
+  return {
+    note({ account_id, campaign_id, disposition, sip_status, initiated_at, legs }) {
+      // One that was withdrawn says nothing.
+      if (initiated_at === null || legs[0]?.outcome === "canceled") return null;
+      const key = `${account_id}:${campaign_id}`;
+      const outcomes = recent.get(key) ?? [];
+      recent.delete(key);
+      const isFailure = disposition !== null && failures.has(disposition);
+      const told = sip_status === null ? disposition : `${disposition} (SIP ${sip_status})`;
+      outcomes.push(isFailure ? told : null);
+      if (outcomes.length > window) outcomes.shift();
+      const failed = outcomes.filter((outcome) => outcome !== null);
+      if (failed.length >= failures_max)
+        return `${failed.length} of the last ${outcomes.length} calls failed, most lately: ${told}`;
+      recent.set(key, outcomes);
+      if (recent.size > 10_000) recent.delete(recent.keys().next().value!);
+      return null;
+    },
+  };
+}
+
+const hold = statement(`
+  with held as (
+    insert into voice_holds (account_id, campaign_id, reason, detail, set_at)
+    select v.account_id, v.id, 'error_threshold', $3, $4 from voice_campaigns v
+    where v.account_id = $1 and v.id = $2 and v.state = 'running'
+    on conflict do nothing returning account_id, campaign_id
+  )
+  insert into events (account_id, type, occurred_at, data)
+  select v.account_id, 'voice.campaign.paused', $4, json_build_object('campaign_id', v.id,
+    'id', v.public_id, 'name', v.name, 'paused_reason', 'error_threshold', 'detail', $3::text)
+  from held h join voice_campaigns v on v.account_id = h.account_id and v.id = h.campaign_id`);
+
+/** Holds a campaign that is running, and tells of it; one that is held for this already stays so. */
+export async function holdCampaign(
+  db: Executor,
+  { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,
+  detail: string,
+  now: Date,
+): Promise<void> {
+  await hold(db, [account_id, campaign_id, detail, now]);
+}

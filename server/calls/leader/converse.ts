@@ -1,0 +1,80 @@
+// An AI agent on a call: its sound and the call's, joined in this process for as long as both last.
+import type { AgentPlan } from "../../drivers/agent/driver.ts";
+import { callName, legName, type Call } from "../life/call.ts";
+import { variablesOf } from "../life/play-to-caller.ts";
+import { fillText } from "../script-text.ts";
+import type { Conversation, Leader, LiveCall } from "./leader.ts";
+
+/** Begins in the background; what becomes of it is told to the call. */
+export function beginConversation(leader: Leader, live: LiveCall, legId: number): Conversation {
+  const over = new AbortController();
+  const keys: string[] = [];
+  const conversation: Conversation = {
+    press: (digit) => void keys.push(digit),
+    end: () => over.abort(),
+  };
+  const tellOver = (reason: "failed" | "lost") => {
+    if (over.signal.aborted) return;
+    leader.tell(live, { type: "conversation_over", reason, at: leader.app.clock.now() });
+  };
+  converse(leader, live, legId, { over: over.signal, keys, conversation, tellOver }).catch(
+    (err: unknown) => {
+      const { account_id, id: call_id } = live.call;
+      leader.app.log.warn({ err, account_id, call_id }, "an AI agent could not be put on a call");
+      tellOver("failed");
+    },
+  );
+  return conversation;
+}
+
+type Course = {
+  readonly over: AbortSignal;
+  /** Pressed before the agent was there. */
+  readonly keys: readonly string[];
+  readonly conversation: Conversation;
+  readonly tellOver: (reason: "failed" | "lost") => void;
+};
+
+async function converse(
+  leader: Leader,
+  live: LiveCall,
+  legId: number,
+  { over, keys, conversation, tellOver }: Course,
+): Promise<void> {
+  const { app, session } = leader;
+  const { call } = live;
+  const content = call.voice?.content;
+  const plan = content?.call_type === "ai_bot" ? content.agent : null;
+  const driver = plan && app.agentDrivers[plan.driver];
+  if (!driver) throw new Error(`this process has no agents of the kind ${plan?.driver}`);
+  const media = await session.openMedia(callName(call), legName(call, { id: legId }));
+  if (over.aborted) return media.close();
+  if (call.recording_state === "recording") await session.record(callName(call), callName(call));
+  const agent = driver.open(fillPlan(plan, call), media, (event) => {
+    const at = app.clock.now();
+    if (over.aborted) return;
+    if (event.type === "over")
+      leader.tell(live, { type: "conversation_over", reason: event.reason, at });
+    else leader.tell(live, { ...event, at });
+  });
+  conversation.press = (digit) => agent.digit(digit);
+  for (const digit of keys) agent.digit(digit);
+  const end = () => void agent.close().then(() => media.close());
+  if (over.aborted) return end();
+  over.addEventListener("abort", end, { once: true });
+  void media.closed.then(() => tellOver("lost"));
+}
+
+/** What the agent says, with the recipient's variables in it. */
+function fillPlan(plan: AgentPlan, call: Call): AgentPlan {
+  const variables = variablesOf(call);
+  const fill = (text: string) => fillText(text, variables).text;
+  return {
+    ...plan,
+    greeting: fill(plan.greeting),
+    instructions: fill(plan.instructions),
+    fallback: fill(plan.fallback),
+    rules: plan.rules.map((rule) => ({ ...rule, say: fill(rule.say) })),
+    fields: plan.fields.map((field) => ({ ...field, question: fill(field.question) })),
+  };
+}

@@ -1,0 +1,107 @@
+// What a step of a campaign's call asks of the switch, with the leg of whoever was called.
+import { VoiceError } from "../../drivers/voice/driver.ts";
+import type { Clip } from "../../lib/audio/clip.ts";
+import { findClip, speakClip } from "../clips.ts";
+import { legName, messageName, playbackName } from "../life/call.ts";
+import type { VoiceAct } from "../life/events-and-acts.ts";
+import type { Prompt } from "../life/menu.ts";
+import { beginConversation } from "./converse.ts";
+import { mayAct, type Leader, type LiveCall } from "./leader.ts";
+
+/** What was not done is asked for again so soon. */
+const look_ms = 500;
+
+type Playing = VoiceAct & { do: "play" };
+
+/** Nothing here waits for whoever is on the line. */
+export async function performVoice(leader: Leader, live: LiveCall, act: VoiceAct): Promise<void> {
+  const { session, app } = leader;
+  const { call } = live;
+  switch (act.do) {
+    case "play":
+      live.playing = live.playing.then(() => playAll(leader, live, act));
+      return;
+    case "stop_playing":
+      return session.stopPlaying(legName(call, { id: act.leg }));
+    case "detect":
+      return session.detect(legName(call, { id: act.leg }));
+    case "wait":
+      return wait(leader, live, act.visit, act.ms);
+    case "record_message":
+      return recordMessage(leader, live, act);
+    case "stop_message":
+      return session.stopMessage(messageName(call, act.visit));
+    case "find_agent":
+      return leader.tell(live, { type: "seek", to: act.to, at: app.clock.now() });
+    case "converse":
+      live.conversation ??= beginConversation(leader, live, act.leg);
+      return;
+    case "keep_conversation":
+      if (!live.conversation)
+        leader.tell(live, { type: "conversation_over", reason: "lost", at: app.clock.now() });
+      return;
+    case "press":
+      return live.conversation?.press(act.digit);
+    case "end_conversation":
+      live.conversation?.end();
+      live.conversation = null;
+  }
+}
+
+/** Never fails: what cannot be played is told as such, what may yet be is tried again. */
+async function playAll(leader: Leader, live: LiveCall, act: Playing): Promise<void> {
+  const leg = legName(live.call, { id: act.leg });
+  const playback = playbackName(live.call, act.visit);
+  try {
+    for (const [i, prompt] of act.prompts.entries()) {
+      const clip = await clipOf(leader, live, prompt);
+      // Meanwhile a key may have led on.
+      if (live.call.position?.visit !== act.visit || !mayAct(leader)) return;
+      const isLast = i === act.prompts.length - 1;
+      await leader.session.play(leg, isLast ? playback : `${playback}-${i}`, clip);
+    }
+  } catch (err) {
+    const { account_id, id: call_id } = live.call;
+    leader.app.log.warn({ err, account_id, call_id }, "a prompt was not played");
+    if (err instanceof VoiceError && err.failure !== "refused") {
+      live.is_behind = true;
+      return leader.surveyIn(look_ms);
+    }
+    const at = leader.app.clock.now();
+    leader.tell(live, { type: "played", leg: act.leg, playback, ok: false, at });
+  }
+}
+
+async function clipOf({ app }: Leader, { call }: LiveCall, prompt: Prompt): Promise<Clip> {
+  const { account_id } = call;
+  if ("say" in prompt)
+    return speakClip(app, account_id, { text: prompt.say, language: prompt.language });
+  const read = async () => {
+    const clip = await findClip(app.db.query, account_id, prompt.clip.name);
+    if (!clip) throw new Error(`clip ${prompt.clip.name} of account ${account_id} is gone`);
+    return clip.read();
+  };
+  return { ...prompt.clip, read };
+}
+
+function wait(leader: Leader, live: LiveCall, visit: number, ms: number): void {
+  if (live.wait_timer) clearTimeout(live.wait_timer);
+  live.wait_timer = setTimeout(() => {
+    leader.tell(live, { type: "timeout", visit, at: leader.app.clock.now() });
+  }, ms);
+}
+
+async function recordMessage(
+  leader: Leader,
+  live: LiveCall,
+  { leg, visit, limits }: VoiceAct & { do: "record_message" },
+): Promise<void> {
+  const recording = messageName(live.call, visit);
+  try {
+    await leader.session.recordMessage(legName(live.call, { id: leg }), recording, limits);
+  } catch (error) {
+    if (error instanceof VoiceError && error.failure === "refused")
+      leader.tell(live, { type: "message", recording, ok: false, at: leader.app.clock.now() });
+    throw error;
+  }
+}

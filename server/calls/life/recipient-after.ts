@@ -1,0 +1,75 @@
+// What becomes of a campaign's recipient when a call to them is over.
+import type { LegOutcome } from "../../drivers/voice/driver.ts";
+import type { Call } from "./call.ts";
+
+/** States in which nothing more follows. */
+export type FinalState =
+  | "answered"
+  | "machine"
+  | "busy"
+  | "no_answer"
+  | "failed"
+  | "suppressed"
+  | "cancelled";
+
+export type RecipientAfter = {
+  readonly state: "waiting" | FinalState;
+  /** In place of waiting, where the campaign is over by now. */
+  readonly otherwise: FinalState;
+  /** Of one that waits. */
+  readonly due_at: Date | null;
+  /** At the caller's wish, beside the attempts. */
+  readonly callback: boolean;
+  /** Nobody was dialled: it counts as no attempt. */
+  readonly uncounted: boolean;
+};
+
+/** What a later attempt may change. Declined means no; an unallocated number stays one. */
+export const retryable: ReadonlySet<string> = new Set<LegOutcome>([
+  "busy",
+  "no_answer",
+  "congestion",
+  "unreachable",
+  "failed",
+]);
+
+/** Of a call that is over; null for one that is no campaign's. */
+export function recipientAfter(call: Call): RecipientAfter | null {
+  const { voice, ended_reason, ended_at, callback_at } = call;
+  if (!voice || !ended_at) return null;
+  const otherwise = finalState(call);
+  const ended = { state: otherwise, otherwise, due_at: null, callback: false, uncounted: false };
+  const waiting = { ...ended, state: "waiting" } as const;
+  if (ended_reason === "night_window" || ended_reason === "held")
+    return { ...waiting, due_at: ended_at, uncounted: true };
+  if (call.opted_out) return ended;
+  if (callback_at && voice.callbacks === 0)
+    return { ...waiting, due_at: callback_at, callback: true };
+  const due_at = retryAt(call);
+  return due_at ? { ...waiting, due_at } : ended;
+}
+
+/** When a retry follows, or null. */
+function retryAt({ voice, attempt, disposition, ended_at }: Call): Date | null {
+  const { attempts_max, callbacks, answering_machine, retry_after_minutes } = voice!;
+  const isMachine = disposition === "machine" && answering_machine === "retry";
+  const isWorth = isMachine || retryable.has(disposition ?? "");
+  if (!isWorth || attempt >= attempts_max + callbacks) return null;
+  return new Date(ended_at!.getTime() + retry_after_minutes * 60_000);
+}
+
+function finalState({ disposition, ended_reason, answered_by, answered_at }: Call): FinalState {
+  if (answered_at !== null) return answered_by === "machine" ? "machine" : "answered";
+  if (ended_reason === "suppressed") return "suppressed";
+  switch (disposition) {
+    case "busy":
+    case "declined":
+      return "busy";
+    case "no_answer":
+      return "no_answer";
+    case "canceled":
+      return "cancelled";
+    default:
+      return "failed";
+  }
+}
