@@ -33,6 +33,7 @@ import { tokenRoutes } from "./routes/tokens.ts";
 import { trunkRoutes } from "./routes/trunks.ts";
 import { userRoutes } from "./routes/users.ts";
 import { voiceCampaignRecordRoutes } from "./routes/voice-campaign-records.ts";
+import { voiceCampaignRoutes } from "./routes/voice-campaigns.ts";
 import { voiceNodeRoutes } from "./routes/voice-nodes.ts";
 import { workspaceRoutes } from "./routes/workspaces.ts";
 
@@ -55,6 +56,7 @@ export const routes: readonly Route[] = [
   ...chatTemplateRoutes,
   ...chatReplyRoutes,
   ...chatHoldRoutes,
+  ...voiceCampaignRoutes,
   ...clickToCallRoutes,
   ...voiceCampaignRecordRoutes,
   ...callRoutes,

@@ -1,0 +1,62 @@
+// Everybody of a list or of a group, in batches.
+import { openGroupMembers } from "../../audience/group-members.ts";
+import type { Executor } from "../../lib/database.ts";
+import type { PlanVariable } from "../plan-variables.ts";
+import { readNumberList } from "./number-list.ts";
+import type { Person } from "./open-intake.ts";
+
+const numbers_a_batch = 5_000;
+
+/** The people of a list of ten-digit numbers, who have no variables. */
+export async function* bringNumbers(
+  list: string,
+  countryCode: string,
+  variables: readonly PlanVariable[],
+): AsyncGenerator<readonly Person[]> {
+  const missing = variables.find(({ required }) => required)?.name ?? null;
+  let row = 0;
+  for (const numbers of readNumberList(list, numbers_a_batch)) {
+    yield numbers.map((number): Person => {
+      const phone = countryCode + number;
+      return { row: ++row, value: number, phone, number, variables: null, missing };
+    });
+    // A long list leaves the server time for others.
+    await new Promise(setImmediate);
+  }
+}
+
+/** The members of a group; of their variables, those that are needed. Does not run within a COPY. */
+export async function* bringMembers(
+  db: Executor,
+  account: { readonly id: number; readonly country_code: string },
+  groupId: number,
+  variables: readonly PlanVariable[],
+): AsyncGenerator<readonly Person[]> {
+  let row = 0;
+  for await (const members of openGroupMembers(db, account.id, groupId)) {
+    yield members.map(({ phone, variables: own }): Person => {
+      const number = localNumber(phone, account.country_code);
+      return { row: ++row, value: phone, phone, number, ...valuesOf(own, variables) };
+    });
+  }
+}
+
+/** Ten digits where the phone is of the account's country. */
+function localNumber(phone: string, countryCode: string): string {
+  const isLocal = phone.length === countryCode.length + 10 && phone.startsWith(countryCode);
+  return isLocal ? phone.slice(countryCode.length) : phone;
+}
+
+function valuesOf(
+  own: Readonly<Record<string, string>>,
+  variables: readonly PlanVariable[],
+): Pick<Person, "variables" | "missing"> {
+  const valueOf = (name: string) => (Object.hasOwn(own, name) ? own[name]! : "");
+  const given = variables.filter(({ name }) => valueOf(name).trim() !== "");
+  const missing = variables.find(({ name, required }) => required && valueOf(name).trim() === "");
+  const kept = Object.fromEntries(given.map(({ name }) => [name, valueOf(name)]));
+  return {
+    variables: given.length > 0 ? JSON.stringify(kept) : null,
+    missing: missing?.name ?? null,
+  };
+}

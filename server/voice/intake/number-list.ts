@@ -1,0 +1,60 @@
+// The list of numbers in `number`: ten-digit numbers, separated by commas, with spaces around them. A
+// list may have a million, so it is read character by character, and no text is made of what is good.
+
+const digits = 10;
+const [zero, nine] = [48, 57];
+const shown_characters_max = 64;
+
+/** How many numbers a list has, or what is wrong with its first entry that is none. */
+export function judgeNumberList(text: string): number | string {
+  let entries = 0;
+  for (let from = 0; from <= text.length; entries++) {
+    const end = endOfEntry(text, from);
+    if (numberAt(text, from, end) === null)
+      return reasonAgainst(text.slice(from, end), entries + 1);
+    from = end + 1;
+  }
+  return entries;
+}
+
+/** The numbers of a list that was found good, in batches of at most `batch_max`. */
+export function* readNumberList(text: string, batch_max: number): Generator<string[]> {
+  let batch: string[] = [];
+  for (let from = 0; from <= text.length;) {
+    const end = endOfEntry(text, from);
+    batch.push(numberAt(text, from, end)!);
+    from = end + 1;
+    if (batch.length < batch_max && from <= text.length) continue;
+    yield batch;
+    batch = [];
+  }
+}
+
+function endOfEntry(text: string, from: number): number {
+  const at = text.indexOf(",", from);
+  return at < 0 ? text.length : at;
+}
+
+/** The number of an entry, or null when it is none. */
+function numberAt(text: string, from: number, to: number): string | null {
+  while (from < to && isSpace(text.charCodeAt(from))) from++;
+  while (to > from && isSpace(text.charCodeAt(to - 1))) to--;
+  if (to - from !== digits) return null;
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at);
+    if (code < zero || code > nine) return null;
+  }
+  return text.slice(from, to);
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || (code >= 9 && code <= 13);
+}
+
+function reasonAgainst(entry: string, position: number): string {
+  const rule = "must be numbers of exactly 10 digits, separated by commas";
+  const shown = entry.trim().slice(0, shown_characters_max).toWellFormed();
+  return shown === ""
+    ? `${rule}; entry ${position} is empty`
+    : `${rule}; entry ${position} is ${JSON.stringify(shown)}`;
+}
