@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { AudioRefused } from "./audio-refused.ts";
+import { encodeALaw, encodeMuLaw } from "./g711.ts";
+import { shareOfTone, tone } from "./test/tones.ts";
+import { samplesOfWav, toWav } from "./wav.ts";
+
+const duration_ms_max = 10_000;
+const sound = tone(440, 8_000, 800);
+
+type Form = {
+  readonly encoding: number;
+  readonly bits: number;
+  readonly bytes: (samples: Buffer) => Buffer;
+};
+
+function widen(
+  samples: Buffer,
+  bytes: number,
+  write: (to: Buffer, value: number, at: number) => void,
+) {
+  const wide = Buffer.alloc((samples.length / 2) * bytes);
+  for (let index = 0; index < samples.length / 2; index++)
+    write(wide, samples.readInt16LE(index * 2), index * bytes);
+  return wide;
+}
+
+const forms: Readonly<Record<string, Form>> = {
+  "PCM of 8 bits": {
+    encoding: 1,
+    bits: 8,
+    bytes: (samples) => widen(samples, 1, (to, value, at) => to.writeUInt8((value >> 8) + 128, at)),
+  },
+  "PCM of 16 bits": { encoding: 1, bits: 16, bytes: (samples) => samples },
+  "PCM of 24 bits": {
+    encoding: 1,
+    bits: 24,
+    bytes: (samples) => widen(samples, 3, (to, value, at) => to.writeIntLE(value * 256, at, 3)),
+  },
+  "PCM of 32 bits": {
+    encoding: 1,
+    bits: 32,
+    bytes: (samples) => widen(samples, 4, (to, value, at) => to.writeInt32LE(value * 65_536, at)),
+  },
+  "floating point": {
+    encoding: 3,
+    bits: 32,
+    bytes: (samples) => widen(samples, 4, (to, value, at) => to.writeFloatLE(value / 32_768, at)),
+  },
+  "A-law": { encoding: 6, bits: 8, bytes: encodeALaw },
+  "mu-law": { encoding: 7, bits: 8, bytes: encodeMuLaw },
+};
+
+function chunk(name: string, data: Buffer, size = data.length): Buffer {
+  const header = Buffer.alloc(8);
+  header.write(name, "latin1");
+  header.writeUInt32LE(size, 4);
+  return Buffer.concat([header, data, Buffer.alloc(data.length % 2)]);
+}
+
+function riff(chunks: readonly Buffer[], size?: number): Buffer {
+  const all = Buffer.concat([Buffer.from("WAVE"), ...chunks]);
+  return chunk("RIFF", all, size ?? all.length);
+}
+
+function format(encoding: number, bits: number, channels = 1, rate_hz = 8_000): Buffer {
+  const data = Buffer.alloc(16);
+  data.writeUInt16LE(encoding, 0);
+  data.writeUInt16LE(channels, 2);
+  data.writeUInt32LE(rate_hz, 4);
+  data.writeUInt16LE(bits, 14);
+  return data;
+}
+
+function extensible(encoding: number, bits: number): Buffer {
+  const more = Buffer.alloc(24);
+  more.writeUInt16LE(22, 0);
+  more.writeUInt16LE(bits, 2);
+  more.writeUInt16LE(encoding, 8);
+  return Buffer.concat([format(0xfffe, bits), more]);
+}
+
+const read = (file: Buffer) => samplesOfWav(file, duration_ms_max);
+const plain = chunk("fmt ", format(1, 16));
+
+test("what toWav writes is read back sample for sample", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 2, maxLength: 2_000 }), (bytes) => {
+      const samples = Buffer.from(bytes.subarray(0, bytes.length - (bytes.length % 2)));
+      assert.deepEqual(read(toWav(samples)), samples);
+    }),
+  );
+});
+
+test("each form of samples, named plainly or extensibly, in one channel or eight, is heard", () => {
+  for (const [name, { encoding, bits, bytes }] of Object.entries(forms))
+    for (const head of [format(encoding, bits), extensible(encoding, bits)]) {
+      const heard = read(riff([chunk("fmt ", head), chunk("data", bytes(sound))]));
+      assert.equal(heard.length, sound.length, name);
+      assert.ok(shareOfTone(heard, 440, 8_000) > 0.99, name);
+    }
+  const frames = Buffer.alloc(sound.length * 8);
+  for (let index = 0; index < sound.length / 2; index++)
+    for (let channel = 0; channel < 8; channel++)
+      // One channel is the tone, seven are silent: an eighth of it is left.
+      frames.writeInt16LE(
+        channel === 3 ? sound.readInt16LE(index * 2) : 0,
+        (index * 8 + channel) * 2,
+      );
+  const mixed = read(riff([chunk("fmt ", format(1, 16, 8)), chunk("data", frames)]));
+  assert.equal(mixed.length, sound.length);
+  assert.ok(Math.abs(mixed.readInt16LE(10) - sound.readInt16LE(10) / 8) <= 1);
+});
+
+test("other chunks, odd ones too, and sizes that were never filled in, or are wrong, do not matter", () => {
+  const data = chunk("data", sound);
+  const files = {
+    "an odd chunk before": riff([chunk("LIST", Buffer.from("odd")), plain, data]),
+    "a chunk after": riff([plain, data, chunk("LIST", Buffer.from("tags"))]),
+    "a stream by 0": riff([plain, chunk("data", sound, 0)], 0),
+    "a stream by -1": riff([plain, chunk("data", sound, 0xffff_ffff)], 0xffff_ffff),
+    "a stream of espeak-ng": riff([plain, chunk("data", sound, 0x7fff_f000)], 0x7fff_f024),
+    "a wrong size of the whole": riff([plain, data], 3),
+  };
+  for (const [name, file] of Object.entries(files)) assert.deepEqual(read(file), sound, name);
+  const cut = riff([plain, data]).subarray(0, -101);
+  assert.deepEqual(read(cut), sound.subarray(0, sound.length - 102), "cut off inside a sample");
+});
+
+test("a sound that overshoots is turned down, and one broken value silences nothing", () => {
+  const values = Float32Array.from({ length: 800 }, (_, index) => 2 * Math.sin(index / 3));
+  const floats = (given: Float32Array) =>
+    riff([chunk("fmt ", format(3, 32)), chunk("data", Buffer.from(given.buffer))]);
+  const heard = read(floats(values));
+  assert.ok(Math.abs(heard.readInt16LE(20) / 32_768 - values[10]! / 2) < 0.01);
+  for (const broken of [Number.NaN, Number.POSITIVE_INFINITY, 1e30]) {
+    const given = Float32Array.from(values);
+    given[400] = broken;
+    const rest = read(floats(given));
+    assert.ok(rest.readInt16LE(10) / 32_768 > 0.4, `beside ${broken}`);
+  }
+});
+
+test("what is no sound is refused, and the reason says so", () => {
+  const data = chunk("data", sound);
+  for (const [reason, file] of [
+    [/not a WAV file/, Buffer.from("RIFFxxxxAVI ")],
+    [/there is no sound/, riff([plain])],
+    [/there is no sound/, riff([plain, chunk("data", Buffer.alloc(0))])],
+    [/says nothing of its form/, riff([data])],
+    [/beginning is damaged/, riff([chunk("fmt ", Buffer.alloc(4)), data])],
+    [/0 channels/, riff([chunk("fmt ", format(1, 16, 0)), data])],
+    [/9 channels/, riff([chunk("fmt ", format(1, 16, 9)), data])],
+    [/0 Hz/, riff([chunk("fmt ", format(1, 16, 1, 0)), data])],
+    [/4000000000 Hz/, riff([chunk("fmt ", format(1, 16, 1, 4_000_000_000)), data])],
+    [/encoding 2, 8 bits/, riff([chunk("fmt ", format(2, 8)), data])],
+    [/encoding 1, 0 bits/, riff([chunk("fmt ", format(1, 0)), data])],
+    [/longer than 10 seconds/, toWav(Buffer.alloc(160_002))],
+  ] as const)
+    assert.throws(
+      () => read(file),
+      (error) => error instanceof AudioRefused && reason.test(error.message),
+    );
+  assert.equal(read(toWav(Buffer.alloc(160_000))).length, 160_000);
+});
