@@ -96,7 +96,9 @@ function findWindow(db: Kysely<DB>, accountId: number): Promise<CallingWindow> {
 }
 
 const sums = sql.join([
-  ...recipient_states.map((state) => sql`coalesce(sum(${sql.ref(state)}), 0)::int as ${sql.ref(state)}`),
+  ...recipient_states.map(
+    (state) => sql`coalesce(sum(${sql.ref(state)}), 0)::int as ${sql.ref(state)}`,
+  ),
   sql`coalesce(sum(attempts), 0)::int as attempts`,
   ...["cost", "talk_seconds"].map(
     (sum) => sql`coalesce(sum(${sql.ref(sum)}), 0)::bigint as ${sql.ref(sum)}`,

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type pg from "pg";
 import { recipientStates } from "../../server/chat/recipient-states.ts";
+import { recipient_states as voiceStates } from "../../server/voice/campaign-record-schema.ts";
 
 type Books = Pick<pg.ClientBase, "query">;
 
@@ -68,6 +69,43 @@ async function checkCreditReservations(db: Books): Promise<void> {
      ) s
      where reserved = 0 or reserved < captured + released or captured < refunded
        or of_another_kind > 0 or (closed_at is not null and reserved <> captured + released)`,
+  );
+}
+
+/** I1 of voice: the total, the recipients in each state and the counts of each state are the same. */
+export async function checkVoiceCampaigns(db: Books): Promise<void> {
+  const sums = voiceStates.map((state) => `sum(${state}) as ${state}`).join(", ");
+  const counted = voiceStates.map(
+    (state) => `count(*) filter (where state = '${state}') as ${state}`,
+  );
+  const differs = voiceStates.map((state) => `coalesce(r.${state}, 0) <> coalesce(k.${state}, 0)`);
+  await assertNone(
+    db,
+    "voice campaigns whose recipients are not what is counted",
+    `select v.account_id, v.id, v.total, r.*, k.*
+     from voice_campaigns v
+     cross join lateral (select count(*) as recipients, ${counted.join(", ")} from voice_recipients r
+       where r.account_id = v.account_id and r.campaign_id = v.id) r
+     cross join lateral (select ${sums} from voice_counts k
+       where k.account_id = v.account_id and k.campaign_id = v.id) k
+     where v.total <> r.recipients or ${differs.join(" or ")}`,
+  );
+  await checkVoiceAttempts(db);
+}
+
+/** I7 of voice: nobody was dialled more often than the campaign allows and they asked for. */
+async function checkVoiceAttempts(db: Books): Promise<void> {
+  await assertNone(
+    db,
+    "recipients who were called too often",
+    `select r.account_id, r.campaign_id, r.id, r.attempts, n.dialled, v.max_retry, r.callbacks
+     from voice_recipients r
+     join voice_campaigns v on v.account_id = r.account_id and v.id = r.campaign_id
+     cross join lateral (
+       select count(*)::int as dialled from calls c
+       where c.account_id = r.account_id and c.campaign_id = r.campaign_id and c.recipient_id = r.id
+         and coalesce(c.ended_reason, '') not in ('held', 'night_window')) n
+     where n.dialled > 1 + v.max_retry + r.callbacks or n.dialled > r.attempts`,
   );
 }
 
@@ -222,7 +260,9 @@ export async function checkAgentsAnsweredFirst(db: Books): Promise<void> {
     db,
     "customers who were called before an agent answered",
     `select l.account_id, l.call_id, l.id, l.initiated_at from call_legs l
-     where l.role = 'customer' and not exists (
+     join calls c on c.account_id = l.account_id and c.id = l.call_id
+     -- A campaign's call has no agent.
+     where l.role = 'customer' and c.recipient_id is null and not exists (
        select from call_legs a
        where a.account_id = l.account_id and a.call_id = l.call_id and a.role = 'agent'
          and a.answered_at <= l.initiated_at)`,

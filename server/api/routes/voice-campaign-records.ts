@@ -40,7 +40,10 @@ const see: Access = {
 };
 const manage: Access = { feature: "voice", anyOf: ["voice.campaigns.manage"] };
 const params = closed({
-  id: Type.String({ maxLength: 64, description: "The campaign, by the id or campaignId of its launch" }),
+  id: Type.String({
+    maxLength: 64,
+    description: "The campaign, by the id or campaignId of its launch",
+  }),
 });
 
 const recipientQuery = {
