@@ -101,7 +101,7 @@ export async function makeCallingAccount(
   app: Pick<App, "db" | "clock">,
   more: { credits?: number } = {},
 ): Promise<TestAccount> {
-  const account = await makeAccount(app, { features: ["calls"] });
+  const account = await makeAccount(app, { features: ["calls", "voice"] });
   await setCalling(app, account, { night_calling: true });
   await makeCredits(app, account, { call: more.credits ?? 1_000 });
   return account;
