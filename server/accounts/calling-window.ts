@@ -1,6 +1,8 @@
 // When calls may be placed for an account, by the wall clock of the account's zone.
 import { dailySpan, endOfSpan, isWithin, restOfDay } from "./daily-span.ts";
 
+const day_ms = 86_400_000;
+
 export type CallingWindow = {
   /** IANA name. */
   readonly time_zone: string;
@@ -22,6 +24,25 @@ export function callableFrom(settings: CallingWindow, at: Date): Date | null {
   if (mayCallAt(settings, at)) return at;
   const open = spanOf(settings);
   return open.length_ms === 0 ? null : endOfSpan(restOfDay(open), at);
+}
+
+/**
+ * The instant at which, from `at` on, calls could be placed for `length_ms` in all; null: there is none
+ * within a year.
+ */
+export function callableFor(settings: CallingWindow, at: Date, length_ms: number): Date | null {
+  const open = spanOf(settings);
+  const isAlways = settings.night_calling || open.length_ms === day_ms;
+  if (isAlways) return new Date(at.getTime() + length_ms);
+  let left_ms = length_ms;
+  for (let from = callableFrom(settings, at), days = 0; from && days < 366; days++) {
+    const end = endOfSpan(open, from);
+    const open_ms = end.getTime() - from.getTime();
+    if (left_ms <= open_ms) return new Date(from.getTime() + left_ms);
+    left_ms -= open_ms;
+    from = callableFrom(settings, end);
+  }
+  return null;
 }
 
 function spanOf({ time_zone, calling_from, calling_to }: CallingWindow) {

@@ -2,6 +2,7 @@
 import { stringify } from "csv-stringify/sync";
 import Type, { type Static } from "typebox";
 import type { App } from "../engine/app.ts";
+import { inertCell } from "../lib/csv/inert-cell.ts";
 import { decodeCursor, page } from "../lib/cursor.ts";
 import type { FieldError } from "../lib/errors.ts";
 import { findLeadImport, type ImportPlace } from "./list-lead-imports.ts";
@@ -52,14 +53,14 @@ async function* rejectsCsv(
 ): AsyncGenerator<string> {
   // A file that was once a reject list has such a column already.
   const kept = header.map((name, at) => ({ name, at })).filter(({ name }) => name !== "errors");
-  yield csv([[...kept.map(({ name }) => inert(name)), "errors"]]);
+  yield csv([[...kept.map(({ name }) => inertCell(name)), "errors"]]);
   let after = 0;
   for (;;) {
     const rejects = await rejectsAfter(app, place, after, csv_page_rows);
     if (rejects.length === 0) return;
     yield csv(
       rejects.map(({ cells, errors }) => [
-        ...kept.map(({ at }) => inert(cells[at] ?? "")),
+        ...kept.map(({ at }) => inertCell(cells[at] ?? "")),
         errors.map(({ field, reason }) => `${field}: ${reason}`).join("; "),
       ]),
     );
@@ -69,11 +70,6 @@ async function* rejectsCsv(
 
 function csv(rows: string[][]): string {
   return stringify(rows, { record_delimiter: "\r\n" });
-}
-
-function inert(cell: string): string {
-  const isNumber = /^[+-][\d\s().,-]*$/.test(cell);
-  return /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/.test(cell) && !isNumber ? `'${cell}` : cell;
 }
 
 async function rejectsAfter(

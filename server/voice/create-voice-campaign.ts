@@ -47,7 +47,7 @@ export async function createVoiceCampaign(
 ): Promise<VoiceCampaignAnswer> {
   const now = app.clock.now();
   return withRecipients(app, owner.account, asked, now, (order, inflow) =>
-    launchCampaign(app, owner, writes, campaignOf(asked.body, order), inflow, now),
+    launchCampaign(app, owner, writes, { campaign: campaignOf(asked.body, order), inflow, now }),
   );
 }
 
@@ -74,14 +74,12 @@ function campaignOf(body: NewVoiceCampaign, order: VoiceOrder): Campaign {
   };
 }
 
-/** Launches what was found good, to whoever flows in. */
+/** Launches what was found good, to whoever flows in. Refuses: validation-failed (nobody), unavailable. */
 export async function launchCampaign(
   app: App,
   { actor }: CampaignOwner,
   writes: CampaignWrites,
-  campaign: Campaign,
-  inflow: Inflow,
-  now: Date,
+  { campaign, inflow, now }: { campaign: Campaign; inflow: Inflow; now: Date },
 ): Promise<VoiceCampaignAnswer> {
   const { account_id } = actor;
   const { trunk_id } = await requireTrunk(app.db.query, account_id);

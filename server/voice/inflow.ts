@@ -47,9 +47,14 @@ export function openPeopleInflow(
     source.send_to === "Numbers"
       ? bringNumbers(source.list, account.country_code, variables)
       : bringMembers(db.pool, account, source.group_id, variables);
+  return openInflow(source.count, people);
+}
+
+/** Reads the people anew each time. */
+function openInflow(count: number, people: () => AsyncIterable<readonly Person[]>): Inflow {
   let brought: Brought | null = null;
   return {
-    rows: source.count <= small_recipients_max ? () => gatherRows(people()) : null,
+    rows: count <= small_recipients_max ? () => gatherRows(people()) : null,
     async *chunks(recipients) {
       const sink = recipients ? openLineSink(recipients) : openPhoneSink();
       const intake = openIntake(sink);
@@ -87,6 +92,21 @@ export function openFileInflow(
   };
 }
 
+/** The inflow of one number, for a test. */
+export function openCallInflow(recipient: {
+  readonly number: string;
+  readonly phone: string;
+  readonly variables: string;
+}): Inflow {
+  const { number, phone, variables } = recipient;
+  const person: Person = { row: 1, value: number, phone, number, variables, missing: null };
+  return openInflow(1, () => once([person]));
+}
+
+async function* once<T>(value: T): AsyncGenerator<T> {
+  yield value;
+}
+
 const fields: Readonly<Record<SendTo, string>> = {
   Numbers: "number",
   csv: "file",
@@ -96,9 +116,8 @@ const fields: Readonly<Record<SendTo, string>> = {
 /** What a campaign is refused with that would call nobody: says what was left out. */
 export function nobodyLeft(sendTo: SendTo, { rejected, duplicates, rejects }: Brought): Refusal {
   if (rejected + duplicates === 0) return invalidField(fields[sendTo], "names nobody to call");
-  const [row, reason] = [rejects.rows[0], rejects.reasons[0]];
   return invalidField(
     fields[sendTo],
-    `leaves nobody to call: ${rejected} rejected, the first at ${row}, which ${reason}`,
+    `leaves nobody to call: ${rejected} rejected; row ${rejects.rows[0]} ${rejects.reasons[0]}`,
   );
 }

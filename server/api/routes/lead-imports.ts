@@ -9,6 +9,7 @@ import { LeadReject, listLeadRejects, openLeadRejectsCsv } from "../../crm/list-
 import { startLeadImport } from "../../crm/start-lead-import.ts";
 import Type from "typebox";
 import { closed, crmPageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { asksForCsv } from "../asks-for-csv.ts";
 import { receiveUpload } from "../receive-upload.ts";
 import { requireWorkspace } from "../require-workspace.ts";
 import { route } from "../route.ts";
@@ -119,8 +120,4 @@ export const leadImportRoutes = [
 
 function placeOf(accountId: number, params: { workspaceId: number; importId: number }) {
   return { account_id: accountId, workspace_id: params.workspaceId, import_id: params.importId };
-}
-
-function asksForCsv(accept: string | undefined): boolean {
-  return accept !== undefined && /\btext\/csv\b/i.test(accept);
 }

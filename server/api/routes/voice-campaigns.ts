@@ -1,18 +1,30 @@
 // Voice campaigns are launched here; what is read of them and done to them is in other files.
+import { Readable } from "node:stream";
+import Type from "typebox";
+import type { FieldError } from "../../lib/errors.ts";
+import { closed, pageOf, pageQuery } from "../../lib/schemas.ts";
+import { createTestCall } from "../../voice/create-test-call.ts";
 import { createVoiceCampaign, type CampaignOwner } from "../../voice/create-voice-campaign.ts";
+import { findCampaignPlace } from "../../voice/find-campaign-place.ts";
+import { exportVoiceRejects, listVoiceRejects } from "../../voice/list-voice-rejects.ts";
+import { previewVoiceCampaign } from "../../voice/preview-voice-campaign.ts";
 import {
+  NewTestCall,
   NewVoiceCampaign,
   VoiceCampaignAnswer,
+  VoiceCampaignPreview,
   VoiceCampaignUpload,
+  VoiceReject,
 } from "../../voice/voice-campaign-schema.ts";
 import type { AskedVoiceCampaign } from "../../voice/with-recipients.ts";
-import type { FieldError } from "../../lib/errors.ts";
+import { asksForCsv } from "../asks-for-csv.ts";
 import { bodyOfForm, digestOfForm } from "../campaign-form.ts";
 import { compileValidator } from "../compile-validator.ts";
 import { fieldErrors } from "../field-errors.ts";
 import { receiveUpload } from "../receive-upload.ts";
 import { route, type Call } from "../route.ts";
 
+const campaigns = "/api/v1/voice/campaigns";
 const access = {
   feature: "voice",
   anyOf: ["voice.campaigns.create"],
@@ -75,5 +87,73 @@ export const voiceCampaignRoutes = [
     success: { 201: VoiceCampaignAnswer },
     handle: (call) =>
       takeIn(call, (asked) => createVoiceCampaign(call.app, ownerOf(call), call, asked)),
+  }),
+  route({
+    method: "POST",
+    url: `${campaigns}/preview`,
+    id: "previewVoiceCampaign",
+    summary: "See what a voice campaign would come to, without launching it",
+    tag: "Voice",
+    access,
+    body_bytes_max: json_bytes_max,
+    body: NewVoiceCampaign,
+    form: VoiceCampaignUpload,
+    success: { 200: VoiceCampaignPreview },
+    handle: (call) =>
+      takeIn(call, (asked) => previewVoiceCampaign(call.app, call.caller.account, asked)),
+  }),
+  route({
+    method: "POST",
+    url: `${campaigns}/test-call`,
+    id: "callToTest",
+    summary: "Call one number to hear what a voice campaign's recipients will",
+    tag: "Voice",
+    access,
+    body: NewTestCall,
+    success: { 201: VoiceCampaignAnswer },
+    handle: (call) => createTestCall(call.app, ownerOf(call), call, call.body),
+  }),
+  route({
+    method: "GET",
+    url: `${campaigns}/:id/rejects`,
+    id: "listVoiceRejects",
+    summary: "List the rows that a voice campaign's launch left out, with the reasons",
+    tag: "Voice",
+    access: { feature: "voice", anyOf: ["voice.campaigns.read", "voice.campaigns.manage"] },
+    params: closed({
+      id: Type.String({ description: "The campaign, by the id or campaignId of its launch" }),
+    }),
+    query: closed({
+      format: Type.Optional(
+        Type.Unsafe<"json" | "csv">(
+          Type.String({
+            enum: ["json", "csv"],
+            description: "csv: all of them; as Accept: text/csv",
+          }),
+        ),
+      ),
+      ...pageQuery,
+    }),
+    success: {
+      200: {
+        content: {
+          "application/json": { schema: pageOf(VoiceReject) },
+          "text/csv": { schema: Type.String() },
+        },
+      },
+    },
+    handle: async ({ app, caller, params, query, request, reply }) => {
+      const { limit = 50, cursor } = query;
+      const place = await findCampaignPlace(app.db.query, caller.account.id, params.id);
+      const format = query.format ?? (asksForCsv(request.headers.accept) ? "csv" : "json");
+      if (format === "json") return listVoiceRejects(app.db.query, place, { limit, cursor });
+      void reply.header("content-type", "text/csv; charset=utf-8");
+      const name = `campaign-${place.campaign_id}-rejects.csv`;
+      void reply.header("content-disposition", `attachment; filename="${name}"`);
+      return Readable.from(exportVoiceRejects(app, place), {
+        objectMode: false,
+        highWaterMark: 65_536,
+      });
+    },
   }),
 ];

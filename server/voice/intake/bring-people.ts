@@ -14,12 +14,14 @@ export async function* bringNumbers(
   variables: readonly PlanVariable[],
 ): AsyncGenerator<readonly Person[]> {
   const missing = variables.find(({ required }) => required)?.name ?? null;
-  let row = 0;
+  let before = 0;
   for (const numbers of readNumberList(list, numbers_a_batch)) {
-    yield numbers.map((number): Person => {
+    const first = before + 1;
+    yield numbers.map((number, i): Person => {
       const phone = countryCode + number;
-      return { row: ++row, value: number, phone, number, variables: null, missing };
+      return { row: first + i, value: number, phone, number, variables: null, missing };
     });
+    before += numbers.length;
     // A long list leaves the server time for others.
     await new Promise(setImmediate);
   }
@@ -32,12 +34,14 @@ export async function* bringMembers(
   groupId: number,
   variables: readonly PlanVariable[],
 ): AsyncGenerator<readonly Person[]> {
-  let row = 0;
+  let before = 0;
   for await (const members of openGroupMembers(db, account.id, groupId)) {
-    yield members.map(({ phone, variables: own }): Person => {
+    const first = before + 1;
+    yield members.map(({ phone, variables: own }, i): Person => {
       const number = localNumber(phone, account.country_code);
-      return { row: ++row, value: phone, phone, number, ...valuesOf(own, variables) };
+      return { row: first + i, value: phone, phone, number, ...valuesOf(own, variables) };
     });
+    before += members.length;
   }
 }
 

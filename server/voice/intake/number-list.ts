@@ -37,14 +37,15 @@ function endOfEntry(text: string, from: number): number {
 
 /** The number of an entry, or null when it is none. */
 function numberAt(text: string, from: number, to: number): string | null {
-  while (from < to && isSpace(text.charCodeAt(from))) from++;
-  while (to > from && isSpace(text.charCodeAt(to - 1))) to--;
-  if (to - from !== digits) return null;
-  for (let at = from; at < to; at++) {
+  let [first, end] = [from, to];
+  while (first < end && isSpace(text.charCodeAt(first))) first++;
+  while (end > first && isSpace(text.charCodeAt(end - 1))) end--;
+  if (end - first !== digits) return null;
+  for (let at = first; at < end; at++) {
     const code = text.charCodeAt(at);
     if (code < zero || code > nine) return null;
   }
-  return text.slice(from, to);
+  return text.slice(first, end);
 }
 
 function isSpace(code: number): boolean {
