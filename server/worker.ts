@@ -1,4 +1,5 @@
 // The explicit list of background work.
+import { forgetUnusedClips } from "./calls/clips.ts";
 import { moveStrandedCalls } from "./calls/move-stranded-calls.ts";
 import { openNodeLeaders, type LeaderTimes } from "./calls/run-nodes.ts";
 import { applyReports } from "./chat/apply-reports.ts";
@@ -14,10 +15,12 @@ import type { App } from "./engine/app.ts";
 import type { JobKind } from "./engine/add-job.ts";
 import { lease_times, type LeaseTimes } from "./engine/leases.ts";
 import { relayEvents } from "./engine/relay-events.ts";
-import { runLoop } from "./engine/run-loop.ts";
+import { runLoop, type Loop } from "./engine/run-loop.ts";
 import { workJobs, type JobHandler } from "./engine/work-jobs.ts";
 import { completeCampaigns } from "./voice/complete-campaigns.ts";
+import { decodeFile } from "./voice/decode-file.ts";
 import { moveStrandedCampaigns } from "./voice/move-stranded-campaigns.ts";
+import { speakScripts } from "./voice/speak-scripts.ts";
 import { startVoiceCampaign } from "./voice/start-voice-campaign.ts";
 import { windDownVoiceCampaign } from "./voice/wind-down-voice-campaign.ts";
 
@@ -33,6 +36,7 @@ const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "chat.settle_unknown": settleUnknown,
   "chat.sync_templates": syncTemplatesDaily,
   "chat.notify_call": notifyCall,
+  "voice.decode_file": decodeFile,
   "voice.start_campaign": startVoiceCampaign,
   "voice.wind_down": windDownVoiceCampaign,
   "crm.record_call": recordCallOutcome,
@@ -79,26 +83,7 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
   const senders = openSenders(app, settings, settings.leases);
   const leaders = openNodeLeaders(app, settings.leaders, settings.leases);
   const loops = [
-    runLoop(app, {
-      name: "voice-nodes",
-      poll_ms: 500,
-      turn: () => leaders.startDue(),
-    }),
-    runLoop(app, {
-      name: "stranded-calls",
-      poll_ms: 5_000,
-      turn: () => moveStrandedCalls(app),
-    }),
-    runLoop(app, {
-      name: "stranded-voice-campaigns",
-      poll_ms: 5_000,
-      turn: () => moveStrandedCampaigns(app),
-    }),
-    runLoop(app, {
-      name: "completed-voice-campaigns",
-      poll_ms: 1_000,
-      turn: () => completeCampaigns(app),
-    }),
+    ...callLoops(app, leaders),
     runLoop(app, {
       name: "chat-senders",
       channel: "chat_work",
@@ -139,4 +124,41 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       await Promise.all([senders.stop(), leaders.stop(), ...loops.map((loop) => loop.stop())]);
     },
   };
+}
+
+/** Of calls, and of the campaigns that make them. */
+function callLoops(app: App, leaders: ReturnType<typeof openNodeLeaders>): Loop[] {
+  return [
+    runLoop(app, {
+      name: "voice-nodes",
+      poll_ms: 500,
+      turn: () => leaders.startDue(),
+    }),
+    runLoop(app, {
+      name: "stranded-calls",
+      poll_ms: 5_000,
+      turn: () => moveStrandedCalls(app),
+    }),
+    runLoop(app, {
+      name: "stranded-voice-campaigns",
+      poll_ms: 5_000,
+      turn: () => moveStrandedCampaigns(app),
+    }),
+    runLoop(app, {
+      name: "completed-voice-campaigns",
+      poll_ms: 1_000,
+      turn: () => completeCampaigns(app),
+    }),
+    runLoop(app, {
+      name: "voice-scripts",
+      channel: "voice_work",
+      poll_ms: 1_000,
+      turn: (stopping) => speakScripts(app, stopping),
+    }),
+    runLoop(app, {
+      name: "unused-clips",
+      poll_ms: 600_000,
+      turn: () => forgetUnusedClips(app),
+    }),
+  ];
 }

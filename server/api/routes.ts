@@ -2,6 +2,7 @@
 import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { agentGroupRoutes } from "./routes/agent-groups.ts";
+import { aiAgentRoutes } from "./routes/ai-agents.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { callRoutes } from "./routes/calls.ts";
@@ -34,6 +35,8 @@ import { trunkRoutes } from "./routes/trunks.ts";
 import { userRoutes } from "./routes/users.ts";
 import { voiceCampaignRecordRoutes } from "./routes/voice-campaign-records.ts";
 import { voiceCampaignRoutes } from "./routes/voice-campaigns.ts";
+import { voiceFileRoutes } from "./routes/voice-files.ts";
+import { voiceMenuRoutes } from "./routes/voice-menus.ts";
 import { voiceNodeRoutes } from "./routes/voice-nodes.ts";
 import { workspaceRoutes } from "./routes/workspaces.ts";
 
@@ -62,6 +65,9 @@ export const routes: readonly Route[] = [
   ...callRoutes,
   ...extensionRoutes,
   ...agentGroupRoutes,
+  ...voiceFileRoutes,
+  ...voiceMenuRoutes,
+  ...aiAgentRoutes,
   ...voiceNodeRoutes,
   ...trunkRoutes,
   ...suppressionRoutes,

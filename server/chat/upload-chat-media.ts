@@ -1,10 +1,9 @@
 // Files for the headers of templates: they go to the provider, which gives back an id.
-import { read } from "node:fs";
-import { promisify } from "node:util";
 import Type, { type Static } from "typebox";
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import type { App } from "../engine/app.ts";
 import { invalidField } from "../lib/errors.ts";
+import { readWholeFile } from "../lib/read-whole-file.ts";
 import { closed } from "../lib/schemas.ts";
 import { askProvider, driverOf } from "./ask-provider.ts";
 import { findChatNumber } from "./chat-numbers.ts";
@@ -42,7 +41,7 @@ export async function uploadChatMedia(
   const { account_id } = actor;
   const number = await findChatNumber(app.db.query, account_id, numberId);
   if (!file) throw invalidField("file", "is required");
-  const bytes = await readAll(file.fd);
+  const bytes = await readWholeFile(file.fd);
   const mime_type = sniffType(bytes);
   if (mime_type === null) throw invalidField("file", "must be a JPEG, PNG, MP4 or PDF file");
   const driver = driverOf(app, number.driver);
@@ -63,19 +62,6 @@ export async function uploadChatMedia(
     }),
   );
   return { id, mime_type, size_bytes };
-}
-
-const readAt = promisify(read);
-
-async function readAll(fd: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(media_bytes_max + 1);
-  let length = 0;
-  while (length < buffer.length) {
-    const { bytesRead } = await readAt(fd, buffer, length, buffer.length - length, length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  return buffer.subarray(0, length);
 }
 
 const jpeg = Buffer.from([0xff, 0xd8, 0xff]);

@@ -9,6 +9,7 @@ export type JobKind =
   | "chat.settle_unknown"
   | "chat.sync_templates"
   | "chat.notify_call"
+  | "voice.decode_file"
   | "voice.start_campaign"
   | "voice.wind_down"
   | "crm.record_call";

@@ -34,3 +34,9 @@ export function violatesUnique(error: unknown, constraint: string): boolean {
   const { code, constraint: violated } = error as { code?: unknown; constraint?: unknown };
   return code === "23505" && violated === constraint;
 }
+
+/** Whether `error` is a violation of that foreign key. */
+export function violatesForeignKey(error: unknown, constraint: string): boolean {
+  const { code, constraint: violated } = error as { code?: unknown; constraint?: unknown };
+  return code === "23503" && violated === constraint;
+}

@@ -53,6 +53,7 @@ const Rule = closed({
       { description: "Notes a value for a field" },
     ),
   ),
+  // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
   then: optional(
     Type.Enum(rule_outcomes, {
       type: "string",
@@ -109,6 +110,7 @@ export const NewAiAgent = closed(
       {
         name: "Reception",
         greeting: "Hello {{name|there}}. Press 1 or say agent to talk to somebody.",
+        // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
         rules: [{ keys: "1", keywords: ["agent"], say: "One moment please.", then: "transfer" }],
         transfer_to: { extension: "101" },
       },
@@ -193,6 +195,7 @@ export function storedAiAgent(body: Omit<NewAiAgent, "name">): StoredAiAgent {
       keywords: keywords ?? [],
       say,
       set: set ?? null,
+      // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
       then: then ?? "go_on",
     })),
     fallback: body.fallback ?? "Sorry, I did not understand that.",

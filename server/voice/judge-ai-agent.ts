@@ -50,8 +50,9 @@ function judgeRule(at: string, rule: unknown, agent: Fields): FieldError[] {
   const fields = fieldsOf(rule);
   if (!fields) return [];
   const faults = judgeText(`${at}.say`, fields["say"]);
-  const answersTo = fields["keys"] || listOf(fields["keywords"]).length > 0;
-  if (!answersTo) faults.push({ field: `${at}.keys`, reason: "is required without keywords" });
+  const { keys, keywords } = fields;
+  if ((keys ?? "") === "" && listOf(keywords).length === 0)
+    faults.push({ field: `${at}.keys`, reason: "is required without keywords" });
   if (fields["then"] === "transfer" && !isGiven(agent, "transfer_to"))
     faults.push({ field: `${at}.then`, reason: "needs transfer_to" });
   const { field: noted, value } = fieldsOf(fields["set"]) ?? {};

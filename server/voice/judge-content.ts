@@ -59,15 +59,13 @@ export async function judgeReferences(
   return faults.flat();
 }
 
-type Named = Reference & { readonly value: number | string };
-
 function isNamed({ kind, value }: Reference): boolean {
   return kind === "extension" ? typeof value === "string" && value !== "" : Number.isInteger(value);
 }
 
 /** As it stands in the database: an id as text, too. */
 function valueOf({ value }: Reference): string {
-  return typeof value === "number" ? String(knownId(value)) : String(value as Named["value"]);
+  return typeof value === "number" ? String(knownId(value)) : String(value);
 }
 
 type Find = (db: Kysely<DB>, account_id: number, values: string[]) => Promise<string[]>;
