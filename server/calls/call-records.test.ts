@@ -6,6 +6,7 @@ import { startApi, type TestApi } from "../../test/support/api.ts";
 import { makeCallingAccount, makeSandboxTrunk } from "../../test/support/call-makers.ts";
 import { failed, makeCall, type CallToMake } from "../../test/support/call-report-makers.ts";
 import type { TestAccount } from "../../test/support/makers.ts";
+import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-makers.ts";
 
 let api: TestApi;
 let place: { node_id: number; trunk_id: number };
@@ -77,6 +78,8 @@ test("a row of the report has exactly its fields, the reference among them, and 
   const row = {
     call_id: id,
     campaign_id,
+    campaign_name: null,
+    recipient_id: null,
     type: "click_to_call",
     direction: "outbound",
     reference: "order-7",
@@ -104,6 +107,11 @@ test("a row of the report has exactly its fields, the reference among them, and 
     dtmf: "1#",
     recording_url: `/api/v1/calls/${id}/recording`,
     transcript: null,
+    menu_path: [],
+    collected: {},
+    messages: [],
+    callback_at: null,
+    opted_out: false,
     cost: 2,
     lead_id: null,
     policy_applied: "ring_all",
@@ -138,6 +146,110 @@ test("a row of the report has exactly its fields, the reference among them, and 
   const { events: _events, ...rest } = detail.body;
   for (const [field, value] of Object.entries(row)) assert.deepEqual(rest[field], value, field);
 });
+
+test("a voice campaign's call is a row like any other, with what was said, pressed, collected and left", async () => {
+  const { account, make } = await newAccount();
+  const { app } = api;
+  const campaign = await makeVoiceCampaign(app, account, {
+    campaign: {
+      name: "Spring",
+      call_type: "ai_bot",
+      trunk_id: place.trunk_id,
+      max_retry: 2,
+      retry_after_minutes: 5,
+    },
+    recipients: [{}, {}],
+  });
+  const id = await makeVoiceCall(app, account, campaign, {
+    recipient_id: 2,
+    call: {
+      queued_at: at(1),
+      answered_by: "human",
+      collected: JSON.stringify({ city: "Pune", due_at: "Monday" }),
+      callback_at: at(60),
+      opted_out: true,
+      lead_id: 7,
+    },
+    steps: [
+      { node: "welcome", key: null },
+      { node: "welcome", key: "1" },
+    ],
+    said: [
+      { who: "agent", text: "Hello" },
+      { who: "caller", text: "Hi" },
+    ],
+    messages: [
+      { recording: "b", node: "voicemail", state: "failed" },
+      { recording: "a", node: "voicemail", state: "ready" },
+    ],
+  });
+  const click = await make({ call: { queued_at: at(0) } });
+  assert.deepEqual(await listed(account, ""), [id, click.id]);
+  assert.deepEqual(await listed(account, `?campaign_id=${campaign.id}`), [id]);
+  assert.deepEqual(await listed(account, "?number=9800000002"), [id]);
+  assert.deepEqual(await listed(account, "?status=completed"), [id]);
+  const row = (await get(account, "")).body.data[0];
+  const { menu_path, transcript } = row;
+  assert.ok([...menu_path, ...transcript].every((line) => !Number.isNaN(Date.parse(line.at))));
+  const shown = {
+    campaign_id: campaign.id,
+    campaign_name: "Spring",
+    recipient_id: 2,
+    type: "voice_campaign",
+    reference: null,
+    from_number: "9000000000",
+    to_number: "9800000002",
+    answered_by: "human",
+    collected: { city: "Pune", due_at: "Monday" },
+    messages: [
+      { node: "voicemail", recording_url: `/api/v1/calls/${id}/messages/1`, state: "ready" },
+      { node: "voicemail", recording_url: null, state: "failed" },
+    ],
+    callback_at: "2026-01-01T00:01:00.000Z",
+    opted_out: true,
+    lead_id: 7,
+    policy_applied: null,
+  };
+  for (const [field, value] of Object.entries(shown)) assert.deepEqual(row[field], value, field);
+  assert.deepEqual(
+    menu_path.map((step: { node: string; key: string | null }) => [step.node, step.key]),
+    [
+      ["welcome", null],
+      ["welcome", "1"],
+    ],
+  );
+  assert.deepEqual(
+    transcript.map((line: { who: string; text: string }) => `${line.who}: ${line.text}`),
+    ["agent: Hello", "caller: Hi"],
+  );
+  const detail = (await get(account, `/${id}`)).body;
+  const asked = { max_retry: 2, retry_after: 5, agent_retry_count: 0, enable_chat: false };
+  for (const [field, value] of Object.entries(asked)) assert.equal(detail[field], value, field);
+  const [first] = parse((await get(account, "/export")).text, { columns: true }) as Row[];
+  assert.equal(first!["transcript"], JSON.stringify(transcript));
+  assert.equal(first!["campaign_name"], "Spring");
+
+  const message = await get(account, `/${id}/messages/1`);
+  assert.equal(message.status, 200, message.text);
+  assert.equal(message.headers.get("content-type"), "audio/wav");
+  for (const path of [`/${id}/messages/2`, `/${id}/messages/3`, `/${id}/messages/0`])
+    assert.equal((await get(account, path)).status, 404, path);
+  const listened = await app.db.query
+    .selectFrom("audit_entries")
+    .select(["subject_id", "detail"])
+    .where("account_id", "=", account.account_id)
+    .where("action", "=", "call.listened")
+    .execute();
+  assert.deepEqual(listened, [{ subject_id: String(id), detail: { message: 1 } }]);
+  const retry = await api.send("POST", `/api/v1/calls/${id}/retry`, {
+    token: account.token,
+    json: { leg: "customer" },
+  });
+  assert.equal(retry.status, 409, retry.text);
+  assert.match(retry.body.detail, /voice campaign/);
+});
+
+type Row = Record<string, string>;
 
 test("the detail tells what was asked for and what happened, in order", async () => {
   const { account, make } = await newAccount();
@@ -303,8 +415,9 @@ test("an export has every call as the list shows it, its legs as JSON, and what 
   const rows: Record<string, string>[] = parse(answer.text, { columns: true });
   assert.equal(new Set(rows.map((row) => row["call_id"])).size, 502);
   const shown = (await get(account, `?reference=order-7`)).body.data[0];
-  const { legs, ...cells } = shown;
-  assert.equal(rows[0]!["legs"], JSON.stringify(legs));
+  const { legs, menu_path, collected, messages, ...cells } = shown;
+  for (const [field, value] of Object.entries({ legs, menu_path, collected, messages }))
+    assert.equal(rows[0]![field], JSON.stringify(value), field);
   assert.equal(rows[0]!["remark"], "'=VIP");
   assert.equal(rows[1]!["from_number"], "+919811111111");
   for (const [field, value] of Object.entries<string | number | null>({

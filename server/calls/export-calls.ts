@@ -9,7 +9,7 @@ const page_rows = 500;
 
 const columns = Object.keys(CallRecord.properties) as readonly (keyof CallRecord)[];
 
-/** The calls that the filter lets through, newest first, as chunks of CSV with a header line; legs are JSON. */
+/** The calls that the filter lets through, newest first, as chunks of CSV with a header line; lists are JSON. */
 export async function* exportCalls(
   app: App,
   accountId: number,
@@ -43,5 +43,6 @@ const phone = /^\+[0-9]{7,15}$/;
 const plain = { escape_formulas: false };
 
 function cellOf(value: CallRecord[keyof CallRecord]): unknown {
+  if (typeof value === "boolean") return String(value);
   return typeof value === "object" && value !== null ? JSON.stringify(value) : value;
 }

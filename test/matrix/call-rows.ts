@@ -22,6 +22,7 @@ export const callRows: Record<string, RouteRow> = {
   })),
   readCall: see((ids) => ({ path: `${calls}/${ids.ended_call_id}` })),
   readCallRecording: see((ids) => ({ path: `${calls}/${ids.ended_call_id}/recording` })),
+  readCallMessage: see((ids) => ({ path: `${calls}/${ids.voice_call_id}/messages/1` })),
   hangUpCall: manage((ids) => ({ path: `${calls}/${ids.queued_call_id}/hangup` })),
   transferCall: manage((ids) => ({
     path: `${calls}/${ids.live_call_id}/transfer`,

@@ -6,6 +6,7 @@ import { callGroundRows } from "./call-ground-rows.ts";
 import { callRows } from "./call-rows.ts";
 import { chatRows } from "./chat-rows.ts";
 import type { Ids } from "./seed-ids.ts";
+import { voiceCampaignRows } from "./voice-campaign-rows.ts";
 
 export type RowRequest = {
   readonly path: string;
@@ -440,6 +441,7 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...chatRows,
     ...calls,
     ...callRows,
+    ...voiceCampaignRows,
     ...callGroundRows,
   }),
 );

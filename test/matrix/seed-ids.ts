@@ -7,6 +7,7 @@ import { makeCredits, makeToken, makeUser, unique, type TestAccount } from "../s
 import { seedCallGround } from "./seed-call-ground.ts";
 import { seedCalls } from "./seed-calls.ts";
 import { seedChatGround } from "./seed-chat-ground.ts";
+import { seedVoiceCampaign } from "./seed-voice-campaign.ts";
 
 /** One of everything that a path or a body can name, of one account. */
 export type Ids = {
@@ -54,6 +55,10 @@ export type Ids = {
   readonly ended_call_id: number;
   /** The ended call's. */
   readonly call_campaign_id: number;
+  /** Running. */
+  readonly voice_campaign_id: number;
+  /** The campaign's, with a message that was left. */
+  readonly voice_call_id: number;
   /** In no group but the one below. */
   readonly extension_id: number;
   readonly agent_group_id: number;
@@ -93,6 +98,8 @@ export const unknownIds: Ids = {
   live_call_id: 8_000_000_000_000_202,
   ended_call_id: 8_000_000_000_000_203,
   call_campaign_id: 8_000_000_000_000_204,
+  voice_campaign_id: 8_000_000_000_000_205,
+  voice_call_id: 8_000_000_000_000_206,
   extension_id: 8_000_000_000_000_301,
   agent_group_id: 8_000_000_000_000_302,
   agent_member_id: 8_000_000_000_000_303,
@@ -155,6 +162,7 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     ...(await seedChat(api, account, mark)),
     ...(await seedChatGround(api, account, mark)),
     ...(await seedCalls(api, account, mark)),
+    ...(await seedVoiceCampaign(api, account, mark)),
     ...(await seedCallGround(api, account, mark)),
   };
 }

@@ -1,0 +1,35 @@
+// The rows of voice campaigns that are there: their reports, and what is done to them.
+import type { Permission } from "../../server/accounts/permissions.ts";
+import type { RouteRow } from "./route-rows.ts";
+
+const campaigns = "/api/v1/voice/campaigns";
+
+const row = (may: readonly Permission[], request: RouteRow["request"]): RouteRow => ({
+  feature: "voice",
+  may,
+  request,
+});
+const see = (request: RouteRow["request"]) =>
+  row(["voice.campaigns.read", "voice.campaigns.manage"], request);
+const manage = (request: RouteRow["request"]) => row(["voice.campaigns.manage"], request);
+
+/** By the route's id. */
+export const voiceCampaignRows: Record<string, RouteRow> = {
+  listVoiceCampaigns: see(() => ({
+    path: `${campaigns}?limit=2&status=running&call_type=obd_ivr&is_test=false`,
+  })),
+  readVoiceCampaign: see((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}` })),
+  pauseVoiceCampaign: manage((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/pause` })),
+  resumeVoiceCampaign: manage((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/resume` })),
+  cancelVoiceCampaign: manage((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/cancel` })),
+  listVoiceRecipients: see((ids) => ({
+    path: `${campaigns}/${ids.voice_campaign_id}/recipients?limit=2&state=waiting&number=9800000001`,
+  })),
+  exportVoiceRecipients: row(["voice.campaigns.export"], (ids) => ({
+    path: `${campaigns}/${ids.voice_campaign_id}/recipients/export?state=waiting`,
+  })),
+  listVoiceAttempts: see((ids) => ({
+    path: `${campaigns}/${ids.voice_campaign_id}/attempts?limit=2&status=completed,busy`,
+  })),
+  countVoiceKeys: see((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/keys` })),
+};
