@@ -32,7 +32,7 @@ export async function startRedis(dir: string): Promise<Redis> {
     );
     socket.destroy();
     return isOpen;
-  }, 10);
+  });
   return {
     pid: child.pid!,
     port,

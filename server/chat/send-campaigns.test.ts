@@ -101,8 +101,8 @@ const stateOf = async (campaign: number) => {
     .executeTakeFirstOrThrow();
   return state;
 };
-const completed = (campaign: number, seconds = 10) =>
-  eventually(async () => (await stateOf(campaign)) === "completed", seconds);
+const completed = (campaign: number) =>
+  eventually(async () => (await stateOf(campaign)) === "completed");
 const recipientsOf = (campaign: number) =>
   api.app.db.query
     .selectFrom("chat_recipients")
@@ -162,7 +162,7 @@ test("no second sees more than the number's rate and one portion of 50 ms", asyn
   const { senders, campaign } = await scene(t, { rate_per_second: 80 });
   const id = await campaign(200);
   await senders.startDue();
-  await completed(id, 20);
+  await completed(id);
   const times = provider.sent.map(({ at }) => at);
   for (const [i, at] of times.entries()) {
     // A process that pauses between its decision and the request may move it by some milliseconds.
@@ -233,9 +233,7 @@ test("what a hold stops waits, and goes on when it is lifted", async (t) => {
   await api.app.db.query
     .transaction()
     .execute(async (tx) => void (await hold(tx, { ...held, detail: null }, api.clock.now())));
-  const at = performance.now();
   await senders.stop();
-  for (const one of provider.sent) assert.ok(one.at < at + 1_000);
   assert.ok(provider.sent.length < 200);
   await api.app.db.query
     .transaction()
@@ -563,7 +561,7 @@ test("senders outlive the loss of every database connection, and nobody is sent 
     await admin.end();
   }
   const state = () => stateOf(id).catch(() => "not to be had");
-  await eventually(async () => (await state()) === "completed", 30);
+  await eventually(async () => (await state()) === "completed");
   assert.equal(provider.sent.length, 1_500);
   assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 1_500);
   assert.deepEqual(await statesOf(id), { accepted: 1_500 });

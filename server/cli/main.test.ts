@@ -289,17 +289,17 @@ test("revoking and switching features reach a running server that has the caller
   assert.equal(await lead(), 201);
   const id = String(account.account_id);
   assert.deepEqual((await done("account", "features", id, "--set", "calls")).features, ["calls"]);
-  await eventually(async () => (await lead()) === 403, 6);
+  await eventually(async () => (await lead()) === 403);
   assert.deepEqual((await done("account", "features", id, "--set", "")).features, []);
   assert.deepEqual((await done("account", "features", id, "--set", "crm,calls")).features, [
     "crm",
     "calls",
   ]);
   assert.deepEqual((await done("account", "features", id)).features, ["crm", "calls"]);
-  await eventually(async () => (await lead()) === 201, 6);
+  await eventually(async () => (await lead()) === 201);
   const revoked = await done("token", "revoke", token.split("_")[2]!, ...ofAccount());
   assert.ok(revoked.revoked_at);
-  await eventually(async () => (await lead()) === 401, 6);
+  await eventually(async () => (await lead()) === 401);
 });
 
 test("what was typed wrongly ends with 2 and says what was wrong, before anything is done", async () => {
@@ -481,7 +481,7 @@ test("beside a running server with the embedded database it works on that very d
     assert.equal(await works(), 200);
     const [, accountId, tokenId] = token.split("_");
     await runIn(env, "token", "revoke", tokenId!, "--account", accountId!);
-    await eventually(async () => (await works()) === 401, 6);
+    await eventually(async () => (await works()) === 401);
     assert.equal((await runIn(env, "doctor")).code, 0);
     service.kill("SIGTERM");
     await service.ended();

@@ -77,7 +77,7 @@ test("three workers that contend for imports create each row once", async () => 
   const workers = [startWorker(api.app), startWorker(api.app)];
   const other = spawnWorker();
   for (const [i, of] of accounts.entries()) {
-    await eventually(async () => (await progress(of, ids[i]!)).state === "completed", 60);
+    await eventually(async () => (await progress(of, ids[i]!)).state === "completed");
     await assertExact(of, ids[i]!, 3_000);
   }
   await Promise.all(workers.map((worker) => worker.stop()));
@@ -92,14 +92,14 @@ test("workers killed again and again in the middle of an import lose nothing and
   for (let kill = 1; kill <= 3; kill++) {
     const already = (await progress(of, id)).createdCount;
     const worker = spawnWorker();
-    await eventually(async () => (await progress(of, id)).createdCount > already, 60);
+    await eventually(async () => (await progress(of, id)).createdCount > already);
     worker.kill("SIGKILL");
     await once(worker, "exit");
   }
   const killed = await progress(of, id);
   assert.equal(killed.state, "processing", "the kills came too late to prove anything");
   const worker = startWorker(api.app);
-  await eventually(async () => (await progress(of, id)).state === "completed", 60);
+  await eventually(async () => (await progress(of, id)).state === "completed");
   await worker.stop();
   await assertExact(of, id, rows);
 });
@@ -114,7 +114,7 @@ test("a worker that is stopped ends after the batch it is in, and another goes o
   // Whole batches of 500 row numbers, of which the first is the header's.
   assert.equal((stopped.createdCount + stopped.rejectedCount + 1) % 500, 0);
   const second = startWorker(api.app);
-  await eventually(async () => (await progress(of, id)).state === "completed", 60);
+  await eventually(async () => (await progress(of, id)).state === "completed");
   await second.stop();
   await assertExact(of, id, 5_000);
 });

@@ -51,7 +51,7 @@ async function finished(of: TestAccount, id: number): Promise<Answer["body"]> {
   await eventually(async () => {
     found = (await api.send("GET", `${base(of)}/leads/imports/${id}`, of)).body;
     return found.state !== "processing";
-  }, 20);
+  });
   return found;
 }
 

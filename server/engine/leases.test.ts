@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { cloneDatabase, databaseUrl, type TestDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { setTimeout as wait } from "node:timers/promises";
@@ -15,6 +15,8 @@ import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const log = openLog("silent", { readable: false });
 const short: LeaseTimes = { lease_ms: 1_000, renew_ms: 200, margin_ms: 400 };
+/** So much longer than its renewals that a busy machine misses none. */
+const steady: LeaseTimes = { lease_ms: 4_000, renew_ms: 200, margin_ms: 500 };
 const long: LeaseTimes = { lease_ms: 60_000, renew_ms: 20_000, margin_ms: 4_000 };
 let database: TestDatabase;
 let app: App;
@@ -82,36 +84,38 @@ test("a lease of another account or another name is another lease", async () => 
   }
 });
 
-test("a holder keeps the lease by renewing it, for many times its length", async () => {
-  const lease = await take("sender:4", short);
-  const until = performance.now() + 3 * short.lease_ms;
-  await eventually(async () => {
-    assert.equal(await acquireLease(app, 1, "sender:4", short), null);
-    assert.ok(lease.mayAct());
-    return performance.now() > until;
+describe("a holder that renews", { concurrency: true }, () => {
+  test("keeps the lease beyond its length", async () => {
+    const lease = await take("sender:4", steady);
+    const until = performance.now() + 1.5 * steady.lease_ms;
+    await eventually(async () => {
+      assert.equal(await acquireLease(app, 1, "sender:4", steady), null);
+      assert.ok(lease.mayAct());
+      return performance.now() > until;
+    });
+    await check(lease);
+    await lease.release();
   });
-  await check(lease);
-  await lease.release();
-});
 
-test("transactions of the holder that overlap without a gap hinder no renewal", async () => {
-  const lease = await take("sender:5", short);
-  const until = performance.now() + 3 * short.lease_ms;
-  const write = async (first_ms: number) => {
-    await wait(first_ms);
-    while (performance.now() < until) {
-      await app.db.query.transaction().execute(async (tx) => {
-        await sql`select check_lease(${lease.account_id}, ${lease.name}, ${lease.fence})`.execute(
-          tx,
-        );
-        await wait(100);
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, (_, i) => write(i * 12)));
-  assert.ok(lease.mayAct());
-  assert.ok(!lease.lost.aborted);
-  await lease.release();
+  test("is not hindered by transactions of its own that overlap without a gap", async () => {
+    const lease = await take("sender:5", steady);
+    const until = performance.now() + 1.5 * steady.lease_ms;
+    const write = async (first_ms: number) => {
+      await wait(first_ms);
+      while (performance.now() < until) {
+        await app.db.query.transaction().execute(async (tx) => {
+          await sql`select check_lease(${lease.account_id}, ${lease.name}, ${lease.fence})`.execute(
+            tx,
+          );
+          await wait(100);
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, (_, i) => write(i * 12)));
+    assert.ok(lease.mayAct());
+    assert.ok(!lease.lost.aborted);
+    await lease.release();
+  });
 });
 
 test("a lease that nobody renews passes on after its time, not before, with the next fence", async () => {
@@ -137,14 +141,12 @@ test("a lease that nobody renews passes on after its time, not before, with the 
 
 test("a holder stops the margin before the end, while the database still keeps others out", async () => {
   const began = performance.now();
-  const lease = await take("sender:7", { ...short, renew_ms: 60_000 });
+  const times: LeaseTimes = { lease_ms: 60_600, renew_ms: 120_000, margin_ms: 60_000 };
+  const lease = await take("sender:7", times);
   await eventually(() => lease.lost.aborted);
   const held_ms = performance.now() - began;
   assert.ok(!lease.mayAct());
-  assert.ok(
-    held_ms >= short.lease_ms - short.margin_ms && held_ms < short.lease_ms,
-    `${held_ms} ms`,
-  );
+  assert.ok(held_ms >= times.lease_ms - times.margin_ms, `${held_ms} ms`);
   assert.equal(await acquireLease(app, 1, "sender:7", long), null);
   await lease.release();
 });
@@ -197,16 +199,15 @@ test("nobody takes a lease over while a transaction that checked it is open", as
 });
 
 test("a renewal that another holder has outrun ends the lease at once", async () => {
-  const lease = await take("sender:11", { ...short, margin_ms: 100 });
+  // At once: its time is not waited for.
+  const lease = await take("sender:11", { ...short, lease_ms: 3_600_000 });
   await app.db.pool.query("update leases set fence = fence + 1 where name = 'sender:11'");
-  const began = performance.now();
   await eventually(() => lease.lost.aborted);
-  assert.ok(performance.now() - began < short.lease_ms / 2);
   await lease.release();
 });
 
 test("a lease outlives a database that is away for less than it can spare, and no longer", async () => {
-  const times: LeaseTimes = { lease_ms: 3_000, renew_ms: 100, margin_ms: 1_000 };
+  const times: LeaseTimes = { lease_ms: 5_000, renew_ms: 100, margin_ms: 500 };
   const lease = await take("sender:12", times);
   await refuseConnections();
   await assert.rejects(app.db.pool.query("select 1"));

@@ -66,15 +66,15 @@ async function cutWhile(
       await eventually(async () => {
         [report] = await desk.reports(campaigns[i]!);
         return report.legs[leg - 1]?.status === status;
-      }, 60);
+      });
       return report;
     }),
   );
   line.cut();
-  await eventually(async () => !(await isConnected()), 30);
-  await eventually(() => meanwhile(reports), 60);
+  await eventually(async () => !(await isConnected()));
+  await eventually(() => meanwhile(reports));
   line.mend();
-  await eventually(isConnected, 30);
+  await eventually(isConnected);
   return campaigns;
 }
 
@@ -125,7 +125,7 @@ test("calls whose legs answer, refuse or leave while the line to the switch is c
 
 test("a call that was asked for while the line is cut is placed once it is mended", async () => {
   line.cut();
-  await eventually(async () => !(await isConnected()), 30);
+  await eventually(async () => !(await isConnected()));
   const asked = { from_number: extensions.answers, to_number: customer("hangs_up", 1) };
   const campaign = await desk.call(asked);
   const [waiting] = await desk.reports(campaign);
@@ -144,7 +144,7 @@ test("calls of an Asterisk that is killed end once, as lost, and new ones work w
   const talks = await desk.call({ from_number, to_number: customer("speaks") });
   const { call_id } = await desk.reported(talks, "in-progress");
   await scene.talking(desk, call_id, [1, 2]);
-  await eventually(async () => (await desk.reports(rings))[0].legs[1]?.status === "ringing", 60);
+  await eventually(async () => (await desk.reports(rings))[0].legs[1]?.status === "ringing");
   await eventually(async () => (await desk.reports(agent_rings))[0].legs[0]?.status === "ringing");
 
   await scene.restartAsterisk();

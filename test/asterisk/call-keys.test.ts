@@ -33,7 +33,7 @@ async function told(of: CallDesk, campaign: number, type: string): Promise<Repor
   await eventually(async () => {
     [report] = await of.reports(campaign);
     return report.events.some((event: { type: string }) => event.type === type);
-  }, 60);
+  });
   return report;
 }
 
@@ -43,7 +43,7 @@ async function legIs(of: CallDesk, campaign: number, leg: number, status: string
   await eventually(async () => {
     [report] = await of.reports(campaign);
     return report.legs[leg - 1]?.status === status;
-  }, 60);
+  });
   return report;
 }
 
@@ -84,7 +84,7 @@ suite("keys on Asterisk", { concurrency: true }, () => {
   test("the customer's keys are reported in their order", async () => {
     const asked = { to_number: customer("presses_1_9_hash"), from_number: extensions.listens };
     const campaign = await quiet.call(asked);
-    await eventually(async () => (await quiet.reports(campaign))[0].dtmf.length === 3, 60);
+    await eventually(async () => (await quiet.reports(campaign))[0].dtmf.length === 3);
     const report = await hangUp(quiet, (await quiet.reports(campaign))[0]);
     assert.equal(report.dtmf, "19#");
     const pressed = report.events.filter(({ type }: { type: string }) => type === "call.dtmf");

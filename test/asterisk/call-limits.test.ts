@@ -42,7 +42,7 @@ suite("limits of calls on Asterisk", { concurrency: true }, () => {
     const campaign = await desk.call(asked);
     assert.deepEqual(await credits(desk), { available: 98, reserved: 2 });
     await desk.reported(campaign, "in-progress");
-    await eventually(async () => (await credits(desk)).reserved > 4, 30);
+    await eventually(async () => (await credits(desk)).reserved > 4);
     const report = await desk.reported(campaign, "completed");
     assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up", "customer"]);
     const pulses = report.legs.map(

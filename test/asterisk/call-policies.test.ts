@@ -174,7 +174,7 @@ suite("policies on Asterisk", { concurrency: true }, () => {
     await eventually(async () => {
       const reports = await desk.reports(campaign);
       return reports.length === 3 && reports.every(({ ended_at }) => ended_at !== null);
-    }, 60);
+    });
     const reports = await desk.reports(campaign);
     assert.deepEqual(
       reports.map(({ attempt, status, retry_at }) => [attempt, status, retry_at !== null]),

@@ -71,7 +71,7 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     await eventually(async () => {
       const [{ legs }] = await desk.reports(campaign);
       return legs[1]?.status === "ringing";
-    }, 30);
+    });
     const ringing = await scene.ari(
       "GET",
       `/playbacks/trk-${desk.account.account_id}-${call_id}-1-ring_trunkline`,
@@ -165,7 +165,7 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     await eventually(async () => {
       const [{ legs }] = await desk.reports(campaign);
       return legs[0]?.status === "ringing";
-    }, 30);
+    });
     const [{ call_id }] = await desk.reports(campaign);
     await hangUp(desk, call_id);
     const report = await desk.reported(campaign, "canceled");

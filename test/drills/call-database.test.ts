@@ -13,7 +13,7 @@ import { startCallLoad } from "./call-load.ts";
 import { openCallHouse, type CallHouse } from "./call-house.ts";
 
 async function talking(house: CallHouse): Promise<number[]> {
-  await eventually(async () => (await house.count("stage = 'talking'")) > 2, 30);
+  await eventually(async () => (await house.count("stage = 'talking'")) > 2);
   const rows = await house.ask<{ id: number }>("select id::int from calls where stage = 'talking'");
   return rows.map(({ id }) => id);
 }
@@ -35,7 +35,7 @@ test("calls outlive restarts and a freeze of PostgreSQL: they go on, end once, a
     const heals = async () => {
       const began = performance.now();
       const [now] = await house.ask<{ at: Date }>("select clock_timestamp() as at");
-      await eventually(async () => (await house.count("initiated_at > $1", [now!.at])) > 3, 30);
+      await eventually(async () => (await house.count("initiated_at > $1", [now!.at])) > 3);
       healed_ms.push(Math.round(performance.now() - began));
     };
     for (let restart = 0; restart < 2; restart++) {

@@ -6,10 +6,10 @@ import { openCallHouse, type CallHouse, type Worker } from "./call-house.ts";
 import { startCallLoad } from "./call-load.ts";
 
 /** Waits until so many more calls were placed. */
-async function moves(house: CallHouse, more: number, seconds = 20): Promise<void> {
+async function moves(house: CallHouse, more: number): Promise<void> {
   const placed = () => house.count("initiated_at is not null");
   const goal = (await placed()) + more;
-  await eventually(async () => (await placed()) >= goal, seconds);
+  await eventually(async () => (await placed()) >= goal);
 }
 
 const fence = async (house: CallHouse): Promise<number> => {
@@ -107,11 +107,11 @@ test("a leader frozen past its lease and thawed writes, dials and silences nothi
   const held = await fence(house);
   await house.catchMoment(two_to_dial, 3);
   frozen.kill("SIGSTOP");
-  await eventually(async () => (await fence(house)) > held, 30);
+  await eventually(async () => (await fence(house)) > held);
   const next = await house.awaitLeader(others);
   await moves(house, 10);
   frozen.kill("SIGCONT");
-  await eventually(() => !house.findLeader([frozen]), 10);
+  await eventually(() => !house.findLeader([frozen]));
   await moves(house, 15);
   assert.equal(await fence(house), held + 1, "the thawed one leads nothing");
   assert.equal(house.findLeader(others), next, "and silences nobody");

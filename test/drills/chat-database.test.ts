@@ -37,7 +37,7 @@ function startCreating(house: ChatHouse) {
   };
   const run = async () => {
     for (let index = 0; !stopping.signal.aborted; index++) {
-      await eventually(() => create(index), 60);
+      await eventually(() => create(index));
       await pause(400);
     }
   };
@@ -70,7 +70,7 @@ test("sending outlives restarts and a freeze of PostgreSQL: no process ends, not
     const requests = async () => (await house.stub.counts()).requests;
     const moves = async (more: number) => {
       const goal = (await requests()) + more;
-      await eventually(async () => (await requests()) >= goal, 60);
+      await eventually(async () => (await requests()) >= goal);
     };
     const healed_ms: number[] = [];
     const heals = async () => {
@@ -105,7 +105,7 @@ test("sending outlives restarts and a freeze of PostgreSQL: no process ends, not
         "select count(*)::int from chat_campaigns where state <> 'completed'",
       );
       return row!.count === 0;
-    }, 60);
+    });
     const taken = (await house.stub.counts()).taken;
     console.log(
       `3 restarts and a freeze, sending again after ${healed_ms.join(", ")} ms; ` +

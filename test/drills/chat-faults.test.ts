@@ -139,7 +139,7 @@ test("each fault of the provider becomes what the table of error classes says, a
       ["queued", "deferred", "dispatching", "unknown"].includes(state),
     );
     return open.length <= 1;
-  }, 60);
+  });
 
   await throttledNumber(house);
   await cutBeforeItsBody(house);
@@ -227,7 +227,7 @@ async function holds(house: ChatHouse): Promise<void> {
     await eventually(async () => {
       const { body } = await house.request("GET", "/api/v1/chat/holds");
       return body.data.length > 0;
-    }, 30);
+    });
     const { body } = await house.request("GET", `${campaigns_path}/${campaign_id}`);
     assert.equal(body.status, "paused");
     assert.equal(body.paused_reason, hold.reason);
@@ -258,7 +258,7 @@ async function tomorrow(house: ChatHouse): Promise<void> {
   await house.stub.setFaults([{ kind: "refuse", code: 131_049, nth: [1] }]);
   const campaign_id = await house.createCampaign(phonesOf(1, 5_000));
   const isDeferred = async () => (await find(house, campaign_id))[0]!.state === "deferred";
-  await eventually(isDeferred, 30);
+  await eventually(isDeferred);
   const [row] = await house.ask<{ hours: number; error: string }>(
     "select error, extract(epoch from due_at - now()) / 3600 as hours from chat_recipients where campaign_id = $1",
     [campaign_id],
@@ -267,7 +267,7 @@ async function tomorrow(house: ChatHouse): Promise<void> {
   assert.ok(row!.hours > 23.9 && row!.hours <= 24);
   await house.request("POST", `${campaigns_path}/${campaign_id}/cancel`);
   await house.awaitStatus(campaign_id, "cancelled");
-  await eventually(async () => (await house.states(campaign_id))["cancelled"] === 1, 30);
+  await eventually(async () => (await house.states(campaign_id))["cancelled"] === 1);
 }
 
 /** 132001: nothing of the campaign can be sent, and its credit comes back. */
@@ -278,7 +278,7 @@ async function failedCampaign(house: ChatHouse): Promise<void> {
   await eventually(async () => {
     const states = await house.states(campaign_id);
     return Object.keys(states).every((state) => state === "refused" || state === "skipped");
-  }, 30);
+  });
   const { body } = await house.request("GET", `${campaigns_path}/${campaign_id}`);
   assert.equal(body.failure, "template_unusable");
   assert.equal(body.failed_count, 200);

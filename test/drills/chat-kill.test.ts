@@ -40,13 +40,13 @@ test("no message goes out twice and none is lost while senders are killed at ran
   await house.stub.setFaults([{ kind: "silent", probability: 0.05 }], seed);
   const campaign_id = await house.createCampaign(phonesOf(recipients));
   const workers = await Promise.all([house.startWorker(), house.startWorker()]);
-  await eventually(async () => (await house.stub.counts()).requests > 20, 60);
+  await eventually(async () => (await house.stub.counts()).requests > 20);
 
   let interrupted = 0;
   for (let kill = 0; kill < kills; kill++) {
     await pause(random() * 1_000);
     let working: Worker[] = [];
-    await eventually(async () => (working = await findWorking(house, workers)).length > 0, 60);
+    await eventually(async () => (working = await findWorking(house, workers)).length > 0);
     // Four in ten are aimed at whoever sends; the others hit anybody.
     const sender = random() < 0.4 ? await house.findHolder(working) : null;
     const victim = sender ?? working[Math.floor(random() * working.length)]!;
@@ -70,7 +70,7 @@ test("no message goes out twice and none is lost while senders are killed at ran
       [new Date(killed_at)],
     );
     return stale.length === 0 && (await house.stub.log()).at(-1)!.at > killed_at;
-  }, 30);
+  });
   const healed_ms = Date.now() - killed_at;
   await house.request("PATCH", `/api/v1/chat/numbers/${house.number_id}`, { rate_per_second: 500 });
   await house.awaitStatus(campaign_id, "completed", 60);

@@ -44,32 +44,32 @@ test("a second after a cancel, a pause, a paused template or an opt-out no messa
   await house.stub.pull("POST", "settings", { delay_ms: 3_500 });
   const cancelled = phonesOf(recipients, 0);
   const cancelled_id = await house.createCampaign(cancelled);
-  await eventually(async () => (await seen(house, cancelled)) >= 250, 40);
+  await eventually(async () => (await seen(house, cancelled)) >= 250);
   await house.request("POST", `${campaigns_path}/${cancelled_id}/cancel`);
   judge("cancel", await staysSilent(house, cancelled, Date.now()));
   await eventually(async () => {
     const states = await house.states(cancelled_id);
     return !states["queued"] && !states["deferred"] && !states["dispatching"];
-  }, 30);
+  });
   const { cancelled: never_sent = 0 } = await house.states(cancelled_id);
   assert.equal(never_sent + (await seen(house, cancelled)), recipients);
 
   await house.stub.pull("POST", "settings", { delay_ms: 50 });
   const paused = phonesOf(recipients, 10_000);
   const paused_id = await house.createCampaign(paused);
-  await eventually(async () => (await seen(house, paused)) > 100, 40);
+  await eventually(async () => (await seen(house, paused)) > 100);
   await house.request("POST", `${campaigns_path}/${paused_id}/pause`);
   judge("pause", await staysSilent(house, paused, Date.now()));
   const before_resume = await seen(house, paused);
   assert.ok(before_resume < recipients);
   await house.request("POST", `${campaigns_path}/${paused_id}/resume`);
-  await eventually(async () => (await seen(house, paused)) > before_resume + 100, 30);
+  await eventually(async () => (await seen(house, paused)) > before_resume + 100);
 
   // The same campaign, its template held by the provider's own webhook.
   const held = () =>
     house.ask("select from chat_holds where scope = 'template' and reason = 'template_paused'");
   await house.stub.pull("POST", "template", { name: template_name, status: "PAUSED" });
-  await eventually(async () => (await held()).length > 0, 30);
+  await eventually(async () => (await held()).length > 0);
   judge("template paused", await staysSilent(house, paused, Date.now()));
   const before_approval = await seen(house, paused);
   assert.ok(before_approval < recipients);
@@ -80,7 +80,7 @@ test("a second after a cancel, a pause, a paused template or an opt-out no messa
   // Customers whose turn comes within the next seconds ask for an end.
   const stopping = phonesOf(recipients, 20_000);
   const stopping_id = await house.createCampaign(stopping);
-  await eventually(async () => (await seen(house, stopping)) > 100, 40);
+  await eventually(async () => (await seen(house, stopping)) > 100);
   const customers = stopping.filter((_, index) => index >= 110 && index < 700 && index % 14 === 0);
   const asked = await Promise.all(
     customers.map(async (from) => {
@@ -88,7 +88,7 @@ test("a second after a cancel, a pause, a paused template or an opt-out no messa
       await eventually(async () => {
         const rows = await house.ask("select from suppressions where phone = $1", [from]);
         return rows.length > 0;
-      }, 30);
+      });
       return { from, at: Date.now() };
     }),
   );

@@ -6,12 +6,12 @@ import { openChatHouse, phonesOf, type ChatHouse, type Worker } from "./chat-hou
 /** Waits until so many more messages came to the provider. */
 async function moves(house: ChatHouse, more: number): Promise<void> {
   const goal = (await house.stub.counts()).requests + more;
-  await eventually(async () => (await house.stub.counts()).requests >= goal, 40);
+  await eventually(async () => (await house.stub.counts()).requests >= goal);
 }
 
 async function awaitHolder(house: ChatHouse, among: readonly Worker[]): Promise<Worker> {
   let holder: Worker | null = null;
-  await eventually(async () => (holder = await house.findHolder(among)) !== null, 30);
+  await eventually(async () => (holder = await house.findHolder(among)) !== null);
   return holder!;
 }
 
@@ -70,7 +70,7 @@ test("a sender frozen past its lease and thawed writes nothing stale and sends n
     const held = await fence();
     frozen.kill("SIGSTOP");
     // Longer than the lease: the other has taken it, and sends.
-    await eventually(async () => (await fence()) > held, 30);
+    await eventually(async () => (await fence()) > held);
     const other = await awaitHolder(
       house,
       workers.filter((worker) => worker !== frozen),
@@ -87,14 +87,14 @@ test("a sender frozen past its lease and thawed writes nothing stale and sends n
         [frozen.name, thawed_at],
       );
       return asked.length > 0;
-    }, 30);
+    });
     await moves(house, 60);
     // What it learnt of its messages it keeps for when it holds the lease again.
     assert.deepEqual(await unknown(), left);
     assert.equal((await awaitHolder(house, workers)).name, other.name);
   }
-  await eventually(async () => ((await house.states(campaign_id))["queued"] ?? 0) === 0, 60);
-  await eventually(async () => !((await house.states(campaign_id))["dispatching"] ?? 0), 60);
+  await eventually(async () => ((await house.states(campaign_id))["queued"] ?? 0) === 0);
+  await eventually(async () => !((await house.states(campaign_id))["dispatching"] ?? 0));
   console.log(
     `2 freezes with ${unknown_counts.join(", ")} messages unknown, ${JSON.stringify(await house.states(campaign_id))}`,
   );

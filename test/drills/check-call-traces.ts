@@ -83,7 +83,7 @@ async function awaitEmptySwitch(asterisk: RunningAsterisk): Promise<void> {
     });
     left = (await Promise.all(lists)).flat();
     return left.length === 0;
-  }, 15).catch((error: unknown) => {
+  }).catch((error: unknown) => {
     throw new Error(`left at the switch: ${JSON.stringify(left)}`, { cause: error });
   });
 }

@@ -32,7 +32,7 @@ async function startEngine(url: string, role: Role): Promise<EngineProcess> {
   const exit = once(child, "exit");
   const lines: string[] = [];
   createInterface(child.stdout).on("line", (line) => void lines.push(line));
-  await eventually(() => lines.includes("ready"), 30);
+  await eventually(() => lines.includes("ready"));
   return {
     lines,
     kill: (signal) => void child.kill(signal),
@@ -75,7 +75,7 @@ async function heldBy(ask: Ask, engines: EngineProcess[], past: number): Promise
   await eventually(async () => {
     holder = engines.find((engine) => fenceOf(engine) > past);
     return holder !== undefined && (await writesOf(ask, fenceOf(holder))) > 5;
-  }, 30);
+  });
   return holder!;
 }
 
@@ -135,13 +135,13 @@ test("a lease is taken anew after PostgreSQL restarts or freezes for longer than
   await postgres.stop();
   // Longer than the lease: whoever held it has stopped by itself.
   const held = fenceOf(holder);
-  await eventually(() => holder.lines.includes(`ended ${held}`), 30);
+  await eventually(() => holder.lines.includes(`ended ${held}`));
   postgres = await start();
   holder = await heldBy(ask, engines, held);
 
   const before_freeze = fenceOf(holder);
   signalPostgres(postgres.pid, "SIGSTOP");
-  await eventually(() => engines.every((engine) => !isActing(engine)), 40);
+  await eventually(() => engines.every((engine) => !isActing(engine)));
   signalPostgres(postgres.pid, "SIGCONT");
   await heldBy(ask, engines, before_freeze);
   await checkFences(ask);
@@ -171,7 +171,7 @@ test("no job runs twice at once or is lost, and no event's place, while processe
     );
   const moves = async (more: number) => {
     const goal = committed().length + more;
-    await eventually(() => committed().length >= goal, 40);
+    await eventually(() => committed().length >= goal);
   };
 
   const seen: number[] = [];
@@ -205,7 +205,7 @@ test("no job runs twice at once or is lost, and no event's place, while processe
     const [row] = await ask(`select count(*)::int from ${table}`);
     return row!["count"];
   };
-  await eventually(async () => (await left("jobs")) === 0, 60);
+  await eventually(async () => (await left("jobs")) === 0);
   await eventually(async () => (await left("events where seq is null")) === 0);
   await follow();
 

@@ -2,7 +2,7 @@ import { Agent, request } from "node:http";
 import type { Judged } from "./judge-answer.ts";
 import type { Malformed } from "./mutate-request.ts";
 
-const patience_ms = 10_000;
+const patience_ms = 60_000;
 
 /** Sends as few checks as a client can make: any header value, any body with any method. */
 export function openSender(url: string, connections: number) {

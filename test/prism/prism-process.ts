@@ -27,7 +27,7 @@ export async function startPrism(document: string, upstream: string): Promise<Pr
   await eventually(() => {
     if (child.exitCode !== null) throw new Error(`Prism did not start:\n${output}`);
     return output.includes("listening");
-  }, 60);
+  });
   return {
     url: `http://127.0.0.1:${port}`,
     output: () => output,

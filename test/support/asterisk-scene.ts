@@ -25,8 +25,6 @@ import { checkCalls, checkLedger } from "./check-books.ts";
 import { eventually } from "./eventually.ts";
 import { rtpCounts, startCarrier, startPhones, type Sipp } from "./sipp.ts";
 
-const patience_s = 60;
-
 /** The agents of every account, by their extensions; what their phones do is told in asterisk/try. */
 export const extensions = {
   answers: "101",
@@ -166,7 +164,7 @@ export async function openAsteriskScene(
           ({ received, sent }, i) =>
             received > before[i]!.received + 25 && sent > before[i]!.sent + 25,
         );
-      }, patience_s);
+      });
     },
     ari: (method, path) => askAri(asterisk, method, path),
     records(desk, callId) {
@@ -208,7 +206,7 @@ async function makeDesk(
     const more = { endpoint: endpoints[name], ...(digit !== undefined && { digit }) };
     await makeExtension(app, account, extensions[name], more);
   }
-  return openDesk(api, account, patience_s);
+  return openDesk(api, account);
 }
 
 function askAri(
@@ -234,7 +232,7 @@ async function untilOver({ ask }: CallDesk): Promise<void> {
   await eventually(async () => {
     const { body } = await ask("GET", "/api/v1/calls?limit=100");
     return body.data.every(({ ended_at }: { ended_at: string | null }) => ended_at !== null);
-  }, patience_s);
+  });
 }
 
 /** No channel and no bridge, by both ways of asking. */
@@ -243,7 +241,7 @@ async function checkNothingLeft({ ari, asterisk }: AsteriskScene): Promise<void>
     const lists = ["/channels", "/bridges"].map(async (path) => (await ari("GET", path)).json());
     return (await Promise.all(lists)).flat();
   };
-  await eventually(async () => (await left()).length === 0, patience_s);
+  await eventually(async () => (await left()).length === 0);
   assert.match(await asterisk().cli("core show channels count"), /^0 active channels/m);
 }
 

@@ -29,11 +29,9 @@ export function isFinal(status: string): boolean {
   return final_statuses.has(status);
 }
 
-/** `patience_s`: how long a report may take to come to a status. */
 export async function openDesk(
   api: Pick<TestApi, "app" | "send">,
   account: TestAccount,
-  patience_s = 10,
 ): Promise<CallDesk> {
   const token = await makeToken(api.app, account);
   const desk: CallDesk = {
@@ -60,7 +58,7 @@ export async function openDesk(
         const isOver = last?.ended_at !== null || !isFinal(last.status);
         return last !== undefined && statuses.includes(last.status) && isOver;
       };
-      await eventually(isThere, patience_s).catch((error: unknown) => {
+      await eventually(isThere).catch((error: unknown) => {
         throw new Error(`no call is ${statuses.join(" or ")}: ${JSON.stringify(last)}`, {
           cause: error,
         });

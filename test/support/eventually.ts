@@ -1,9 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Waits until `holds` is true, asking every few milliseconds; fails after `seconds`. */
+/**
+ * Waits until `holds` is true, asking every few milliseconds. `seconds` only keep what will never be true
+ * from being waited for without end: a busy machine is given all the time that it may take.
+ */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
-  seconds = 10,
+  seconds = 60,
 ): Promise<void> {
   const deadline = performance.now() + seconds * 1_000;
   while (!(await holds())) {

@@ -31,7 +31,7 @@ export async function startService(env: Record<string, string>): Promise<Service
     if (service.child.exitCode !== null)
       throw new Error(`it ended at the start:\n${service.output()}`);
     return (await service.send("GET", "/health/ready").catch(() => null))?.status === 200;
-  }, 60);
+  });
   return service;
 }
 

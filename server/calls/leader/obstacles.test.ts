@@ -49,7 +49,7 @@ const endings = ({ status, ended_reason }: { status: string; ended_reason: strin
 
 /** The report of a call to a number of its own, once it is over, and led as a worker does. */
 async function reportOf(account: TestAccount, meanwhile: () => Promise<void> = async () => {}) {
-  const desk = await openDesk(api, account, 12);
+  const desk = await openDesk(api, account);
   const campaign = await desk.call({ to_number: "9800777900", from_number: "101" });
   await meanwhile();
   const leaders = leadNodes(api.app);
@@ -97,7 +97,7 @@ test("a call of an account that lost the feature since is not placed", async () 
   const { db } = api.app;
   const account = await makeCallingAccount(api.app);
   const { account_id } = account;
-  const desk = await openDesk(api, account, 12);
+  const desk = await openDesk(api, account);
   await desk.call({ to_number: "9800777900", from_number: "101" });
   const accounts = db.query.updateTable("accounts").where("account_id", "=", account_id);
   await accounts.set({ features: [] }).execute();
@@ -120,7 +120,7 @@ test("a talk that was lost with its switch is billed until the switch was last h
   const { app, clock } = api;
   const account = await makeCallingAccount(app);
   await setCalling(app, account, { calls_recorded: false });
-  const desk = await openDesk(api, account, 12);
+  const desk = await openDesk(api, account);
   const leaders = leadNodes(app);
   const campaign = await desk.call({ to_number: "9800777900", from_number: "101" });
   await desk.reported(campaign, "in-progress");

@@ -31,7 +31,7 @@ test("a customer who could not be called within the time it would have rung is n
   await makeSandboxTrunk(app);
   const account = await makeCallingAccount(app);
   await setCalling(app, account, { customer_ring_seconds: 5 });
-  const desk = await openDesk(api, account, 12);
+  const desk = await openDesk(api, account);
   const leaders = leadNodes(app);
   const campaign = await desk.call({ to_number: "9800777900", from_number: "101" });
   const report = await desk.reported(campaign, "failed");

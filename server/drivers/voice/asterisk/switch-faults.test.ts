@@ -71,7 +71,7 @@ async function openSwitch() {
 
 const voice_switch = await openSwitch();
 const { state, requests, sockets, node } = voice_switch;
-const driver = openAsteriskDriver(openLog("silent"), { request_timeout_ms: 400, ping_ms: 50 });
+const driver = openAsteriskDriver(openLog("silent"), { request_timeout_ms: 1_500, ping_ms: 150 });
 const told: VoiceEvent[] = [];
 const ringing = { id: "trk-1-1-1_trunkline", state: "Ringing" };
 let session = driver.open(node, (event) => told.push(event));
@@ -219,7 +219,7 @@ test("a connection that went silent is found out and made again", async () => {
   state.mute = true;
   await eventually(() => told.some(({ type }) => type === "disconnected"));
   state.mute = false;
-  await eventually(() => connections() === 2);
+  await eventually(() => connections() >= 2);
 });
 
 test("a connection counts once the switch has started, then with all that came before", async () => {
@@ -274,7 +274,7 @@ test("a restart of the switch shows as another epoch, and its legs are forgotten
   await eventually(() => told.length === 2);
   state.started = "two";
   sockets.at(-1)!.terminate();
-  await eventually(() => connections() === 2);
+  await eventually(() => connections() >= 2);
   sockets.at(-1)!.send(JSON.stringify({ type: "ChannelStateChange", channel: ringing }));
   await eventually(() => told.length === 5);
   assert.deepEqual(
