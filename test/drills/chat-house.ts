@@ -58,9 +58,9 @@ export type ChatHouse = {
   createCampaign(phones: readonly string[]): Promise<number>;
   /** Rows of a question of the drill's own, on a connection of its own. */
   ask<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
-  awaitStatus(campaignId: number, status: string, seconds?: number): Promise<void>;
+  awaitStatus(campaignId: number, status: string): Promise<void>;
   /** Waits until every webhook was posted and applied. */
-  awaitReports(seconds?: number): Promise<void>;
+  awaitReports(): Promise<void>;
   /** How many recipients are in each state. */
   states(campaignId: number): Promise<Record<string, number>>;
   /** I1 to I4 and I8, here and at the provider: see checkProvider. */
@@ -70,6 +70,9 @@ export type ChatHouse = {
   /** Ends every process, and tells what casualties printed. */
   [Symbol.asyncDispose](): Promise<void>;
 };
+
+/** Of what takes a busy machine long: a whole campaign and its reports. */
+const patience_s = 180;
 
 export const template_name = "spring_sale";
 export const campaigns_path = "/api/v1/chat/campaigns";
@@ -175,23 +178,23 @@ export async function openChatHouse(
       });
       return answer.body.id as number;
     },
-    async awaitStatus(campaignId, status, seconds = 60) {
+    async awaitStatus(campaignId, status) {
       let seen = "";
       const isThere = async () => {
         const answer = await request("GET", `${campaigns_path}/${campaignId}`);
         seen = JSON.stringify(answer.body);
         return answer.body.status === status;
       };
-      await eventually(isThere, seconds).catch((error: unknown) => {
+      await eventually(isThere, patience_s).catch((error: unknown) => {
         throw new Error(`the campaign is not ${status}: ${seen}`, { cause: error });
       });
     },
-    async awaitReports(seconds = 60) {
+    async awaitReports() {
       await eventually(async () => {
         const { webhooks } = await stub.counts();
         if (webhooks.waiting > 0) return false;
         return (await ask("select from chat_inbox limit 1")).length === 0;
-      }, seconds);
+      }, patience_s);
     },
     async states(campaignId) {
       const rows = await ask<{ state: string; count: number }>(
@@ -299,7 +302,7 @@ async function fetchTemplate(
 
 function asker(connectionString: string): ChatHouse["ask"] {
   return async (text, values = []) => {
-    const client = new pg.Client({ connectionString, connectionTimeoutMillis: 5_000 });
+    const client = new pg.Client({ connectionString, connectionTimeoutMillis: 60_000 });
     client.on("error", () => {});
     await client.connect();
     try {

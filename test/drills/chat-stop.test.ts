@@ -9,6 +9,14 @@ async function moves(house: ChatHouse, more: number): Promise<void> {
   await eventually(async () => (await house.stub.counts()).requests >= goal);
 }
 
+async function lease(house: ChatHouse): Promise<{ fence: number; is_held: boolean }> {
+  const [row] = await house.ask<{ fence: number; is_held: boolean }>(
+    `select fence::int, holder is not null as is_held from leases where name = 'chat_sender:' || $1`,
+    [house.number_id],
+  );
+  return row!;
+}
+
 async function awaitHolder(house: ChatHouse, among: readonly Worker[]): Promise<Worker> {
   let holder: Worker | null = null;
   await eventually(async () => (holder = await house.findHolder(among)) !== null);
@@ -28,8 +36,12 @@ test("a sender that is told to stop leaves no outcome unknown, and another goes 
   for (let stop = 0; stop < stops; stop++) {
     await moves(house, 80);
     const holder = await awaitHolder(house, workers);
+    const { fence: held } = await lease(house);
     holder.kill("SIGTERM");
     assert.equal(await holder.ended(), 0, holder.output());
+    // Handed over, not run out.
+    const { fence, is_held } = await lease(house);
+    assert.ok(fence > held || !is_held, "the lease is given back");
     workers[workers.indexOf(holder)] = await house.startWorker();
   }
   await house.awaitStatus(campaign_id, "completed");
@@ -39,8 +51,6 @@ test("a sender that is told to stop leaves no outcome unknown, and another goes 
   console.log(
     `${stops} stops, ${JSON.stringify(states)}, longest silence ${Math.max(...gaps_ms)} ms`,
   );
-  // Handed over, not run out: the lease alone takes 10 s.
-  assert.ok(Math.max(...gaps_ms) < 8_000);
   assert.deepEqual(states, { accepted: 1_000 });
   await house.checkBooks();
 });
@@ -49,28 +59,22 @@ test("a sender frozen past its lease and thawed writes nothing stale and sends n
   await using house = await openChatHouse({
     rate_per_second: 60,
     stub: { delay_ms: 300, callback_url: null },
-    env: { LEASE_SECONDS: "3" },
+    env: { LEASE_SECONDS: "4" },
   });
   const campaign_id = await house.createCampaign(phonesOf(600));
   const workers = await Promise.all([house.startWorker(), house.startWorker()]);
   await moves(house, 30);
-  const fence = async () => {
-    const [row] = await house.ask<{ fence: number }>(
-      "select fence::int from leases where name = 'chat_sender:' || $1",
-      [house.number_id],
-    );
-    return row!.fence;
-  };
   const unknown = () =>
     house.ask(`select id, dispatches, dispatched_at, provider_message_id from chat_recipients
       where state = 'unknown' order by id`);
   const unknown_counts: number[] = [];
   for (let round = 0; round < 2; round++) {
     const frozen = await awaitHolder(house, workers);
-    const held = await fence();
+    const held = (await lease(house)).fence;
     frozen.kill("SIGSTOP");
     // Longer than the lease: the other has taken it, and sends.
-    await eventually(async () => (await fence()) > held);
+    await eventually(async () => (await lease(house)).fence > held);
+    const { fence: taken } = await lease(house);
     const other = await awaitHolder(
       house,
       workers.filter((worker) => worker !== frozen),
@@ -89,9 +93,13 @@ test("a sender frozen past its lease and thawed writes nothing stale and sends n
       return asked.length > 0;
     });
     await moves(house, 60);
+    const now_unknown = await unknown();
+    const { name } = await awaitHolder(house, workers);
+    // On a busy machine the lease may have been lost once more; then more is unknown, or less.
+    if ((await lease(house)).fence > taken) continue;
     // What it learnt of its messages it keeps for when it holds the lease again.
-    assert.deepEqual(await unknown(), left);
-    assert.equal((await awaitHolder(house, workers)).name, other.name);
+    assert.deepEqual(now_unknown, left);
+    assert.equal(name, other.name);
   }
   await eventually(async () => ((await house.states(campaign_id))["queued"] ?? 0) === 0);
   await eventually(async () => !((await house.states(campaign_id))["dispatching"] ?? 0));
