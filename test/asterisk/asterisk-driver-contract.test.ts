@@ -17,18 +17,20 @@ voiceDriverContract("asterisk", async () => {
   const run_dir = mkdtempSync(join(tmpdir(), "trunkline-driver-"));
   const asterisk = await startAsterisk({ run_dir });
   const carrier = await startCarrier(asterisk);
-  const { ari_url, ari_user, ari_password, app, cdr_path, sounds_dir } = asterisk;
+  const { ari_url, ari_user, ari_password, cdr_path, sounds_dir } = asterisk;
   return {
     driver: openAsteriskDriver(openLog("silent")),
     node: {
       id: 1,
       name: "asterisk",
-      ari: { url: ari_url, user: ari_user, password: ari_password, app },
+      ari: { url: ari_url, user: ari_user, password: ari_password, app: "installation-2" },
       cdr_path,
       sounds_dir,
     },
     far_ends: {
       stays: overTrunk(farEnd("speaks")),
+      human: overTrunk(farEnd("says_hello")),
+      machine: overTrunk(farEnd("greets_long")),
       leaves: overTrunk(farEnd("hangs_up", 1)),
       presses_1: overTrunk(farEnd("presses", 2, "1")),
       rings: overTrunk(farEnd("rings_on")),

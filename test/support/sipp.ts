@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { findAsteriskFiles } from "../../scripts/asterisk/asterisk-files.ts";
 import type { RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
 import { eventually } from "./eventually.ts";
+import { writeVoice } from "./sipp/write-voice.ts";
 import { fastScenario, steeredScenario } from "./sipp/write-scenario.ts";
 
 export type Sipp = {
@@ -69,8 +70,13 @@ export async function startSipp(asterisk: RunningAsterisk, options: SippOptions)
       : steeredScenario({
           digits_by: process.getuid?.() === 0 ? "rtp" : "info",
           speech_path: join(asterisk.sounds_dir, "clip5.wav"),
+          hello_path: join(dir, "hello.ulaw"),
+          greeting_path: join(dir, "greeting.ulaw"),
         });
   writeFileSync(scenario_path, scenario);
+  // Silence first: the first packets may come before the call is connected.
+  writeVoice(join(dir, "hello.ulaw"), [0, 0.3, 0.6, 30]);
+  writeVoice(join(dir, "greeting.ulaw"), [0, 0.3, 10, 30]);
   const error_path = join(dir, "errors.log");
   const message_path = join(dir, "messages.log");
   const rtp = await freeRtpPort();

@@ -1,19 +1,23 @@
 // What every voice driver must do, whichever switch stands behind it.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, afterEach, before, beforeEach, suite, test } from "node:test";
 import {
   leg_outcomes,
   VoiceError,
+  type AnsweredBy,
   type Dial,
   type DialTarget,
   type Ending,
   type LegOutcome,
   type LegRecord,
+  type MessageLimits,
   type VoiceDriver,
   type VoiceEvent,
   type VoiceNode,
   type VoiceSession,
 } from "../../server/drivers/voice/driver.ts";
+import { bytes_per_ms, type Clip } from "../../server/lib/audio/clip.ts";
 import { eventually } from "./eventually.ts";
 import { readWav } from "./read-wav.ts";
 
@@ -23,6 +27,9 @@ export type FarEnds = {
   readonly stays: DialTarget;
   /** Answers, and hangs up of itself within seconds, in no bridge either. */
   readonly leaves: DialTarget;
+  /** Answers as a person does, or as a machine does. */
+  readonly human: DialTarget;
+  readonly machine: DialTarget;
   /** Answers, and presses 1 once within seconds of being in a bridge with somebody. */
   readonly presses_1: DialTarget;
   /** Rings for ever. */
@@ -48,11 +55,14 @@ type Heard = { readonly session: VoiceSession; readonly events: readonly VoiceEv
 type LegEvent = Extract<VoiceEvent, { leg: string }>;
 
 const caller_id = "918000000001";
+const message_limits: MessageLimits = { max_seconds: 60, silence_seconds: 30 };
 /** Of a real switch: seconds of ringing, a record written late. */
 const patience_s = 30;
 /** How long a recording goes on, and how much shorter than that its file may be. */
 const recorded_ms = 1_500;
 const unrecorded_ms = 700;
+/** No test waits so long: what is over before was not played to its end. */
+const endless_ms = 400_000;
 
 /** Registers the suite; `open` gives a driver with a switch of its own. Tests run one after another. */
 export function voiceDriverContract(name: string, open: () => Promise<VoiceDriverUnderTest>): void {
@@ -98,6 +108,23 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       await line.session.dial(dial);
       await hears(dial.leg, "answered");
       return dial.leg;
+    };
+    const clipOf = (duration_ms: number): Clip => ({
+      name: createHash("sha256").update(`${duration_ms} ms`).digest("hex"),
+      duration_ms,
+      read: async () => Buffer.alloc(duration_ms * bytes_per_ms),
+    });
+    const playedOn = (leg: string, { events } = line) =>
+      events.flatMap((event) =>
+        event.type === "played" && event.leg === leg ? [[event.playback, event.ok] as const] : [],
+      );
+    const recorded = async (recording: string): Promise<boolean> => {
+      const told = () =>
+        line.events.filter((event) => event.type === "recorded" && event.recording === recording);
+      await until(() => told().length > 0);
+      const [first, ...more] = told();
+      assert.ok(first?.type === "recorded" && more.length === 0);
+      return first.ok;
     };
     const live = async () => (await line.session.survey()).legs.map(({ leg }) => leg);
 
@@ -305,6 +332,178 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       return Buffer.concat((await stream.toArray()) as Buffer[]);
     };
 
+    test("clips are played one after the other, each told of once, however often it is asked for", async () => {
+      const leg = await answered(under.far_ends.stays);
+      const [first, second, third] = [fresh("clip"), fresh("clip"), fresh("clip")];
+      await Promise.all([
+        line.session.play(leg, first, clipOf(300)),
+        line.session.play(leg, second, clipOf(200)),
+        line.session.play(leg, second, clipOf(200)),
+      ]);
+      await until(() => playedOn(leg).length === 2);
+      // In a bridge, which another leg shares, as well.
+      const other = await answered(under.far_ends.stays);
+      await line.session.bridge(fresh("bridge"), [leg, other]);
+      await line.session.play(leg, second, clipOf(200));
+      await line.session.play(leg, third, clipOf(200));
+      await until(() => playedOn(leg).length === 3);
+      const expected = [first, second, third].map((playback) => [playback, true]);
+      assert.deepEqual(playedOn(leg), expected);
+      assert.deepEqual(playedOn(other), []);
+    });
+
+    test("what plays is stopped, and what was to come after it is not played either, each told of", async () => {
+      const leg = await answered(under.far_ends.stays);
+      const [first, second, third] = [fresh("clip"), fresh("clip"), fresh("clip")];
+      await line.session.stopPlaying(leg);
+      await line.session.play(leg, first, clipOf(endless_ms));
+      await line.session.play(leg, second, clipOf(endless_ms));
+      await line.session.stopPlaying(leg);
+      await until(() => playedOn(leg).length === 2);
+      await line.session.play(leg, third, clipOf(100));
+      await until(() => playedOn(leg).length === 3);
+      const expected = [first, second, third].map((playback) => [playback, true] as const);
+      assert.deepEqual(new Map(playedOn(leg)), new Map(expected));
+      assert.equal(playedOn(leg).length, 3);
+      assert.equal(playedOn(leg).at(-1)?.[0], third);
+    });
+
+    test("a leg that ends while something plays to it is told to have ended, and nothing more", async () => {
+      const leg = await answered(under.far_ends.stays);
+      await line.session.play(leg, fresh("clip"), clipOf(endless_ms));
+      await line.session.play(leg, fresh("clip"), clipOf(endless_ms));
+      await line.session.hangUp(leg);
+      assert.equal((await endingOf(leg)).by, "us");
+      await line.session.play(leg, fresh("clip"), clipOf(100));
+      await line.session.stopPlaying(leg);
+      await line.session.detect(leg);
+      await line.session.recordMessage(leg, fresh("message"), message_limits);
+      await line.session.stopMessage(fresh("never"));
+      const media = await line.session.openMedia(fresh("bridge"), leg);
+      await media.closed;
+      const later = await answered(under.far_ends.stays);
+      await line.session.play(later, fresh("clip"), clipOf(100));
+      await hears(later, "played");
+      assert.deepEqual(typesOf(leg), ["ringing", "answered", "ended"]);
+    });
+
+    test("a machine is told from a person, once, and the leg lives on", async () => {
+      // A machine that is too busy to send its sound in time makes a switch err.
+      await until(async () => (await answererOf(under.far_ends.human)) === "human");
+      await until(async () => (await answererOf(under.far_ends.machine)) === "machine");
+    });
+
+    const answererOf = async (to: DialTarget): Promise<AnsweredBy> => {
+      const leg = await answered(to);
+      await Promise.all([line.session.detect(leg), line.session.detect(leg)]);
+      await hears(leg, "detected");
+      const playback = fresh("clip");
+      await line.session.play(leg, playback, clipOf(100));
+      await until(() => playedOn(leg).length === 1);
+      assert.deepEqual(typesOf(leg), ["ringing", "answered", "detected", "played"]);
+      await line.session.hangUp(leg);
+      assert.equal((await endingOf(leg)).by, "us");
+      const told = line.events.find((event) => event.type === "detected" && event.leg === leg);
+      assert.ok(told?.type === "detected");
+      return told.answered_by;
+    };
+
+    test("a leg that ends while it is found out who answered has ended, and nothing more", async () => {
+      const leg = await answered(under.far_ends.stays);
+      await line.session.detect(leg);
+      await line.session.hangUp(leg);
+      assert.equal((await endingOf(leg)).by, "us");
+      assert.ok(!typesOf(leg).includes("played"));
+    });
+
+    test("what a leg says is kept: until it is stopped, is long enough, or the leg ends", async () => {
+      const leg = await answered(under.far_ends.stays);
+      let speaks_ms = recorded_ms;
+      // On a machine that is too busy, a beep may take as long as a message should.
+      await until(async () => {
+        const stopped = fresh("message");
+        await line.session.recordMessage(leg, stopped, message_limits);
+        await line.session.recordMessage(leg, stopped, message_limits);
+        const until_ms = performance.now() + speaks_ms;
+        speaks_ms *= 2;
+        await until(() => performance.now() > until_ms);
+        await line.session.stopMessage(stopped);
+        await recorded(stopped);
+        await line.session.stopMessage(stopped);
+        return (await keptOf(stopped)) > 300;
+      });
+      const limited = fresh("message");
+      await line.session.recordMessage(leg, limited, { ...message_limits, max_seconds: 1 });
+      assert.equal(await recorded(limited), true);
+      await keptOf(limited);
+      const last = fresh("message");
+      await line.session.recordMessage(leg, last, message_limits);
+      await line.session.hangUp(leg);
+      // It ended in the beep, or after it.
+      if (await recorded(last)) await keptOf(last);
+    });
+
+    /** The loudest sample of a recording, which is deleted. */
+    const keptOf = async (recording: string): Promise<number> => {
+      const { peak } = readWav(await readAll(recording));
+      await under.driver.deleteRecording(under.node, recording);
+      assert.equal(await under.driver.readRecording(under.node, recording), null);
+      return peak;
+    };
+
+    test("a message that is stopped as it begins is over all the same", async () => {
+      const leg = await answered(under.far_ends.stays);
+      const message = fresh("message");
+      await line.session.recordMessage(leg, message, message_limits);
+      await line.session.stopMessage(message);
+      await recorded(message);
+      const playback = fresh("clip");
+      await line.session.play(leg, playback, clipOf(100));
+      await until(() => playedOn(leg).length === 1);
+    });
+
+    test("media carries what is written until it is flushed, and its end leaves legs and bridge", async () => {
+      const leg = await answered(under.far_ends.stays);
+      const bridge = fresh("bridge");
+      const media = await line.session.openMedia(bridge, leg);
+      media.listen(() => {});
+      assert.equal(media.queued_ms(), 0);
+      media.write(Buffer.alloc(endless_ms * bytes_per_ms));
+      assert.ok(media.queued_ms() > endless_ms / 2);
+      media.flush();
+      assert.ok(media.queued_ms() < endless_ms / 2);
+      media.write(Buffer.alloc(100 * bytes_per_ms + 2));
+      await until(() => media.queued_ms() === 0);
+      assert.deepEqual(await live(), [leg]);
+      const other = await answered(under.far_ends.stays);
+      await line.session.bridge(bridge, [other]);
+      media.write(Buffer.alloc(endless_ms * bytes_per_ms));
+      await media.close();
+      await media.closed;
+      await media.close();
+      media.write(Buffer.alloc(320));
+      media.flush();
+      assert.equal(media.queued_ms(), 0);
+      const { legs, bridges } = await line.session.survey();
+      assert.deepEqual(new Set(legs.map((one) => one.leg)), new Set([leg, other]));
+      assert.deepEqual(bridges, [bridge]);
+    });
+
+    test("media ends with its leg, and with the connection", async () => {
+      const leg = await answered(under.far_ends.stays);
+      const ending = await line.session.openMedia(fresh("bridge"), leg);
+      await line.session.hangUp(leg);
+      await ending.closed;
+      const stays = await answered(under.far_ends.stays);
+      const second = await line.session.openMedia(fresh("bridge"), stays);
+      await line.session.close();
+      await second.closed;
+      line = await connect();
+      assert.deepEqual(await live(), [stays]);
+      const third = await line.session.openMedia(fresh("bridge"), stays);
+      await third.close();
+    });
+
     test("a survey shows exactly what lives, with its call and how far it is", async () => {
       const up = legTo(under.far_ends.stays);
       const ringing = legTo(under.far_ends.rings);
@@ -406,17 +605,23 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
 
     test("in all of this nothing was told twice, and nothing of a leg after its end", () => {
       const legs = Map.groupBy(
-        log.filter((event): event is LegEvent => "leg" in event && event.type !== "digit"),
+        log.filter((event): event is LegEvent => "leg" in event),
         ({ leg }) => leg,
       );
       assert.ok(legs.size > 60);
-      const order = ["ringing", "answered", "ended"];
+      const order: readonly LegEvent["type"][] = ["ringing", "answered", "ended"];
       const unsure: ReadonlySet<LegOutcome> = new Set(["unplaced", "lost"]);
       for (const [leg, events] of legs) {
-        const places = events.map(({ type }) => order.indexOf(type));
+        const lives = events.filter(({ type }) => order.includes(type));
+        const places = lives.map(({ type }) => order.indexOf(type));
         assert.deepEqual([...new Set(places)].toSorted(byNumber), places, leg);
+        const playbacks = events.flatMap((event) =>
+          event.type === "played" ? event.playback : [],
+        );
+        assert.equal(new Set(playbacks).size, playbacks.length, leg);
+        if (lives.at(-1)?.type !== "ended") continue;
         const last = events.at(-1);
-        if (last?.type !== "ended") continue;
+        assert.ok(last?.type === "ended", leg);
         assert.ok(leg_outcomes.includes(last.ending.outcome));
         assert.ok(!unsure.has(last.ending.outcome), leg);
       }

@@ -56,10 +56,16 @@ export const far_end = {
   presses_star: "7212",
   /** 7213SS: answers and after SS s presses #. */
   presses_hash: "7213",
+  /** 7214SSNDDD: answers and after SS s each presses N of the digits D, told by SIP INFO. */
+  presses_in_turn: "7214",
   /** 7220: answers and speaks without end, where others only send back what they hear. */
   speaks: "7220",
   /** 7221: answers, says nothing and sends nothing back, not even keys. */
   listens: "7221",
+  /** 7222: answers, says a short word, and then waits in silence, as people do. */
+  says_hello: "7222",
+  /** 7223: answers and speaks for ten seconds without a pause, as machines do. */
+  greets_long: "7223",
   /** 7230: never says anything, as a carrier that is gone. */
   silent: "7230",
 } as const;
@@ -67,6 +73,12 @@ export const far_end = {
 /** `7210` + `5` + 2 s → 7210502000: a number that is steered so, of ten digits. */
 export function farEnd(kind: keyof typeof far_end, after_seconds = 0, digit = ""): string {
   return `${far_end[kind]}${digit}${String(after_seconds).padStart(2, "0")}`.padEnd(10, "0");
+}
+
+/** `246` every 2 s → 7214023246. Up to three digits. */
+export function pressingInTurn(digits: string, every_seconds: number): string {
+  const seconds = String(every_seconds).padStart(2, "0");
+  return `${far_end.presses_in_turn}${seconds}${digits.length}${digits}`.padEnd(10, "0");
 }
 
 /** 486 → 7486000000: a number that is refused so. */

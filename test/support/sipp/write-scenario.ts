@@ -19,6 +19,9 @@ export type ScenarioOptions = {
   readonly digits_by: "rtp" | "info";
   /** What a far end says that speaks: a WAV, 8 kHz mono. */
   readonly speech_path: string;
+  /** What people, and machines, say who answer: written by writeVoice. */
+  readonly hello_path: string;
+  readonly greeting_path: string;
 };
 
 const ringing = respond(180, "Ringing");
@@ -108,15 +111,23 @@ function refusing(): string[] {
 }
 
 /** The far ends that do nothing by themselves once they are answered. */
-function calm({ speech_path }: ScenarioOptions): string[] {
-  const speak = act(`<exec rtp_stream="${speech_path},-1,0"/>`);
+function calm({ speech_path, hello_path, greeting_path }: ScenarioOptions): string[] {
+  const say = (path: string) => act(`<exec rtp_stream="${path},-1,0"/>`);
+  const talker = (path: string) => [
+    ringing,
+    answer("rtpstream_audio_port"),
+    say(path),
+    ...untilBye,
+  ];
   const progress = respond(183, "Session Progress", { media: "media_port" });
   const terminated = [receive("CANCEL"), confirm, respond(487, "Request Terminated")];
   return [
     ...branch(far_end.rings_on, ringing, ...terminated, receive("ACK")),
     ...branch(far_end.early_media, progress, pause(2_000), answer(), ...untilBye),
     ...branch(far_end.answers_late, ...answersAfter(pauseAsDialled(4))),
-    ...branch(far_end.speaks, ringing, answer("rtpstream_audio_port"), speak, ...untilBye),
+    ...branch(far_end.speaks, ...talker(speech_path)),
+    ...branch(far_end.says_hello, ...talker(hello_path)),
+    ...branch(far_end.greets_long, ...talker(greeting_path)),
     ...branch(far_end.listens, ringing, answer("rtpstream_audio_port"), ...untilBye),
     ...branch(far_end.silent),
   ];
@@ -159,11 +170,32 @@ function pressing({ digits_by }: ScenarioOptions): string[] {
       info("[$digit]", 2),
       ...untilBye,
     ),
+    ...branch(far_end.presses_in_turn, ...begin, ...inTurn(), ...untilBye),
     ...branch(far_end.presses, ...pressAsDialled(far_end.presses, "")),
     ...branch(far_end.presses_star_and, ...pressAsDialled(far_end.presses_star_and, "*")),
     ...branch(far_end.presses_star, ...begin, pauseAsDialled(4), press("*"), ...untilBye),
     ...branch(far_end.presses_hash, ...begin, pauseAsDialled(4), press("#"), ...untilBye),
   ];
+}
+
+/** Each after the same pause, as many as the seventh digit says. */
+function inTurn(): string[] {
+  const number = far_end.presses_in_turn;
+  const presses = [1, 2, 3].flatMap((nth) => [
+    act(
+      findInNumber(
+        `^${number}[0-9]{2}[${nth}-9][0-9]{${nth - 1}}([0-9])`,
+        `turn${nth}`,
+        `digit${nth}`,
+      ),
+    ),
+    jump(`${number}-${nth}`, `turn${nth}`),
+    jump(`${number}-0`),
+    label(`${number}-${nth}`),
+    pauseAsDialled(4),
+    info(`[$digit${nth}]`, 1 + nth),
+  ]);
+  return [...presses, label(`${number}-0`)];
 }
 
 /** Each digit sounds for 160 ms, as payload 101; a second playing in a call would not be heard. */

@@ -112,6 +112,22 @@ test("whoever asked for the end first, ended it", () => {
   assert.equal(ending().by, "far_end");
 });
 
+test("a leg that comes back from listening tells who answered, not that it was answered anew", () => {
+  for (const [found, answered_by] of [
+    ["HUMAN", "human"],
+    ["MACHINE", "machine"],
+    ["NOTSURE", "unknown"],
+    ["", "unknown"],
+  ] as const) {
+    const { hear, told } = open();
+    hear(handed_over, { ...handed_over, args: ["amd-done", found, "LONGGREETING-1500-1500"] });
+    assert.deepEqual(told, [
+      { type: "answered", leg, at: new Date(0) },
+      { type: "detected", leg, answered_by, at: new Date(1) },
+    ]);
+  }
+});
+
 test("channels of others are none of our legs", () => {
   const { hear, told, news } = open();
   for (const id of ["trunkline-1795296735.0", `${leg}_other`, leg]) {

@@ -261,6 +261,8 @@ test("messages of no known shape are passed over", async () => {
     "[]",
     '{"type":"Dial"}',
     '{"type":"StasisStart"}',
+    '{"type":"PlaybackFinished","playback":{"id":"trk-1-1-1_trunkline"}}',
+    '{"type":"RecordingStarted","recording":{}}',
   ]) {
     sockets.at(-1)!.send(message);
   }

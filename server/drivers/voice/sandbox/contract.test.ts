@@ -9,7 +9,9 @@ voiceDriverContract("sandbox", async () => {
     driver,
     node: { id: 1, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null },
     far_ends: {
-      stays: { kind: "extension", endpoint: "201", number: "201" },
+      stays: { kind: "extension", endpoint: "777900", number: "777900" },
+      human: trunk("919812345678"),
+      machine: trunk("919876777205"),
       leaves: trunk("919876777901"),
       presses_1: trunk("919876777701"),
       rings: trunk("919876777480"),
