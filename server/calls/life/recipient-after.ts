@@ -59,6 +59,8 @@ function retryAt({ voice, attempt, disposition, ended_at }: Call): Date | null {
 }
 
 function finalState({ disposition, ended_reason, answered_by, answered_at }: Call): FinalState {
+  // Answered, but nothing could be played.
+  if (ended_reason === "playback_failed") return "failed";
   if (answered_at !== null) return answered_by === "machine" ? "machine" : "answered";
   if (ended_reason === "suppressed") return "suppressed";
   switch (disposition) {

@@ -136,7 +136,7 @@ export function hearCallerDigit(call: Call, digit: string, at: Date): Step | nul
 }
 
 export function isConversing(call: Call): boolean {
-  return positionOf(call).doing === "conversing";
+  return call.stage === "talking" && positionOf(call).doing === "conversing";
 }
 
 function useTool(call: Call, tool: AgentTool, at: Date): Step {

@@ -19,8 +19,7 @@ import {
 export function step(call: Call, line: Line, event: CallEvent): Step | null {
   if (call.stage === "ended") return null;
   const next = take(call, line, event);
-  const hasLeft =
-    next && isConversing(call) && !(next.call.stage === "talking" && isConversing(next.call));
+  const hasLeft = next && isConversing(call) && !isConversing(next.call);
   return hasLeft ? { ...next, acts: [{ do: "end_conversation" }, ...next.acts] } : next;
 }
 
