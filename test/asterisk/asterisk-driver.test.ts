@@ -1,7 +1,7 @@
 // What the Asterisk driver makes of a real Asterisk beyond the contract of all drivers: every way a
 // call can end, and what happens when the connection or the switch goes away.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
@@ -21,10 +21,11 @@ import {
   type VoiceNode,
   type VoiceSession,
 } from "../../server/drivers/voice/driver.ts";
+import type { Clip } from "../../server/lib/audio/clip.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { eventually } from "../support/eventually.ts";
 import { rtpCounts, startCarrier, startPhones, type Sipp } from "../support/sipp.ts";
-import { farEnd, refusals, refusing } from "../support/sipp/outcomes.ts";
+import { farEnd, pressingInTurn, refusals, refusing } from "../support/sipp/outcomes.ts";
 
 const run_dir = mkdtempSync(join(tmpdir(), "trunkline-driver-"));
 const driver = openAsteriskDriver(openLog("silent"));
@@ -264,6 +265,152 @@ test("keys are heard of a leg that is alone, whichever way they come", async () 
   await eventually(() => digits(by_info).length === 1 && digits(by_audio).length === 3);
   assert.deepEqual([digits(by_info), digits(by_audio)], [["5"], ["1", "9", "#"]]);
   for (const leg of [by_info, by_audio]) await session.hangUp(leg);
+});
+
+test("a clip that the switch cannot read is told as not played; one that was not kept is refused", async () => {
+  const leg = await answered(overTrunk(farEnd("speaks")));
+  const played = () => of(leg, "played").map(({ playback, ok }) => [playback, ok]);
+  const broken = { name: "b".repeat(64), duration_ms: 100, read: async () => Buffer.alloc(1_600) };
+  mkdirSync(join(asterisk.sounds_dir, `${broken.name}.sln`));
+  await session.play(leg, "trk-1-broken", broken);
+  const whole = { ...broken, name: "c".repeat(64) };
+  await session.play(leg, "trk-1-whole", whole);
+  await eventually(() => played().length === 2);
+  assert.deepEqual(played(), [
+    ["trk-1-broken", false],
+    ["trk-1-whole", true],
+  ]);
+  const gone = { ...broken, name: "d".repeat(64), read: () => Promise.reject(new Error("gone")) };
+  const refused = { name: "VoiceError", failure: "refused" };
+  await assert.rejects(session.play(leg, "trk-1-gone", gone), refused);
+  await session.hangUp(leg);
+  await endingOf(leg);
+});
+
+test("a session that comes later hears the end of what an earlier one began, and steers where legs stand", async () => {
+  const [leg, other] = [
+    await answered(overTrunk(farEnd("speaks"))),
+    await answered(overTrunk(farEnd("speaks"))),
+  ];
+  const clip = (name: string, duration_ms: number): Clip => {
+    return { name: name.repeat(64), duration_ms, read: async () => Buffer.alloc(duration_ms * 16) };
+  };
+  await session.play(leg, "trk-1-earlier", clip("e", 400_000));
+  const heard: VoiceEvent[] = [];
+  await session.close();
+  const later = driver.open(nodeOf(asterisk.ports.http), (event) => heard.push(event));
+  await eventually(() => heard.length === 1);
+  await later.survey();
+  assert.equal((await askAri("DELETE", "/playbacks/trk-1-earlier_trunkline")).status, 204);
+  const ends = (playback: string) =>
+    heard.some((event) => event.type === "played" && event.playback === playback && event.ok);
+  await eventually(() => ends("trk-1-earlier"));
+  await later.bridge("trk-1-later", [leg, other]);
+  await later.close();
+  session = driver.open(nodeOf(wire.port), (event) => {
+    told.push(event);
+    heard.push(event);
+  });
+  await eventually(() => told.at(-1)?.type === "connected");
+  await session.survey();
+  await session.play(leg, "trk-1-bridge", clip("f", 400_000));
+  const { body } = await askAri("GET", "/playbacks/trk-1-bridge_trunkline");
+  assert.equal((body as { target_uri: string }).target_uri, "bridge:trk-1-later_trunkline");
+  await session.stopPlaying(leg);
+  await eventually(() => ends("trk-1-bridge"));
+  for (const one of [leg, other]) await session.hangUp(one);
+  for (const one of [leg, other]) await endingOf(one);
+  await session.endBridge("trk-1-later");
+});
+
+/** A request of our own to the switch. */
+async function askAri(method: string, path: string) {
+  const { ari_url, ari_user, ari_password } = asterisk;
+  const authorization = `Basic ${btoa(`${ari_user}:${ari_password}`)}`;
+  const answer = await fetch(ari_url + path, {
+    method,
+    headers: { authorization, connection: "close" },
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: (text === "" ? null : JSON.parse(text)) as unknown };
+}
+
+test("media carries sound both ways, falls silent at a flush, and gives its place to another leg", async () => {
+  // It sends back what it hears.
+  const leg = await answered(overTrunk("919876543210"));
+  const media = await session.openMedia("trk-1-media", leg);
+  let loud_at_ms = 0;
+  let frames = 0;
+  media.listen((samples) => {
+    assert.equal(samples.length, 320);
+    frames += 1;
+    if (peakOf(samples) > 4_000) loud_at_ms = performance.now();
+  });
+  media.write(toneOf(400_000));
+  await eventually(() => loud_at_ms > 0 && frames > 50);
+  media.flush();
+  await eventually(() => performance.now() > loud_at_ms + 1_000);
+  loud_at_ms = 0;
+  media.write(toneOf(500));
+  await eventually(() => loud_at_ms > 0);
+  const { legs, bridges } = await session.survey();
+  assert.deepEqual([legs.map((one) => one.leg), bridges], [[leg], ["trk-1-media"]]);
+  const agent = await answered(overTrunk(farEnd("speaks")));
+  await session.bridge("trk-1-media", [agent]);
+  loud_at_ms = 0;
+  // Three are in the bridge now.
+  await eventually(() => loud_at_ms > 0);
+  await media.close();
+  const sentTo = async (one: string) =>
+    (await rtpCounts(asterisk, idAtSwitch(asterisk.app, one))).sent;
+  const earlier = [await sentTo(leg), await sentTo(agent)];
+  await eventually(async () => (await sentTo(leg)) > earlier[0]! + 25);
+  await eventually(async () => (await sentTo(agent)) > earlier[1]! + 25);
+  for (const one of [leg, agent]) await session.hangUp(one);
+  for (const one of [leg, agent]) await endingOf(one);
+  await session.endBridge("trk-1-media");
+  await eventually(async () => ((await askAri("GET", "/channels")).body as unknown[]).length === 0);
+});
+
+test("media that an earlier session left at the switch is hung up by a survey, and is no leg in it", async () => {
+  const query = new URLSearchParams({
+    channelId: "media_left_trunkline",
+    app: "trunkline",
+    external_host: "INCOMING",
+    transport: "websocket",
+    encapsulation: "none",
+    connection_type: "server",
+    format: "slin",
+  });
+  assert.equal((await askAri("POST", `/channels/externalMedia?${query.toString()}`)).status, 200);
+  assert.deepEqual((await session.survey()).legs, []);
+  await eventually(async () => ((await askAri("GET", "/channels")).body as unknown[]).length === 0);
+});
+
+function toneOf(duration_ms: number): Buffer {
+  // 400 Hz.
+  const samples = Int16Array.from({ length: duration_ms * 8 }, (_, index) =>
+    Math.round(12_000 * Math.sin((2 * Math.PI * index) / 20)),
+  );
+  return Buffer.from(samples.buffer);
+}
+
+function peakOf(samples: Buffer): number {
+  const levels = Array.from({ length: samples.length / 2 }, (_, index) =>
+    Math.abs(samples.readInt16LE(index * 2)),
+  );
+  return Math.max(...levels);
+}
+
+test("keys that are pressed in turn are heard in turn", async () => {
+  const leg = await answered(overTrunk(pressingInTurn("705", 1)));
+  await eventually(() => of(leg, "digit").length === 3);
+  assert.deepEqual(
+    of(leg, "digit").map(({ digit }) => digit),
+    ["7", "0", "5"],
+  );
+  await session.hangUp(leg);
+  await endingOf(leg);
 });
 
 test("a leg whose name begins another's is dialled and hung up beside it", async () => {
