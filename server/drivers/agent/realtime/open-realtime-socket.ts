@@ -47,8 +47,9 @@ export function openRealtimeSocket(
   let dropped = 0;
   let why: unknown;
   const held: Buffer[] = [];
+  const isOpen = () => socket.readyState === WebSocket.OPEN;
   const send = (event: object) => {
-    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(event));
+    if (isOpen()) socket.send(JSON.stringify(event));
   };
   socket.on("error", (error) => (why = error));
   socket.on("close", (code) => {
@@ -66,7 +67,7 @@ export function openRealtimeSocket(
         held.shift();
         dropped += 1;
       }
-      while (held.length > 0 && socket.bufferedAmount <= unsent_bytes_max) {
+      while (held.length > 0 && isOpen() && socket.bufferedAmount <= unsent_bytes_max) {
         const audio = held.shift()!.toString("base64");
         send({ type: "input_audio_buffer.append", audio });
       }

@@ -1,0 +1,475 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import fc from "fast-check";
+import pino from "pino";
+import { eventually } from "../../../../test/support/eventually.ts";
+import {
+  startRealtimeStub,
+  type RealtimeStub,
+  type StubScript,
+} from "../../../../test/support/realtime-stub.ts";
+import { standingTime } from "../../../../test/support/standing-time.ts";
+import { openToldMedia } from "../../../../test/support/told-media.ts";
+import { loudnessOf, pitchOf, silence, tone } from "../../../../test/support/tones.ts";
+import type { AgentEvent, AgentPlan, AgentSession } from "../driver.ts";
+import { openRealtimeAgent, type RealtimeOptions } from "./open-realtime-agent.ts";
+
+const api_key = "sk-very-secret";
+const ready_ms = 15_000;
+const stall_ms = 20_000;
+
+const plan: AgentPlan = {
+  driver: "realtime",
+  language: "en-IN",
+  greeting: 'Good "day"',
+  instructions: "You sell tea.",
+  model: null,
+  voice: "marin",
+  rules: [],
+  fallback: "",
+  fields: [{ key: "city", question: "Where do you live?" }],
+  may_transfer: true,
+  silence_seconds: 1_000,
+  max_seconds: 100_000,
+};
+
+let stub: RealtimeStub;
+let sessions: AgentSession[] = [];
+const usual: Partial<StubScript> = {
+  answer: () => ({ say: "Good day." }),
+  understand: () => "something",
+  grant: (asked) => asked,
+  mute: false,
+  refuse: null,
+};
+
+before(async () => {
+  stub = await startRealtimeStub();
+});
+after(() => stub.close());
+beforeEach(() => stub.script(usual));
+afterEach(async () => {
+  await Promise.all(sessions.map((session) => session.close()));
+  sessions = [];
+  assert.deepEqual(stub.faults(), []);
+});
+
+/** A conversation with the stub as its script is by now. */
+function converse(change: Partial<AgentPlan> = {}, options: Partial<RealtimeOptions> = {}) {
+  const time = standingTime();
+  const media = openToldMedia(time);
+  const events: AgentEvent[] = [];
+  const log: string[] = [];
+  const at = stub.connections.length;
+  const driver = openRealtimeAgent({
+    url: stub.url,
+    api_key,
+    model: "gpt-test",
+    log: pino({ level: "trace" }, { write: (line: string) => void log.push(line) }),
+    timers: time.timers,
+    ...options,
+  });
+  const session = driver.open({ ...plan, ...change }, media, (event) => void events.push(event));
+  sessions.push(session);
+  const said = (who: "agent" | "caller") =>
+    events.flatMap((event) => (event.type === "said" && event.who === who ? event.text : []));
+  return {
+    time,
+    media,
+    session,
+    events,
+    said,
+    log: () => log.join(""),
+    tools: () => events.flatMap((event) => (event.type === "tool" ? event.tool : [])),
+    isOver: () => events.some(({ type }) => type === "over"),
+    /** Its connection at the stub. */
+    async line() {
+      await until(() => stub.connections.length > at);
+      return stub.connections[at]!;
+    },
+    /** Until it has said so many things. */
+    hasSaid: (count: number) => until(() => said("agent").length >= count),
+  };
+}
+
+/** What functions were answered with. */
+function outputs(events: readonly Readonly<Record<string, unknown>>[]): unknown[] {
+  return events.flatMap(({ item }) => {
+    const { output } = item as { output?: string };
+    return output === undefined ? [] : (JSON.parse(output) as unknown);
+  });
+}
+
+test("it sets a session up as its plan says, and greets", async () => {
+  const { line, hasSaid, said } = converse({ model: "gpt-own" });
+  const { authorization, model, eventsOf } = await line();
+  await hasSaid(1);
+  assert.deepEqual([authorization, model], [`Bearer ${api_key}`, "gpt-own"]);
+  const [update] = eventsOf("session.update");
+  const { session } = update as {
+    session: { instructions: string; tools: { name: string; parameters: unknown }[] } & Record<
+      string,
+      unknown
+    >;
+  };
+  assert.match(session.instructions, /^You sell tea\..*en-IN.*\[pressed 1\]/s);
+  assert.deepEqual(session["output_modalities"], ["audio"]);
+  assert.deepEqual(session["audio"], {
+    input: {
+      format: { type: "audio/pcmu" },
+      transcription: { model: "gpt-4o-mini-transcribe", language: "en" },
+      turn_detection: {
+        type: "server_vad",
+        prefix_padding_ms: 300,
+        silence_duration_ms: 500,
+        create_response: true,
+        interrupt_response: true,
+      },
+    },
+    output: { format: { type: "audio/pcmu" }, voice: "marin" },
+  });
+  const tools = new Map(session.tools.map(({ name, parameters }) => [name, parameters]));
+  assert.deepEqual(
+    new Set(tools.keys()),
+    new Set(["end_call", "opt_out", "schedule_callback", "transfer_to_agent", "set_lead_field"]),
+  );
+  assert.deepEqual(tools.get("set_lead_field"), {
+    type: "object",
+    properties: {
+      field: { type: "string", enum: ["city"] },
+      value: { type: "string", maxLength: 500 },
+    },
+    required: ["field", "value"],
+    additionalProperties: false,
+  });
+  const [create, ...more] = eventsOf("response.create");
+  const { instructions } = create!["response"] as { instructions: string };
+  assert.ok(instructions.endsWith(JSON.stringify(plan.greeting)));
+  assert.deepEqual(more, []);
+  assert.deepEqual(said("agent"), ["Good day."]);
+});
+
+test("what the plan leaves out is left to the server, and no tool is there for nothing", async () => {
+  const { line, hasSaid } = converse(
+    { voice: null, may_transfer: false, fields: [], greeting: "" },
+    { api_key: null },
+  );
+  const { authorization, model, eventsOf } = await line();
+  await hasSaid(1);
+  assert.deepEqual([authorization, model], [null, "gpt-test"]);
+  const { session } = eventsOf("session.update")[0] as {
+    session: { tools: { name: string }[]; audio: { output: object } };
+  };
+  assert.ok(!("voice" in session.audio.output));
+  const names = session.tools.map(({ name }) => name).toSorted();
+  assert.deepEqual(names, ["end_call", "opt_out", "schedule_callback"]);
+  assert.ok(!("response" in eventsOf("response.create")[0]!));
+});
+
+const grants: Readonly<Record<string, StubScript["grant"]>> = {
+  "µ-law": (asked) => asked,
+  "A-law": () => ({ type: "audio/pcma" }),
+  "PCM unasked": () => ({ type: "audio/pcm", rate: 24_000 }),
+  "PCM, since µ-law is refused": (asked) => (asked.type === "audio/pcm" ? asked : null),
+};
+for (const [name, grant] of Object.entries(grants)) {
+  test(`both sides are heard, at the right pitch and length: ${name}`, () => bothAreHeard(grant));
+}
+
+async function bothAreHeard(grant: StubScript["grant"]): Promise<void> {
+  stub.script({ grant });
+  const { line, hasSaid, media, time, isOver, events } = converse();
+  await hasSaid(1);
+  await until(() => media.queued_ms() > 980);
+  const connection = await line();
+  time.advance(2_000);
+  assert.ok(Math.abs(media.heard().length / 16 - 1_000) < 20);
+  assert.ok(Math.abs(pitchOf(media.heard()) - 440) < 15, `${pitchOf(media.heard())} Hz`);
+  assert.ok(loudnessOf(media.heard()) > 4_000);
+  media.speak(tone(1_000));
+  media.speak(silence(1_000));
+  await until(() => connection.sound_ms() > 1_980);
+  assert.ok(connection.sound_ms() < 2_001, `${connection.sound_ms()} ms`);
+  assert.ok(connection.loudest() > 4_000);
+  await hasSaid(2);
+  assert.ok(!isOver(), JSON.stringify(events));
+}
+
+test("a format that nobody asked for and nobody here speaks is the end", async () => {
+  for (const grant of [() => ({ type: "audio/opus" }), () => ({ type: "audio/pcm", rate: 1 })]) {
+    stub.script({ grant });
+    const { isOver, events } = converse();
+    await until(isOver);
+    assert.deepEqual(events, [{ type: "over", reason: "failed" }]);
+  }
+  stub.script({ grant: () => null });
+  const { isOver, events } = converse();
+  await until(isOver);
+  assert.deepEqual(events, [{ type: "over", reason: "failed" }]);
+});
+
+test("one who speaks silences it at once, the server is told what was heard, and late sound is dropped", async () => {
+  stub.script({
+    answer: ({ kind }) =>
+      kind === "speech" ? {} : { say: "A long story", tone_ms: 3_000, held: true },
+  });
+  const { line, media, time, said } = converse();
+  const connection = await line();
+  await until(() => media.queued_ms() === 3_000);
+  time.advance(1_200);
+  connection.send({ type: "input_audio_buffer.speech_started" });
+  await until(() => media.cuts() === 1);
+  assert.equal(media.queued_ms(), 0);
+  await until(() => connection.eventsOf("conversation.item.truncate").length > 0);
+  await until(() => connection.eventsOf("response.cancel").length > 0);
+  const [item] = [...connection.items.keys()];
+  assert.equal(connection.items.get(item!)?.heard_ms, 1_200);
+  assert.deepEqual(said("agent"), ["A long story …"]);
+  const [{ response_id }] = connection.eventsOf("response.cancel") as [{ response_id: string }];
+  const place = { response_id, item_id: item, content_index: 0 };
+  const delta = Buffer.alloc(800).toString("base64");
+  connection.send({ type: "response.output_audio.delta", ...place, delta });
+  connection.send({ type: "response.output_audio_transcript.done", ...place, transcript: "A lie" });
+  // Refused, and no matter.
+  connection.send({ type: "error", error: { code: "invalid_value", event_id: null } });
+  connection.send({ type: "input_audio_buffer.speech_stopped" });
+  connection.say({ say: "Yes?" });
+  await until(() => said("agent").includes("Yes?"));
+  assert.deepEqual(said("agent"), ["A long story …", "Yes?"]);
+  assert.ok(media.queued_ms() <= 1_000);
+  assert.equal(connection.eventsOf("conversation.item.truncate").length, 1);
+});
+
+test("of several things that wait to be played, each is told how much of it was heard", async () => {
+  const { line, media, time, hasSaid } = converse();
+  const connection = await line();
+  await hasSaid(1);
+  for (const count of [2, 3]) {
+    connection.say({ say: `Thing ${count}` });
+    await hasSaid(count);
+  }
+  await until(() => media.queued_ms() === 3_000);
+  time.advance(1_500);
+  connection.send({ type: "input_audio_buffer.speech_started" });
+  await until(() => connection.eventsOf("conversation.item.truncate").length === 2);
+  const heard = [...connection.items.values()].map(({ heard_ms }) => heard_ms);
+  assert.deepEqual(heard, [null, 500, 0]);
+});
+
+test("a function is taken once, answered, and answered wrongly in words", async () => {
+  const { line, tools, hasSaid } = converse();
+  const connection = await line();
+  await hasSaid(1);
+  const asked = [
+    ["set_lead_field", { field: "city", value: "Pune" }],
+    ["set_lead_field", { field: "town", value: "Pune" }],
+    ["set_lead_field", { field: "city", value: " " }],
+    ["set_lead_field", { field: "city", value: ["Pune"] }],
+    ["schedule_callback", { at: "2030-01-31T09:30:00+05:30" }],
+    ["schedule_callback", { at: "2030-01-31T09:30:00" }],
+    ["schedule_callback", { at: "2030-02-31T09:30:00Z" }],
+    ["schedule_callback", "no JSON"],
+    ["set_lead_field", "[]"],
+    ["rm", {}],
+  ] as const;
+  for (const [index, [name, args]] of asked.entries()) {
+    connection.say({ call: { name, args } });
+    await until(
+      () => outputs(connection.eventsOf("conversation.item.create")).length === index + 1,
+    );
+    await hasSaid(index + 2);
+  }
+  assert.deepEqual(tools(), [
+    { name: "set_lead_field", field: "city", value: "Pune" },
+    { name: "schedule_callback", at: "2030-01-31T09:30:00+05:30" },
+  ]);
+  const given = outputs(connection.eventsOf("conversation.item.create"));
+  assert.deepEqual(given, [
+    { ok: true },
+    { error: "there is no such field" },
+    { error: "the value must have 1 to 500 characters" },
+    { error: "the value must be text" },
+    { ok: true },
+    { error: "at must be a time with an offset, such as 2026-01-31T09:30:00+05:30" },
+    { error: "at must be a day of the calendar" },
+    { error: "the arguments are no JSON object" },
+    { error: "the arguments are no JSON object" },
+    { error: "there is no such function" },
+  ]);
+});
+
+test("a caller who speaks up during the goodbye is not hung up on, and the model is told", async () => {
+  const { line, tools, media, hasSaid, isOver } = converse();
+  const connection = await line();
+  await hasSaid(1);
+  connection.say({ say: "Goodbye", call: { name: "end_call", args: {} } });
+  await hasSaid(2);
+  connection.say({ say: "Really" });
+  await hasSaid(3);
+  connection.send({ type: "input_audio_buffer.speech_started" });
+  await until(() => media.cuts() === 1);
+  await until(() => outputs(connection.eventsOf("conversation.item.create")).length === 1);
+  assert.deepEqual(outputs(connection.eventsOf("conversation.item.create")), [
+    { error: "the caller is not done yet" },
+  ]);
+  assert.deepEqual(tools(), []);
+  assert.ok(!isOver());
+  // Who wants no more calls is not made to wait.
+  connection.say({ say: "As you wish", call: { name: "opt_out", args: {} } });
+  connection.send({ type: "input_audio_buffer.speech_started" });
+  await until(() => tools().length > 0);
+  assert.deepEqual(tools(), [{ name: "opt_out" }]);
+  await until(() => !connection.isOpen());
+});
+
+test("a key is told in words, and answered after what is under way", async () => {
+  stub.script({ mute: true });
+  const { line, session, media, said } = converse();
+  const connection = await line();
+  // Before there is a session.
+  session.digit("7");
+  stub.script({ mute: false, answer: () => ({ say: "Once", held: true }) });
+  connection.send({ type: "session.created" });
+  await until(() => media.queued_ms() > 0);
+  const texts = () =>
+    connection
+      .eventsOf("conversation.item.create")
+      .map(({ item }) => (item as { content: [{ text: string }] }).content[0].text);
+  assert.deepEqual(texts(), ["[pressed 7]"]);
+  stub.script({ answer: ({ text }) => ({ say: `Heard ${text}` }) });
+  session.digit("1");
+  session.digit("2");
+  await until(() => said("agent").some((text) => text.startsWith("Heard [pressed 2]")));
+  assert.deepEqual(texts(), ["[pressed 7]", "[pressed 1]", "[pressed 2]"]);
+  assert.deepEqual(said("caller"), ["pressed 7", "pressed 1", "pressed 2"]);
+});
+
+test("a server that is mute, or stalls, or keeps failing is the end, with a reason in the log", async () => {
+  stub.script({ mute: true });
+  const mute = converse();
+  await mute.line();
+  mute.time.advance(ready_ms - 1);
+  assert.deepEqual(mute.events, []);
+  mute.time.advance(1);
+  assert.deepEqual(mute.events, [{ type: "over", reason: "failed" }]);
+  assert.match(mute.log(), /not set up in time/);
+
+  stub.script({ mute: false, answer: () => ({ say: "Well", held: true }) });
+  const stalling = converse();
+  await until(() => stalling.media.queued_ms() === 1_000);
+  stalling.time.advance(stall_ms - 1);
+  assert.ok(!stalling.isOver());
+  stalling.time.advance(1);
+  assert.deepEqual(stalling.events.at(-1), { type: "over", reason: "failed" });
+
+  stub.script({ answer: () => ({ fails: true }) });
+  const failing = converse();
+  await until(failing.isOver);
+  assert.deepEqual(failing.events, [{ type: "over", reason: "failed" }]);
+  assert.equal((await failing.line()).eventsOf("response.create").length, 3);
+});
+
+test("a server that says no, hangs up or sends too much is the end, and the log has no key", async () => {
+  stub.script({ refuse: 401 });
+  const refused = converse();
+  await until(refused.isOver);
+  assert.match(refused.log(), /401/);
+  const absent = converse({}, { url: "ws://127.0.0.1:1/v1" });
+  await until(absent.isOver);
+
+  stub.script({ refuse: null });
+  const ends = [
+    (line: Awaited<ReturnType<typeof refused.line>>) => line.cut(),
+    (line: Awaited<ReturnType<typeof refused.line>>) => line.close(1011),
+    (line: Awaited<ReturnType<typeof refused.line>>) => line.send(`"${"x".repeat(5_000_000)}"`),
+  ];
+  const spoken = [];
+  for (const end of ends) {
+    const conversation = converse();
+    await conversation.hasSaid(1);
+    end(await conversation.line());
+    await until(conversation.isOver);
+    spoken.push(conversation);
+  }
+  for (const { events, media, log } of [refused, absent, ...spoken]) {
+    assert.deepEqual(events.at(-1), { type: "over", reason: "failed" });
+    assert.equal(media.queued_ms(), 0);
+    assert.ok(!log().includes(api_key));
+  }
+});
+
+test("a session is over before the hour in which the server would end it", async () => {
+  const { hasSaid, time, events, isOver } = converse({ silence_seconds: 50_000 });
+  await hasSaid(1);
+  time.advance(3_569_999);
+  assert.ok(!isOver());
+  time.advance(1);
+  assert.deepEqual(events.at(-1), { type: "over", reason: "too_long" });
+});
+
+test("whatever the server sends, it goes on or is over, once", async () => {
+  const id = fc.constantFrom("a", "b", "", 1, null);
+  const type = fc.constantFrom(
+    "session.created",
+    "session.updated",
+    "input_audio_buffer.speech_started",
+    "input_audio_buffer.speech_stopped",
+    "conversation.item.input_audio_transcription.completed",
+    "response.created",
+    "response.output_audio.delta",
+    "response.output_audio_transcript.delta",
+    "response.output_audio_transcript.done",
+    "response.function_call_arguments.done",
+    "response.output_item.done",
+    "response.done",
+    "error",
+    "toString",
+    "__proto__",
+  );
+  const event = fc.record(
+    {
+      type,
+      response_id: id,
+      item_id: id,
+      call_id: id,
+      content_index: fc.constantFrom(0, 1, -1, "0", null),
+      delta: fc.oneof(fc.base64String(), fc.anything()),
+      transcript: fc.oneof(fc.string(), fc.anything()),
+      name: fc.constantFrom("set_lead_field", "schedule_callback", "opt_out", "x", 1),
+      arguments: fc.oneof(fc.json(), fc.anything()),
+      session: fc.anything(),
+      error: fc.oneof(fc.record({ code: fc.string(), event_id: id }), fc.anything()),
+      item: fc.oneof(fc.record({ type: fc.constant("function_call"), call_id: id }), fc.anything()),
+      response: fc.oneof(fc.record({ id, status: fc.string() }), fc.anything()),
+    },
+    { requiredKeys: ["type"] },
+  );
+  const message = fc.oneof(event.map(asJson), fc.json(), fc.string());
+  await fc.assert(
+    fc.asyncProperty(fc.array(message, { maxLength: 30 }), async (messages) => {
+      const { line, hasSaid, events, isOver, said, tools } = converse();
+      const connection = await line();
+      await hasSaid(1);
+      for (const one of messages) connection.send(one);
+      const transcript = "the end of it";
+      connection.send({
+        type: "conversation.item.input_audio_transcription.completed",
+        transcript,
+      });
+      await until(() => isOver() || tools().length > 0 || said("caller").includes(transcript));
+      const ends = events.filter(({ type: kind }) => kind === "over");
+      assert.ok(ends.length <= 1);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+function asJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === "bigint" ? part.toString() : part,
+  );
+}
+
+function until(holds: () => boolean): Promise<void> {
+  return eventually(holds, 30);
+}
