@@ -22,6 +22,9 @@ export function printWelcome(config: Config, seeded: boolean): void {
       "",
       "Call an agent and then a customer (in the sandbox, so nobody's phone rings):",
       ...callLine(config, demo),
+      "",
+      "Call many and talk to them by a menu (in the sandbox, too):",
+      ...voiceLine(config, demo),
     );
   }
   console.log(`\n${lines.join("\n")}\n`);
@@ -59,6 +62,22 @@ function callLine(config: Config, demo: Demo): string[] {
     `    -H 'Authorization: Bearer ${demo.tokens["account"]}' \\`,
     `    -H 'Content-Type: application/json' \\`,
     `    -d '${JSON.stringify(call)}'`,
+  ];
+}
+
+function voiceLine(config: Config, demo: Demo): string[] {
+  const campaign = {
+    campaign_name: "First calls",
+    voice_file_id: demo.voice_file_id,
+    call_type: "obd_ivr",
+    sendTo: "Numbers",
+    number: "9876543210,9876543211",
+  };
+  return [
+    `  curl -X POST ${config.public_url}/api/v1/voice/voiceCampaign \\`,
+    `    -H 'Authorization: Bearer ${demo.tokens["account"]}' \\`,
+    `    -H 'Content-Type: application/json' \\`,
+    `    -d '${JSON.stringify(campaign)}'`,
   ];
 }
 

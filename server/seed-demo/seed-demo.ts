@@ -4,12 +4,18 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { createAccount } from "../accounts/create-account.ts";
 import { createToken, type NewToken } from "../accounts/create-token.ts";
-import { features, permissionNames, type Permission } from "../accounts/permissions.ts";
+import {
+  features,
+  permissionNames,
+  type Feature,
+  type Permission,
+} from "../accounts/permissions.ts";
 import { createWorkspace } from "../crm/create-workspace.ts";
 import type { Database, Tx } from "../lib/database.ts";
 import { e164 } from "../lib/phone-numbers.ts";
 import { seedCallAgents, seedCallingTime, seedSandboxTrunk } from "./seed-calls.ts";
 import { seedAudience, seedChat, seedCredits, seedFlows } from "./seed-chat.ts";
+import { seedCsv, seedVoice } from "./seed-voice.ts";
 
 /** What `demo.json` holds: where the service is, tokens for each situation, and ids to use. */
 export type Demo = {
@@ -38,6 +44,11 @@ export type Demo = {
   readonly agent_number: string;
   /** As text, as the contract takes it. */
   readonly agent_group_id: string;
+  /** Serves every call type. */
+  readonly voice_file_id: number;
+  /** A path: people to call, their numbers in the column csv_number_column. */
+  readonly csv_file: string;
+  readonly csv_number_column: string;
 };
 
 /** Seeds an empty database and writes `demo.json` (mode 0600); null when there are accounts already. */
@@ -52,9 +63,9 @@ export async function seedDemo(
     await sql`select pg_advisory_xact_lock(${seed_lock_key}::bigint)`.execute(tx);
     const existing = await tx.selectFrom("accounts").select("account_id").limit(1).execute();
     if (existing.length > 0) return null;
-    const demo = await seed(tx, baseUrl, now);
     // Before the commit: tokens that nobody can read again must never be committed without their file.
     await mkdir(dataDir, { recursive: true });
+    const demo: Demo = { ...(await seed(tx, baseUrl, now)), ...(await seedCsv(dataDir)) };
     await writeFile(demoFile(dataDir), `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
     await chmod(demoFile(dataDir), 0o600);
     return demo;
@@ -68,39 +79,19 @@ export function demoFile(dataDir: string): string {
   return join(dataDir, "demo.json");
 }
 
-async function seed(tx: Tx, base_url: string, now: Date): Promise<Demo> {
-  const main = await createAccount(
-    tx,
-    { name: "Demo", features, owner: { name: "Olivia Owner", email: "owner@demo.example" } },
-    now,
-  );
-  const other = await createAccount(
-    tx,
-    {
-      name: "Demo, second account",
-      features: ["crm"],
-      owner: { name: "Oscar Other", email: "owner@other.example" },
-    },
-    now,
-  );
-  const low = await createAccount(
-    tx,
-    {
-      name: "Demo, low on credit",
-      features: ["bulk_chat", "calls"],
-      owner: { name: "Lou Low", email: "owner@low.example" },
-    },
-    now,
-  );
-  const night = await createAccount(
-    tx,
-    {
-      name: "Demo, restricted at night",
-      features: ["calls"],
-      owner: { name: "Nora Night", email: "owner@night.example" },
-    },
-    now,
-  );
+async function seed(
+  tx: Tx,
+  base_url: string,
+  now: Date,
+): Promise<Omit<Demo, "csv_file" | "csv_number_column">> {
+  const accountOf = (name: string, may: readonly Feature[], owner: string, slug: string) => {
+    const account = { name, features: may, owner: { name: owner, email: `owner@${slug}.example` } };
+    return createAccount(tx, account, now);
+  };
+  const main = await accountOf("Demo", features, "Olivia Owner", "demo");
+  const other = await accountOf("Demo, second account", ["crm"], "Oscar Other", "other");
+  const low = await accountOf("Demo, low on credit", ["bulk_chat", "calls"], "Lou Low", "low");
+  const night = await accountOf("Demo, restricted at night", ["calls"], "Nora Night", "night");
   const workspace_id = await createWorkspace(tx, main.account_id, { name: "Sales" }, now);
   const inactive_workspace_id = await createWorkspace(
     tx,
@@ -133,13 +124,20 @@ async function seed(tx: Tx, base_url: string, now: Date): Promise<Demo> {
     ...chat,
     ...(await seedFlows(tx, main.account_id, now)),
     ...(await seedAudience(tx, main.account_id, now)),
-    ...(await seedCallAgents(tx, main.account_id, agent_id, now)),
+    ...(await seedCalled(tx, main, agent_id, now)),
     low_credit_chat_number_id: lowChat.chat_number_id,
     low_credit_template_id: lowChat.template_id,
   };
 }
 
 type Owned = { account_id: number; owner_id: number };
+
+/** Who is rung, and what is played. */
+async function seedCalled(tx: Tx, main: Owned, agent_id: number, now: Date) {
+  const agents = await seedCallAgents(tx, main.account_id, agent_id, now);
+  const agent_group_id = Number(agents.agent_group_id);
+  return { ...agents, ...(await seedVoice(tx, { ...main, agent_group_id }, now)) };
+}
 
 async function seedAgents(tx: Tx, main: Owned, other: Owned, now: Date) {
   const noVoice = permissionNames.filter((permission) => permission !== "voice.campaigns.create");

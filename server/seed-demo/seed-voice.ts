@@ -1,0 +1,113 @@
+// The demo's part for voice campaigns: something to play for every kind of call, and numbers to call.
+import { readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Actor } from "../accounts/record-audit.ts";
+import { storeClip } from "../calls/clips.ts";
+import { gatherSamples } from "../lib/audio/gather-samples.ts";
+import { readWav } from "../lib/audio/wav.ts";
+import type { Tx } from "../lib/database.ts";
+import { createAiAgent } from "../voice/create-ai-agent.ts";
+import { createMenu } from "../voice/create-menu.ts";
+
+const clip_ms_max = 60_000;
+
+/** A voice file with a recording, a script, a menu and an AI agent, so that it serves every call type. */
+export async function seedVoice(
+  tx: Tx,
+  {
+    account_id,
+    owner_id,
+    agent_group_id,
+  }: {
+    readonly account_id: number;
+    readonly owner_id: number;
+    readonly agent_group_id: number;
+  },
+  now: Date,
+): Promise<{ voice_file_id: number }> {
+  const actor: Actor = { account_id, user_id: null, token_id: null, request_id: "demo" };
+  const menu = await createMenu(tx, actor, menuTo(agent_group_id), now);
+  const agent = await createAiAgent(tx, actor, agentTo(agent_group_id), now);
+  const sound = gatherSamples(clip_ms_max);
+  readWav(await readFile(new URL("demo-clip.wav", import.meta.url)), sound);
+  const clip = await storeClip(tx, account_id, sound.samples(), now);
+  const file = await tx
+    .insertInto("voice_files")
+    .values({
+      account_id,
+      name: "Demo message",
+      status: "ready",
+      format: "wav",
+      clip_name: clip.name,
+      duration_ms: clip.duration_ms,
+      script: "Hello {{name|there}}! Greetings to {{city|your city}} from the demo. Goodbye.",
+      menu_id: menu.id,
+      ai_agent_id: agent.id,
+      opt_out_key: "9",
+      created_by: owner_id,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { voice_file_id: file.id };
+}
+
+function menuTo(agent_group_id: number): Parameters<typeof createMenu>[2] {
+  const choices = "Press 1 to say thank you, 2 to talk to somebody, or 9 to be called no more.";
+  return {
+    name: "Demo menu",
+    start: "main",
+    nodes: {
+      main: {
+        type: "menu",
+        prompt: { say: `Hello {{name|there}}! ${choices}` },
+        keys: { "1": "thanks", "2": "support", "9": "stop" },
+        otherwise: "bye",
+      },
+      thanks: { type: "play", prompt: { say: "Thank you very much!" }, next: "bye" },
+      support: {
+        type: "transfer",
+        prompt: { say: "One moment please." },
+        to: { agent_group_id },
+        otherwise: "bye",
+      },
+      stop: { type: "opt_out", prompt: { say: "We will not call again." } },
+      bye: { type: "hang_up", prompt: { say: "Goodbye." } },
+    },
+  };
+}
+
+function agentTo(agent_group_id: number): Parameters<typeof createAiAgent>[2] {
+  const rule = (keys: string, keyword: string, say: string) => ({ keys, keywords: [keyword], say });
+  return {
+    name: "Demo agent",
+    greeting: "Hello {{name|there}}! Press 1 for our hours, 2 for a person, or 9 to opt out.",
+    rules: [
+      rule("1", "hours", "We are here from nine to five. What else can I do for you?"),
+      // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+      { ...rule("2", "person", "One moment please."), then: "transfer" },
+      // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+      { ...rule("9", "stop", "We will not call again. Goodbye."), then: "opt_out" },
+    ],
+    transfer_to: { agent_group_id },
+  };
+}
+
+const number_column = "phone";
+// No number ends in what the sandbox takes for an order.
+const csv_rows = [
+  [number_column, "name", "city"],
+  ["9000000021", "Asha", "Pune"],
+  ["9000000022", "Ravi", "Delhi"],
+  ["9000000023", "Meera", ""],
+];
+
+/** Writes a CSV file of people to call into the data folder. */
+export async function seedCsv(
+  dataDir: string,
+): Promise<{ csv_file: string; csv_number_column: string }> {
+  const csv_file = resolve(join(dataDir, "demo-numbers.csv"));
+  await writeFile(csv_file, csv_rows.map((row) => `${row.join(",")}\n`).join(""), { mode: 0o600 });
+  return { csv_file, csv_number_column: number_column };
+}
