@@ -3,6 +3,7 @@ import { openSlots } from "../../lib/slots.ts";
 import { argumentsOf } from "./arguments-of.ts";
 import { SpeechError, type SpeechDriver } from "./driver.ts";
 import { runCommand } from "./run-command.ts";
+import { checkLanguage } from "./spoken-text.ts";
 
 const at_once_max = 2;
 const waiting_max = 100;
@@ -16,6 +17,7 @@ export function recognizeByCommand(command: string | null): SpeechDriver["recogn
   if (command === null) return null;
   const slots = openSlots(at_once_max, waiting_max);
   return async (samples, language) => {
+    checkLanguage(language);
     const argv = argumentsOf(command, language);
     const answer = await slots.use(() => runCommand(argv, toWav(samples), limits));
     if (answer.status !== 0)

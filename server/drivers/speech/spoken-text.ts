@@ -7,8 +7,7 @@ const characters_max = 5_000;
  * without the [[ of eSpeak's phonemes. Throws SpeechError for what cannot be said.
  */
 export function spokenText({ text, language }: Utterance): string {
-  if (!/^[a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3}$/i.test(language))
-    throw new SpeechError("rejected", `"${language}" is no language`);
+  checkLanguage(language);
   const cleaned = text
     .toWellFormed()
     .replaceAll(/[\u2028\u2029]/g, "\n")
@@ -19,6 +18,12 @@ export function spokenText({ text, language }: Utterance): string {
   if (Array.from(text).length > characters_max)
     throw new SpeechError("rejected", `it is longer than ${characters_max} characters`);
   return cleaned;
+}
+
+/** Throws SpeechError for what is no language: it becomes a part of a command. */
+export function checkLanguage(language: string): void {
+  if (!/^[a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3}$/i.test(language))
+    throw new SpeechError("rejected", `"${language}" is no language`);
 }
 
 /** In whose voices something in this language may be said, the best first: `pt-BR`, `pt`, `en`. */

@@ -7,7 +7,7 @@ import { bytes_per_ms } from "./clip.ts";
 import { audio_limits, decodeAudio } from "./decode-audio.ts";
 import { decodeFile } from "./decode-file.ts";
 import { sniffAudio } from "./sniff-audio.ts";
-import { loudnessOf, shareOfTone } from "./test/tones.ts";
+import { loudnessOf, shareOfTone } from "../../../test/support/tone-samples.ts";
 import { toWav } from "./wav.ts";
 
 const read = (name: string) => readFileSync(new URL(`./test/${name}`, import.meta.url));

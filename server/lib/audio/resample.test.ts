@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { openResampler } from "./resample.ts";
-import { loudnessOf, shareOfTone, tone } from "./test/tones.ts";
+import { loudnessOf, shareOfTone, tone } from "../../../test/support/tone-samples.ts";
 
 const rates = [
   [8_000, 24_000],

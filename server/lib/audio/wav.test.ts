@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { AudioRefused } from "./audio-refused.ts";
 import { encodeALaw, encodeMuLaw } from "./g711.ts";
-import { shareOfTone, tone } from "./test/tones.ts";
+import { shareOfTone, tone } from "../../../test/support/tone-samples.ts";
 import { samplesOfWav, toWav } from "./wav.ts";
 
 const duration_ms_max = 10_000;
