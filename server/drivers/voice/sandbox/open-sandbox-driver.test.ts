@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Clip } from "../../../lib/audio/clip.ts";
 import type { DialTarget, VoiceEvent, VoiceNode } from "../driver.ts";
 import { VoiceError } from "../driver.ts";
 import { openSandboxVoiceDriver } from "./open-sandbox-driver.ts";
@@ -53,6 +54,8 @@ function openStanding(pace = 1) {
 function tell(event: VoiceEvent): string {
   if (event.type === "digit") return `digit ${event.leg} ${event.digit}`;
   if (event.type === "ended") return `ended ${event.leg} ${event.ending.outcome}`;
+  if (event.type === "played") return `played ${event.playback}`;
+  if (event.type === "detected") return `detected ${event.leg} ${event.answered_by}`;
   if ("leg" in event) return `${event.type} ${event.leg}`;
   return event.type;
 }
@@ -210,6 +213,124 @@ test("a recording is as long as its bridge was recorded", async () => {
   const stream = await driver.readRecording(node, "trk-1-3");
   assert.ok(stream);
   assert.equal(Buffer.concat((await stream.toArray()) as Buffer[]).length, 44 + 16_000 * 2.5);
+});
+
+const clip = (seconds: number): Clip => ({
+  name: "a".repeat(64),
+  duration_ms: seconds * 1_000,
+  read: () => assert.fail("nobody needs the samples"),
+});
+
+/** One who was called alone, and has answered a second after the beginning. */
+async function answering(number: string) {
+  const opened = openStanding();
+  const { session, news } = opened.listen();
+  await session.dial(dial("customer", trunk(number)));
+  opened.time.advance(1_000);
+  news();
+  return { ...opened, session, news };
+}
+
+test("clips take their time, one after the other, and whoever hears them stays", async () => {
+  const { time, news, session } = await answering("919812345678");
+  await session.play("customer", "one", clip(4));
+  await session.play("customer", "two", clip(2));
+  time.advance(5_000);
+  await session.play("customer", "three", clip(10));
+  time.advance(2_000);
+  await session.stopPlaying("customer");
+  time.advance(60_000);
+  assert.deepEqual(news(), ["5s played one", "7s played two", "8.01s played three"]);
+  assert.equal(time.waiting(), 0);
+});
+
+test("keys are pressed half-way through what is heard first, and anew whenever something begins", async () => {
+  const { time, news, session } = await answering("919876777701");
+  await session.play("customer", "greeting", clip(2));
+  await session.play("customer", "menu", clip(2));
+  time.advance(1_000);
+  await session.stopPlaying("customer");
+  time.advance(1_000);
+  await session.play("customer", "level", clip(1));
+  time.advance(60_000);
+  assert.deepEqual(news(), [
+    "2s digit customer 1",
+    "2.01s played greeting",
+    "2.01s played menu",
+    "3.5s digit customer 1",
+    "4s played level",
+  ]);
+});
+
+test("one whom a campaign joins with an agent talks as long as any customer", async () => {
+  const { time, news, session } = await answering("919876777209");
+  await session.play("customer", "menu", clip(2));
+  time.advance(3_000);
+  await session.dial(dial("agent", phone("201")));
+  time.advance(1_000);
+  await session.bridge("call", ["customer", "agent"]);
+  time.advance(60_000);
+  assert.deepEqual(news(), [
+    "2s digit customer 9",
+    "3s played menu",
+    "4.2s ringing agent",
+    "4.7s answered agent",
+    "10s ended customer hung_up",
+  ]);
+});
+
+test("a machine is told from a person by its number", async () => {
+  for (const [number, who] of [
+    ["919876777205", "machine"],
+    ["919812345678", "human"],
+  ] as const) {
+    const { time, news, session } = await answering(number);
+    await session.detect("customer");
+    time.advance(60_000);
+    assert.deepEqual(news(), [`2.5s detected customer ${who}`]);
+  }
+});
+
+test("a message is three seconds of speech and the silence that ends it, unless it is ended before", async () => {
+  const { time, driver, session, news } = await answering("919812345678");
+  const lengthOf = async (recording: string) => {
+    const stream = await driver.readRecording(node, recording);
+    return stream && (Buffer.concat((await stream.toArray()) as Buffer[]).length - 44) / 16_000;
+  };
+  await session.recordMessage("customer", "whole", { max_seconds: 60, silence_seconds: 2 });
+  time.advance(10_000);
+  await session.recordMessage("customer", "long", { max_seconds: 4, silence_seconds: 2 });
+  time.advance(10_000);
+  await session.recordMessage("customer", "cut", { max_seconds: 60, silence_seconds: 30 });
+  time.advance(1_000);
+  assert.equal(await lengthOf("cut"), null);
+  await session.hangUp("customer");
+  time.advance(60_000);
+  assert.deepEqual(news(), [
+    "6.01s recorded",
+    "15.01s recorded",
+    "22.01s ended customer hung_up",
+    "22.02s recorded",
+  ]);
+  assert.deepEqual(
+    [await lengthOf("whole"), await lengthOf("long"), await lengthOf("cut")],
+    [5, 4, 1.01],
+  );
+});
+
+test("whoever talks to a service hears what is written in its time, and hangs up five seconds after it", async () => {
+  const { time, news, session } = await answering("919876777701");
+  const media = await session.openMedia("call", "customer");
+  media.write(Buffer.alloc(10_000 * 16));
+  time.advance(4_000);
+  assert.equal(media.queued_ms(), 6_000);
+  media.flush();
+  assert.equal(media.queued_ms(), 0);
+  media.write(Buffer.alloc(2_000 * 16));
+  time.advance(60_000);
+  await media.closed;
+  assert.deepEqual(news(), ["2s digit customer 1", "12s ended customer hung_up"]);
+  assert.equal(time.waiting(), 0);
 });
 
 test("only a leg that was answered is bridged", async () => {
