@@ -1,7 +1,7 @@
 // Stands in for what the operator may configure, in tests: speaks by a beep of 10 ms a letter, 500 Hz high in
 // English and 800 Hz in Hindi (it knows no other language), or does what its first word says.
 import { toWav } from "../../server/lib/audio/wav.ts";
-import { tone } from "./tone-samples.ts";
+import { tone } from "./tones.ts";
 
 const rate_hz = 22_050;
 const letter_ms = 10;
@@ -35,8 +35,7 @@ function beep(text: string): void {
   const hz = pitches_hz[language];
   if (hz === undefined) throw new Error(`it does not know ${language}`);
   if (text.includes("die")) process.kill(process.pid, "SIGKILL");
-  const length = Math.round((Array.from(text).length * letter_ms * rate_hz) / 1_000);
-  const file = toWav(tone(hz, rate_hz, length));
+  const file = toWav(tone(Array.from(text).length * letter_ms, { hz, rate_hz }));
   file.writeUInt32LE(rate_hz, 24);
   process.stdout.write(file);
 }

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 import { speechDriverContract } from "../../../test/support/speech-driver-contract.ts";
-import { shareOfTone } from "../../../test/support/tone-samples.ts";
+import { shareOfTone } from "../../../test/support/share-of-tone.ts";
 import { espeak_command, openCommandSpeech } from "./command-speech.ts";
 import { SpeechError } from "./driver.ts";
 

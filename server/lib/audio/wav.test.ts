@@ -3,11 +3,12 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { AudioRefused } from "./audio-refused.ts";
 import { encodeALaw, encodeMuLaw } from "./g711.ts";
-import { shareOfTone, tone } from "../../../test/support/tone-samples.ts";
+import { shareOfTone } from "../../../test/support/share-of-tone.ts";
+import { tone } from "../../../test/support/tones.ts";
 import { samplesOfWav, toWav } from "./wav.ts";
 
 const duration_ms_max = 10_000;
-const sound = tone(440, 8_000, 800);
+const sound = tone(100);
 
 type Form = {
   readonly encoding: number;
