@@ -19,8 +19,6 @@ export type AsteriskPorts = {
   readonly bench: number;
   /** Nothing listens here: the carrier of `deadtrunk`. */
   readonly dead: number;
-  /** Where it connects to for the audio of voice agents. */
-  readonly media: number;
 };
 
 const rtp_ports = 2_000;
@@ -49,7 +47,6 @@ export async function choosePorts(given: Partial<AsteriskPorts> = {}): Promise<A
     phone: given.phone ?? (await next()),
     bench: given.bench ?? (await next()),
     dead: given.dead ?? (await next()),
-    media: given.media ?? (await next()),
   };
 }
 

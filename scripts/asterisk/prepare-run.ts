@@ -55,7 +55,6 @@ export async function prepareRun(
     PHONE_PORT: settings.ports.phone,
     BENCH_PORT: settings.ports.bench,
     DEAD_PORT: settings.ports.dead,
-    MEDIA_PORT: settings.ports.media,
   };
   for (const dir of ["etc", "try"]) fill(join(templates, dir), join(run_dir, "etc"), values);
   for (const name of of_package) {
