@@ -54,16 +54,13 @@ const collected = Type.Record(Type.String(), Type.String(), {
   description: "What the caller entered or told, by variable",
 });
 
-/** What has called: somebody's request, or a voice campaign. */
-export const call_kinds = ["click_to_call", "voice_campaign"] as const;
-
 /** A row of the call report. */
 export const CallRecord = Type.Object({
   call_id: id("One attempt: a retry is a call of its own"),
   campaign_id: id("What was submitted: the campaignId of its answer"),
   campaign_name: text("Of a voice campaign"),
   recipient_id: nullable(id("Of a voice campaign's recipients")),
-  type: Type.Enum(call_kinds, { type: "string" }),
+  type: Type.Enum(["click_to_call", "voice_campaign"], { type: "string" }),
   direction: Type.Literal("outbound"),
   reference: text("As sent"),
   source: text("As sent"),

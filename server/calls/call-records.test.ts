@@ -225,7 +225,7 @@ test("a voice campaign's call is a row like any other, with what was said, press
   const detail = (await get(account, `/${id}`)).body;
   const asked = { max_retry: 2, retry_after: 5, agent_retry_count: 0, enable_chat: false };
   for (const [field, value] of Object.entries(asked)) assert.equal(detail[field], value, field);
-  const [first] = parse((await get(account, "/export")).text, { columns: true }) as Row[];
+  const [first]: Row[] = parse((await get(account, "/export")).text, { columns: true });
   assert.equal(first!["transcript"], JSON.stringify(transcript));
   assert.equal(first!["campaign_name"], "Spring");
 

@@ -59,9 +59,9 @@ async function converse(
   });
   conversation.press = (digit) => agent.digit(digit);
   for (const digit of keys) agent.digit(digit);
-  const end = () => void agent.close().then(() => media.close());
-  if (over.aborted) return end();
-  over.addEventListener("abort", end, { once: true });
+  over.addEventListener("abort", () => void agent.close().then(() => media.close()), {
+    once: true,
+  });
   void media.closed.then(() => tellOver("lost"));
 }
 

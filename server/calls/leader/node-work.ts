@@ -2,7 +2,7 @@
 import type { App } from "../../engine/app.ts";
 import { settledWithin } from "../../lib/settled-within.ts";
 import { compareWithSwitch } from "./compare-with-switch.ts";
-import { dialCampaigns, findDueCampaigns, type DueCampaigns } from "./dial-campaigns.ts";
+import { openDialer, type Dialer } from "./open-dialer.ts";
 import type { Leader } from "./leader.ts";
 import { findLimits, findWaiting, type NodeLimits } from "./leader-statements.ts";
 import { obeyCommands } from "./obey-commands.ts";
@@ -32,8 +32,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
   const { app, node_id, times } = leader;
   /** Accounts that have calls to place. */
   const waiting = new Set<number>();
-  const campaigns: DueCampaigns = new Map();
-  let may_have_campaigns = true;
+  const dialer = openDialer(leader, limits);
   let polled_ms = -Infinity;
   let compare_at_ms = Infinity;
   let has_commands = true;
@@ -43,7 +42,8 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
 
   const poll = async () => {
     polled_ms = performance.now();
-    has_commands = may_be_changed = may_have_campaigns = true;
+    has_commands = may_be_changed = true;
+    dialer.hear();
     for (const account_id of await accountsWaiting(leader)) waiting.add(account_id);
   };
   const work: NodeWork = {
@@ -65,15 +65,10 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
         await obeyCommands(leader);
       }
       const may_place = leader.is_connected && limits.active;
-      if (may_place && may_have_campaigns) {
-        may_have_campaigns = false;
-        await findDueCampaigns(leader, campaigns);
-      }
-      // Whoever waits at a telephone goes first.
-      const calls = may_place ? await placeAll(leader, limits, waiting) : none;
-      const dials = may_place ? await dialCampaigns(leader, limits, campaigns) : none;
-      if (calls.placed || dials.placed || is_changed) return;
-      const next_in_ms = Math.min(calls.next_in_ms, dials.next_in_ms);
+      const { placed, next_in_ms } = may_place
+        ? await callAll(leader, limits, waiting, dialer)
+        : none;
+      if (placed || is_changed) return;
       await work.rest(Math.min(next_in_ms, compare_at_ms - performance.now()));
     },
     rest: (ms) => settledWithin(resting.promise, ms),
@@ -91,7 +86,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
       work.wake();
     },
     hearCampaigns() {
-      may_have_campaigns = true;
+      dialer.hear();
       work.wake();
     },
     hearChange() {
@@ -104,6 +99,21 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
 }
 
 const none = { placed: false, next_in_ms: poll_ms };
+
+/** Whoever waits at a telephone goes first. */
+async function callAll(
+  leader: Leader,
+  limits: NodeLimits,
+  waiting: Set<number>,
+  dialer: Dialer,
+): Promise<typeof none> {
+  const calls = await placeAll(leader, limits, waiting);
+  const dials = await dialer.dial();
+  return {
+    placed: calls.placed || dials.placed,
+    next_in_ms: Math.min(calls.next_in_ms, dials.next_in_ms),
+  };
+}
 
 /**
  * A turn for each account. One that had no room is first in the next; one that took some goes behind

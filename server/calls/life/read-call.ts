@@ -8,7 +8,7 @@ export function readCall(state: unknown): Call {
 
 /** Every field of a row of ours that ends in `_at` is a time; what people put into it is left alone. */
 function revive<Row extends object>(row: Row | Omit<Row, "legs" | "starred">): Row {
-  const entries = Object.entries(row).map(([key, value]) => [
+  const entries = Object.entries(row).map(([key, value]: [string, unknown]) => [
     key,
     key.endsWith("_at") && typeof value === "string" ? new Date(value) : value,
   ]);

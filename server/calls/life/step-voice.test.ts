@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { callValue } from "../../../test/support/call-values.ts";
-import { playbackName, messageName, type Call, type Line } from "./call.ts";
+import { messageName, playbackName, stages, type Call, type Line } from "./call.ts";
 import type { Act, CallEvent, Notes } from "./events-and-acts.ts";
 import { addLeg, liveLegs } from "./legs.ts";
 import type { Menu, MenuNode, Prompt } from "./menu.ts";
@@ -10,7 +10,6 @@ import { recipientAfter } from "./recipient-after.ts";
 import { resume } from "./resume.ts";
 import { step } from "./step.ts";
 import type { VoiceCall } from "./voice-plan.ts";
-import { stages } from "./call.ts";
 
 const noon = new Date("2026-11-02T12:00:00Z").getTime();
 const at = (seconds: number) => new Date(noon + seconds * 1_000);
