@@ -54,7 +54,13 @@ async function isConnected(): Promise<boolean> {
   return connected_at !== null;
 }
 
-/** Submits calls, waits until each stands so, and cuts the line until `meanwhile` has come true. */
+/** It stands so, or did before a busy machine looked. */
+function hasCome(leg: { status: string } | undefined, status: string): boolean {
+  const before = status === "ringing" ? ["queued"] : ["queued", "ringing"];
+  return leg !== undefined && !before.includes(leg.status);
+}
+
+/** Submits calls, waits until each has come so far, and cuts the line until `meanwhile` has come true. */
 async function cutWhile(
   calls: readonly { asked: Record<string, unknown>; leg: number; status: string }[],
   meanwhile: (reports: readonly Report[]) => boolean | Promise<boolean>,
@@ -65,7 +71,7 @@ async function cutWhile(
       let report: Report;
       await eventually(async () => {
         [report] = await desk.reports(campaigns[i]!);
-        return report.legs[leg - 1]?.status === status;
+        return hasCome(report.legs[leg - 1], status);
       });
       return report;
     }),
@@ -115,7 +121,7 @@ test("calls whose legs answer, refuse or leave while the line to the switch is c
 
   const talked = await desk.reported(left!, "completed");
   assert.deepEqual([talked.ended_reason, talked.ended_by], ["hung_up", "customer"]);
-  assert.equal(talked.talk_seconds, 4);
+  assert.ok(talked.talk_seconds >= 4, talked.talk_seconds);
 
   const [still] = await desk.reports(lasting!);
   assert.equal(still.status, "in-progress");

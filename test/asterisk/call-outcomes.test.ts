@@ -122,7 +122,7 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
       [report.ended_reason, report.hangup_cause_q850, report.sip_status, report.cost],
       ["customer_no_answer", 19, null, 1],
     );
-    assert.ok(report.ring_seconds === 5 || report.ring_seconds === 6, report.ring_seconds);
+    assert.ok(report.ring_seconds >= 5, report.ring_seconds);
     assert.notEqual(report.ringing_at, null);
   });
 
