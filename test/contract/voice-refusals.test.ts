@@ -194,9 +194,6 @@ test("what is wrong with a CSV is 422 on file or csv_number_column, and JSON wit
   assert.match((await refuseCsv("phone,name\n9876543210,\n", smart, "file"))[0]!, /nobody to call/);
   const body = voice.body({ sendTo: "csv", csv_number_column: "phone", number: undefined });
   assertRefused(await voice.launch(body), "file");
-  // 1,000,001 rows that are soon read: most repeat one number.
-  const many = `phone\n${"9876543210\n".repeat(1_000_001)}`;
-  assert.match((await refuseCsv(many, {}, "file"))[0]!, /more than 1000000 rows/);
   assert.deepEqual(await traces(), before);
 });
 
