@@ -1,11 +1,12 @@
 // An agent that needs nobody else: it says what was written for it, and follows rules.
 import { systemTimers, type Timers } from "../../../lib/timers.ts";
-import type { SpeechDriver, Utterance } from "../../speech/driver.ts";
+import type { SpeechDriver } from "../../speech/driver.ts";
 import type { AgentDriver, AgentPlan, AgentSession } from "../driver.ts";
 import { openConversation, type ConversationParts } from "../open-conversation.ts";
 import { findSpeech } from "./find-speech.ts";
 import { openDialog } from "./open-dialog.ts";
 import { openMouth } from "./open-mouth.ts";
+import { rememberSpeech } from "./remember-speech.ts";
 
 /** What was said while so much is still being understood is not listened to. */
 const understanding_max = 3;
@@ -19,7 +20,7 @@ export function openScriptedAgent(parts: {
   readonly timers?: Timers;
 }): AgentDriver {
   const { speech, timers = systemTimers } = parts;
-  const speak = (utterance: Utterance) => speech.speak(utterance);
+  const speak = rememberSpeech(speech);
   return {
     open: (plan, media, hear) =>
       openSession({ plan, media, hear, timers, speak, recognize: speech.recognize }),
