@@ -22,7 +22,7 @@ speechDriverContract("a command", () => {
   return { driver, speakAndDie: () => driver.speak({ text: "Now die.", language: "en" }) };
 });
 
-// A suite more where it is installed: CI does, and the packaged speaker is the same program.
+// A suite more where it is installed; the packaged speaker is the same program.
 if (spawnSync("espeak-ng", ["--version"]).status === 0)
   speechDriverContract("espeak-ng", () => ({ driver: open(espeak_command), speakAndDie: null }));
 
