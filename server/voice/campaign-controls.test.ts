@@ -5,7 +5,7 @@ import { startApi, type TestApi } from "../../test/support/api.ts";
 import { makeSandboxTrunk } from "../../test/support/call-makers.ts";
 import { checkVoiceCampaigns } from "../../test/support/check-books.ts";
 import { makeAccount, type TestAccount } from "../../test/support/makers.ts";
-import { makeVoiceCampaign } from "../../test/support/voice-makers.ts";
+import { makeVoiceCampaign, type RecipientToMake } from "../../test/support/voice-makers.ts";
 import { completeCampaigns } from "./complete-campaigns.ts";
 import { moveStrandedCampaigns } from "./move-stranded-campaigns.ts";
 import { startVoiceCampaign } from "./start-voice-campaign.ts";
@@ -112,14 +112,11 @@ test("a pause holds a campaign and a resume lifts whatever held it; repeated, th
 test("a cancelled campaign keeps its calls under way, takes back all others in batches, and is finished with the last call", async () => {
   const account = await newAccount();
   const { account_id } = account;
-  const recipients = [
-    { state: "calling" },
-    { state: "answered" },
-    ...Array.from({ length: 2_500 }, (_, i) => ({
-      state: i % 3 === 0 ? "unspoken" : "waiting",
-      due_at: new Date(Date.now() + (i % 7) * 60_000),
-    })),
-  ] as const;
+  const recipients: RecipientToMake[] = [{ state: "calling" }, { state: "answered" }];
+  for (let i = 0; i < 2_500; i++) {
+    const due_at = new Date(Date.now() + (i % 7) * 60_000);
+    recipients.push({ state: i % 3 === 0 ? "unspoken" : "waiting", due_at });
+  }
   const { id } = await makeVoiceCampaign(api.app, account, { recipients });
   await ask(account, "POST", `${id}/pause`);
   const answer = await ask(account, "POST", `${id}/cancel`);

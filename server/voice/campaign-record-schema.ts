@@ -123,11 +123,3 @@ export const KeyCount = Type.Object({
   callers: Type.Integer({ description: "Recipients, each once" }),
 });
 export type KeyCount = Static<typeof KeyCount>;
-
-/** A row of what was sent that is nobody to call. */
-export const VoiceRejectAnswer = Type.Object({
-  row: Type.Integer({ description: "Of the file or the list, from 1; a file's header is row 1" }),
-  value: Type.String({ description: "As sent" }),
-  reason: Type.String(),
-});
-export type VoiceRejectAnswer = Static<typeof VoiceRejectAnswer>;

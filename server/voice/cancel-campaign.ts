@@ -10,7 +10,12 @@ import { recordCampaignEvent } from "./record-campaign-event.ts";
  * becomes cancelled by wind-down-voice-campaign (hint the job after the commit). Calls under way go on to
  * their end. Refuses: not-found; conflict when it is over.
  */
-export async function cancelCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<OpenCampaign> {
+export async function cancelCampaign(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  now: Date,
+): Promise<OpenCampaign> {
   const { account_id } = actor;
   const campaign = await lockOpenCampaign(tx, account_id, id, "cancelled");
   // Nothing is left for them to hold.

