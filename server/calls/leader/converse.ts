@@ -48,8 +48,16 @@ async function converse(
   const driver = plan && app.agentDrivers[plan.driver];
   if (!driver) throw new Error(`this process has no agents of the kind ${plan?.driver}`);
   const media = await session.openMedia(callName(call), legName(call, { id: legId }));
-  if (over.aborted) return media.close();
-  if (call.recording_state === "recording") await session.record(callName(call), callName(call));
+  // What could not be closed ends with its connection.
+  const closeMedia = () => void media.close().catch(() => {});
+  try {
+    if (call.recording_state === "recording" && !over.aborted)
+      await session.record(callName(call), callName(call));
+  } catch (error) {
+    closeMedia();
+    throw error;
+  }
+  if (over.aborted) return closeMedia();
   const agent = driver.open(fillPlan(plan, call), media, (event) => {
     const at = app.clock.now();
     if (over.aborted) return;
@@ -59,9 +67,7 @@ async function converse(
   });
   conversation.press = (digit) => agent.digit(digit);
   for (const digit of keys) agent.digit(digit);
-  over.addEventListener("abort", () => void agent.close().then(() => media.close()), {
-    once: true,
-  });
+  over.addEventListener("abort", () => void agent.close().then(closeMedia), { once: true });
   void media.closed.then(() => tellOver("lost"));
 }
 
