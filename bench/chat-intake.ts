@@ -3,13 +3,12 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { checkLedger } from "../test/support/check-books.ts";
 import { layGround, type Ground } from "./chat-intake/ground.ts";
 import { reportIntake, type Figures, type Round } from "./chat-intake/report.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
-import { pssOfTree_mb } from "./lib/memory.ts";
+import { pssOfTree_mb, settledMemory_mb } from "./lib/memory.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
@@ -33,7 +32,7 @@ async function measure(): Promise<string> {
   try {
     const ground = await layGround(postgres.url, dataDir, size.rows);
     try {
-      const idle_mb = await settledMemory_mb(ground);
+      const idle_mb = await settledMemory_mb(ground.service.pid);
       await ground.postJson();
       await ground.postCsv();
       const rounds: Round[] = [];
@@ -87,14 +86,4 @@ async function runRound(
     console.log(`round ${number} ${name}: ${round[name].toFixed(2)} s`);
   }
   return { round: round as Round, csv_peak_mb };
-}
-
-/** The least of some seconds: what the start took is given back only by and by. */
-async function settledMemory_mb(ground: Ground): Promise<number> {
-  let least_mb = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < 20; i++) {
-    await wait(250);
-    least_mb = Math.min(least_mb, pssOfTree_mb(ground.service.pid));
-  }
-  return least_mb;
 }

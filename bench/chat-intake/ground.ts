@@ -1,7 +1,6 @@
 // What both ways of creating a campaign and psql stand on: one cluster, one server without senders,
 // the same rows as a JSON body, as a CSV file and as the lines of \copy.
-import { createWriteStream, openAsBlob } from "node:fs";
-import { once } from "node:events";
+import { openAsBlob } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { openHints } from "../../server/engine/hints.ts";
@@ -13,6 +12,7 @@ import { makeChatNumber, makeChatTemplate } from "../../test/support/chat-makers
 import { makeAccount, makeCredits, unique } from "../../test/support/makers.ts";
 import { startService, type ServiceProcess } from "../../test/support/service-process.ts";
 import { runTool } from "../lib/run-tool.ts";
+import { writeLines } from "../lib/write-lines.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 export type Ground = {
@@ -105,20 +105,4 @@ function phoneOf(i: number): string {
 
 function personOf(i: number) {
   return { phone_number: phoneOf(i), variables: { "1": `Person ${i}`, city: "Pune" } };
-}
-
-async function writeLines(
-  file: string,
-  count: number,
-  lineOf: (i: number) => string,
-  header?: string,
-): Promise<void> {
-  const stream = createWriteStream(file);
-  if (header !== undefined) stream.write(`${header}\n`);
-  for (let i = 0; i < count; i += 10_000) {
-    const some = Array.from({ length: Math.min(10_000, count - i) }, (_, k) => lineOf(i + k));
-    if (!stream.write(`${some.join("\n")}\n`)) await once(stream, "drain");
-  }
-  stream.end();
-  await once(stream, "finish");
 }

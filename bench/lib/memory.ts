@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import { treeOf } from "./processes.ts";
 
 /** Megabytes of the process and all its descendants, shared pages divided among their users (PSS). */
@@ -8,4 +9,14 @@ export function pssOfTree_mb(pid: number): number {
     return Number(/^Pss: +(\d+) kB$/m.exec(rollup)?.[1]);
   });
   return kilobytes.reduce((sum, kb) => sum + kb, 0) / 1_024;
+}
+
+/** The least of some seconds: what a start took is given back only by and by. */
+export async function settledMemory_mb(pid: number): Promise<number> {
+  let least_mb = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 20; i++) {
+    await wait(250);
+    least_mb = Math.min(least_mb, pssOfTree_mb(pid));
+  }
+  return least_mb;
 }

@@ -1,0 +1,60 @@
+import { median, renderTable } from "../lib/figures.ts";
+
+/** Seconds of each contender. */
+export type Round = { readonly launch: number; readonly copy: number };
+
+export type Figures = {
+  readonly rounds: readonly Round[];
+  /** Of the server's process before the files, and the most while they came. */
+  readonly idle_mb: number;
+  readonly peak_mb: number;
+  readonly rows: number;
+};
+
+/** The page that is printed and kept: the figures against their limits, each round, the machine. */
+export function reportLaunch(figures: Figures, machine: readonly string[]): string {
+  const { rounds, idle_mb, peak_mb, rows: size } = figures;
+  const middle = (name: keyof Round) =>
+    `${median(rounds.map((round) => round[name])).toFixed(2)} s`;
+  const judged = (isMet: boolean) => (isMet ? "met" : "missed");
+  const ratio = median(rounds.map(({ launch, copy }) => launch / copy));
+  const grown_mb = peak_mb - idle_mb;
+  const rows = [
+    [
+      `${size} recipients from CSV, to 201`,
+      middle("launch"),
+      `${ratio.toFixed(2)} x`,
+      "<= 3 x",
+      judged(ratio <= 3),
+    ],
+    ["    psql \\copy of the same rows", middle("copy"), "", "", ""],
+    [
+      "    the server's memory above idle (PSS), most",
+      `${idle_mb.toFixed()} MB idle`,
+      `${grown_mb.toFixed()} MB`,
+      "<= 300 MB",
+      judged(grown_mb <= 300),
+    ],
+  ];
+  const perRound = rounds.map(({ launch, copy }, i) => [
+    String(i + 1),
+    launch.toFixed(2),
+    copy.toFixed(2),
+  ]);
+  return [
+    "# Launching voice campaigns",
+    "",
+    ...machine.map((fact) => `- ${fact}`),
+    "",
+    `Medians of ${rounds.length}; the ratio is the median of the rounds' ratios. Each begins with an empty table`,
+    "of recipients and a fresh checkpoint. The numbers come with +91 and a space; of two more columns the",
+    "script names one.",
+    "",
+    renderTable(["what", "time", "figure", "limit", ""], rows),
+    "",
+    "Each round, in seconds:",
+    "",
+    renderTable(["round", "launch", "copy"], perRound),
+    "",
+  ].join("\n");
+}
