@@ -210,6 +210,8 @@ export async function openCallHouse(
         );
         for (const worker of workers)
           console.error(`${worker.name}: ${worker.output().slice(-2_000)}`);
+        for (const command of ["core show channels concise", "bridge show all"])
+          console.error(`${command}:\n${await asterisk.cli(command).catch(String)}`);
         throw new Error(`calls have not ended: ${JSON.stringify(rows)}`, { cause: error });
       });
     },
