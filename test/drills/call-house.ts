@@ -61,6 +61,8 @@ export type CallHouse = {
   readonly api: ServiceProcess;
   readonly account: TestAccount;
   readonly node_id: number;
+  readonly trunk_id: number;
+  readonly database_url: string;
   /** The carrier's own record of what it saw. */
   readonly carrier: Sipp;
   /** The running one; `startSwitch` replaces it. */
@@ -173,6 +175,7 @@ export async function openCallHouse(
   const house: CallHouse = {
     api,
     ...ground,
+    database_url,
     carrier,
     asterisk: () => asterisk,
     async startSwitch() {
@@ -266,7 +269,7 @@ async function openGround(
   asterisk: RunningAsterisk,
   ari_port: number,
   calls_per_second: number,
-): Promise<Pick<CallHouse, "account" | "node_id">> {
+): Promise<Pick<CallHouse, "account" | "node_id" | "trunk_id">> {
   const db = openDatabase(database_url, openLog("silent", { readable: false }));
   const app = { db, clock: systemClock };
   const account = await makeCallingAccount(app, { credits: 100_000 });
@@ -277,7 +280,7 @@ async function openGround(
   });
   for (const phone of Object.keys(phones) as Phone[])
     await makeExtension(app, account, phones[phone], { endpoint: endpoints[phone] });
-  const { ari_user, ari_password, app: ari_app, cdr_path } = asterisk;
+  const { ari_user, ari_password, app: ari_app, cdr_path, sounds_dir } = asterisk;
   const node_id = await makeNode(app, {
     driver: "asterisk",
     ari_url: `http://127.0.0.1:${ari_port}/ari`,
@@ -285,12 +288,13 @@ async function openGround(
     ari_password,
     ari_app,
     cdr_path,
+    sounds_dir,
     calls_per_second,
   });
   const share = { calls_per_second, calls_max: 1_000 };
-  await makeTrunk(app, [node_id], { endpoint: "trunk", share });
+  const trunk_id = await makeTrunk(app, [node_id], { endpoint: "trunk", share });
   await db.close();
-  return { account, node_id };
+  return { account, node_id, trunk_id };
 }
 
 /** Drills ask all the time: one connection is kept, and made again when the database was away. */

@@ -32,6 +32,8 @@ type Leg = {
   readonly answered_at: Date | null;
   readonly ended_at: Date;
   readonly pulse_seconds: number;
+  /** No agent is called for it. */
+  readonly of_campaign: boolean;
 };
 
 type CallRecord = {
@@ -91,8 +93,10 @@ async function awaitEmptySwitch(asterisk: RunningAsterisk): Promise<void> {
 async function readLegs(client: pg.Client): Promise<Leg[]> {
   const { rows } = await client.query<Leg>(`
     select l.account_id::int, l.call_id::int, l.id, l.role, l.number, l.outcome, l.answered_at,
-      l.ended_at, a.call_pulse_seconds as pulse_seconds
-    from call_legs l join accounts a using (account_id) order by 1, 2, 3`);
+      l.ended_at, a.call_pulse_seconds as pulse_seconds, c.recipient_id is not null as of_campaign
+    from call_legs l join accounts a using (account_id)
+    join calls c on c.account_id = l.account_id and c.id = l.call_id
+    order by 1, 2, 3`);
   return rows;
 }
 
@@ -118,7 +122,7 @@ function readRecords(path: string): Map<string, CallRecord[]> {
 function checkAgentsFirst(legs: readonly Leg[], records: ReadonlyMap<string, CallRecord[]>): void {
   for (const leg of legs) {
     const record = records.get(nameOf(leg))?.[0];
-    if (leg.role !== "customer" || !record) continue;
+    if (leg.role !== "customer" || leg.of_campaign || !record) continue;
     const agents = legs.filter((of) => of.call_id === leg.call_id && of.role === "agent");
     const answers = agents.flatMap((agent) => records.get(nameOf(agent))?.[0]?.answer_ms || []);
     assert.ok(

@@ -24,7 +24,9 @@ const app: App = {
   clock: systemClock,
   hints: openHints(url, log),
   chatDrivers: {},
-  voiceDrivers: {}, agentDrivers: {}, speech: toneSpeech,
+  voiceDrivers: {},
+  agentDrivers: {},
+  speech: toneSpeech,
 };
 const times = { lease_ms: 1_500, renew_ms: 300, margin_ms: 500 };
 const going = new AbortController().signal;
