@@ -31,5 +31,5 @@ export const voiceCampaignRows: Record<string, RouteRow> = {
   listVoiceAttempts: see((ids) => ({
     path: `${campaigns}/${ids.voice_campaign_id}/attempts?limit=2&status=completed,busy`,
   })),
-  countVoiceKeys: see((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/keys` })),
+  readVoiceKeys: see((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/keys` })),
 };

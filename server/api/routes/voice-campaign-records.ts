@@ -227,7 +227,7 @@ const reportRoutes = [
   route({
     method: "GET",
     url: `${campaign}/keys`,
-    id: "countVoiceKeys",
+    id: "readVoiceKeys",
     summary: "Count the keys that a voice campaign's callers pressed",
     tag,
     access: see,
