@@ -49,15 +49,18 @@ export async function speakClip(
   utterance: Utterance,
 ): Promise<Clip> {
   const name = spokenName(app.speech.voice, utterance);
-  const spoken = await useClip(app, account_id, name);
-  if (spoken) return spoken;
   const underWay = speakersOf(app.db);
   const key = `${account_id}:${name}`;
-  const joined = underWay.get(key);
-  if (joined) return joined;
-  const speaking = speakNew(app, account_id, name, utterance).finally(() => underWay.delete(key));
-  underWay.set(key, speaking);
-  return speaking;
+  // Joined before anything is looked up: a look-up may be older than what has just been spoken.
+  let clip = underWay.get(key);
+  if (!clip) {
+    const found = useClip(app, account_id, name);
+    clip = found
+      .then((kept) => kept ?? speakNew(app, account_id, name, utterance))
+      .finally(() => underWay.delete(key));
+    underWay.set(key, clip);
+  }
+  return clip;
 }
 
 /**
@@ -80,7 +83,7 @@ function spokenName(voice: string, { language, text }: Utterance): string {
     .digest("hex");
 }
 
-/** Texts being spoken just now, by account and name, of each database (a process has one). */
+/** Clips that are asked for just now, by account and name, of each database (a process has one). */
 const speakers = new WeakMap<Database, Map<string, Promise<Clip>>>();
 
 function speakersOf(db: Database): Map<string, Promise<Clip>> {

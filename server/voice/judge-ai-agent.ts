@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import { judgeScript } from "../calls/script-text.ts";
-import { agent_driver_names, type AgentDrivers } from "../drivers/agent/driver.ts";
+import type { AgentDrivers } from "../drivers/agent/driver.ts";
 import type { DB } from "../lib/database.ts";
 import type { FieldError } from "../lib/errors.ts";
 import {
@@ -35,15 +35,13 @@ export async function judgeAiAgent(
   ];
 }
 
+/** Every installation has the scripted one. */
 function judgeDriver(agent: Fields, drivers: AgentDrivers): FieldError[] {
-  const driver = agent["driver"] ?? "scripted";
-  const known = agent_driver_names.find((name) => name === driver);
-  if (!known) return [];
-  if (!drivers[known])
-    return [{ field: "driver", reason: `this installation has no server for ${known} agents` }];
-  if (known === "realtime" && !isGiven(agent, "instructions"))
-    return [{ field: "instructions", reason: "is required of a realtime agent" }];
-  return [];
+  if (agent["driver"] !== "realtime") return [];
+  if (!drivers.realtime)
+    return [{ field: "driver", reason: "this installation has no server for realtime agents" }];
+  if (isGiven(agent, "instructions")) return [];
+  return [{ field: "instructions", reason: "is required of a realtime agent" }];
 }
 
 function judgeRule(at: string, rule: unknown, agent: Fields): FieldError[] {

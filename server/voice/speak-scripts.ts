@@ -102,9 +102,9 @@ async function speak(
     app.log.warn({ err, account_id, campaign_id: id }, "a script could not be spoken");
     const times = (failed.get(key) ?? 0) + 1;
     if (failed.size < failing_texts_max) failed.set(key, times);
-    if (times < failures_max || !(await canSpeak(app.speech))) return "away";
+    if (times < failures_max) return "away";
     failed.delete(key);
-    return { clip: null };
+    return (await canSpeak(app.speech)) ? { clip: null } : "away";
   }
 }
 

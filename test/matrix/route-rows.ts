@@ -7,6 +7,8 @@ import { callRows } from "./call-rows.ts";
 import { chatRows } from "./chat-rows.ts";
 import type { Ids } from "./seed-ids.ts";
 import { voiceCampaignRows } from "./voice-campaign-rows.ts";
+import { voiceContentRows } from "./voice-content-rows.ts";
+import { voiceLaunchRows } from "./voice-launch-rows.ts";
 
 export type RowRequest = {
   readonly path: string;
@@ -21,6 +23,8 @@ export type RouteRow = {
   readonly may: readonly Permission[] | "any_token";
   /** Its errors are not the standard ones, but click-to-call's. */
   readonly own_errors?: true;
+  /** What an agent without the permission is told, where it is not forbidden. */
+  readonly agent_denied?: "permission-denied";
   /** What it names is the installation's: every operator sees the same. */
   readonly installation?: true;
   /** Made anew at each call: names are unique. */
@@ -442,6 +446,8 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...calls,
     ...callRows,
     ...voiceCampaignRows,
+    ...voiceContentRows,
+    ...voiceLaunchRows,
     ...callGroundRows,
   }),
 );

@@ -8,6 +8,7 @@ import { seedCallGround } from "./seed-call-ground.ts";
 import { seedCalls } from "./seed-calls.ts";
 import { seedChatGround } from "./seed-chat-ground.ts";
 import { seedVoiceCampaign } from "./seed-voice-campaign.ts";
+import { seedVoiceContent } from "./seed-voice-content.ts";
 
 /** One of everything that a path or a body can name, of one account. */
 export type Ids = {
@@ -59,6 +60,12 @@ export type Ids = {
   readonly voice_campaign_id: number;
   /** The campaign's, with a message that was left. */
   readonly voice_call_id: number;
+  /** Ready, with a sound; no menu plays it. */
+  readonly voice_file_id: number;
+  /** No voice file has it. */
+  readonly voice_menu_id: number;
+  /** No voice file has it. */
+  readonly ai_agent_id: number;
   /** In no group but the one below. */
   readonly extension_id: number;
   readonly agent_group_id: number;
@@ -100,6 +107,9 @@ export const unknownIds: Ids = {
   call_campaign_id: 8_000_000_000_000_204,
   voice_campaign_id: 8_000_000_000_000_205,
   voice_call_id: 8_000_000_000_000_206,
+  voice_file_id: 8_000_000_000_000_401,
+  voice_menu_id: 8_000_000_000_000_402,
+  ai_agent_id: 8_000_000_000_000_403,
   extension_id: 8_000_000_000_000_301,
   agent_group_id: 8_000_000_000_000_302,
   agent_member_id: 8_000_000_000_000_303,
@@ -163,6 +173,7 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     ...(await seedChatGround(api, account, mark)),
     ...(await seedCalls(api, account, mark)),
     ...(await seedVoiceCampaign(api, account, mark)),
+    ...(await seedVoiceContent(api, account, mark)),
     ...(await seedCallGround(api, account, mark)),
   };
 }

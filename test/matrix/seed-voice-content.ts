@@ -1,0 +1,45 @@
+import { storeClip } from "../../server/calls/clips.ts";
+import { storedAiAgent } from "../../server/voice/ai-agent-schema.ts";
+import type { TestApi } from "../support/api.ts";
+import { unique, type TestAccount } from "../support/makers.ts";
+import { tone } from "../support/tone-speech.ts";
+import { makeVoiceFile } from "../support/voice-makers.ts";
+import type { Ids } from "./seed-ids.ts";
+
+/** A voice file with a sound, and a menu and an AI agent that it does not have. */
+export async function seedVoiceContent(
+  { app }: TestApi,
+  account: TestAccount,
+  mark: string,
+): Promise<Pick<Ids, "voice_file_id" | "voice_menu_id" | "ai_agent_id">> {
+  const db = app.db.query;
+  const now = app.clock.now();
+  const { account_id } = account;
+  const { name: clip_name, duration_ms } = await storeClip(db, account_id, tone(100), now);
+  const script = `${mark} script`;
+  const made = { account_id, created_at: now, updated_at: now };
+  const menu = await db
+    .insertInto("voice_menus")
+    .values({
+      ...made,
+      name: unique(`${mark} menu`),
+      graph: JSON.stringify({ start: "bye", nodes: { bye: { type: "hang_up", prompt: null } } }),
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  const agent = await db
+    .insertInto("voice_agents")
+    .values({
+      ...made,
+      name: unique(`${mark} agent`),
+      plan: JSON.stringify(storedAiAgent({ greeting: `${mark} greeting` }).plan),
+      transfer_to: null,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return {
+    voice_file_id: await makeVoiceFile(app, account, { clip_name, duration_ms, script }),
+    voice_menu_id: menu.id,
+    ai_agent_id: agent.id,
+  };
+}
