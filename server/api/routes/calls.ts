@@ -106,7 +106,10 @@ const reportRoutes = [
     handle: async ({ app, actor, params: { id, n }, reply }) => {
       const recording = await readCallMessage(app, actor, { id, n });
       void reply.header("content-type", "audio/wav");
-      void reply.header("content-disposition", `attachment; filename="call-${id}-message-${n}.wav"`);
+      void reply.header(
+        "content-disposition",
+        `attachment; filename="call-${id}-message-${n}.wav"`,
+      );
       return recording;
     },
   }),
