@@ -122,7 +122,14 @@ async function assertUnauthorized(method: string, row: RouteRow, ids: Ids): Prom
 }
 
 async function assertForbidden(method: string, row: RouteRow, ids: Ids): Promise<void> {
-  const tokens = row.may === "any_token" ? [] : await tokensWithout(row.may, ids);
+  const tokens: string[] = [];
+  if (row.may !== "any_token") {
+    tokens.push(await makeToken(api.app, mine, { scopes: permissionsBut(row.may) }));
+    for (const token of await agentsWithout(row.may, ids)) {
+      const answer = await send(method, row.request(ids), { token });
+      assertRefused(row, answer, 403, row.agent_denied ?? "forbidden");
+    }
+  }
   if (row.feature !== null) {
     const without = features.filter((feature) => feature !== row.feature);
     tokens.push((await makeAccount(api.app, { features: without })).token);
@@ -132,15 +139,17 @@ async function assertForbidden(method: string, row: RouteRow, ids: Ids): Promise
   }
 }
 
-/** Tokens that have each a reason not to have any of these permissions. */
-async function tokensWithout(may: readonly Permission[], { user_id }: Ids): Promise<string[]> {
-  const others = permissionNames.filter((permission) => !may.includes(permission));
+/** Agents' tokens that have each a reason not to have any of these permissions. */
+async function agentsWithout(may: readonly Permission[], { user_id }: Ids): Promise<string[]> {
   return [
     await makeAgentToken(api.app, mine, null),
-    await makeAgentToken(api.app, mine, others),
+    await makeAgentToken(api.app, mine, permissionsBut(may)),
     await makeToken(api.app, mine, { kind: "agent", user_id, scopes: [...may] }),
-    await makeToken(api.app, mine, { scopes: others }),
   ];
+}
+
+function permissionsBut(may: readonly Permission[]): Permission[] {
+  return permissionNames.filter((permission) => !may.includes(permission));
 }
 
 /** Ids of the first account, sent by the other: all of them at once, and each beside its own. */
