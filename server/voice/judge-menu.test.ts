@@ -166,10 +166,10 @@ function closure(
   stepsOf: (node: AnyNode) => string[],
 ): Map<string, Set<string>> {
   const reached = new Map(names.map((name) => [name as string, new Set<string>([name])]));
-  for (const _ of names)
-    for (const name of names)
-      for (const from of [...reached.get(name)!])
-        for (const to of stepsOf(nodes[from]!)) if (to) reached.get(name)!.add(to);
+  const widen = (seen: Set<string>) =>
+    new Set([...seen].flatMap((from) => [from, ...stepsOf(nodes[from]!).filter(Boolean)]));
+  for (let i = 0; i < names.length; i++)
+    for (const name of names) reached.set(name, widen(reached.get(name)!));
   return reached;
 }
 
@@ -180,7 +180,7 @@ function nodesAfter(
   name: string,
   stepsOf: (node: AnyNode) => string[],
 ): Set<string> {
-  const node_ = nodes[name]!;
-  if (node_.prompt || node_.type === "hang_up") return new Set();
-  return new Set(stepsOf(node_).flatMap((to) => [...unheard.get(to)!]));
+  const from = nodes[name]!;
+  if (from.prompt || from.type === "hang_up") return new Set();
+  return new Set(stepsOf(from).flatMap((to) => [...unheard.get(to)!]));
 }
