@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { zoneOffset } from "../lib/parse-time.ts";
-import { callableFrom, mayCallAt, type CallingWindow } from "./calling-window.ts";
+import { callableFor, callableFrom, mayCallAt, type CallingWindow } from "./calling-window.ts";
 
 const minute_ms = 60_000;
 const day_ms = 86_400_000;
@@ -134,4 +134,18 @@ test("in every zone, also as clocks change, calls may be placed when the clock s
     }),
     { numRuns: 400 },
   );
+});
+
+test("calling time adds up over the days, also where clocks change, and never ends where there is none", () => {
+  const until = (window: CallingWindow, at: string, length_ms: number) =>
+    callableFor(window, new Date(at), length_ms)?.toISOString() ?? null;
+  const window = windowOf("Europe/Berlin", "01:00", "03:00");
+  assert.equal(until(window, "2026-03-28T00:30:00Z", 30 * minute_ms), "2026-03-28T01:00:00.000Z");
+  // Of the night of the 29th, clocks skip the second hour.
+  assert.equal(until(window, "2026-03-28T01:00:00Z", 150 * minute_ms), "2026-03-29T23:30:00.000Z");
+  const always = windowOf("UTC", "00:00", "24:00");
+  assert.equal(until(always, "2026-03-28T00:00:00Z", 3 * day_ms), "2026-03-31T00:00:00.000Z");
+  const never = windowOf("UTC", "09:00", "09:00");
+  assert.equal(until(never, "2026-03-28T00:00:00Z", 1), null);
+  assert.equal(until(window, "2026-03-28T00:00:00Z", 366 * 2 * 60 * minute_ms), null);
 });
