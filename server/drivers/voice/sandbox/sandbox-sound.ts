@@ -40,20 +40,21 @@ function playNext(at: SandboxSwitch, leg: SandboxLeg): void {
   leg.hearing.push(at.after(next.duration_ms, run));
 }
 
-function tellPlayed(at: SandboxSwitch, { name: leg }: SandboxLeg, playback: string): void {
+/** Whoever connects next may ask again for what nobody heard the end of. */
+function tellPlayed(at: SandboxSwitch, { name: leg, heard }: SandboxLeg, playback: string): void {
+  if (!at.hear) heard.delete(playback);
   at.hear?.({ type: "played", leg, playback, ok: true, at: at.now() });
 }
 
-/** The first so long from now; once whenever something begins after a silence. */
+/** The first so long from now; each once in a call, also where what it was to be pressed at was stopped. */
 export function pressKeys(at: SandboxSwitch, leg: SandboxLeg, first_ms?: number): void {
-  const { presses } = leg.life as Extract<LegLife, { kind: "answers" }>;
-  const [first] = presses;
-  for (const { digit, after_ms } of presses) {
+  const [first] = leg.presses;
+  for (const press of leg.presses) {
     const run = () => {
-      leg.presses = [];
-      at.hear?.({ type: "digit", leg: leg.name, digit, at: at.now() });
+      leg.presses = leg.presses.filter((one) => one !== press);
+      at.hear?.({ type: "digit", leg: leg.name, digit: press.digit, at: at.now() });
     };
-    const delay_ms = (first_ms ?? first!.after_ms) + after_ms - first!.after_ms;
+    const delay_ms = (first_ms ?? first!.after_ms) + press.after_ms - first!.after_ms;
     leg.hearing.push(at.after(delay_ms, run));
   }
 }
