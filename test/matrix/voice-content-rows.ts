@@ -52,7 +52,7 @@ export const voiceContentRows: Record<string, RouteRow> = {
   readVoiceFile: see((ids) => ({ path: fileOf(ids) })),
   readVoiceFileAudio: see((ids) => ({ path: `${fileOf(ids)}/audio` })),
   updateVoiceFile: manage((ids) => ({ path: fileOf(ids), json: settingsOf(ids) })),
-  archiveVoiceFile: manage((ids) => ({ path: fileOf(ids) })),
+  deleteVoiceFile: manage((ids) => ({ path: fileOf(ids) })),
   listVoiceMenus: see(() => ({ path: `${voice}/menus?limit=2` })),
   createVoiceMenu: manage((ids) => ({
     path: `${voice}/menus`,

@@ -159,7 +159,7 @@ export const voiceFileRoutes = [
   route({
     method: "DELETE",
     url: `${files}/:id`,
-    id: "archiveVoiceFile",
+    id: "deleteVoiceFile",
     summary: "Archive a voice file; campaigns that have it go on",
     tag,
     access: manageContent,
