@@ -44,6 +44,8 @@ export async function seedVoice(
       menu_id: menu.id,
       ai_agent_id: agent.id,
       opt_out_key: "9",
+      // The report tells machines from people.
+      answering_machine: "play",
       created_by: owner_id,
       created_at: now,
       updated_at: now,
