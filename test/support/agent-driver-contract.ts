@@ -57,7 +57,7 @@ const contract_plan: Omit<AgentPlan, "driver"> = {
 };
 
 const keys = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*", "#", "x"];
-const patience_s = 60;
+const patience_s = 120;
 
 type Conversation = {
   readonly time: StandingTime;

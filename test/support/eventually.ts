@@ -2,11 +2,12 @@ import { setTimeout as wait } from "node:timers/promises";
 
 /**
  * Waits until `holds` is true, asking every few milliseconds. `seconds` only keep what will never be true
- * from being waited for without end: a busy machine is given all the time that it may take.
+ * from being waited for without end: a busy machine is given all the time that it may take, and what a
+ * frozen process holds in an open transaction PostgreSQL takes from it after a minute.
  */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
-  seconds = 60,
+  seconds = 120,
 ): Promise<void> {
   const deadline = performance.now() + seconds * 1_000;
   while (!(await holds())) {

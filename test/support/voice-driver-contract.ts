@@ -57,7 +57,7 @@ type LegEvent = Extract<VoiceEvent, { leg: string }>;
 const caller_id = "918000000001";
 const message_limits: MessageLimits = { max_seconds: 60, silence_seconds: 30 };
 /** Of a real switch: seconds of ringing, a record written late. */
-const patience_s = 60;
+const patience_s = 120;
 /** How long a recording goes on, and how much shorter than that its file may be. */
 const recorded_ms = 1_500;
 const unrecorded_ms = 700;
