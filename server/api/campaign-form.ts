@@ -22,10 +22,9 @@ export function bodyOfForm(
 }
 
 function valueOf({ type }: { readonly type?: unknown }, text: string): unknown {
-  const types = [type].flat();
-  if (types.includes("integer")) return /^-?\d{1,19}$/.test(text.trim()) ? Number(text) : text;
-  if (types.includes("boolean") && /^(?:true|false)$/i.test(text))
-    return text.toLowerCase() === "true";
+  const types = new Set([type].flat());
+  if (types.has("integer")) return /^-?\d{1,19}$/.test(text.trim()) ? Number(text) : text;
+  if (types.has("boolean") && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === "true";
   return text;
 }
 

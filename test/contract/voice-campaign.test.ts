@@ -56,7 +56,10 @@ async function makeGroup(members: Readonly<Record<string, Record<string, string>
     .returning("id")
     .executeTakeFirstOrThrow();
   const rows = Object.entries(members).map(([phone, variables]) => ({
-    ...{ account_id, group_id: id, phone, created_at },
+    account_id,
+    group_id: id,
+    phone,
+    created_at,
     variables: JSON.stringify(variables),
   }));
   if (rows.length > 0) await app.db.query.insertInto("group_members").values(rows).execute();
@@ -311,8 +314,13 @@ test("fields of another sendTo are ignored, null is as good as omitted, and so i
   const others = { groupId: "no group", csv_number_column: "" };
   await voice.take(others);
   await voice.take({
-    ...{ groupId: null, csv_number_column: null, max_retry: null, retry_after: null },
-    ...{ schedulled_at: null, callback_url: null, crm_workspace_id: null },
+    groupId: null,
+    csv_number_column: null,
+    max_retry: null,
+    retry_after: null,
+    schedulled_at: null,
+    callback_url: null,
+    crm_workspace_id: null,
   });
   const { campaign } = await voice.take({ schedulled_at: "", crm_workspace_id: "" });
   assert.deepEqual([campaign.state, campaign.crm_workspace_id], ["running", null]);

@@ -115,11 +115,25 @@ test("an unknown field is refused, and the field that was meant is named, in JSO
 test("all faults are told at once: of the shape, of what the fields mean, and of the file", async () => {
   const reasons = await voice.refuse(
     {
-      ...{ campaign_name: "", voice_file_id: 0, call_type: "x", number: "1", max_retry: 1 },
-      ...{ schedulled_at: "x", callback_url: "x", crm_workspace_id: "0", y: 1 },
+      campaign_name: "",
+      voice_file_id: 0,
+      call_type: "x",
+      number: "1",
+      max_retry: 1,
+      schedulled_at: "x",
+      callback_url: "x",
+      crm_workspace_id: "0",
+      y: 1,
     },
-    ...["y", "campaign_name", "call_type", "callback_url", "voice_file_id", "number"],
-    ...["retry_after", "schedulled_at", "crm_workspace_id"],
+    "y",
+    "campaign_name",
+    "call_type",
+    "callback_url",
+    "voice_file_id",
+    "number",
+    "retry_after",
+    "schedulled_at",
+    "crm_workspace_id",
   );
   assert.equal(reasons.length, 9);
   const more = { campaign_name: undefined, voice_file_id: "0", csv_number_column: "x", y: "1" };
@@ -127,8 +141,11 @@ test("all faults are told at once: of the shape, of what the fields mean, and of
   await refuseCsv(
     "\0",
     { ...more, csv_number_column: "" },
-    ...["y", "campaign_name"],
-    ...["voice_file_id", "csv_number_column", "file"],
+    "y",
+    "campaign_name",
+    "voice_file_id",
+    "csv_number_column",
+    "file",
   );
 });
 
@@ -180,7 +197,7 @@ test("a group and a workspace that are another account's, or inactive, are 422",
 
 test("what is wrong with a CSV is 422 on file or csv_number_column, and JSON with sendTo csv on file", async () => {
   const good = "phone\n9876543210\n";
-  const before = await traces();
+  const traced = await traces();
   const column = { csv_number_column: "Phone" };
   assert.match((await refuseCsv(good, column, "csv_number_column"))[0]!, /is not a column/);
   await refuseCsv("phone,phone\n1,2\n", {}, "csv_number_column");
@@ -194,7 +211,7 @@ test("what is wrong with a CSV is 422 on file or csv_number_column, and JSON wit
   assert.match((await refuseCsv("phone,name\n9876543210,\n", smart, "file"))[0]!, /nobody to call/);
   const body = voice.body({ sendTo: "csv", csv_number_column: "phone", number: undefined });
   assertRefused(await voice.launch(body), "file");
-  assert.deepEqual(await traces(), before);
+  assert.deepEqual(await traces(), traced);
 });
 
 test("when nobody is left to call it is 422 on number or groupId", async () => {
@@ -325,14 +342,14 @@ test("a body that is not JSON is 400 malformed-body, a broken form bad-request, 
 test("a repeated Idempotency-Key gets the first answer byte for byte, in either form, and launches nothing more", async () => {
   const { token } = voice.account;
   const count = await voice.campaignCount();
-  const key = unique("key");
+  const base = unique("key");
   const under = (key: string) => ({ token, headers: { "idempotency-key": key } });
   const launches: ((key: string, api: TestApi) => Promise<Answer>)[] = [
     (key, api) => api.send("POST", launch_path, { ...under(key), json: voice.body() }),
     (key) => voice.launchForm(csvParts("phone\n9876543210\n"), under(key)),
   ];
   for (const [i, launch] of launches.entries()) {
-    const own = `${key}-${i}`;
+    const own = `${base}-${i}`;
     const twins = await Promise.all([
       launch(own, voice.api),
       launch(own, twin),
@@ -347,10 +364,10 @@ test("a repeated Idempotency-Key gets the first answer byte for byte, in either 
     assert.equal(await voice.campaignCount(), count + i + 1);
   }
   const others: Answer[] = [
-    await voice.launch(voice.body({ campaign_name: "Other" }), under(`${key}-0`)),
-    await voice.launch({}, under(`${key}-0`)),
-    await voice.launchForm(csvParts("phone\n9876543211\n"), under(`${key}-1`)),
-    await voice.launch(voice.body(), under(`${key}-1`)),
+    await voice.launch(voice.body({ campaign_name: "Other" }), under(`${base}-0`)),
+    await voice.launch({}, under(`${base}-0`)),
+    await voice.launchForm(csvParts("phone\n9876543211\n"), under(`${base}-1`)),
+    await voice.launch(voice.body(), under(`${base}-1`)),
   ];
   for (const answer of others) assertRefused(answer, "Idempotency-Key");
   for (const blank of ["", " ", "x".repeat(256)])
