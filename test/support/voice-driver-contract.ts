@@ -553,6 +553,24 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.deepEqual(typesOf(dial.leg, first), ["ringing", "answered"]);
     });
 
+    test("what plays goes on for whoever connects next, who may ask for it again, and stops it", async () => {
+      const leg = await answered(under.far_ends.stays);
+      const [first, second] = [fresh("clip"), fresh("clip")];
+      await line.session.play(leg, first, clipOf(endless_ms));
+      await line.session.close();
+      line = await connect();
+      assert.deepEqual(await live(), [leg]);
+      await line.session.play(leg, first, clipOf(endless_ms));
+      await line.session.stopPlaying(leg);
+      await until(() => playedOn(leg).length === 1);
+      await line.session.play(leg, second, clipOf(100));
+      await until(() => playedOn(leg).length === 2);
+      assert.deepEqual(playedOn(leg), [
+        [first, true],
+        [second, true],
+      ]);
+    });
+
     test("what became of a leg that ended while nobody listened was written down", async () => {
       const lasting = await answered(under.far_ends.leaves);
       const dialled = legTo(under.far_ends.busy);

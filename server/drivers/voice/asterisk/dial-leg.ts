@@ -6,9 +6,9 @@ import { idAtSwitch } from "./names.ts";
 /**
  * Asks for the call, by way of the context `out` of our dialplan: there an answered leg waits for the
  * service, where one dialled straight into the application is dropped when nobody listens. A leg that
- * lives already is left as it is. Throws VoiceError.
+ * lives already is left as it is, and the answer is false. Throws VoiceError.
  */
-export async function dialLeg(client: AriClient, dial: Dial): Promise<void> {
+export async function dialLeg(client: AriClient, dial: Dial): Promise<boolean> {
   const path = ariPath(["channels", idAtSwitch(client.app, dial.leg)], {
     endpoint: endpointOf(dial),
     context: "out",
@@ -20,7 +20,8 @@ export async function dialLeg(client: AriClient, dial: Dial): Promise<void> {
   const answer = await client.call("POST", path, {
     variables: { CALL_ID: dial.call, TRUNKLINE_APP: client.app },
   });
-  if (answer.status < 300 || answer.status === 409) return;
+  if (answer.status < 300) return true;
+  if (answer.status === 409) return false;
   if (isStarting(answer)) throw new VoiceError("unreachable", "the switch has not started yet");
   // No such endpoint, or a phone that is not registered.
   if (answer.status === 500 && says(answer, "error", "Allocation failed")) {

@@ -15,7 +15,6 @@ import {
 import { carrySamples } from "./carry-samples.ts";
 import { idAtSwitch, mediaId } from "./names.ts";
 
-const handshake_timeout_ms = 3_000;
 const message_bytes_max = 65_536;
 
 export type MediaChannels = {
@@ -30,7 +29,12 @@ export type MediaChannels = {
   closeAll(): void;
 };
 
-export function openMediaChannels(client: AriClient, ari: AriSettings): MediaChannels {
+/** `handshake_timeout_ms`: so long a connection may take to stand. */
+export function openMediaChannels(
+  client: AriClient,
+  ari: AriSettings,
+  handshake_timeout_ms: number,
+): MediaChannels {
   const live = new Map<string, { readonly leg: string; readonly media: CallMedia }>();
   const closeThose = (isMeant: (leg: string) => boolean) => {
     // A channel that could not be hung up ends with its connection.
@@ -52,7 +56,7 @@ export function openMediaChannels(client: AriClient, ari: AriSettings): MediaCha
           carrier.end();
           return media;
         }
-        carrier.use(await connect(ari, await makeChannel(client, channel)));
+        carrier.use(await connect(ari, await makeChannel(client, channel), handshake_timeout_ms));
         await join(channel);
       } catch (error) {
         await close().catch(() => {});
@@ -96,7 +100,11 @@ async function makeChannel(client: AriClient, channel: string): Promise<string> 
   throw new VoiceError("refused", `the switch has no media for us: it answered ${answer.status}`);
 }
 
-async function connect(ari: AriSettings, connection: string): Promise<WebSocket> {
+async function connect(
+  ari: AriSettings,
+  connection: string,
+  handshake_timeout_ms: number,
+): Promise<WebSocket> {
   const base = ari.url.replace(/^http/, "ws").replace(/\/ari$/, "");
   const socket = new WebSocket(`${base}/media/${encodeURIComponent(connection)}`, "media", {
     headers: { authorization: authorization(ari) },

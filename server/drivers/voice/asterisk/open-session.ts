@@ -36,6 +36,15 @@ type Parts = {
   readonly bridge_of: Map<string, string>;
   /** The legs of which it is just being found out who answered. */
   readonly detecting: Set<string>;
+  /** The legs that this session dialled. */
+  readonly dialled: Set<string>;
+};
+
+type SessionOptions = {
+  readonly log: Log;
+  readonly request_timeout_ms: number;
+  readonly ping_ms: number;
+  readonly mayAct: (() => boolean) | undefined;
 };
 
 /** See VoiceDriver.open. */
@@ -43,16 +52,11 @@ export function openSession(
   node: VoiceNode,
   ari: AriSettings,
   hear: (event: VoiceEvent) => void,
-  options: {
-    readonly log: Log;
-    readonly request_timeout_ms: number;
-    readonly ping_ms: number;
-    readonly mayAct: (() => boolean) | undefined;
-  },
+  options: SessionOptions,
 ): VoiceSession {
   const { log, request_timeout_ms, ping_ms, mayAct } = options;
   let silent = false;
-  const parts = openParts(node, ari, openAriClient(ari, request_timeout_ms, mayAct), (event) => {
+  const parts = openParts(node, ari, { request_timeout_ms, mayAct }, (event) => {
     if (!silent) hear(event);
   });
   const { client, legs, playing, recordings, media, tell } = parts;
@@ -101,12 +105,14 @@ export function openSession(
 function openParts(
   node: VoiceNode,
   ari: AriSettings,
-  client: AriClient,
+  { request_timeout_ms, mayAct }: Pick<SessionOptions, "request_timeout_ms" | "mayAct">,
   hear: (event: VoiceEvent) => void,
 ): Parts & { readonly tell: (event: VoiceEvent) => void } {
+  const client = openAriClient(ari, request_timeout_ms, mayAct);
   const bridge_of = new Map<string, string>();
   const detecting = new Set<string>();
-  const media = openMediaChannels(client, ari);
+  const dialled = new Set<string>();
+  const media = openMediaChannels(client, ari, request_timeout_ms);
   const tell = (event: VoiceEvent) => {
     if (event.type === "detected") detecting.delete(event.leg);
     if (event.type === "ended") {
@@ -114,22 +120,24 @@ function openParts(
       media.closeOf(event.leg);
       bridge_of.delete(event.leg);
       detecting.delete(event.leg);
+      dialled.delete(event.leg);
     }
     hear(event);
   };
   const legs = openLegNews(ari.app, tell);
   const clips = openClipFolder(node.sounds_dir);
-  const playing = openPlaying({ client, clips, bridge_of, stays: legs.stays, tell });
+  const playing = openPlaying({ client, clips, bridge_of, dialled, stays: legs.stays, tell });
   const recordings = openRecordings(client, tell);
-  return { client, node, legs, playing, recordings, media, bridge_of, detecting, tell };
+  return { client, node, legs, playing, recordings, media, bridge_of, detecting, dialled, tell };
 }
 
 /** Nothing lived through the switch's restart. */
-function forgetAll({ legs, playing, bridge_of, detecting }: Parts): void {
+function forgetAll({ legs, playing, bridge_of, detecting, dialled }: Parts): void {
   legs.forgetAll();
   playing.forgetAll();
   bridge_of.clear();
   detecting.clear();
+  dialled.clear();
 }
 
 /** The connection tells only what is used, and is known to be this Asterisk's. */
@@ -146,9 +154,16 @@ type SoundControls = Pick<
 >;
 
 function controls(parts: Parts): Omit<VoiceSession, "close" | keyof SoundControls> {
-  const { client, legs, node, bridge_of } = parts;
+  const { client, legs, node, bridge_of, dialled } = parts;
   return {
-    dial: (dial) => dialLeg(client, dial),
+    async dial(dial) {
+      dialled.add(dial.leg);
+      const isOurs = await dialLeg(client, dial).catch((error: unknown) => {
+        dialled.delete(dial.leg);
+        throw error;
+      });
+      if (!isOurs) dialled.delete(dial.leg);
+    },
     async hangUp(leg, cause = normal_clearing) {
       legs.hangingUp(leg);
       const path = ariPath(["channels", idAtSwitch(client.app, leg)], {

@@ -23,6 +23,8 @@ export type PlayingParts = {
   readonly clips: ClipFolder;
   /** The bridge of each leg, as far as it is known. */
   readonly bridge_of: Map<string, string>;
+  /** Legs of this session: nobody before it played them anything. */
+  readonly dialled: ReadonlySet<string>;
   /** Whether the leg lives, and nobody is about to hang up. */
   readonly stays: (leg: string) => boolean;
   readonly tell: (event: VoiceEvent) => void;
@@ -89,14 +91,20 @@ async function begin(
   if (playing.asked.get(playback) === "taken") return;
   const path = await state.clips.keep(clip);
   if (state.legs.get(leg) !== playing) return;
+  const isDoubtful = playing.asked.has(playback) || !state.dialled.has(leg);
+  playing.asked.set(playback, "doubtful");
+  playing.open.add(playback);
+  state.leg_of.set(playback, leg);
+  if (isDoubtful && (await isTaken(state.client, playback))) {
+    playing.asked.set(playback, "taken");
+    return;
+  }
+  // Its end, or that of the leg, may have been told meanwhile.
+  if (playing.asked.get(playback) === "taken" || state.legs.get(leg) !== playing) return;
   if (playing.stops > stops) {
     finish(state, leg, playback, true, new Date());
     return;
   }
-  if (playing.asked.has(playback) && (await isTaken(state.client, playback))) return;
-  playing.asked.set(playback, "doubtful");
-  playing.open.add(playback);
-  state.leg_of.set(playback, leg);
   const answer = await askToPlay(state, leg, playback, path);
   if (answer.status === 404) forget(state, leg);
   else playing.asked.set(playback, "taken");
