@@ -7,9 +7,14 @@ import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { startAsterisk, type RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
 import type { LeaderTimes } from "../../server/calls/run-nodes.ts";
-import { openAsteriskDriver } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
+import {
+  openAsteriskDriver,
+  type AsteriskOptions,
+} from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
 import { idAtSwitch } from "../../server/drivers/voice/asterisk/names.ts";
+import type { AgentDrivers } from "../../server/drivers/agent/driver.ts";
 import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
+import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import type { App } from "../../server/engine/app.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { startApi, type TestApi } from "./api.ts";
@@ -21,7 +26,7 @@ import {
   makeTrunk,
   setCalling,
 } from "./call-makers.ts";
-import { checkCalls, checkLedger } from "./check-books.ts";
+import { checkCalls, checkLedger, checkVoiceCampaigns } from "./check-books.ts";
 import { eventually } from "./eventually.ts";
 import { rtpCounts, startCarrier, startPhones, type Sipp } from "./sipp.ts";
 
@@ -112,6 +117,9 @@ export async function openAsteriskScene(
     readonly node?: Pick<NonNullable<Parameters<typeof makeNode>[1]>, "calls_max">;
     readonly trunk?: Parameters<typeof makeTrunk>[2];
     readonly chatDrivers?: ChatDrivers;
+    readonly agentDrivers?: AgentDrivers;
+    readonly speech?: SpeechDriver;
+    readonly driver?: AsteriskOptions;
     readonly through?: (ari_url: string) => Promise<string>;
   } = {},
 ): Promise<AsteriskScene> {
@@ -122,9 +130,14 @@ export async function openAsteriskScene(
     startPhones(asterisk),
   ]);
   const log = openLog(process.env["TEST_LOG_LEVEL"] ?? "silent", { readable: false });
-  const voiceDrivers = { asterisk: openAsteriskDriver(log) };
-  const { chatDrivers } = options;
-  const api = await startApi({ voiceDrivers, ...(chatDrivers && { chatDrivers }) });
+  const voiceDrivers = { asterisk: openAsteriskDriver(log, options.driver) };
+  const { chatDrivers, agentDrivers, speech } = options;
+  const api = await startApi({
+    voiceDrivers,
+    ...(chatDrivers && { chatDrivers }),
+    ...(agentDrivers && { agentDrivers }),
+    ...(speech && { speech }),
+  });
   const { app } = api;
   const { ari_user, ari_password, app: ari_app, cdr_path, sounds_dir } = asterisk;
   const ari_url = (await options.through?.(asterisk.ari_url)) ?? asterisk.ari_url;
@@ -180,6 +193,7 @@ export async function openAsteriskScene(
       await Promise.all(desks.map(untilOver));
       await checkLedger(app.db.pool);
       await checkCalls(app.db.pool);
+      await checkVoiceCampaigns(app.db.pool);
       await checkNothingLeft(scene);
       await checkAgentsFirst(scene);
     },
@@ -245,11 +259,15 @@ async function checkNothingLeft({ ari, asterisk }: AsteriskScene): Promise<void>
   assert.match(await asterisk().cli("core show channels count"), /^0 active channels/m);
 }
 
-/** I10 by the switch's own clock: no customer was dialled before an agent of the call had answered. */
+/** I10 by the switch's own clock: but for campaigns, no customer was dialled before an agent had answered. */
 async function checkAgentsFirst(scene: AsteriskScene): Promise<void> {
   const legs = await scene.app.db.query
-    .selectFrom("call_legs")
-    .select(["account_id", "call_id", "id", "role"])
+    .selectFrom("call_legs as l")
+    .innerJoin("calls as c", (on) =>
+      on.onRef("c.account_id", "=", "l.account_id").onRef("c.id", "=", "l.call_id"),
+    )
+    .select(["l.account_id", "l.call_id", "l.id", "l.role"])
+    .where("c.recipient_id", "is", null)
     .execute();
   const roles = new Map(
     legs.map((leg) => [

@@ -81,7 +81,7 @@ export function openStubConnection(client: WebSocket, setting: Setting): StubCon
     });
     send({ type: "response.output_audio_transcript.delta", ...place, delta: answer.say });
     const format = formats?.output ?? { type: "audio/pcmu" };
-    const bytes = encodeTone(ms, format);
+    const bytes = encodeTone(ms, answer.hz ?? 440, format);
     const step = (delta_ms * bytes.length) / ms;
     for (let at = 0; at < bytes.length; at += step) {
       const delta = bytes.subarray(at, at + step).toString("base64");
@@ -211,9 +211,9 @@ export function openStubConnection(client: WebSocket, setting: Setting): StubCon
   };
 }
 
-function encodeTone(ms: number, { type }: StubFormat): Buffer {
-  if (type === "audio/pcm") return tone(ms, { rate_hz: 24_000 });
-  return type === "audio/pcma" ? encodeALaw(tone(ms)) : encodeMuLaw(tone(ms));
+function encodeTone(ms: number, hz: number, { type }: StubFormat): Buffer {
+  if (type === "audio/pcm") return tone(ms, { hz, rate_hz: 24_000 });
+  return type === "audio/pcma" ? encodeALaw(tone(ms, { hz })) : encodeMuLaw(tone(ms, { hz }));
 }
 
 /** At 8 kHz, roughly: enough to tell sound from silence. */

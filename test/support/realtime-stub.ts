@@ -10,6 +10,8 @@ export type StubAnswer = {
   readonly say?: string;
   /** How long the tone of it is; 1,000 unless given. */
   readonly tone_ms?: number;
+  /** How high it is; 440 unless given. */
+  readonly hz?: number;
   readonly call?: { readonly name: string; readonly args: unknown };
   /** It could not be given. */
   readonly fails?: boolean;

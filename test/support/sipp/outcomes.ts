@@ -66,6 +66,8 @@ export const far_end = {
   says_hello: "7222",
   /** 7223: answers and speaks for ten seconds without a pause, as machines do. */
   greets_long: "7223",
+  /** 7224PPPPP: answers; its sound comes to the UDP port P of 127.0.0.1, and from there (told-phone.ts). */
+  told: "7224",
   /** 7230: never says anything, as a carrier that is gone. */
   silent: "7230",
 } as const;

@@ -52,8 +52,8 @@ a=rtpmap:101 telephone-event/8000
 a=fmtp:101 0-16`;
 }
 
-/** Which of sipp's two kinds of audio: sent back as it comes, or played from a file. */
-export type Media = "media_port" | "rtpstream_audio_port";
+/** Audio that sipp sends back as it comes, or plays from a file; or that of another, at the port in a variable. */
+export type Media = "media_port" | "rtpstream_audio_port" | "$port";
 
 /** An answer to the INVITE; from 200 on it is repeated until the ACK comes. */
 export function respond(

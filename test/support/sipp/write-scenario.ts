@@ -129,6 +129,13 @@ function calm({ speech_path, hello_path, greeting_path }: ScenarioOptions): stri
     ...branch(far_end.says_hello, ...talker(hello_path)),
     ...branch(far_end.greets_long, ...talker(greeting_path)),
     ...branch(far_end.listens, ringing, answer("rtpstream_audio_port"), ...untilBye),
+    ...branch(
+      far_end.told,
+      act(findInNumber(`^${far_end.told}([0-9]{5})`, "all", "port")),
+      ringing,
+      answer("$port"),
+      ...untilBye,
+    ),
     ...branch(far_end.silent),
   ];
 }
