@@ -18,10 +18,14 @@ async function authenticate(app: ApiApp, request: FastifyRequest): Promise<Calle
   return caller;
 }
 
-/** 403 unless the account has the feature and the caller one of the permissions. */
+/** 403 unless the account has one of the features and the caller one of the permissions. */
 function authorize(access: Access, caller: Caller): void {
-  if (access.feature && !caller.account.features.has(access.feature)) {
-    throw new Refusal("forbidden", `This account does not have the feature ${access.feature}`);
+  const { features } = access;
+  if (features && !features.some((feature) => caller.account.features.has(feature))) {
+    throw new Refusal(
+      "forbidden",
+      `This account does not have the feature ${features.join(" or ")}`,
+    );
   }
   if (access.anyOf === "any_token") return;
   if (!access.anyOf.some((permission) => caller.permissions.has(permission))) {

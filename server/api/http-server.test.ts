@@ -38,7 +38,7 @@ const routes = [
     id: "plain",
     summary: "Errors in a shape of their own",
     tag: "Test",
-    access: { feature: "calls", anyOf: ["crm.read"] },
+    access: { features: ["calls"], anyOf: ["crm.read"] },
     body: closed({ n: Type.Integer(), text: Type.String() }),
     success: { 200: Type.Object({ n: Type.Integer() }) },
     renderError: plain,

@@ -24,7 +24,7 @@ const rate_limit = {
   limit_a_minute: ({ id }: { id: number }) => limits.get(id) ?? default_limit,
   default_limit,
 };
-const access = { feature: "bulk_chat", anyOf: ["chat.campaigns.create"] } as const;
+const access = { features: ["bulk_chat"], anyOf: ["chat.campaigns.create"] } as const;
 const written = { 201: closed({ n: Type.Integer() }) };
 
 const routes = [

@@ -11,9 +11,9 @@ import type { ApiApp } from "./api-app.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { RenderError } from "./render-error.ts";
 
-/** Who may: any of the permissions, or whoever has a token, on an account that has the feature. */
+/** Who may: any of the permissions, or whoever has a token, on an account that has one of the features. */
 export type Access = {
-  readonly feature?: Feature;
+  readonly features?: readonly Feature[];
   readonly anyOf: readonly Permission[] | "any_token";
   /** What an agent without the permission is told, where it is not `forbidden`. */
   readonly agent_denied?: "permission-denied";

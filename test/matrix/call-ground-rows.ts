@@ -7,17 +7,17 @@ import type { Ids } from "./seed-ids.ts";
 const account = "/api/v1";
 
 const see = (request: RouteRow["request"]): RouteRow => ({
-  feature: "calls",
+  features: ["calls", "voice"],
   may: ["agents.read", "agents.manage"],
   request,
 });
 const manage = (request: RouteRow["request"]): RouteRow => ({
-  feature: "calls",
+  features: ["calls", "voice"],
   may: ["agents.manage"],
   request,
 });
 const operate = (request: RouteRow["request"]): RouteRow => ({
-  feature: "operator",
+  features: ["operator"],
   may: ["installation.manage"],
   installation: true,
   request,

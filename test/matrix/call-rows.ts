@@ -5,7 +5,7 @@ import type { RouteRow } from "./route-rows.ts";
 const calls = "/api/v1/calls";
 
 const row = (may: readonly Permission[], request: RouteRow["request"]): RouteRow => ({
-  feature: "calls",
+  features: ["calls", "voice"],
   may,
   request,
 });

@@ -8,7 +8,7 @@ const chat = "/api/v1/chat";
 const automation = "/api/v1/automation-flows";
 
 const row = (may: readonly Permission[], request: RouteRow["request"]): RouteRow => ({
-  feature: "bulk_chat",
+  features: ["bulk_chat"],
   may,
   request,
 });

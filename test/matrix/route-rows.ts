@@ -18,7 +18,7 @@ export type RowRequest = {
 };
 
 export type RouteRow = {
-  readonly feature: Feature | null;
+  readonly features: readonly Feature[] | null;
   /** Any of these will do. */
   readonly may: readonly Permission[] | "any_token";
   /** Its errors are not the standard ones, but click-to-call's. */
@@ -35,12 +35,12 @@ const account = "/api/v1";
 const crm = "/api/v1/crm/workspaces";
 
 const free = (may: readonly Permission[], request: RouteRow["request"]): RouteRow => ({
-  feature: null,
+  features: null,
   may,
   request,
 });
 const ofCrm = (may: readonly Permission[], request: RouteRow["request"]): RouteRow => ({
-  feature: "crm",
+  features: ["crm"],
   may,
   request,
 });
@@ -320,7 +320,7 @@ function formOf(csv: string, fields: Record<string, string>): FormData {
 const create_campaigns: readonly Permission[] = ["chat.campaigns.create"];
 
 const ofChat = (may: readonly Permission[], request: RouteRow["request"]): RouteRow => ({
-  feature: "bulk_chat",
+  features: ["bulk_chat"],
   may,
   request,
 });
@@ -415,7 +415,7 @@ function campaignUploadOf(ids: Ids): FormData {
 
 const calls: Record<string, RouteRow> = {
   clickToCall: {
-    feature: "calls",
+    features: ["calls"],
     may: "any_token",
     own_errors: true,
     request: (ids) => ({

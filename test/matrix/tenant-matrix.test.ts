@@ -60,8 +60,8 @@ function testRoute({ method, url, access }: Route, row: RouteRow): void {
   const name = `${method} ${url}`;
 
   test(`${name} is for the feature and permissions of its row`, () => {
-    const { feature = null, anyOf } = access as Access;
-    assert.equal(feature, row.feature);
+    const { features: needed = null, anyOf } = access as Access;
+    assert.deepEqual(needed, row.features);
     assert.deepEqual([...namesOf(anyOf)].toSorted(), [...namesOf(row.may)].toSorted());
   });
 
@@ -130,8 +130,9 @@ async function assertForbidden(method: string, row: RouteRow, ids: Ids): Promise
       assertRefused(row, answer, 403, row.agent_denied ?? "forbidden");
     }
   }
-  if (row.feature !== null) {
-    const without = features.filter((feature) => feature !== row.feature);
+  const { features: needed } = row;
+  if (needed !== null) {
+    const without = features.filter((feature) => !needed.includes(feature));
     tokens.push((await makeAccount(api.app, { features: without })).token);
   }
   for (const token of tokens) {

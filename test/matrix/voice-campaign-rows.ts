@@ -5,7 +5,7 @@ import type { RouteRow } from "./route-rows.ts";
 const campaigns = "/api/v1/voice/campaigns";
 
 const row = (may: readonly Permission[], request: RouteRow["request"]): RouteRow => ({
-  feature: "voice",
+  features: ["voice"],
   may,
   request,
 });

@@ -6,12 +6,12 @@ import type { Ids } from "./seed-ids.ts";
 const voice = "/api/v1/voice";
 
 const see = (request: RouteRow["request"]): RouteRow => ({
-  feature: "voice",
+  features: ["voice"],
   may: ["voice.content.read", "voice.content.manage"],
   request,
 });
 const manage = (request: RouteRow["request"]): RouteRow => ({
-  feature: "voice",
+  features: ["voice"],
   may: ["voice.content.manage"],
   request,
 });

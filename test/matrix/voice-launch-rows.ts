@@ -6,7 +6,7 @@ import type { Ids } from "./seed-ids.ts";
 const campaigns = "/api/v1/voice/campaigns";
 
 const create = (request: RouteRow["request"]): RouteRow => ({
-  feature: "voice",
+  features: ["voice"],
   may: ["voice.campaigns.create"],
   agent_denied: "permission-denied",
   request,
@@ -40,7 +40,7 @@ export const voiceLaunchRows: Record<string, RouteRow> = {
     },
   })),
   listVoiceRejects: {
-    feature: "voice",
+    features: ["voice"],
     may: ["voice.campaigns.read", "voice.campaigns.manage"],
     request: (ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/rejects?limit=2` }),
   },

@@ -17,8 +17,8 @@ import { route, type Access } from "../route.ts";
 const calls = "/api/v1/calls";
 const call = `${calls}/:id`;
 const tag = "Calls";
-const see: Access = { feature: "calls", anyOf: ["calls.read", "calls.manage"] };
-const manage: Access = { feature: "calls", anyOf: ["calls.manage"] };
+const see: Access = { features: ["calls", "voice"], anyOf: ["calls.read", "calls.manage"] };
+const manage: Access = { features: ["calls", "voice"], anyOf: ["calls.manage"] };
 const params = closed({ id: pathId("The call") });
 
 const reportRoutes = [
@@ -44,7 +44,7 @@ const reportRoutes = [
     id: "exportCalls",
     summary: "Export calls to CSV, newest first",
     tag,
-    access: { feature: "calls", anyOf: ["calls.export"] },
+    access: { features: ["calls", "voice"], anyOf: ["calls.export"] },
     query: closed(callFilterQuery),
     success: { 200: { contentType: "text/csv" } },
     handle: async ({ app, caller, actor, query, reply }) => {

@@ -34,8 +34,8 @@ import { readTimeRange, timeRangeQuery } from "../time-range.ts";
 const campaigns = "/api/v1/chat/campaigns";
 const campaign = `${campaigns}/:id`;
 const tag = "Chat campaigns";
-const see: Access = { feature: "bulk_chat", anyOf: ["chat.read", "chat.campaigns.manage"] };
-const manage: Access = { feature: "bulk_chat", anyOf: ["chat.campaigns.manage"] };
+const see: Access = { features: ["bulk_chat"], anyOf: ["chat.read", "chat.campaigns.manage"] };
+const manage: Access = { features: ["bulk_chat"], anyOf: ["chat.campaigns.manage"] };
 const params = closed({ id: pathId("The campaign") });
 
 const recipientQuery = {
@@ -179,7 +179,7 @@ const recipientRoutes = [
     id: "exportChatRecipients",
     summary: "Export a campaign's recipients to CSV",
     tag,
-    access: { feature: "bulk_chat", anyOf: ["chat.export"] },
+    access: { features: ["bulk_chat"], anyOf: ["chat.export"] },
     params,
     query: closed(recipientQuery),
     success: { 200: { contentType: "text/csv" } },

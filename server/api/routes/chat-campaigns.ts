@@ -23,7 +23,7 @@ import { receiveUpload } from "../receive-upload.ts";
 import { route, type Call } from "../route.ts";
 
 const campaigns = "/api/v1/chat/campaigns";
-const access = { feature: "bulk_chat", anyOf: ["chat.campaigns.create"] } as const;
+const access = { features: ["bulk_chat"], anyOf: ["chat.campaigns.create"] } as const;
 const json_bytes_max = 64 * 1_048_576;
 /** The parts of an upload. */
 const parts = {

@@ -9,11 +9,11 @@ import { route, type Access } from "../route.ts";
 
 /** Who may look at what campaigns are made of: also whoever creates them. */
 export const seeChat: Access = {
-  feature: "bulk_chat",
+  features: ["bulk_chat"],
   anyOf: ["chat.read", "chat.campaigns.create", "chat.manage"],
 };
 /** Who may change it. */
-export const manageChat: Access = { feature: "bulk_chat", anyOf: ["chat.manage"] };
+export const manageChat: Access = { features: ["bulk_chat"], anyOf: ["chat.manage"] };
 
 export const chatHoldRoutes = [
   route({

@@ -7,7 +7,7 @@ import { knownId } from "../../lib/ids.ts";
 import { closed, pageOf, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
 
-const seeReplies: Access = { feature: "bulk_chat", anyOf: ["chat.read"] };
+const seeReplies: Access = { features: ["bulk_chat"], anyOf: ["chat.read"] };
 const readPhone = openPhoneReader({ valid_only: false });
 
 function readFilter(query: { phone_number?: string; opted_out?: boolean }): ReplyFilter {

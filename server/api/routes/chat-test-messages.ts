@@ -17,7 +17,7 @@ export const chatTestMessageRoutes = [
     id: "sendChatTest",
     summary: "Send one message at once, to try a template or a flow",
     tag: "Chat campaigns",
-    access: { feature: "bulk_chat", anyOf: ["chat.campaigns.create"] },
+    access: { features: ["bulk_chat"], anyOf: ["chat.campaigns.create"] },
     rate_limit,
     body: TestMessage,
     success: { 200: TestMessageAnswer },

@@ -16,7 +16,7 @@ export const clickToCallRoutes = [
     id: "clickToCall",
     summary: "Call an agent and then, once the agent answers, a customer",
     tag: "Calls",
-    access: { feature: "calls", anyOf: "any_token" },
+    access: { features: ["calls"], anyOf: "any_token" },
     body: NewClickToCall,
     success: { 200: ClickToCallAnswer },
     renderError: renderCallError,

@@ -16,7 +16,7 @@ const contactParams = closed({ workspaceId, contactId: pathId("The contact") });
 
 const contacts = "/api/v1/crm/workspaces/:workspaceId/contacts";
 const contact = `${contacts}/:contactId`;
-const reads = { feature: "crm", anyOf: ["crm.read"] } as const;
+const reads = { features: ["crm"], anyOf: ["crm.read"] } as const;
 
 export const contactRoutes = [
   route({
@@ -58,7 +58,7 @@ export const contactRoutes = [
     id: "updateContact",
     summary: "Change a contact's name or email",
     tag: "Contacts",
-    access: { feature: "crm", anyOf: ["crm.write"] },
+    access: { features: ["crm"], anyOf: ["crm.write"] },
     params: contactParams,
     body: ContactPatch,
     success: { 200: ContactAnswer },

@@ -7,8 +7,9 @@ import { updateExtension } from "../../calls/update-extension.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
 
-export const seeAgents: Access = { feature: "calls", anyOf: ["agents.read", "agents.manage"] };
-export const manageAgents: Access = { feature: "calls", anyOf: ["agents.manage"] };
+const features = ["calls", "voice"] as const;
+export const seeAgents: Access = { features, anyOf: ["agents.read", "agents.manage"] };
+export const manageAgents: Access = { features, anyOf: ["agents.manage"] };
 
 const extensions = "/api/v1/extensions";
 const params = closed({ id: pathId("The extension") });

@@ -13,7 +13,7 @@ export const leadExportRoutes = [
     id: "exportLeads",
     summary: "Export leads to CSV, newest first",
     tag: "Import and export",
-    access: { feature: "crm", anyOf: ["crm.export"] },
+    access: { features: ["crm"], anyOf: ["crm.export"] },
     params: closed({ workspaceId: pathId("The workspace") }),
     query: closed(leadFilterQuery),
     success: { 200: { contentType: "text/csv" } },

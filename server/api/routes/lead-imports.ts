@@ -20,7 +20,7 @@ const importParams = closed({ workspaceId, importId: pathId("The import") });
 
 const workspace = "/api/v1/crm/workspaces/:workspaceId";
 const imports = `${workspace}/leads/imports`;
-const access = { feature: "crm", anyOf: ["crm.import"] } as const;
+const access = { features: ["crm"], anyOf: ["crm.import"] } as const;
 
 export const leadImportRoutes = [
   route({

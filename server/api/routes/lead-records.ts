@@ -27,8 +27,8 @@ const Collaborators = Type.Object({ data: LeadAnswer.properties.collaborators })
 
 const leads = "/api/v1/crm/workspaces/:workspaceId/leads";
 const lead = `${leads}/:leadId`;
-const reads = { feature: "crm", anyOf: ["crm.read"] } as const;
-const changes = { feature: "crm", anyOf: ["crm.write"] } as const;
+const reads = { features: ["crm"], anyOf: ["crm.read"] } as const;
+const changes = { features: ["crm"], anyOf: ["crm.write"] } as const;
 
 type InWorkspace = Pick<Call<{ workspaceId: number }, unknown, unknown>, "app" | "caller"> & {
   readonly params: { readonly workspaceId: number };

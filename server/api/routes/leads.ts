@@ -15,7 +15,7 @@ export const leadRoutes = [
     id: "createLead",
     summary: "Create a lead",
     tag: "Leads",
-    access: { feature: "crm", anyOf: ["crm.leads.create"] },
+    access: { features: ["crm"], anyOf: ["crm.leads.create"] },
     params: workspaceParams,
     body: NewLead,
     success: { 201: LeadAnswer },

@@ -35,10 +35,10 @@ const campaigns = "/api/v1/voice/campaigns";
 const campaign = `${campaigns}/:id`;
 const tag = "Voice";
 const see: Access = {
-  feature: "voice",
+  features: ["voice"],
   anyOf: ["voice.campaigns.read", "voice.campaigns.manage"],
 };
-const manage: Access = { feature: "voice", anyOf: ["voice.campaigns.manage"] };
+const manage: Access = { features: ["voice"], anyOf: ["voice.campaigns.manage"] };
 const params = closed({
   id: Type.String({
     maxLength: 64,
@@ -182,7 +182,7 @@ const reportRoutes = [
     id: "exportVoiceRecipients",
     summary: "Export a voice campaign's recipients to CSV",
     tag,
-    access: { feature: "voice", anyOf: ["voice.campaigns.export"] },
+    access: { features: ["voice"], anyOf: ["voice.campaigns.export"] },
     params,
     query: closed(recipientQuery),
     success: { 200: { contentType: "text/csv" } },

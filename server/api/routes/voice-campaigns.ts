@@ -26,7 +26,7 @@ import { route, type Call } from "../route.ts";
 
 const campaigns = "/api/v1/voice/campaigns";
 const access = {
-  feature: "voice",
+  features: ["voice"],
   anyOf: ["voice.campaigns.create"],
   agent_denied: "permission-denied",
 } as const;
@@ -119,7 +119,7 @@ export const voiceCampaignRoutes = [
     id: "listVoiceRejects",
     summary: "List the rows that a voice campaign's launch left out, with the reasons",
     tag: "Voice",
-    access: { feature: "voice", anyOf: ["voice.campaigns.read", "voice.campaigns.manage"] },
+    access: { features: ["voice"], anyOf: ["voice.campaigns.read", "voice.campaigns.manage"] },
     params: closed({
       id: Type.String({ description: "The campaign, by the id or campaignId of its launch" }),
     }),

@@ -26,10 +26,10 @@ const files = "/api/v1/voice/files";
 const params = closed({ id: pathId("The voice file") });
 const tag = "Voice";
 export const seeContent: Access = {
-  feature: "voice",
+  features: ["voice"],
   anyOf: ["voice.content.read", "voice.content.manage"],
 };
-export const manageContent: Access = { feature: "voice", anyOf: ["voice.content.manage"] };
+export const manageContent: Access = { features: ["voice"], anyOf: ["voice.content.manage"] };
 
 const { file: _, ...form_fields } = VoiceFileUpload.properties;
 const FormBody = closed(form_fields);

@@ -16,7 +16,7 @@ import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
 
 /** Nodes and trunks serve every account: only who runs the installation sees them. */
-export const operate: Access = { feature: "operator", anyOf: ["installation.manage"] };
+export const operate: Access = { features: ["operator"], anyOf: ["installation.manage"] };
 
 const nodes = "/api/v1/voice-nodes";
 const params = closed({ id: pathId("The node") });

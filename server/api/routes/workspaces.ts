@@ -11,11 +11,11 @@ import { route, type Access, type Call } from "../route.ts";
 
 /** Whoever works with leads may look up what they refer to. */
 export const lookUp: Access = {
-  feature: "crm",
+  features: ["crm"],
   anyOf: ["crm.read", "crm.leads.create", "crm.manage"],
 };
 /** Who may change the CRM's configuration. */
-export const manage: Access = { feature: "crm", anyOf: ["crm.manage"] };
+export const manage: Access = { features: ["crm"], anyOf: ["crm.manage"] };
 
 export const workspaceParams = { workspaceId: pathId("The workspace") };
 /** Query of the look-ups that hide archived entries. */
