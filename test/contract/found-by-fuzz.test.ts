@@ -70,3 +70,14 @@ test("a number without end in a path or a query string is refused, not passed on
   const unknown = await get(`workspaces/${workspace_id}/leads?statusId=9223372036854775807`);
   assert.equal(unknown.status, 200, unknown.text);
 });
+
+test("contacts that are an object with a toString of its own are refused as what they are", async () => {
+  const contacts = { toString: 1, hasOwnProperty: null, valueOf: {} };
+  const answer = await lead.api.send("POST", "/api/v1/chat/campaigns", {
+    token: lead.account.token,
+    headers: { "idempotency-key": "fuzz" },
+    json: { name: "x", chat_number_id: 1, template_id: 1, contacts },
+  });
+  assertProblem(answer, 422, "validation-failed");
+  assert.deepEqual(answer.body.errors, [{ field: "contacts", reason: "must be an array" }]);
+});

@@ -38,7 +38,8 @@ export function readBody(
   const isNone = contacts === undefined || contacts === null;
   const faults = [...reading.faults];
   if (!isList && !isNone) faults.unshift({ field: "contacts", reason: "must be an array" });
-  const kind = isList ? "list" : String(contacts);
+  // Not as a string: an object may have a toString of its own.
+  const kind = isList ? "list" : canonicalJson(contacts ?? null);
   const whole = createHash("sha256")
     .update(canonicalJson([head, kind]))
     .update(sha256)
