@@ -10,6 +10,7 @@ import { assertProblem } from "./lead-api.ts";
 import {
   assertLaunched,
   assertRefused,
+  formOf,
   launch_path,
   preview_path,
   startVoiceApi,
@@ -346,7 +347,10 @@ test("a repeated Idempotency-Key gets the first answer byte for byte, in either 
   const under = (key: string) => ({ token, headers: { "idempotency-key": key } });
   const launches: ((key: string, api: TestApi) => Promise<Answer>)[] = [
     (key, api) => api.send("POST", launch_path, { ...under(key), json: voice.body() }),
-    (key) => voice.launchForm(csvParts("phone\n9876543210\n"), under(key)),
+    (key, api) => {
+      const raw = formOf(csvParts("phone\n9876543210\n"));
+      return api.send("POST", launch_path, { ...under(key), raw });
+    },
   ];
   for (const [i, launch] of launches.entries()) {
     const own = `${base}-${i}`;

@@ -25,12 +25,12 @@ const headOf = (ids: Ids) => ({
 
 /** By the route's id. */
 export const voiceLaunchRows: Record<string, RouteRow> = {
-  launchVoiceCampaign: create((ids) => ({
+  createVoiceCampaign: create((ids) => ({
     path: "/api/v1/voice/voiceCampaign",
     json: { ...headOf(ids), sendTo: "Group", groupId: String(ids.group_id) },
   })),
   previewVoiceCampaign: create((ids) => ({ path: `${campaigns}/preview`, form: previewOf(ids) })),
-  callToTest: create((ids) => ({
+  createVoiceTestCall: create((ids) => ({
     path: `${campaigns}/test-call`,
     json: {
       voice_file_id: ids.voice_file_id,

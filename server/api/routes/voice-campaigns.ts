@@ -77,7 +77,7 @@ export const voiceCampaignRoutes = [
   route({
     method: "POST",
     url: "/api/v1/voice/voiceCampaign",
-    id: "launchVoiceCampaign",
+    id: "createVoiceCampaign",
     summary: "Launch a voice campaign",
     tag: "Voice",
     access,
@@ -105,7 +105,7 @@ export const voiceCampaignRoutes = [
   route({
     method: "POST",
     url: `${campaigns}/test-call`,
-    id: "callToTest",
+    id: "createVoiceTestCall",
     summary: "Call one number to hear what a voice campaign's recipients will",
     tag: "Voice",
     access,

@@ -10,7 +10,7 @@ export function judgeNumberList(text: string): number | string {
   let entries = 0;
   for (let from = 0; from <= text.length; entries++) {
     const end = endOfEntry(text, from);
-    if (numberAt(text, from, end) === null)
+    if (startOfNumber(text, from, end) < 0)
       return reasonAgainst(text.slice(from, end), entries + 1);
     from = end + 1;
   }
@@ -22,7 +22,8 @@ export function* readNumberList(text: string, batch_max: number): Generator<stri
   let batch: string[] = [];
   for (let from = 0; from <= text.length;) {
     const end = endOfEntry(text, from);
-    batch.push(numberAt(text, from, end)!);
+    const start = startOfNumber(text, from, end);
+    batch.push(text.slice(start, start + digits));
     from = end + 1;
     if (batch.length < batch_max && from <= text.length) continue;
     yield batch;
@@ -35,17 +36,17 @@ function endOfEntry(text: string, from: number): number {
   return at < 0 ? text.length : at;
 }
 
-/** The number of an entry, or null when it is none. */
-function numberAt(text: string, from: number, to: number): string | null {
+/** Where the number of an entry begins; -1 when it is none. */
+function startOfNumber(text: string, from: number, to: number): number {
   let [first, end] = [from, to];
   while (first < end && isSpace(text.charCodeAt(first))) first++;
   while (end > first && isSpace(text.charCodeAt(end - 1))) end--;
-  if (end - first !== digits) return null;
+  if (end - first !== digits) return -1;
   for (let at = first; at < end; at++) {
     const code = text.charCodeAt(at);
-    if (code < zero || code > nine) return null;
+    if (code < zero || code > nine) return -1;
   }
-  return text.slice(first, end);
+  return first;
 }
 
 function isSpace(code: number): boolean {
