@@ -481,6 +481,31 @@ test("a leg that is answered while nobody listens waits, and can be steered afte
   await session.endBridge("trk-1-late");
 });
 
+test("what was played to its end while nobody listened is played again for whoever asks, and told of", async () => {
+  const leg = await answered(overTrunk(farEnd("speaks")));
+  const clip = { name: "c".repeat(64), duration_ms: 300, read: async () => Buffer.alloc(300 * 16) };
+  const ends = () => told.filter((event) => event.type === "played" && event.leg === leg);
+  const earlier = connections().length;
+  await session.play(leg, "trk-1-cut", { ...clip, name: "d".repeat(64) });
+  await eventually(() => ends().length === 1);
+  await session.play(leg, "trk-1-missed", clip);
+  wire.cut();
+  await eventually(
+    async () => (await askAri("GET", "/playbacks/trk-1-missed_trunkline")).status === 404,
+  );
+  wire.mend();
+  await eventually(() => connections().length > earlier);
+  await session.survey();
+  for (const playback of ["trk-1-cut", "trk-1-missed"]) await session.play(leg, playback, clip);
+  await eventually(() => ends().length === 2);
+  assert.deepEqual(
+    ends().map((event) => event.type === "played" && event.playback),
+    ["trk-1-cut", "trk-1-missed"],
+  );
+  await session.hangUp(leg);
+  await endingOf(leg);
+});
+
 test("a connection that carries nothing any more is found out", async () => {
   const earlier = connections().length;
   wire.deaden();

@@ -71,6 +71,7 @@ export function openSession(
     },
     disconnected() {
       media.closeAll();
+      playing.lost();
       tell({ type: "disconnected" });
     },
     waiting: (err) => log.warn({ url: origin, err }, "no connection to the switch; trying again"),

@@ -13,6 +13,8 @@ export type Playing = {
   /** See VoiceSession.stopPlaying. */
   stop(leg: string): Promise<void>;
   hear(event: AriEvent & { type: "PlaybackFinished" }, at: Date): void;
+  /** The connection is lost: the end of what is being played may be missed. */
+  lost(): void;
   /** Nothing is told of the leg any more. */
   forget(leg: string): void;
   forgetAll(): void;
@@ -35,7 +37,7 @@ type PlayingLeg = {
   turn: Promise<unknown>;
   /** Asked for and not told of, in order. */
   readonly open: Set<string>;
-  /** Whatever was ever asked for; `doubtful`: nobody knows whether the switch took it. */
+  /** Whatever was ever asked for; `doubtful`: nobody knows whether the switch has it. */
   readonly asked: Map<string, "taken" | "doubtful">;
   stops: number;
 };
@@ -44,10 +46,12 @@ type State = PlayingParts & {
   readonly legs: Map<string, PlayingLeg>;
   /** By playback: what plays to a bridge is told of its leg. */
   readonly leg_of: Map<string, string>;
+  /** Of the connection. */
+  losses: number;
 };
 
 export function openPlaying(parts: PlayingParts): Playing {
-  const state: State = { ...parts, legs: new Map(), leg_of: new Map() };
+  const state: State = { ...parts, legs: new Map(), leg_of: new Map(), losses: 0 };
   return {
     play(leg, playback, clip) {
       const playing = playingOf(state, leg);
@@ -65,6 +69,11 @@ export function openPlaying(parts: PlayingParts): Playing {
       await silence(parts.client, playing);
     },
     hear: ({ playback }, at) => hearFinished(state, playback, at),
+    lost() {
+      state.losses += 1;
+      for (const { open, asked } of state.legs.values())
+        for (const playback of open) asked.set(playback, "doubtful");
+    },
     forget: (leg) => forget(state, leg),
     forgetAll() {
       for (const leg of state.legs.keys()) forget(state, leg);
@@ -105,9 +114,10 @@ async function begin(
     finish(state, leg, playback, true, new Date());
     return;
   }
+  const { losses } = state;
   const answer = await askToPlay(state, leg, playback, path);
   if (answer.status === 404) forget(state, leg);
-  else playing.asked.set(playback, "taken");
+  else if (state.losses === losses) playing.asked.set(playback, "taken");
 }
 
 async function isTaken(client: AriClient, playback: string): Promise<boolean> {
