@@ -2,7 +2,7 @@
 // or a child left open, fails and says so, where node:test would wait for it for ever.
 import { after } from "node:test";
 
-const grace_ms = Number(process.env["TEST_EXIT_GRACE_MS"] ?? 15_000);
+const grace_ms = Number(process.env["TEST_EXIT_GRACE_MS"] ?? 60_000);
 
 // The runner loads this too, and has no tests of its own.
 if (process.env["NODE_TEST_CONTEXT"] !== undefined) {
