@@ -66,7 +66,8 @@ language sql as $$
     talk_seconds = k.talk_seconds + excluded.talk_seconds
 $$;
 
--- Campaigns with somebody to call just now over one of the trunks, and when their accounts may call.
+-- Campaigns with somebody to call just now over one of the trunks, and when their accounts may call; in
+-- turn of their accounts, so that a thousand of one hide no other's.
 create function find_dialable(p_trunk_ids bigint[], p_now timestamptz)
 returns table (account_id bigint, campaign_id bigint, trunk_id bigint, is_test boolean,
   time_zone text, night_calling boolean, calling_from time, calling_to time)
@@ -82,7 +83,7 @@ language sql stable as $$
     and exists (
       select from voice_recipients r
       where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting' and r.due_at <= p_now)
-  order by v.is_test desc, v.account_id, v.id
+  order by row_number() over (partition by v.account_id order by v.is_test desc, v.id), v.account_id
   limit 1000
 $$;
 

@@ -150,11 +150,12 @@ export type DialableCampaign = CallingWindow & {
   readonly account_id: number;
   readonly campaign_id: number;
   readonly trunk_id: number;
+  readonly is_test: boolean;
 };
 
-/** Campaigns over these trunks with somebody to call just now; tests first, then in turn of their accounts. */
+/** Campaigns over these trunks with somebody to call just now, in turn of their accounts, tests of each first. */
 export const findDialable = statement<DialableCampaign>(
-  `select account_id, campaign_id, trunk_id, time_zone, night_calling,
+  `select account_id, campaign_id, trunk_id, is_test, time_zone, night_calling,
     calling_from::text as calling_from, calling_to::text as calling_to
   from find_dialable($1, $2)`,
 );

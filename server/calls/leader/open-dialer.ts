@@ -1,5 +1,5 @@
 // The dialer: calls the next recipients of the campaigns that run over the node's trunks, as many as there is
-// room for, a few of each campaign in turn.
+// room for, a few of each account in turn.
 import { mayCallAt } from "../../accounts/calling-window.ts";
 import type { Call } from "../life/call.ts";
 import type { Act } from "../life/events-and-acts.ts";
@@ -18,13 +18,13 @@ import { inTurn, roomOn, takeUp } from "./place-calls.ts";
 export type Dialer = {
   /** Campaigns may have somebody to call that had nobody before. */
   hear(): void;
-  /** A turn for each campaign: whether anybody was called, and when the pace lets the next one go. */
+  /** A turn for each account: whether anybody was called, and when the pace lets the next one go. */
   dial(): Promise<{ readonly placed: boolean; readonly next_in_ms: number }>;
 };
 
 export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
-  /** With somebody to call, in turn, by account and id. */
-  const due = new Map<string, DialableCampaign>();
+  /** With somebody to call: accounts in turn, and the campaigns of each in turn. */
+  let line: readonly DialableCampaign[] = [];
   let may_be_more = true;
 
   return {
@@ -34,35 +34,59 @@ export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
     async dial() {
       if (may_be_more) {
         may_be_more = false;
-        await findDue(leader, due);
+        line = await findLine(leader, line);
       }
-      let placed = false;
       let next_in_ms = Infinity;
-      for (const [key, campaign] of Array.from(due)) {
-        due.delete(key);
-        const trunk = leader.trunks.get(campaign.trunk_id);
-        if (!trunk || !mayDial(leader, campaign, trunk)) continue;
-        const room = roomOn(leader, limits, trunk);
-        next_in_ms = Math.min(next_in_ms, room.next_in_ms);
-        const calls =
-          room.take > 0 &&
-          (await inTurn(leader, () => claimSome(leader, campaign, trunk, room.take)));
-        if (calls) placed = true;
-        // Behind all others; one that has nobody left is looked for again at the next poll.
-        if (calls === false || calls === room.take) due.set(key, campaign);
+      const served = new Set<number>();
+      const last = new Set<DialableCampaign>();
+      const gone = new Set<DialableCampaign>();
+      try {
+        for (const campaign of line) {
+          const { account_id, trunk_id } = campaign;
+          if (served.has(account_id)) continue;
+          const trunk = leader.trunks.get(trunk_id);
+          const room = trunk && roomOn(leader, limits, trunk);
+          if (room) next_in_ms = Math.min(next_in_ms, room.next_in_ms);
+          if (room?.take === 0) continue;
+          // Who has nobody left, or cannot be claimed of, is looked for again at the next poll.
+          gone.add(campaign);
+          if (!trunk || !room || !mayDial(leader, campaign, trunk)) continue;
+          const calls = await inTurn(leader, () => claimSome(leader, campaign, trunk, room.take));
+          if (calls === 0) continue;
+          served.add(account_id);
+          if (calls < room.take) continue;
+          gone.delete(campaign);
+          last.add(campaign);
+        }
+      } finally {
+        const left = line.filter((campaign) => !gone.has(campaign));
+        const rank = (campaign: DialableCampaign) =>
+          Number(served.has(campaign.account_id)) + Number(last.has(campaign));
+        line = left.toSorted((one, other) => rank(one) - rank(other));
       }
-      return { placed, next_in_ms };
+      return { placed: served.size > 0, next_in_ms };
     },
   };
 }
 
-/** Those that are known keep their turn. */
-async function findDue(leader: Leader, due: Map<string, DialableCampaign>): Promise<void> {
-  const { app, trunks } = leader;
+/** Those that are known keep their turn; a test goes before its account's campaigns, and before no other's. */
+async function findLine(
+  { app, trunks }: Leader,
+  known: readonly DialableCampaign[],
+): Promise<DialableCampaign[]> {
   const found = await findDialable(app.db.pool, [[...trunks.keys()], app.clock.now()]);
-  const keyed = new Map(found.map((one) => [`${one.account_id}:${one.campaign_id}`, one]));
-  for (const key of due.keys()) if (!keyed.has(key)) due.delete(key);
-  for (const [key, campaign] of keyed) due.set(key, campaign);
+  const left = new Map(found.map((one) => [keyOf(one), one]));
+  const line = known.flatMap((one) => left.get(keyOf(one)) ?? []);
+  for (const one of line) left.delete(keyOf(one));
+  for (const one of left.values()) {
+    const own = line.findIndex(({ account_id }) => one.is_test && account_id === one.account_id);
+    line.splice(own < 0 ? line.length : own, 0, one);
+  }
+  return line;
+}
+
+function keyOf({ account_id, campaign_id }: DialableCampaign): string {
+  return `${account_id}:${campaign_id}`;
 }
 
 function mayDial(leader: Leader, campaign: DialableCampaign, trunk: TrunkShare): boolean {

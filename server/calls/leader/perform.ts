@@ -116,7 +116,9 @@ async function dial(
     if (!leader.is_connected || performance.now() >= give_up_at_ms) return tell(unreachable);
     if (!mayAct(leader)) return;
     if (leg.role === "customer") {
-      const against = await obstacleOfDial(leader, live, performance.now() - began_ms);
+      // One that is dialled once more was claimed by a leader who died since.
+      const waited_ms = leg.id === 1 ? performance.now() - began_ms : Infinity;
+      const against = await obstacleOfDial(leader, live, waited_ms);
       if (against && live.call.voice) return withdraw(leader, live, act.leg, against);
       if (against) return tell(canceled);
       if (!mayAct(leader)) return;
