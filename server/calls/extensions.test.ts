@@ -211,6 +211,6 @@ test("extensions are read with agents.read and changed only with agents.manage",
   assert.equal((await request("GET", "", undefined, reader)).status, 200);
   const wanted = { extension: freeNumber(), name: "Desk" };
   assert.equal((await request("POST", "", wanted, reader)).status, 403);
-  const without = await makeAccount(api.app, { features: ["crm", "bulk_chat", "voice"] });
+  const without = await makeAccount(api.app, { features: ["crm", "bulk_chat"] });
   assert.equal((await request("GET", "", undefined, without)).status, 403);
 });

@@ -43,10 +43,14 @@ test("a call that waits for a place is placed as soon as another one leaves it",
 test("an account's one call does not wait behind another account's many, also where one place is free at a time", async () => {
   const { app, api } = scene;
   const other = await openDesk(api, await makeCallingAccount(app));
+  // All due at once, however long it takes to submit them.
+  const due = new Date(api.clock.now().getTime() + 600_000);
+  const asked = { from_number: "603", schedulled_at: due.toISOString() };
   const many: number[] = [];
   for (let i = 0; i < 20; i++)
-    many.push(await scene.call({ from_number: "603", to_number: `981000000${i % 10}` }));
-  const one = await other.call({ from_number: "603", to_number: "9820000000" });
+    many.push(await scene.call({ ...asked, to_number: `981000000${i % 10}` }));
+  const one = await other.call({ ...asked, to_number: "9820000000" });
+  api.clock.advance(600_000);
   const { initiated_at } = await other.reported(one, "busy");
   const reports = [];
   for (const campaign of many) reports.push(await scene.reported(campaign, "busy"));
