@@ -2,6 +2,8 @@
 
 /** The longest text that is spoken, in characters. */
 export const spoken_characters_max = 5_000;
+/** The longest text that tells an AI agent what to do. */
+export const instruction_characters_max = 20_000;
 /** The longest value that goes into a text. */
 const value_characters_max = 500;
 
@@ -23,11 +25,12 @@ export function placeholdersOf(text: string): Placeholder[] {
 /**
  * The text with its values in their places, and which placeholders have neither value nor default (each
  * once, and nothing in its place). A blank value is as good as none. Values are cut at 500 characters,
- * the whole at 5,000; control characters become spaces.
+ * the whole at 5,000 unless said; control characters become spaces.
  */
 export function fillText(
   text: string,
   variables: Readonly<Record<string, string>>,
+  characters_max = spoken_characters_max,
 ): { text: string; missing: string[] } {
   const missing = new Set<string>();
   const filled = text.replaceAll(placeholder, (...match) => {
@@ -38,7 +41,7 @@ export function fillText(
     if (fallback === null) missing.add(name);
     return fallback ?? "";
   });
-  return { text: cut(filled, spoken_characters_max), missing: [...missing] };
+  return { text: cut(filled, characters_max), missing: [...missing] };
 }
 
 /** Why a text's placeholders cannot be read, or null when they can. */

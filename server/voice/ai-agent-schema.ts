@@ -1,6 +1,7 @@
 // AI agents as they go in and come out of the API.
 import Type, { type Static } from "typebox";
 import { shownName } from "../accounts/account-schema.ts";
+import { instruction_characters_max } from "../calls/script-text.ts";
 import type { TransferTarget } from "../calls/voice-shapes.ts";
 import { agent_driver_names, rule_outcomes, type AgentPlan } from "../drivers/agent/driver.ts";
 import { closed, id, nullable, optional, timestamp } from "../lib/schemas.ts";
@@ -25,7 +26,10 @@ const driver = Type.Enum(agent_driver_names, {
 });
 const variables = "{{variables}} become the recipient's values";
 const greeting = spokenText(said_characters_max, `Said first; ${variables}`);
-const instructions = spokenText(20_000, `realtime: who it is and what it is to do; ${variables}`);
+const instructions = spokenText(
+  instruction_characters_max,
+  `realtime: who it is and what it is to do; ${variables}`,
+);
 const model = spokenText(128, "realtime: the server's own unless said");
 const voice = spokenText(128, "realtime: the server's own unless said");
 
@@ -48,7 +52,7 @@ const Rule = closed({
     closed(
       {
         field: leadField("One of fields"),
-        value: spokenText(500, "What is noted for it"),
+        value: spokenText(500, `What is noted for it; ${variables}`),
       },
       { description: "Notes a value for a field" },
     ),

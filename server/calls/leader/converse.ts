@@ -1,8 +1,6 @@
 // An AI agent on a call: its sound and the call's, joined in this process for as long as both last.
-import type { AgentPlan } from "../../drivers/agent/driver.ts";
-import { callName, legName, type Call } from "../life/call.ts";
-import { variablesOf } from "../life/play-to-caller.ts";
-import { fillText } from "../script-text.ts";
+import { callName, legName } from "../life/call.ts";
+import { fillAgentPlan } from "./fill-agent-plan.ts";
 import type { Conversation, Leader, LiveCall } from "./leader.ts";
 
 /** Begins in the background; what becomes of it is told to the call. */
@@ -58,7 +56,7 @@ async function converse(
     throw error;
   }
   if (over.aborted) return closeMedia();
-  const agent = driver.open(fillPlan(plan, call), media, (event) => {
+  const agent = driver.open(fillAgentPlan(plan, call), media, (event) => {
     const at = app.clock.now();
     if (over.aborted) return;
     if (event.type === "over")
@@ -69,18 +67,4 @@ async function converse(
   for (const digit of keys) agent.digit(digit);
   over.addEventListener("abort", () => void agent.close().then(closeMedia), { once: true });
   void media.closed.then(() => tellOver("lost"));
-}
-
-/** What the agent says, with the recipient's variables in it. */
-function fillPlan(plan: AgentPlan, call: Call): AgentPlan {
-  const variables = variablesOf(call);
-  const fill = (text: string) => fillText(text, variables).text;
-  return {
-    ...plan,
-    greeting: fill(plan.greeting),
-    instructions: fill(plan.instructions),
-    fallback: fill(plan.fallback),
-    rules: plan.rules.map((rule) => ({ ...rule, say: fill(rule.say) })),
-    fields: plan.fields.map((field) => ({ ...field, question: fill(field.question) })),
-  };
 }

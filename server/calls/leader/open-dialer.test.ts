@@ -67,9 +67,9 @@ test("accounts are called for in turn, and the campaigns of each, also where one
   const called = await order();
   const last = (id: number) => called.lastIndexOf(id);
   assert.equal(called.length, 33);
-  assert.ok(last(others.id) < 12, `${JSON.stringify(called)}`);
-  assert.ok(last(second.id) < 20, `${JSON.stringify(called)}`);
-  assert.ok(last(trial.id) < 4, `${JSON.stringify(called)}`);
+  assert.ok(last(others.id) < 12, String(called));
+  assert.ok(last(second.id) < 20, String(called));
+  assert.ok(last(trial.id) < 4, String(called));
 });
 
 test("an account's thousand campaigns hide no other account's", async () => {

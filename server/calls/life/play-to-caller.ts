@@ -50,7 +50,10 @@ export function callerOf(call: Call): number {
 }
 
 /** Variables of the recipient, and over them what the caller entered. */
-export function variablesOf({ voice, collected }: Call): Record<string, string> {
+export function variablesOf({
+  voice,
+  collected,
+}: Pick<Call, "voice" | "collected">): Record<string, string> {
   return { ...voice!.variables, ...collected };
 }
 

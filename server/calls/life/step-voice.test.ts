@@ -123,6 +123,24 @@ test("what cannot be played fails the recipient, who may be called again", () =>
   assert.deepEqual([after.state, after.otherwise, after.due_at], ["waiting", "failed", at(301)]);
 });
 
+test("a machine that a menu sends round and round is let go in the end", () => {
+  const run = answer(
+    menu({
+      main: {
+        type: "transfer",
+        prompt: say("one moment"),
+        to: { extension: "101" },
+        otherwise: "main",
+      },
+    }),
+  );
+  for (let i = 0; i < 1_000 && run.call.stage === "talking"; i++) {
+    played(run);
+    take(run, { type: "agent_found", to: null });
+  }
+  assert.deepEqual([run.call.stage, run.call.ended_reason], ["ending", "too_long"]);
+});
+
 test("a key breaks in on a question, and a wrong one or none is asked about again, so often and no more", () => {
   const run = answer(menu({ main: question() }));
   assert.deepEqual(spoken(run), ["press 1"]);

@@ -20,13 +20,17 @@ type Asking = Extract<MenuNode, { type: "menu" | "capture" }>;
 /** A recording that nobody tells the end of is given up so long after its limit. */
 const overdue_seconds = 15;
 
+/** Prompts, keys and waits of one call: a menu may send a machine round for ever. */
+const visits_max = 500;
+
 /** The menu of an obd_ivr call, else null. */
 export function menuOf({ voice }: Call): Menu | null {
   return voice?.content.call_type === "obd_ivr" ? voice.content.menu : null;
 }
 
-/** Enters a node of the call's menu. */
+/** Enters a node of the call's menu; who has been at 500 is let go. */
 export function enterNode(call: Call, node: NodeName, at: Date): Step {
+  if (positionOf(call).visit >= visits_max) return endTalk(call, at, "too_long");
   const entered = walkInto(
     { ...call, position: { ...positionOf(call), node, tries: 0 } },
     node,

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AgentPlan } from "../../drivers/agent/driver.ts";
+import type { VoiceCall } from "../life/voice-plan.ts";
+import { fillAgentPlan } from "./fill-agent-plan.ts";
+
+test("an agent's texts get the recipient's variables and what was captured, and long instructions stay whole", () => {
+  const plan: AgentPlan = {
+    driver: "realtime",
+    language: "en",
+    greeting: "Hello {{name}}",
+    instructions: `${"x".repeat(19_000)} {{name}}`,
+    model: null,
+    voice: null,
+    // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+    rules: [
+      {
+        keys: "1",
+        keywords: [],
+        say: "{{pin}}",
+        set: { field: "a", value: "{{name}}" },
+        then: "end",
+      },
+    ],
+    fallback: "What, {{name}}?",
+    fields: [{ key: "a", question: "{{name}}, a?" }],
+    may_transfer: false,
+    silence_seconds: 10,
+    max_seconds: 600,
+  };
+  const voice = { variables: { name: "Asha" } } as unknown as VoiceCall;
+  const filled = fillAgentPlan(plan, { voice, collected: { pin: "42" } });
+  assert.equal(filled.instructions, `${"x".repeat(19_000)} Asha`);
+  assert.deepEqual(
+    [filled.greeting, filled.fallback, filled.rules[0]!.say, filled.rules[0]!.set!.value],
+    ["Hello Asha", "What, Asha?", "42", "Asha"],
+  );
+  assert.equal(filled.fields[0]!.question, "Asha, a?");
+});

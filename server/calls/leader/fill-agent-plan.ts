@@ -1,0 +1,22 @@
+import type { AgentPlan } from "../../drivers/agent/driver.ts";
+import type { Call } from "../life/call.ts";
+import { variablesOf } from "../life/play-to-caller.ts";
+import { fillText, instruction_characters_max } from "../script-text.ts";
+
+/** What the agent says, notes and goes by, with the recipient's variables in it. */
+export function fillAgentPlan(plan: AgentPlan, call: Pick<Call, "voice" | "collected">): AgentPlan {
+  const variables = variablesOf(call);
+  const fill = (text: string) => fillText(text, variables).text;
+  return {
+    ...plan,
+    greeting: fill(plan.greeting),
+    instructions: fillText(plan.instructions, variables, instruction_characters_max).text,
+    fallback: fill(plan.fallback),
+    rules: plan.rules.map((rule) => ({
+      ...rule,
+      say: fill(rule.say),
+      set: rule.set ? { ...rule.set, value: fill(rule.set.value) } : null,
+    })),
+    fields: plan.fields.map((field) => ({ ...field, question: fill(field.question) })),
+  };
+}
