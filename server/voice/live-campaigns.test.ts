@@ -1,6 +1,7 @@
 // Voice campaigns with a leader on the sandbox: what is dialled, played, pressed and counted.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
+import { makeCallingAccount, setCalling } from "../../test/support/call-makers.ts";
 import { openCallScene, type CallScene } from "../../test/support/call-scene.ts";
 import { checkCalls, checkVoiceCampaigns } from "../../test/support/check-books.ts";
 import { eventually } from "../../test/support/eventually.ts";
@@ -81,7 +82,7 @@ async function settled(campaign: TestVoiceCampaign, ...expected: string[]): Prom
   await eventually(async () => {
     rows = await recipients(campaign);
     return rows.every(({ state }, i) => state === expected[i]);
-  }, 30).catch((error: unknown) => {
+  }).catch((error: unknown) => {
     throw new Error(`recipients are ${JSON.stringify(rows)}`, { cause: error });
   });
   await checkVoiceCampaigns(scene.app.db.pool);
@@ -94,7 +95,7 @@ afterEach(async () => {
   await eventually(async () => {
     const { rows } = await pool.query("select from calls where stage <> 'ended'");
     return rows.length === 0;
-  }, 30);
+  });
   await checkVoiceCampaigns(pool);
   await checkCalls(pool);
 });
@@ -159,7 +160,7 @@ test("busy, unanswered and unreachable numbers are called again after the wait, 
   assert.ok(wait_ms > 4 * 60_000 && wait_ms <= 5 * 60_000 + 1_000, String(wait_ms));
   for (const attempts of [2, 3]) {
     scene.api.clock.advance(5 * 60_000 + 1_000);
-    await eventually(async () => (await recipients(campaign))[0]!.attempts === attempts, 30);
+    await eventually(async () => (await recipients(campaign))[0]!.attempts === attempts);
     await settled(campaign, attempts === 3 ? "busy" : "waiting", "busy", "failed");
   }
   assert.deepEqual(
@@ -173,6 +174,78 @@ test("busy, unanswered and unreachable numbers are called again after the wait, 
     ],
   );
 });
+
+test("a campaign waits for its account's calling time, retries too, and nobody is called while it is held or cancelled", async () => {
+  const { app, account, api } = scene;
+  const now = app.clock.now();
+  const hour = (ms: number) => new Date(now.getTime() + ms).toISOString().slice(11, 16);
+  const hour_ms = 3_600_000;
+  // Calling time begins in two hours and lasts for one.
+  await setCalling(app, account, {
+    night_calling: false,
+    calling_from: hour(2 * hour_ms),
+    calling_to: hour(3 * hour_ms),
+  });
+  const campaign = await launch([to("486")], {}, { max_retry: 1, retry_after_minutes: 30 });
+  const held = await launch([to(), to()]);
+  const cancelled = await launch([to(), to()]);
+  await scene.ask("POST", `/api/v1/voice/campaigns/${held.id}/pause`);
+  await scene.ask("POST", `/api/v1/voice/campaigns/${cancelled.id}/cancel`);
+  const seen = await scene.ask("GET", `/api/v1/voice/campaigns/${campaign.public_id}`);
+  assert.equal(seen.body.waiting_for, "calling_window");
+  await passPolls();
+  assert.deepEqual(await calls(campaign), []);
+  api.clock.advance(2 * hour_ms + 30 * 60_000);
+  await eventually(async () => (await recipients(campaign))[0]!.attempts === 1);
+  await settled(campaign, "waiting");
+  // The retry is due as calling time ends.
+  api.clock.advance(31 * 60_000);
+  await passPolls();
+  assert.equal((await calls(campaign)).length, 1);
+  api.clock.advance(23 * hour_ms);
+  await settled(campaign, "busy");
+  for (const { initiated_at } of await calls(campaign)) {
+    const at = initiated_at!.toISOString().slice(11, 16);
+    assert.ok(isBetween(at, hour(2 * hour_ms), hour(3 * hour_ms)), at);
+  }
+  for (const one of [held, cancelled]) assert.deepEqual(await calls(one), []);
+  await setCalling(app, account, { night_calling: true });
+  await scene.ask("POST", `/api/v1/voice/campaigns/${held.id}/resume`);
+  await settled(held, "answered", "answered");
+});
+
+/** Until a call of another campaign, launched now, is over: the leader has looked at every campaign since. */
+async function passPolls(): Promise<void> {
+  const other = await makeCallingAccount(scene.app);
+  await setCalling(scene.app, other, { night_calling: true });
+  const place = { trunk_id: scene.trunk_id, plan: JSON.stringify(silentPlan) };
+  const made = await makeVoiceCampaign(scene.app, other, {
+    campaign: place,
+    recipients: [to("404")],
+  });
+  await eventually(async () => {
+    const { rows } = await scene.app.db.pool.query(
+      "select from calls where campaign_id = $1 and stage = 'ended'",
+      [made.id],
+    );
+    return rows.length === 1;
+  });
+}
+
+/** Of numbers that nobody answers. */
+const silentPlan: VoicePlan = {
+  content: {
+    call_type: "obd_ivr",
+    menu: { start: "bye", nodes: { bye: { type: "hang_up", prompt: null } } },
+  },
+  opt_out_key: null,
+  answering_machine: "off",
+};
+
+/** Times of day; the span may go over midnight. */
+function isBetween(at: string, from: string, until: string): boolean {
+  return from <= until ? at >= from && at < until : at >= from || at < until;
+}
 
 test("what a machine answers is played to, hung up on or called again, as was asked", async () => {
   const plays = await launch([to("205")], { answering_machine: "play" });
@@ -304,7 +377,7 @@ test("a campaign without credit is paused and nobody is called; one whose calls 
       .where("account_id", "=", account.account_id)
       .where("campaign_id", "=", id)
       .execute();
-  await eventually(async () => (await holds(failing)).length > 0, 30);
+  await eventually(async () => (await holds(failing)).length > 0);
   const [hold] = await holds(failing);
   assert.equal(hold!.reason, "error_threshold");
   assert.match(hold!.detail!, /of the last \d+ calls failed, most lately: congestion \(SIP 503\)/);
@@ -321,7 +394,7 @@ test("a campaign without credit is paused and nobody is called; one whose calls 
     .where("kind", "=", "call")
     .execute();
   const dry = await launch([to(), to()]);
-  await eventually(async () => (await holds(dry)).length > 0, 30);
+  await eventually(async () => (await holds(dry)).length > 0);
   assert.deepEqual(await holds(dry), [{ reason: "credit", detail: null }]);
   assert.deepEqual(
     (await recipients(dry)).map(({ state, attempts }) => [state, attempts]),
