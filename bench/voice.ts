@@ -2,4 +2,4 @@
 // `-- --smoke` does everything once and small.
 import { runBenches } from "./lib/run-benches.ts";
 
-await runBenches("Voice", ["voice-launch"]);
+await runBenches("Voice", ["voice-launch", "voice-calls"]);

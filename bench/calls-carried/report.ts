@@ -1,5 +1,5 @@
 import { median, renderTable } from "../lib/figures.ts";
-import type { Carried } from "./call-records.ts";
+import type { Carried } from "../calls/call-records.ts";
 
 export type Contender = "bare" | "ours" | "bare_recorded" | "ours_recorded" | "straight";
 

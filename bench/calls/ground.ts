@@ -1,5 +1,4 @@
 // What calls stand on: an account whose agent has a phone, and a node with a trunk to the carrier.
-import { setTimeout as wait } from "node:timers/promises";
 import { openHints } from "../../server/engine/hints.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
@@ -15,6 +14,7 @@ import {
 import { checkCalls, checkLedger } from "../../test/support/check-books.ts";
 import { makeToken } from "../../test/support/makers.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { until } from "../lib/until.ts";
 
 /** The agent of every call, and the endpoint of the phone there. */
 export const agent = { extension: "101", endpoint: "agent1" } as const;
@@ -62,17 +62,7 @@ export async function layGround(
     readonly cdr_path?: string;
   },
 ): Promise<Ground> {
-  const log = openLog("warn");
-  const app: App = {
-    db: openDatabase(database_url, log),
-    clock: systemClock,
-    log,
-    hints: openHints(database_url, log),
-    chatDrivers: {},
-    voiceDrivers: {},
-    agentDrivers: {},
-    speech: toneSpeech,
-  };
+  const app = openMakersApp(database_url);
   const account = await makeCallingAccount(app, { credits });
   await makeExtension(app, account, agent.extension, { endpoint: agent.endpoint });
   const node_id = await makeNode(app, { driver: "asterisk", ...ari });
@@ -90,6 +80,21 @@ export async function layGround(
   };
 }
 
+/** What makers stand on: it leads nothing and serves nobody. */
+export function openMakersApp(database_url: string): App {
+  const log = openLog("warn");
+  return {
+    db: openDatabase(database_url, log),
+    clock: systemClock,
+    log,
+    hints: openHints(database_url, log),
+    chatDrivers: {},
+    voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
+  };
+}
+
 async function readOne<Row extends object>(
   { db }: Pick<App, "db">,
   sql: string,
@@ -101,7 +106,8 @@ async function readOne<Row extends object>(
 
 type OfNode = "open" | "connected" | "shut" | "underWay";
 
-function openNode(app: App, node_id: number): Pick<Ground, OfNode> {
+/** How a node is led, and when not. */
+export function openNode(app: App, node_id: number): Pick<Ground, OfNode> {
   const { pool } = app.db;
   const set = "update voice_nodes set updated_at = now()";
   return {
@@ -110,13 +116,14 @@ function openNode(app: App, node_id: number): Pick<Ground, OfNode> {
     },
     async connected() {
       const sql = "select connected_at is not null as yes from voice_nodes where id = $1";
-      while (!(await readOne<{ yes: boolean }>(app, sql, [node_id])).yes) await wait(20);
+      const isConnected = async () => (await readOne<{ yes: boolean }>(app, sql, [node_id])).yes;
+      await until("the node's leader is connected", isConnected);
     },
     async shut() {
       await pool.query(`${set}, active = false where id = $1`, [node_id]);
       const sql = "select count(holder)::int as held from leases where name = $1";
       const held = () => readOne<{ held: number }>(app, sql, [`voice_node:${node_id}`]);
-      while ((await held()).held > 0) await wait(20);
+      await until("nobody leads the node", async () => (await held()).held === 0);
     },
     async underWay() {
       // By the indexes that hold these alone.
@@ -131,7 +138,8 @@ function openNode(app: App, node_id: number): Pick<Ground, OfNode> {
 
 type OfBooks = "checkCompleted" | "callsOf" | "checkpoint" | "checkBooks" | "version";
 
-function openBooks(app: App, account_id: number): Pick<Ground, OfBooks> {
+/** What is kept of the account. */
+export function openBooks(app: App, account_id: number): Pick<Ground, OfBooks> {
   const { pool } = app.db;
   return {
     async checkCompleted(count) {

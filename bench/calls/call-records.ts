@@ -7,6 +7,13 @@ export function endOfRecords(cdr_path: string): number {
   return statSync(cdr_path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
+/** How many legs were written down since `from`. */
+export function countRecords(cdr_path: string, from: number): number {
+  if (endOfRecords(cdr_path) === from) return 0;
+  const written = readFileSync(cdr_path).subarray(from);
+  return written.toString("latin1").split("\n").length - 1;
+}
+
 export type Carried = {
   /** Calls over a second, once as many go on as may. */
   readonly per_second: number;

@@ -58,6 +58,9 @@ Content-Length: 0
 </scenario>
 `;
 
+/** A run takes half a minute. */
+const patience_ms = 180_000;
+
 /** So many calls, as many at once as may be. Throws unless each went as the scenario says. */
 export async function callStraight(
   asterisk: RunningAsterisk,
@@ -75,6 +78,11 @@ export async function callStraight(
   await promisify(execFile)(
     program,
     [...words, `127.0.0.1:${asterisk.sip_port}`, ...rest, ...ports, ...load],
-    { cwd: dir, env: { ...process.env, TERM: "dumb" }, maxBuffer: 64 * 1_048_576 },
+    {
+      cwd: dir,
+      env: { ...process.env, TERM: "dumb" },
+      maxBuffer: 64 * 1_048_576,
+      timeout: patience_ms,
+    },
   );
 }

@@ -1,0 +1,106 @@
+// The memory of the service while calls of a voice campaign hear a recording of a minute, hundreds at
+// once: idle, with all of them, and when they were hung up; in the sandbox and on a real Asterisk.
+// `npm --prefix bench run voice-memory`; `-- --smoke` does everything once and small.
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
+import { startAsterisk, type RunningAsterisk } from "../scripts/asterisk/start-asterisk.ts";
+import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { startCarrier } from "../test/support/sipp.ts";
+import { describeMachine } from "./lib/describe-machine.ts";
+import { pssOfTree_mb, rssOfTree_mb, settledMemory_mb } from "./lib/memory.ts";
+import { until } from "./lib/until.ts";
+import { layGround, type Ground } from "./voice/ground.ts";
+import { reportMemory, type Memory, type Switch, type Round } from "./voice-memory/report.ts";
+
+const smoke = process.argv.includes("--smoke");
+const clip_ms = 60_000;
+const size = smoke ? { rounds: 1, calls: 20, looks: 2 } : { rounds: 3, calls: 400, looks: 20 };
+/** So that hundreds have begun long before the first has heard all of it. */
+const calls_per_second = 50;
+const look_ms = 250;
+const hang_ups_at_once = 20;
+
+const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+// Root's Asterisk runs as user nobody.
+await chmod(dataDir, 0o755);
+/** What was started, the last first. */
+const stops: (() => Promise<void>)[] = [];
+try {
+  installAsterisk(console.log);
+  const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, "db"), log: () => {} });
+  stops.unshift(() => postgres.stop());
+  const sandbox = await measure("sandbox", postgres.url, null);
+  const asterisk = await startAsterisk({ run_dir: join(dataDir, "asterisk") });
+  stops.unshift(() => asterisk.stop());
+  const carrier = await startCarrier(asterisk, "fast");
+  stops.unshift(() => carrier.stop());
+  const real = await measure("asterisk", postgres.url, asterisk);
+  const rounds = [...sandbox.rounds, ...real.rounds];
+  const report = reportMemory(rounds, size, describeMachine(real.version));
+  console.log(report);
+  if (!smoke) {
+    const date = new Date().toISOString().slice(0, 10);
+    await writeFile(join(import.meta.dirname, "results", `${date}-voice-memory.md`), report);
+  }
+} finally {
+  for (const stop of stops) await stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+/** Every round on one service, which so has been at work when the next one begins. */
+async function measure(
+  name: Switch,
+  database_url: string,
+  asterisk: RunningAsterisk | null,
+): Promise<{ readonly rounds: readonly Round[]; readonly version: string }> {
+  const data_dir = join(dataDir, `service-${name}`);
+  const ground = await layGround(database_url, { asterisk, data_dir, clip_ms });
+  try {
+    await ground.open(size.calls, calls_per_second);
+    const rounds: Round[] = [];
+    for (let i = 1; i <= size.rounds; i++) {
+      const round = { switch: name, ...(await runRound(ground)) };
+      rounds.push(round);
+      console.log(`round ${i}, ${name}: ${round.live.pss_mb.toFixed(1)} MB with all calls`);
+    }
+    await ground.shut();
+    await ground.checkBooks();
+    return { rounds, version: await ground.version() };
+  } finally {
+    await ground.close();
+  }
+}
+
+async function runRound(ground: Ground): Promise<Omit<Round, "switch">> {
+  const idle = await settled(ground);
+  const campaign = await ground.launch(size.calls);
+  await until("everybody hears the recording", async () => {
+    return (await ground.hearing()).length === size.calls;
+  });
+  const live = await most(ground);
+  const calls = await ground.hearing();
+  if (calls.length < size.calls) throw new Error(`only ${calls.length} calls were left at the end`);
+  for (let i = 0; i < calls.length; i += hang_ups_at_once)
+    await Promise.all(calls.slice(i, i + hang_ups_at_once).map((id) => ground.hangUp(id)));
+  await until("all recipients are final", async () => (await ground.pending(campaign)) === 0);
+  return { idle, live, after: await settled(ground) };
+}
+
+async function settled({ service: { pid } }: Ground): Promise<Memory> {
+  const pss_mb = await settledMemory_mb(pid, size.looks);
+  return { pss_mb, rss_mb: rssOfTree_mb(pid) };
+}
+
+async function most({ service: { pid } }: Ground): Promise<Memory> {
+  let pss_mb = 0;
+  let rss_mb = 0;
+  for (let i = 0; i < size.looks; i++) {
+    await wait(look_ms);
+    pss_mb = Math.max(pss_mb, pssOfTree_mb(pid));
+    rss_mb = Math.max(rss_mb, rssOfTree_mb(pid));
+  }
+  return { pss_mb, rss_mb };
+}
