@@ -1,4 +1,5 @@
 // What a step of a campaign's call asks of the switch, with the leg of whoever was called.
+import { SpeechError } from "../../drivers/speech/driver.ts";
 import { VoiceError } from "../../drivers/voice/driver.ts";
 import type { Clip } from "../../lib/audio/clip.ts";
 import { findClip, speakClip } from "../clips.ts";
@@ -63,7 +64,9 @@ async function playAll(leader: Leader, live: LiveCall, act: Playing): Promise<vo
   } catch (err) {
     const { account_id, id: call_id } = live.call;
     leader.app.log.warn({ err, account_id, call_id }, "a prompt was not played");
-    if (err instanceof VoiceError && err.failure !== "refused") {
+    // All else may yet be: the switch or the database is away, or too many have something spoken.
+    const isRefused = err instanceof VoiceError && err.failure === "refused";
+    if (!isRefused && !(err instanceof SpeechError)) {
       live.is_behind = true;
       return leader.surveyIn(look_ms);
     }
@@ -78,7 +81,7 @@ async function clipOf({ app }: Leader, { call }: LiveCall, prompt: Prompt): Prom
     return speakClip(app, account_id, { text: prompt.say, language: prompt.language });
   const read = async () => {
     const clip = await findClip(app.db.query, account_id, prompt.clip.name);
-    if (!clip) throw new Error(`clip ${prompt.clip.name} of account ${account_id} is gone`);
+    if (!clip) throw new VoiceError("refused", `the clip ${prompt.clip.name} is gone`);
     return clip.read();
   };
   return { ...prompt.clip, read };

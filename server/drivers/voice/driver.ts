@@ -184,7 +184,7 @@ export type VoiceSession = {
   record(bridge: string, recording: string): Promise<void>;
   /**
    * Plays a clip to an answered leg, or to all in its bridge; what it plays already goes before it. `played`
-   * follows. `playback`: a name never used twice, [A-Za-z0-9.-]{1,64}.
+   * follows. `playback`: a name never used twice, [A-Za-z0-9.-]{1,64}. Throws what the clip's `read` throws.
    */
   play(leg: string, playback: string, clip: Clip): Promise<void>;
   /** Silent at once; what was to come after it is not played either, each told of by `played`. */

@@ -10,7 +10,7 @@ import { VoiceError } from "../driver.ts";
 const readable_by_all = 0o644;
 
 export type ClipFolder = {
-  /** The clip's path as Asterisk takes it, without the ending, once it is there. Throws VoiceError. */
+  /** The clip's path as Asterisk takes it, without the ending, once it is there. Throws VoiceError, and what its `read` throws. */
   keep(clip: Clip): Promise<string>;
 };
 
@@ -33,9 +33,9 @@ export function openClipFolder(sounds_dir: string | null): ClipFolder {
 }
 
 async function writeOnce(path: string, clip: Clip): Promise<void> {
+  if (await isThere(path)) return;
+  const samples = await clip.read();
   try {
-    if (await isThere(path)) return;
-    const samples = await clip.read();
     const draft = `${path}.${randomUUID()}`;
     try {
       await writeWhole(draft, samples);
