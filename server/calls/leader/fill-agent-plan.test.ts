@@ -12,13 +12,13 @@ test("an agent's texts get the recipient's variables and what was captured, and 
     instructions: `${"x".repeat(19_000)} {{name}}`,
     model: null,
     voice: null,
-    // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
     rules: [
       {
         keys: "1",
         keywords: [],
         say: "{{pin}}",
         set: { field: "a", value: "{{name}}" },
+        // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
         then: "end",
       },
     ],

@@ -5,6 +5,9 @@ import type { AgentEnd, AgentEvent, AgentPlan, AgentTool } from "./driver.ts";
 
 /** What is told of one turn at most; a transcript is no place for a book. */
 const text_characters_max = 5_000;
+/** What is told of all turns, of which each counts as a sentence at least: nobody says more in an hour. */
+const told_characters_max = 500_000;
+const turn_characters_min = 50;
 /** What is played is asked about this often at most. */
 const look_ms_min = 10;
 
@@ -39,11 +42,12 @@ export function isLast({ name }: AgentTool): boolean {
   return name === "end_call" || name === "transfer_to_agent" || name === "opt_out";
 }
 
-/** Begins the clocks. It is also over, without a word, when the media ends. */
+/** Begins the clocks. Over as failed when too much is said, and without a word when the media ends. */
 export function openConversation(parts: ConversationParts): Conversation {
   const { plan, media, timers, hear } = parts;
   const pending = new Set<() => void>();
   let isOver = false;
+  let told_characters = 0;
   const later = (delay_ms: number, run: () => void) => {
     if (isOver) return () => {};
     const cancel = timers.schedule(() => {
@@ -85,7 +89,10 @@ export function openConversation(parts: ConversationParts): Conversation {
     isOver: () => isOver,
     said(who, text) {
       const kept = tidy(text);
-      if (kept !== "") tell({ type: "said", who, text: kept }, false);
+      if (kept === "") return;
+      told_characters += Math.max(kept.length, turn_characters_min);
+      if (told_characters > told_characters_max) over("failed");
+      else tell({ type: "said", who, text: kept }, false);
     },
     tool: (tool) => tell({ type: "tool", tool }, isLast(tool)),
     over,
