@@ -205,6 +205,16 @@ test("an account's backlog does not hide the job of another", async () => {
   assert.ok(ran.includes("other"));
 });
 
+test("jobs of an account that last hold up no other account's", async () => {
+  for (const subject of ["1", "2", "3"]) await add({ subject });
+  await add({ account_id: 2, subject: "4" });
+  const done: string[] = [];
+  const handle: JobHandler = async (_app, { subject }) => void done.push(subject);
+  const handlers = { "chat.start_campaign": handle };
+  assert.equal(await workJobs(app, handlers, going, steady, 0), 2);
+  assert.deepEqual([done.length, done.includes("4")], [2, true]);
+});
+
 test("a handler that takes longer than the lease keeps its job by renewing it", async () => {
   await add();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();

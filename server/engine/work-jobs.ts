@@ -35,6 +35,8 @@ export type JobHandler = (
 const job_times: LeaseTimes = { lease_ms: 60_000, renew_ms: 20_000, margin_ms: 10_000 };
 /** In a row, so that one account's thousand jobs do not go before another's one. */
 const jobs_of_account_max = 10;
+/** After so long no further one of the account is begun: sounds that are made take seconds each. */
+const account_ms_max = 5_000;
 const retry_first_ms = 1_000;
 const retry_max_ms = 600_000;
 /** Another version's worker may know the kind. */
@@ -49,10 +51,13 @@ export async function workJobs(
   handlers: Readonly<Partial<Record<JobKind, JobHandler>>>,
   stopping: AbortSignal,
   times: LeaseTimes = job_times,
+  ms_max = account_ms_max,
 ): Promise<number> {
   let worked = 0;
   for (const accountId of await dueAccounts(app)) {
+    const until_ms = performance.now() + ms_max;
     for (let i = 0; i < jobs_of_account_max && !stopping.aborted; i++) {
+      if (i > 0 && performance.now() >= until_ms) break;
       try {
         if (!(await workNext(app, accountId, handlers, stopping, times))) break;
         worked++;
