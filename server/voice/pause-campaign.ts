@@ -8,7 +8,12 @@ import { recordCampaignEvent } from "./record-campaign-event.ts";
  * Holds a campaign back until somebody resumes it; calls under way go on. One that is paused by hand
  * already stays so. Refuses: not-found; conflict when it is over.
  */
-export async function pauseCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<OpenCampaign> {
+export async function pauseCampaign(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  now: Date,
+): Promise<OpenCampaign> {
   const { account_id } = actor;
   const campaign = await lockOpenCampaign(tx, account_id, id, "paused");
   const held = { account_id, campaign_id: id };

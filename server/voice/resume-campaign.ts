@@ -9,7 +9,12 @@ import { recordCampaignEvent } from "./record-campaign-event.ts";
  * again. One that nothing holds is left as it is. Hint `voice_work` with its trunk after the commit.
  * Refuses: not-found; conflict when it is over.
  */
-export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<OpenCampaign> {
+export async function resumeCampaign(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  now: Date,
+): Promise<OpenCampaign> {
   const { account_id } = actor;
   const campaign = await lockOpenCampaign(tx, account_id, id, "resumed");
   const lifted = await liftHolds(tx, { account_id, campaign_id: id });
