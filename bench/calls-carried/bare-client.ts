@@ -9,6 +9,8 @@ import { answerOrders, type Figures } from "../lib/child.ts";
 const app = "bare";
 const connections = 64;
 const ring_seconds = 30;
+/** A run takes half a minute. */
+const patience_ms = 180_000;
 const { origin } = new URL(process.env["ARI_URL"]!);
 const login = `${process.env["ARI_USER"]}:${process.env["ARI_PASSWORD"]}`;
 const authorization = `Basic ${Buffer.from(login).toString("base64")}`;
@@ -93,8 +95,11 @@ answerOrders(async ({ count = 0, first = 0, in_flight = 0, recorded: wants = 0 }
     if (left === 0) done.resolve();
     else begin();
   };
+  const giveUp = () => done.reject(new Error(`${left} calls are not over after ${patience_ms} ms`));
+  const timer = setTimeout(giveUp, patience_ms);
   for (let i = 0; i < in_flight; i++) begin();
   await done.promise;
+  clearTimeout(timer);
   socket.close();
   await once(socket, "close");
   return {};
