@@ -88,8 +88,9 @@ language sql stable as $$
 $$;
 
 -- Takes recipients who are due into a leader's hands: a call each, its leg about to be dialled, a credit
--- reserved. Whoever must not be called any more is passed over for good. Without credit the campaign is
--- held, and nobody is taken. The answer is dialled on the strength of this alone: it waits for the disk.
+-- reserved. Whoever must not be called any more is passed over for good. Without credit nobody is taken,
+-- and the campaign is held once no call of the account's campaigns is under way, for what they have reserved
+-- mostly comes back. The answer is dialled on the strength of this alone: it waits for the disk.
 create function claim_recipients(
   p_account_id bigint, p_campaign_id bigint, p_node_id bigint, p_fence bigint, p_take int,
   p_caller_id text, p_now timestamptz
@@ -136,7 +137,10 @@ begin
     v_wanted := v_wanted[1:least(coalesce(v_available, 0), cardinality(v_wanted))];
     if cardinality(v_wanted) = 0 then
       insert into voice_holds (account_id, campaign_id, reason, set_at)
-        values (p_account_id, p_campaign_id, 'credit', p_now) on conflict do nothing;
+        select p_account_id, p_campaign_id, 'credit', p_now
+        where not exists (
+          select from voice_recipients r where r.account_id = p_account_id and r.state = 'calling')
+        on conflict do nothing;
       if found then
         insert into events (account_id, type, occurred_at, data) values (p_account_id,
           'voice.campaign.paused', p_now, json_build_object('campaign_id', p_campaign_id,

@@ -15,12 +15,12 @@ before(async () => {
 });
 after(() => scene.close());
 
-/** Numbers that are unallocated: their calls are over at once. */
+/** Numbers that are unallocated unless said: their calls are over at once. */
 let numbers = 0;
-function people(count: number): RecipientToMake[] {
+function people(count: number, code = "404"): RecipientToMake[] {
   return Array.from({ length: count }, () => {
     numbers += 1;
-    const number = `9${String(numbers).padStart(3, "0")}777404`;
+    const number = `9${String(numbers).padStart(3, "0")}777${code}`;
     return { number, phone: `91${number}` };
   });
 }
@@ -132,4 +132,16 @@ test("whoever opted out since a leader died is not called by the next one", asyn
     .where("id", "=", call!.id)
     .executeTakeFirstOrThrow();
   assert.deepEqual(row, { ended_reason: "suppressed", ringing_at: null });
+});
+
+test("a campaign goes on with the credit that calls which nobody answered give back", async () => {
+  const { app, trunk_id } = scene;
+  const account = await makeCallingAccount(app, { credits: 2 });
+  await app.db.query.updateTable("trunk_nodes").set({ calls_max: 4 }).execute();
+  const recipients = people(6, "480");
+  const { id } = await makeVoiceCampaign(app, account, { campaign: { trunk_id }, recipients });
+  const leaders = scene.startLeaders();
+  await allCalled([{ account_id: account.account_id, id }]);
+  await leaders.stop();
+  assert.equal((await order()).filter((one) => one === id).length, 6);
 });
