@@ -18,7 +18,7 @@ import { readWav } from "../support/read-wav.ts";
 import { startRealtimeStub, type RealtimeStub } from "../support/realtime-stub.ts";
 import { farEnd, refusing } from "../support/sipp/outcomes.ts";
 import { openToldPhone, type ToldPhone } from "../support/told-phone.ts";
-import { tone } from "../support/tones.ts";
+import { silence, tone } from "../support/tones.ts";
 import {
   makeVoiceCampaign,
   type RecipientToMake,
@@ -137,27 +137,35 @@ async function states({ id }: TestVoiceCampaign): Promise<string[]> {
     .map(({ state }: { state: string }) => state);
 }
 
+type Stand = { readonly call_id: number; readonly doing: string; readonly node: string | null };
+
+/** Where the campaign's only call stands; null: nowhere yet. */
+async function callStands({ id }: TestVoiceCampaign): Promise<Stand | null> {
+  const found = await scene.app.db.query
+    .selectFrom("calls")
+    .select(["id", "position"])
+    .where("account_id", "=", desk.account.account_id)
+    .where("campaign_id", "=", id)
+    .executeTakeFirst();
+  const position = found?.position as Omit<Stand, "call_id"> | null | undefined;
+  return position ? { ...position, call_id: found!.id } : null;
+}
+
 /** The id of the campaign's only call once it stands at what is meant. */
 async function callAt(
-  { id }: TestVoiceCampaign,
+  campaign: TestVoiceCampaign,
   doing: string,
   node: string | null = null,
 ): Promise<number> {
-  let found: { id: number; position: unknown } | undefined;
+  let found: Stand | null = null;
   const isThere = async () => {
-    found = await scene.app.db.query
-      .selectFrom("calls")
-      .select(["id", "position"])
-      .where("account_id", "=", desk.account.account_id)
-      .where("campaign_id", "=", id)
-      .executeTakeFirst();
-    const at = found?.position as { doing: string; node: string | null } | null | undefined;
-    return at?.doing === doing && (node === null || at.node === node);
+    found = await callStands(campaign);
+    return found?.doing === doing && (node === null || found.node === node);
   };
   await eventually(isThere, patience_s).catch((error: unknown) => {
     throw new Error(`no call is ${doing}: ${JSON.stringify(found)}`, { cause: error });
   });
-  return found!.id;
+  return found!.call_id;
 }
 
 /** The menu's nodes and the keys pressed at them. */
@@ -201,11 +209,32 @@ async function hears(phone: ToldPhone, hz?: number, ms = 100): Promise<void> {
   });
 }
 
+/**
+ * Speaks, again and again, until it comes true: of what is said while the machine has no time for Asterisk,
+ * the other end may hear nothing.
+ */
+async function speaksUntil(
+  phone: ToldPhone,
+  hz: number,
+  isTrue: Parameters<typeof eventually>[0],
+): Promise<void> {
+  let isDone = false;
+  const speaking = async () => {
+    while (!isDone) await phone.say(Buffer.concat([tone(800, { hz }), silence(1_200)]));
+  };
+  const spoken = speaking();
+  try {
+    await eventually(isTrue, patience_s);
+  } finally {
+    isDone = true;
+    await spoken;
+  }
+}
+
 /** Whoever is on the line sends back what the phone says, so that it hears itself: sound goes both ways. */
 async function hearsItself(phone: ToldPhone, hz: number): Promise<void> {
   const before_ms = phone.heard_ms(hz);
-  void phone.say(tone(20_000, { hz }));
-  await hears(phone, hz, before_ms + 200);
+  await speaksUntil(phone, hz, () => phone.heard_ms(hz) >= before_ms + 200);
 }
 
 /** The number of each INVITE that the carrier got, in their order. */
@@ -232,6 +261,7 @@ const realtime: AgentPlan = {
   voice: null,
   rules: [],
   fallback: "Pardon?",
+  closing: "",
   fields: [{ key: "interest", question: "What are you interested in?" }],
   may_transfer: true,
   silence_seconds: 120,
@@ -473,31 +503,31 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
 
   test("an AI agent hears the caller, is broken in on, notes what it found out and puts through to a person", async () => {
     const phone = await openPhone();
-    let turn = 0;
+    let isKnown = false;
     stub.script({
       answer({ kind }) {
         if (kind === "function") return { say: "And now?", hz: 900, tone_ms: 500 };
         if (kind !== "speech") return { say: "Good day.", hz: 500, tone_ms: endless_ms };
-        turn += 1;
-        if (turn > 1)
+        if (isKnown)
           return { say: "One moment.", hz: 300, call: { name: "transfer_to_agent", args: {} } };
         const args = { field: "interest", value: "tones" };
         return { call: { name: "set_lead_field", args } };
       },
-      understand: () => (turn === 0 ? "Stop it." : "A person, please."),
+      understand: () => (isKnown ? "A person, please." : "Stop it."),
     });
     const campaign = await launch(talkOf(realtime, extensions.answers), [
       to(phone.number, { variables: asha }),
     ]);
     await hears(phone, 500, 400);
-    await phone.say(tone(800, { hz: 700 }));
-    await hears(phone, 900, 300);
+    await speaksUntil(phone, 700, () => phone.heard_ms(900) >= 200);
     // Nothing of what was broken in on comes after.
     assert.deepEqual(phone.tones(), [500, 900]);
     const [greeting] = stub.last().items.values();
     assert.ok(greeting!.heard_ms! > 200 && greeting!.heard_ms! < endless_ms);
-    await phone.say(tone(800, { hz: 700 }));
-    const call_id = await callAt(campaign, "bridged");
+    isKnown = true;
+    const stands = () => callStands(campaign);
+    await speaksUntil(phone, 700, async () => (await stands())?.doing === "bridged");
+    const { call_id } = (await stands())!;
     await hearsItself(phone, 700);
     await eventually(() => !stub.last().isOpen(), patience_s);
     await ask("POST", `/api/v1/calls/${call_id}/hangup`);
@@ -505,20 +535,26 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
     assert.ok(stub.last().loudest() > 1_000);
     assert.deepEqual(stub.faults(), []);
     assert.deepEqual(await noted(call_id), { interest: "tones" });
-    assert.deepEqual(await saidOn(call_id), [
-      "agent: Good day.",
-      "caller: Stop it.",
-      "agent: And now?",
-      "caller: A person, please.",
-      "agent: One moment.",
-    ]);
+    assert.deepEqual(
+      [...new Set(await saidOn(call_id))],
+      [
+        "agent: Good day.",
+        "caller: Stop it.",
+        "agent: And now?",
+        "caller: A person, please.",
+        "agent: One moment.",
+      ],
+    );
     const [report] = await desk.reports(campaign.id);
     assert.deepEqual(legsOf(report), [
       `customer 91${phone.number} completed`,
       `transfer ${extensions.answers} completed`,
     ]);
     assert.equal(report.ended_reason, "hung_up_by_api");
-    await eventually(async () => (await desk.reports(campaign.id))[0].recording_url !== null);
+    await eventually(
+      async () => (await desk.reports(campaign.id))[0].recording_url !== null,
+      patience_s,
+    );
   });
 
   test("the scripted agent speaks, takes a key by its rule and ends the call", async () => {
