@@ -8,13 +8,16 @@ import { requireGroup } from "./groups.ts";
 export type GroupMember = {
   /** E.164 digits, without the plus. */
   readonly phone: string;
+  /** With the member's name as `name`, unless they have another. */
   readonly variables: Readonly<Record<string, string>>;
 };
 
 const members_a_batch = 5_000;
 
 const nextMembers = statement<GroupMember>(`
-  select phone, variables from group_members
+  select phone, case when name is null then variables
+    else jsonb_build_object('name', name) || variables end as variables
+  from group_members
   where account_id = $1 and group_id = $2 and phone > $3 order by phone limit $4`);
 
 /**

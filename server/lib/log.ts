@@ -12,6 +12,7 @@ const allowed = new Set([
   "attempt",
   "code",
   "count",
+  "campaign_id",
   "database",
   "duration_ms",
   "job_id",
@@ -26,6 +27,7 @@ const allowed = new Set([
   "signal",
   "status",
   "subject_id",
+  "trunk_id",
   "url",
 ]);
 

@@ -73,6 +73,10 @@ const fallback = spokenText(
   said_characters_max,
   "scripted: said when no rule fits; a sentence of ours unless said",
 );
+const closing = spokenText(
+  said_characters_max,
+  "scripted: said when every field was asked, and the call ends; a sentence of ours unless said",
+);
 const fields = Type.Array(
   closed({
     key: leadField("A custom field's key"),
@@ -104,6 +108,7 @@ export const NewAiAgent = closed(
     rules: optional(rules),
     fallback: optional(fallback),
     fields: optional(fields),
+    closing: optional(closing),
     transfer_to: optional(TransferInput),
     silence_seconds: optional(silence_seconds),
     max_seconds: optional(max_seconds),
@@ -136,6 +141,7 @@ export const AiAgentPatch = closed(
     rules: Type.Optional(rules),
     fallback: Type.Optional(fallback),
     fields: Type.Optional(fields),
+    closing: Type.Optional(closing),
     transfer_to: optional(TransferInput),
     silence_seconds: Type.Optional(silence_seconds),
     max_seconds: Type.Optional(max_seconds),
@@ -167,6 +173,7 @@ export const AiAgentAnswer = Type.Object({
     type: "array",
     items: { type: "object", additionalProperties: true },
   }),
+  closing: Type.String(),
   transfer_to: Type.Unsafe<TransferTarget | null>({
     type: ["object", "null"],
     additionalProperties: true,
@@ -204,6 +211,7 @@ export function storedAiAgent(body: Omit<NewAiAgent, "name">): StoredAiAgent {
     })),
     fallback: body.fallback ?? "Sorry, I did not understand that.",
     fields: body.fields ?? [],
+    closing: body.closing ?? "Thank you. Goodbye.",
     may_transfer: transfer_to !== null,
     silence_seconds: body.silence_seconds ?? 10,
     max_seconds: body.max_seconds ?? 600,

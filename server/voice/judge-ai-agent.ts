@@ -27,7 +27,9 @@ export async function judgeAiAgent(
   const to = agent["transfer_to"];
   return [
     ...judgeDriver(agent, drivers),
-    ...["greeting", "instructions", "fallback"].flatMap((name) => judgeText(name, agent[name])),
+    ...["greeting", "instructions", "fallback", "closing"].flatMap((name) =>
+      judgeText(name, agent[name]),
+    ),
     ...listOf(agent["rules"]).flatMap((rule, i) => judgeRule(`rules.${i}`, rule, agent)),
     ...judgeFields(listOf(agent["fields"])),
     ...judgeTransfer("transfer_to", to),

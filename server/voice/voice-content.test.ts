@@ -307,6 +307,7 @@ test("an AI agent has sensible defaults, and every fault of one is told at once"
     voice: null,
     rules: [],
     fallback: "Sorry, I did not understand that.",
+    closing: "Thank you. Goodbye.",
     fields: [],
     transfer_to: null,
     silence_seconds: 10,

@@ -17,7 +17,8 @@ const menu_id = id("A menu of the account, for obd_ivr campaigns");
 const ai_agent_id = id("An AI agent of the account, for ai_bot campaigns");
 const opt_out_key = Type.String({
   pattern: "^[0-9*#]$",
-  description: "Whoever presses it while it is played is not called again",
+  description:
+    "Whoever presses it while the recording or script is played is not called again; a menu and an AI agent have keys of their own",
   "x-reason": "must be one of 0-9, * and #",
 });
 const answering_machine = Type.Enum(machine_policies, {

@@ -46,6 +46,7 @@ async function launchCsv(file: string | Buffer, more?: Record<string, string>) {
   return voice.stored(assertLaunched(await voice.launchForm(csvParts(file, more))));
 }
 
+/** Members by phone: their variables; `called` is their own name. */
 async function makeGroup(members: Readonly<Record<string, Record<string, string>>>) {
   const { app } = voice.api;
   const { account_id } = voice.account;
@@ -55,10 +56,11 @@ async function makeGroup(members: Readonly<Record<string, Record<string, string>
     .values({ account_id, name: unique("group"), created_at, updated_at: created_at })
     .returning("id")
     .executeTakeFirstOrThrow();
-  const rows = Object.entries(members).map(([phone, variables]) => ({
+  const rows = Object.entries(members).map(([phone, { called: name = null, ...variables }]) => ({
     account_id,
     group_id: id,
     phone,
+    name,
     created_at,
     variables: JSON.stringify(variables),
   }));
@@ -285,9 +287,10 @@ test("a CSV of 30,000 rows is one campaign, its rows in their order, and as many
 
 test("a group's members are called with their variables, by JSON and by form; who lacks one is left out", async () => {
   const groupId = await makeGroup({
-    "919876543210": { name: "Ann", other: "x" },
+    "919876543210": { called: "A. Smith", name: "Ann", other: "x" },
     "919876543211": { other: "x" },
-    "447911123456": { name: "Flo" },
+    // Their own name is what they are called, unless a variable says otherwise.
+    "447911123456": { called: "Flo" },
   });
   const more = { sendTo: "Group", groupId, number: undefined, call_type: "obd_smartvoice" };
   const json = await voice.take(more);

@@ -50,6 +50,7 @@ const contract_plan: Omit<AgentPlan, "driver"> = {
     rule("3", "Noted", "go_on"),
   ],
   fallback: "Please say it again",
+  closing: "",
   fields: [{ key: "city", question: "Where do you live" }],
   may_transfer: true,
   silence_seconds: 100_000,

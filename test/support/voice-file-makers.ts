@@ -18,6 +18,7 @@ export const test_agent: AgentPlan = {
   voice: null,
   rules: [],
   fallback: "Bye",
+  closing: "",
   fields: [],
   may_transfer: false,
   silence_seconds: 10,

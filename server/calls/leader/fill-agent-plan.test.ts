@@ -23,6 +23,7 @@ test("an agent's texts get the recipient's variables and what was captured, and 
       },
     ],
     fallback: "What, {{name}}?",
+    closing: "Bye, {{name}}",
     fields: [{ key: "a", question: "{{name}}, a?" }],
     may_transfer: false,
     silence_seconds: 10,
@@ -32,8 +33,9 @@ test("an agent's texts get the recipient's variables and what was captured, and 
   const filled = fillAgentPlan(plan, { voice, collected: { pin: "42" } });
   assert.equal(filled.instructions, `${"x".repeat(19_000)} Asha`);
   assert.deepEqual(
-    [filled.greeting, filled.fallback, filled.rules[0]!.say, filled.rules[0]!.set!.value],
-    ["Hello Asha", "What, Asha?", "42", "Asha"],
+    [filled.greeting, filled.fallback, filled.closing, filled.rules[0]!.say],
+    ["Hello Asha", "What, Asha?", "Bye, Asha", "42"],
   );
+  assert.equal(filled.rules[0]!.set!.value, "Asha");
   assert.equal(filled.fields[0]!.question, "Asha, a?");
 });

@@ -12,6 +12,7 @@ export function fillAgentPlan(plan: AgentPlan, call: Pick<Call, "voice" | "colle
     greeting: fill(plan.greeting),
     instructions: fillText(plan.instructions, variables, instruction_characters_max).text,
     fallback: fill(plan.fallback),
+    closing: fill(plan.closing),
     rules: plan.rules.map((rule) => ({
       ...rule,
       say: fill(rule.say),

@@ -274,6 +274,7 @@ test("an AI agent notes fields, is asked to call again, puts through and ends, a
   const over = step(before, line, { type: "ended", leg: 1, ending: hung_up, at: at(9) })!;
   const finished = step(over.call, line, { type: "recorded", ok: true, at: at(10) })!;
   assert.deepEqual(finished.call.lead_fields, { budget: "5" });
+  assert.deepEqual(finished.call.collected, { budget: "5" });
   const after = recipientAfter(finished.call)!;
   assert.deepEqual(
     [after.state, after.due_at, after.callback],

@@ -146,8 +146,10 @@ function useTool(call: Call, tool: AgentTool, at: Date): Step {
     case "opt_out":
       return endTalk({ ...call, opted_out: true }, at, "opted_out");
     case "set_lead_field": {
-      const lead_fields = { ...call.lead_fields, [tool.field]: tool.value };
-      return { call: { ...call, lead_fields }, news: [], acts: [] };
+      const told = { [tool.field]: tool.value };
+      const lead_fields = { ...call.lead_fields, ...told };
+      const collected = { ...call.collected, ...told };
+      return { call: { ...call, lead_fields, collected }, news: [], acts: [] };
     }
     case "schedule_callback": {
       const callback_at = new Date(tool.at);

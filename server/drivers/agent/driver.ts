@@ -37,6 +37,8 @@ export type AgentPlan = {
   /** What the scripted agent says when no rule fits. */
   readonly fallback: string;
   readonly fields: readonly AgentField[];
+  /** What the scripted agent says once every field was asked, before it ends the call; "": it goes on. */
+  readonly closing: string;
   /** Whether there is somebody to transfer to. */
   readonly may_transfer: boolean;
   /** Nobody said anything for so long: it ends. */

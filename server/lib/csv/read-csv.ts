@@ -82,14 +82,13 @@ async function* readRecords(fd: number, encoding: Encoding): AsyncGenerator<stri
   );
   source.on("error", (error) => parser.destroy(error));
   source.pipe(parser);
-  let records = 0;
   try {
-    for await (const cells of parser as AsyncIterable<string[]>) {
-      records++;
-      yield cells;
-    }
+    yield* parser as AsyncIterable<string[]>;
   } catch (error) {
-    throw error instanceof CsvError ? new CsvRefused(reasonOf(error, records + 1)) : error;
+    // What was read before it and not asked for yet is lost: only the parser knows how far it came.
+    throw error instanceof CsvError
+      ? new CsvRefused(reasonOf(error, parser.info.records + 1))
+      : error;
   }
 }
 

@@ -18,7 +18,10 @@ export function locateColumns(
   const faults: FieldError[] = [];
   const number_at = header.indexOf(numberColumn);
   if (number_at < 0)
-    faults.push({ field: "csv_number_column", reason: "is not a column of the file" });
+    faults.push({
+      field: "csv_number_column",
+      reason: `is not a column of the file, ${shown(header)}`,
+    });
   else if (header.lastIndexOf(numberColumn) !== number_at)
     faults.push({ field: "csv_number_column", reason: "is the header of two columns" });
   const located: VariableColumn[] = [];
@@ -32,4 +35,9 @@ export function locateColumns(
     if (reason) faults.push({ field: "file", reason });
   }
   return { number_at, variables: located, faults };
+}
+
+function shown(header: readonly string[]): string {
+  const names = header.slice(0, 20).map((name) => `"${name.slice(0, 64)}"`);
+  return `which has ${names.join(", ")}${header.length > names.length ? " and more" : ""}`;
 }

@@ -27,6 +27,7 @@ const plan: AgentPlan = {
   voice: "marin",
   rules: [],
   fallback: "",
+  closing: "",
   fields: [{ key: "city", question: "Where do you live?" }],
   may_transfer: true,
   silence_seconds: 1_000,

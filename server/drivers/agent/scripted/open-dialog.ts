@@ -33,6 +33,12 @@ export function openDialog(plan: AgentPlan, mouth: Mouth, conversation: Conversa
     keys.forget();
     asked = plan.fields.find(({ key }) => !answered.has(key)) ?? null;
     if (asked) mouth.say(asked.question, () => {});
+    else if (plan.fields.length > 0 && plan.closing !== "") close();
+  };
+  /** Whoever was asked everything is not left waiting for more. */
+  const close = () => {
+    leave = () => conversation.tool({ name: "end_call" });
+    mouth.say(plan.closing, leave);
   };
   const note = (field: string, value: string) => {
     answered.add(field);

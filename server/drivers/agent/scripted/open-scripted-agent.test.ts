@@ -27,6 +27,7 @@ const plan: AgentPlan = {
     rule("2", "pune", { set: { field: "city", value: "Pune" } }),
   ],
   fallback: "pardon",
+  closing: "",
   fields: [
     { key: "city", question: "which city" },
     { key: "pin", question: "which pin" },
@@ -96,6 +97,17 @@ test("it asks its fields in order, and takes keys up to # or to a pause of three
   assert.deepEqual(heard(), ["pin = 411"]);
   await press("1");
   assert.deepEqual(heard(), ["caller: pressed 1", "agent: about prices"]);
+});
+
+test("once every field was asked it takes its leave, where it has words for it", async () => {
+  const { pass, press, heard } = converse({ closing: "goodbye" });
+  await pass(1_000);
+  await press("1#");
+  await pass(1_000);
+  await press("#");
+  await pass(1_000);
+  const [farewell, end] = heard().slice(-2);
+  assert.deepEqual([farewell, end], ["agent: goodbye", "end_call"]);
 });
 
 test("a field takes what is said; a lone # passes it over", async () => {
