@@ -56,8 +56,8 @@ async function isConnected(): Promise<boolean> {
 
 /** It stands so, or did before a busy machine looked. */
 function hasCome(leg: { status: string } | undefined, status: string): boolean {
-  const before = status === "ringing" ? ["queued"] : ["queued", "ringing"];
-  return leg !== undefined && !before.includes(leg.status);
+  const earlier = status === "ringing" ? ["queued"] : ["queued", "ringing"];
+  return leg !== undefined && !earlier.includes(leg.status);
 }
 
 /** Submits calls, waits until each has come so far, and cuts the line until `meanwhile` has come true. */

@@ -218,15 +218,15 @@ async function speaksUntil(
   hz: number,
   isTrue: Parameters<typeof eventually>[0],
 ): Promise<void> {
-  let isDone = false;
+  const done = new AbortController();
   const speaking = async () => {
-    while (!isDone) await phone.say(Buffer.concat([tone(800, { hz }), silence(1_200)]));
+    while (!done.signal.aborted) await phone.say(Buffer.concat([tone(800, { hz }), silence(1_200)]));
   };
   const spoken = speaking();
   try {
     await eventually(isTrue, patience_s);
   } finally {
-    isDone = true;
+    done.abort();
     await spoken;
   }
 }
