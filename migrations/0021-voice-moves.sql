@@ -337,7 +337,7 @@ begin
   if not found then
     raise exception 'the recipient of call % of account % is not being called', p_call_id, p_account_id;
   end if;
-  perform count_voice(p_account_id, v_call.campaign_id, 1 + (p_call_id % 8)::int, 'calling', v_state, 1, 0,
-    v_call.cost, coalesce(v_call.talk_seconds, 0));
+  perform count_voice(p_account_id, v_call.campaign_id, 1 + (p_call_id % 8)::int, 'calling', v_state, 1,
+    case when (p_recipient ->> 'uncounted')::boolean then -1 else 0 end, v_call.cost, coalesce(v_call.talk_seconds, 0));
   return true;
 end $$;

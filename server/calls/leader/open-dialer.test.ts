@@ -134,6 +134,29 @@ test("whoever opted out since a leader died is not called by the next one", asyn
   assert.deepEqual(row, { ended_reason: "suppressed", ringing_at: null });
 });
 
+test("who was claimed by a leader that died, of a campaign that was paused since, waits on as if never called", async () => {
+  const { app, account, trunk_id, node_id } = scene;
+  const { account_id } = account;
+  const made = await makeVoiceCampaign(app, account, {
+    campaign: { trunk_id },
+    recipients: people(1),
+  });
+  const claim = { account_id, campaign_id: made.id, node_id, fence: 0, take: 1, caller_id: "0" };
+  await claimForCampaign(app.db.pool, claim, app.clock.now());
+  // It dies here.
+  await scene.ask("POST", `/api/v1/voice/campaigns/${made.id}/pause`);
+  const leaders = scene.startLeaders();
+  const seen = async () => (await scene.ask("GET", `/api/v1/voice/campaigns/${made.id}`)).body;
+  await eventually(async () => (await seen()).in_progress === 0);
+  const { pending, attempts, cost } = await seen();
+  assert.deepEqual([pending, attempts, cost], [1, 0, 0]);
+  await scene.ask("POST", `/api/v1/voice/campaigns/${made.id}/resume`);
+  await allCalled([{ account_id, id: made.id }]);
+  await leaders.stop();
+  const called = await seen();
+  assert.deepEqual([called.pending, called.failed, called.attempts], [0, 1, 1]);
+});
+
 test("a campaign goes on with the credit that calls which nobody answered give back", async () => {
   const { app, trunk_id } = scene;
   const account = await makeCallingAccount(app, { credits: 2 });
