@@ -220,7 +220,8 @@ async function speaksUntil(
 ): Promise<void> {
   const done = new AbortController();
   const speaking = async () => {
-    while (!done.signal.aborted) await phone.say(Buffer.concat([tone(800, { hz }), silence(1_200)]));
+    while (!done.signal.aborted)
+      await phone.say(Buffer.concat([tone(800, { hz }), silence(1_200)]));
   };
   const spoken = speaking();
   try {
