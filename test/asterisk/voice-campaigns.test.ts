@@ -638,7 +638,11 @@ test("whoever leads next goes on with what is played, asked and said, and calls 
   const transferred = await launch(talkOf(scripted, extensions.answers_too), [to(talks!.number)]);
   const lost = await launch(talkOf(scripted, null), [to(is_lost!.number)]);
   const all = [plays!, chooses!, talks!, is_lost!];
-  await Promise.all(all.map((phone) => hears(phone)));
+  await Promise.all([hears(plays!), hears(chooses!)]);
+  for (const campaign of [transferred, lost]) {
+    const talking = await callAt(campaign, "conversing");
+    await eventually(async () => (await saidOn(talking)).length > 0, patience_s);
+  }
   await worker.stop();
   worker = startWorker(scene.app, settings);
 
