@@ -100,13 +100,15 @@ afterEach(async () => {
   await checkCalls(pool);
 });
 
+/** The first attempts in the order of the recipients, then the second ones. */
 async function calls(campaign: TestVoiceCampaign) {
   return scene.app.db.query
     .selectFrom("calls")
     .selectAll()
     .where("account_id", "=", scene.account.account_id)
     .where("campaign_id", "=", campaign.id)
-    .orderBy("id")
+    .orderBy("attempt")
+    .orderBy("recipient_id")
     .execute();
 }
 

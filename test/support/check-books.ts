@@ -101,10 +101,12 @@ async function checkVoiceAttempts(db: Books): Promise<void> {
     `select r.account_id, r.campaign_id, r.id, r.attempts, n.dialled, v.max_retry, r.callbacks
      from voice_recipients r
      join voice_campaigns v on v.account_id = r.account_id and v.id = r.campaign_id
-     cross join lateral (
-       select count(*)::int as dialled from calls c
-       where c.account_id = r.account_id and c.campaign_id = r.campaign_id and c.recipient_id = r.id
-         and coalesce(c.ended_reason, '') not in ('held', 'night_window')) n
+     join (
+       select c.account_id, c.campaign_id, c.recipient_id, count(*)::int as dialled from calls c
+       where c.recipient_id is not null
+         and coalesce(c.ended_reason, '') not in ('held', 'night_window')
+       group by 1, 2, 3) n
+       on n.account_id = r.account_id and n.campaign_id = r.campaign_id and n.recipient_id = r.id
      where n.dialled > 1 + v.max_retry + r.callbacks or n.dialled > r.attempts`,
   );
 }
