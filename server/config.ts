@@ -21,6 +21,8 @@ export type Config = {
   readonly lease_seconds: number;
   /** How long a message whose outcome is unknown is waited for. */
   readonly chat_settle_seconds: number;
+  /** Addresses and networks that callbacks may go to beside public ones. */
+  readonly callback_allow: readonly string[];
   /** Null: WhatsApp numbers cannot send from this process. */
   readonly whatsapp: WhatsappConfig | null;
   /** Null: espeak-ng where it is on the PATH, else npm's. */
@@ -100,6 +102,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       604_800,
       fault,
     ),
+    callback_allow: (env["CALLBACK_ALLOW"] || "").split(",").filter((entry) => entry !== ""),
     whatsapp: readWhatsapp(env, fault),
     speech_command: env["SPEECH_COMMAND"]?.trim() || null,
     speech_recognize_command: env["SPEECH_RECOGNIZE_COMMAND"]?.trim() || null,

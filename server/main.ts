@@ -21,6 +21,7 @@ import {
   startEmbeddedPostgres,
 } from "./lib/embedded-postgres/start-embedded-postgres.ts";
 import { openLog, type Log } from "./lib/log.ts";
+import { openOutgoingHttp } from "./lib/outgoing/open-outgoing-http.ts";
 import { migrate, MigrationError } from "./lib/migrate.ts";
 import { seedDemo } from "./seed-demo/seed-demo.ts";
 import { startWorker, workerSettings } from "./worker.ts";
@@ -65,7 +66,9 @@ async function start(config: Config): Promise<void> {
   const speech = openSpeech(config);
   const agentDrivers = openAgentDrivers(config.realtime, speech, log);
   const drivers = { chatDrivers, voiceDrivers, agentDrivers, speech };
-  const app: App = { db, clock: systemClock, log, hints, ...drivers };
+  const outgoing = openOutgoingHttp(config.callback_allow);
+  stops.unshift(() => outgoing.close());
+  const app: App = { db, clock: systemClock, log, hints, outgoing, ...drivers };
   const door = openWebhookDoor(app);
   stops.unshift(() => sandbox.close());
   stops.unshift(() => voiceSandbox.close());

@@ -13,6 +13,7 @@ import {
 } from "../../test/support/call-makers.ts";
 import { checkCalls, checkLedger } from "../../test/support/check-books.ts";
 import { makeToken } from "../../test/support/makers.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 import { until } from "../lib/until.ts";
 
@@ -92,6 +93,7 @@ export function openMakersApp(database_url: string): App {
     voiceDrivers: {},
     agentDrivers: {},
     speech: toneSpeech,
+    outgoing: localOutgoing,
   };
 }
 

@@ -14,6 +14,7 @@ import { startWorker } from "../../server/worker.ts";
 import { answerOrders } from "../lib/child.ts";
 import { machineTime_ms } from "../lib/machine-clock.ts";
 import { request_header } from "./ask-for-calls.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const url = process.env["DATABASE_URL"]!;
@@ -41,6 +42,7 @@ const app = openApiApp({
   voiceDrivers: { asterisk: openAsteriskDriver(log) },
   agentDrivers: {},
   speech: toneSpeech,
+  outgoing: localOutgoing,
 });
 const work = roles.includes("worker") ? startWorker(app) : null;
 // The lease is given back: the next need not wait for its end.

@@ -13,6 +13,7 @@ import { makeAccount, makeCredits, unique } from "../../test/support/makers.ts";
 import { startService, type ServiceProcess } from "../../test/support/service-process.ts";
 import { runTool } from "../lib/run-tool.ts";
 import { writeLines } from "../lib/write-lines.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 export type Ground = {
@@ -45,6 +46,7 @@ export async function layGround(
     voiceDrivers: {},
     agentDrivers: {},
     speech: toneSpeech,
+    outgoing: localOutgoing,
   };
   const db = new pg.Client({ connectionString: database_url });
   await db.connect();

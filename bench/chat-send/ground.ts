@@ -13,6 +13,7 @@ import {
 import { checkCampaigns, checkLedger } from "../../test/support/check-books.ts";
 import { makeAccount, makeCredits } from "../../test/support/makers.ts";
 import { nameOf, phoneOf } from "./recipients.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 export type Ground = {
@@ -44,6 +45,7 @@ export async function layGround(database_url: string): Promise<Ground> {
     voiceDrivers: {},
     agentDrivers: {},
     speech: toneSpeech,
+    outgoing: localOutgoing,
   };
   const { pool } = app.db;
   const account = await makeAccount(app);

@@ -6,6 +6,7 @@ import { openDatabase } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { default_settings, startWorker } from "../../server/worker.ts";
 import { answerOrders } from "../lib/child.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const url = process.env["DATABASE_URL"]!;
@@ -39,6 +40,7 @@ const app = {
   voiceDrivers: {},
   agentDrivers: {},
   speech: toneSpeech,
+  outgoing: localOutgoing,
 };
 startWorker(app, { ...default_settings, in_flight_max: Number(process.env["IN_FLIGHT"]) });
 /** The sender's turns so far, and how long they took with their way there and back. */

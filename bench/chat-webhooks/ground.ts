@@ -14,6 +14,7 @@ import {
 import { openTestWhatsapp, signatureOf, statusHook } from "../../test/support/chat-webhooks.ts";
 import { makeAccount, makeCredits } from "../../test/support/makers.ts";
 import { makeMessageId } from "../../server/chat/message-id.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 export type Ground = {
@@ -45,6 +46,7 @@ export async function layGround(
     voiceDrivers: {},
     agentDrivers: {},
     speech: toneSpeech,
+    outgoing: localOutgoing,
   };
   const db = new pg.Client({ connectionString: database_url });
   await db.connect();

@@ -12,6 +12,7 @@ import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { openTestWhatsapp } from "../../test/support/chat-webhooks.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const hello = publicRoute({
@@ -36,6 +37,7 @@ const app = openApiApp({
   voiceDrivers: {},
   agentDrivers: {},
   speech: toneSpeech,
+  outgoing: localOutgoing,
 });
 const loop =
   process.env["APPLY"] === "1"

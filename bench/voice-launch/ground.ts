@@ -11,6 +11,7 @@ import { openLog } from "../../server/lib/log.ts";
 import { makeSandboxTrunk } from "../../test/support/call-makers.ts";
 import { makeAccount } from "../../test/support/makers.ts";
 import { startService, type ServiceProcess } from "../../test/support/service-process.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 import { makeFullVoiceFile } from "../../test/support/voice-file-makers.ts";
 import { runTool } from "../lib/run-tool.ts";
@@ -43,6 +44,7 @@ export async function layGround(
     voiceDrivers: {},
     agentDrivers: {},
     speech: toneSpeech,
+    outgoing: localOutgoing,
   };
   const db = new pg.Client({ connectionString: database_url });
   await db.connect();

@@ -9,7 +9,7 @@ const ladder: readonly (readonly string[])[] = [
   ["print-welcome"],
   ["worker", "api", "seed-demo"],
   ["config"],
-  ["automation"],
+  ["automation", "live", "reports", "retention"],
   ["crm", "chat", "voice"],
   ["calls"],
   ["audience", "credits", "callbacks"],

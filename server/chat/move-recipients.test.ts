@@ -12,6 +12,7 @@ import { openHints } from "../engine/hints.ts";
 import { systemClock } from "../lib/clock.ts";
 import { openDatabase } from "../lib/database.ts";
 import { openLog } from "../lib/log.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const log = openLog("silent", { readable: false });
@@ -30,6 +31,7 @@ before(async () => {
     voiceDrivers: {},
     agentDrivers: {},
     speech: toneSpeech,
+    outgoing: localOutgoing,
   };
 });
 after(async () => {

@@ -12,7 +12,10 @@ export type JobKind =
   | "voice.decode_file"
   | "voice.start_campaign"
   | "voice.wind_down"
-  | "crm.record_call";
+  | "crm.record_call"
+  | "callbacks.replay"
+  | "retention.apply"
+  | "retention.erase_person";
 
 export type NewJob = {
   readonly account_id: number;

@@ -5,6 +5,7 @@ import type { SpeechDriver } from "../drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../drivers/voice/driver.ts";
 import type { Database } from "../lib/database.ts";
 import type { Log } from "../lib/log.ts";
+import type { OutgoingHttp } from "../lib/outgoing/outgoing-http.ts";
 import type { Hints } from "./hints.ts";
 
 /** What every verb stands on; made once in main.ts (and by tests, with a clock of their own). */
@@ -17,4 +18,5 @@ export type App = {
   readonly voiceDrivers: VoiceDrivers;
   readonly agentDrivers: AgentDrivers;
   readonly speech: SpeechDriver;
+  readonly outgoing: OutgoingHttp;
 };

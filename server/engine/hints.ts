@@ -14,7 +14,11 @@ export type HintChannel =
   | "chat_work"
   | "call_work"
   | "call_command"
-  | "voice_work";
+  | "voice_work"
+  // An account whose events got their seq.
+  | "events"
+  // An account that has deliveries to make.
+  | "callback_work";
 
 export type Hints = {
   /** Tells every process, this one included, soon. Never fails, never waits. */

@@ -12,6 +12,7 @@ import { isLeaseLost } from "./leases.ts";
 import { queueAge } from "./queue-age.ts";
 import { runLoop } from "./run-loop.ts";
 import { checkJob, workJobs, type Job, type JobHandler } from "./work-jobs.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const log = openLog("silent", { readable: false });
@@ -38,6 +39,7 @@ before(async () => {
     voiceDrivers: {},
     agentDrivers: {},
     speech: toneSpeech,
+    outgoing: localOutgoing,
   };
 });
 beforeEach(async () => {

@@ -11,6 +11,7 @@ import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
 import { openHints } from "./hints.ts";
 import { acquireLease, isLeaseLost, type Lease, type LeaseTimes } from "./leases.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const log = openLog("silent", { readable: false });
@@ -42,6 +43,7 @@ function openApp(): App {
     voiceDrivers: {},
     agentDrivers: {},
     speech: toneSpeech,
+    outgoing: localOutgoing,
   };
 }
 

@@ -20,6 +20,16 @@ export type EventType =
   | "voice.campaign.failed"
   | "chat.template.updated"
   | "chat.optout"
+  // Inserted by chat_apply_moves(), while an endpoint wants them.
+  | "chat.message.sent"
+  | "chat.message.delivered"
+  | "chat.message.read"
+  | "chat.message.failed"
+  // Inserted by draw_credits().
+  | "credit.low"
+  | "callback.endpoint.disabled"
+  // To the one endpoint that it names.
+  | "callback.test"
   // Of calls, write_call() inserts them: server/calls/life/news.ts.
   | "call.initiated"
   | "call.ringing"

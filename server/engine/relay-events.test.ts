@@ -11,6 +11,7 @@ import type { App } from "./app.ts";
 import { openHints } from "./hints.ts";
 import { recordEvent } from "./record-event.ts";
 import { relayEvents } from "./relay-events.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const log = openLog("silent", { readable: false });
@@ -30,6 +31,7 @@ before(async () => {
     voiceDrivers: {},
     agentDrivers: {},
     speech: toneSpeech,
+    outgoing: localOutgoing,
   };
 });
 afterEach(() => app.db.pool.query("truncate events, event_heads"));

@@ -1,5 +1,6 @@
-// The outbox's relay: gives committed events their place in their account's order. Readers follow
-// `seq > last`: it is given after commit, without gaps, so nothing can appear behind them.
+// The outbox's relay: gives committed events their place in their account's order, and makes what is
+// to be delivered of them. Readers follow `seq > last`: it is given after commit, without gaps, so
+// nothing can appear behind them.
 import { statement } from "../lib/database.ts";
 import type { App } from "./app.ts";
 
@@ -36,8 +37,11 @@ async function relayAccounts(
   const work = async () => {
     for (const { account_id } of accounts) {
       if (stopping.aborted) break;
-      const [batch] = await relayBatch(app.db.pool, [account_id, batch_events]);
-      relayed += batch!.count;
+      const values = [account_id, batch_events, app.clock.now()];
+      const [batch] = await relayBatch(app.db.pool, values);
+      relayed += batch!.relayed;
+      if (batch!.relayed > 0) app.hints.send("events", String(account_id));
+      if (batch!.deliveries > 0) app.hints.send("callback_work", String(account_id));
     }
   };
   await Promise.all(Array.from({ length: lanes }, work));
@@ -58,4 +62,6 @@ const findAccounts = statement<{ account_id: number }>(`
   )
   select account_id from waiting where account_id is not null limit $2`);
 
-const relayBatch = statement<{ count: number }>("select relay_events($1, $2) as count");
+const relayBatch = statement<{ relayed: number; deliveries: number }>(
+  "select * from relay_events($1, $2, $3)",
+);

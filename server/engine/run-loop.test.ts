@@ -7,6 +7,7 @@ import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
 import type { HintChannel, Hints } from "./hints.ts";
 import { runLoop } from "./run-loop.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 /** Hints within this process alone. */
@@ -30,6 +31,7 @@ const app = (): App => ({
   voiceDrivers: {},
   agentDrivers: {},
   speech: toneSpeech,
+  outgoing: localOutgoing,
 });
 
 const hour_ms = 3_600_000;

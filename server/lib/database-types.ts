@@ -74,6 +74,53 @@ export interface AutomationFlows {
   updated_at: Date;
 }
 
+export interface CallbackAttempts {
+  account_id: number;
+  at: Date;
+  delivery_id: number;
+  duration_ms: number;
+  error: string | null;
+  id: Generated<number>;
+  response: string | null;
+  status: number | null;
+}
+
+export interface CallbackDeliveries {
+  account_id: number;
+  attempts: Generated<number>;
+  call_id: number | null;
+  created_at: Date;
+  due_at: Date;
+  endpoint_id: number;
+  event_id: number;
+  finished_at: Date | null;
+  id: Generated<number>;
+  method: Generated<string>;
+  seq: number;
+  state: Generated<string>;
+}
+
+export interface CallbackEndpoints {
+  account_id: number;
+  created_at: Date;
+  created_by: number | null;
+  description: Generated<string>;
+  disabled_at: Date | null;
+  disabled_reason: string | null;
+  enabled: Generated<boolean>;
+  failing_since: Date | null;
+  id: Generated<number>;
+  kind: string;
+  old_secret: Buffer | null;
+  old_secret_until: Date | null;
+  resume_at: Date | null;
+  secret: Buffer;
+  types: string[] | null;
+  updated_at: Date;
+  url: string;
+  work_at: Date | null;
+}
+
 export interface CallCampaigns {
   account_id: number;
   created_at: Date;
@@ -855,6 +902,9 @@ export interface DB {
   call_messages: CallMessages;
   call_pairs: CallPairs;
   call_transcripts: CallTranscripts;
+  callback_attempts: CallbackAttempts;
+  callback_deliveries: CallbackDeliveries;
+  callback_endpoints: CallbackEndpoints;
   calls: Calls;
   chat_campaigns: ChatCampaigns;
   chat_counts: ChatCounts;

@@ -12,6 +12,7 @@ import { checkJob, workJobs, type JobHandler } from "../../server/engine/work-jo
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase, type Tx } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
+import { localOutgoing } from "../support/local-outgoing.ts";
 import { toneSpeech } from "../support/tone-speech.ts";
 
 const [role, name] = process.argv.slice(2);
@@ -27,6 +28,7 @@ const app: App = {
   voiceDrivers: {},
   agentDrivers: {},
   speech: toneSpeech,
+  outgoing: localOutgoing,
 };
 const times = { lease_ms: 1_500, renew_ms: 300, margin_ms: 500 };
 const going = new AbortController().signal;

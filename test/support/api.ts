@@ -10,6 +10,7 @@ import type { VoiceDrivers } from "../../server/drivers/voice/driver.ts";
 import { openHints } from "../../server/engine/hints.ts";
 import { openDatabase } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
+import { openOutgoingHttp } from "../../server/lib/outgoing/open-outgoing-http.ts";
 import { cloneDatabase } from "./database.ts";
 import { testClock, type TestClock } from "./clock.ts";
 import { toneSpeech } from "./tone-speech.ts";
@@ -50,6 +51,7 @@ export async function startApi(
     voiceDrivers?: VoiceDrivers;
     agentDrivers?: AgentDrivers;
     speech?: SpeechDriver;
+    callbackAllow?: readonly string[];
   } = {},
 ): Promise<TestApi> {
   const database = options.databaseUrl ? null : await cloneDatabase();
@@ -61,6 +63,8 @@ export async function startApi(
   const chatDrivers = options.chatDrivers ?? { sandbox: quietSandbox };
   const voiceDrivers = options.voiceDrivers ?? { sandbox: quietVoiceSandbox };
   const speech = options.speech ?? toneSpeech;
+  // Receivers of tests are on this machine.
+  const outgoing = openOutgoingHttp(options.callbackAllow ?? ["127.0.0.1"]);
   const app = openApiApp({
     db,
     clock,
@@ -70,6 +74,7 @@ export async function startApi(
     voiceDrivers,
     agentDrivers: options.agentDrivers ?? {},
     speech,
+    outgoing,
   });
   const server = await buildHttpServer(app, options);
   await server.listen({ host: "127.0.0.1", port: 0 });
@@ -84,6 +89,7 @@ export async function startApi(
     async close() {
       await server.close();
       await hints.close();
+      await outgoing.close();
       await db.close();
       await database?.drop();
     },

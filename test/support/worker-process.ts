@@ -4,6 +4,7 @@ import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { startWorker } from "../../server/worker.ts";
+import { localOutgoing } from "./local-outgoing.ts";
 import { toneSpeech } from "./tone-speech.ts";
 
 const url = process.env["DATABASE_URL"]!;
@@ -19,5 +20,6 @@ startWorker({
   voiceDrivers: {},
   agentDrivers: {},
   speech: toneSpeech,
+  outgoing: localOutgoing,
 });
 process.stdin.resume().on("end", () => process.exit());
