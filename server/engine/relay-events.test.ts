@@ -123,7 +123,7 @@ test("an account whose head another relay has locked is left to it, and the othe
 test("a relay that is rolled back leaves neither a seq nor a moved head", async () => {
   await fill(1, 10);
   const rolled = app.db.query.transaction().execute(async (tx) => {
-    await sql`select relay_events(1, 1000)`.execute(tx);
+    await sql`select relay_events(1, 1000, now())`.execute(tx);
     throw new Error("rolled back");
   });
   await assert.rejects(rolled, /rolled back/);
@@ -197,7 +197,7 @@ test("a reader that follows seq misses nothing and sees no gap while long and sh
 
 test("a plan made while there was no event still reads only what has no seq, when most has one", async () => {
   const client = await app.db.pool.connect();
-  const relay = () => client.query("select relay_events(1, 1000)");
+  const relay = () => client.query("select relay_events(1, 1000, now())");
   const rowsByPrimaryKey = async () => {
     await client.query("select pg_stat_force_next_flush()");
     const { rows } = await client.query<{ count: number }>(
