@@ -1,4 +1,5 @@
 // The explicit list of background work.
+import { openDeliverers } from "./callbacks/deliver-callbacks.ts";
 import { forgetUnusedClips } from "./calls/clips.ts";
 import { moveStrandedCalls } from "./calls/move-stranded-calls.ts";
 import { openNodeLeaders, type LeaderTimes } from "./calls/run-nodes.ts";
@@ -82,6 +83,7 @@ export const default_settings = workerSettings({ lease_seconds: 10, chat_settle_
 export function startWorker(app: App, settings: WorkerSettings = default_settings): BackgroundWork {
   const senders = openSenders(app, settings, settings.leases);
   const leaders = openNodeLeaders(app, settings.leaders, settings.leases);
+  const deliverers = openDeliverers(app, settings.leases);
   const loops = [
     ...callLoops(app, leaders),
     runLoop(app, {
@@ -108,6 +110,12 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       poll_ms: 500,
       turn: (stopping) => relayEvents(app, stopping),
     }),
+    runLoop(app, {
+      name: "callbacks",
+      channel: "callback_work",
+      poll_ms: 500,
+      turn: () => deliverers.startDue(),
+    }),
     ...Array.from({ length: job_loops }, () =>
       runLoop(app, {
         name: "jobs",
@@ -121,7 +129,8 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
   return {
     async stop() {
       // All at once: a sender begins nothing more while a loop's turn comes to its end.
-      await Promise.all([senders.stop(), leaders.stop(), ...loops.map((loop) => loop.stop())]);
+      const holders = [senders, leaders, deliverers];
+      await Promise.all([...holders, ...loops].map((part) => part.stop()));
     },
   };
 }

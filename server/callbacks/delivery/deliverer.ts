@@ -1,0 +1,36 @@
+// What the one process that delivers to an endpoint knows.
+import type { App } from "../../engine/app.ts";
+import type { Lease } from "../../engine/leases.ts";
+import type { DueDelivery, EndpointState, Result } from "./callback-turn.ts";
+
+export type Deliverer = {
+  readonly app: App;
+  readonly lease: Lease;
+  readonly endpoint_id: number;
+  /** Aborted: nothing more is begun, and what is under way has little time left. */
+  readonly stopping: AbortSignal;
+  /** As of the last turn. */
+  endpoint: EndpointState | null;
+  /** Due, and handed to this process; not yet begun. */
+  readonly waiting: DueDelivery[];
+  readonly under_way: Set<number>;
+  /** Not yet recorded. */
+  readonly results: Result[];
+  /** The endpoint asked for a pause, or is spared for a while. */
+  resume_at: Date | null;
+  disable: "gone" | "failing" | null;
+  /** Requests at once: as many as the endpoint takes. */
+  window: number;
+  /** Makes the loop look again. */
+  wake: () => void;
+};
+
+const window_max = 32;
+
+/** More after each success, half after a failure: one that hangs keeps one connection busy, no more. */
+export function adjustWindow(deliverer: Deliverer, delivered: boolean): void {
+  const { window } = deliverer;
+  deliverer.window = delivered
+    ? Math.min(window_max, window + 1)
+    : Math.max(1, Math.floor(window / 2));
+}
