@@ -27,10 +27,12 @@ create table callback_endpoints (
   created_by bigint,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  -- Nobody sees it any more, it is not enabled, and a job clears it away with its deliveries.
+  deleted_at timestamptz,
   primary key (account_id, id)
 ) with (fillfactor = 80);
 create unique index callback_endpoints_of_campaigns on callback_endpoints (account_id, url)
-  where kind = 'campaign';
+  where kind = 'campaign' and deleted_at is null;
 create index callback_endpoints_due on callback_endpoints (work_at) where enabled;
 
 create table callback_deliveries (
@@ -80,7 +82,7 @@ insert into callback_endpoints (account_id, kind, url, secret, created_at, updat
 select distinct on (v.account_id, v.callback_url) v.account_id, 'campaign', v.callback_url,
   decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'), now(), now()
 from voice_campaigns v
-where v.callback_url ~ '^https?://' and v.finished_at is null;
+where v.callback_url ~* '^https?://' and octet_length(v.callback_url) <= 2048 and v.finished_at is null;
 
 -- Makes the deliveries of events that have just got their seq, in the relay's transaction, and returns
 -- how many. Each endpoint's row is locked before its work_at is set: whoever finds nothing left to deliver
@@ -172,8 +174,10 @@ $$;
 -- how attempts went, and hands out what is due next, but for what is under way already (p_busy).
 -- Nothing is marked: what a killed process had under way is told again, under the same webhook-id. What
 -- is told of a call for the first time waits until what came before it has been tried once.
--- p_results: [{id, at, duration_ms, status, error, response, state, due_at}]. p_resume_at: the endpoint
--- asked for a pause until then.
+-- p_results: [{id, attempts, at, duration_ms, status, error, response, state, due_at}], with the attempts
+-- made before: one that was recorded already, its answer lost, is not recorded again. p_resume_at: the
+-- endpoint is to be left alone until then. A crash of the database may lose the last results, so that
+-- these are told again: the turn does not wait for the disk.
 create function callback_turn(
   p_account_id bigint, p_endpoint_id bigint, p_fence bigint, p_results json, p_resume_at timestamptz,
   p_take int, p_busy bigint[], p_now timestamptz
@@ -191,6 +195,7 @@ declare
   v_due json;
   v_next_at timestamptz;
 begin
+  perform set_config('synchronous_commit', 'off', true);
   perform check_lease(p_account_id, 'callbacks:' || p_endpoint_id, p_fence);
   -- Before anything is looked for: see make_deliveries.
   select * into v_endpoint from callback_endpoints c
@@ -199,16 +204,19 @@ begin
     return null;
   end if;
 
+  with attempted as (
+    update callback_deliveries d set state = r.state, attempts = d.attempts + 1,
+      due_at = coalesce(r.due_at, d.due_at), finished_at = case when r.state <> 'pending' then p_now end
+    from json_to_recordset(p_results) r (id bigint, attempts int, state text, due_at timestamptz)
+    where d.account_id = p_account_id and d.id = r.id and d.state = 'pending' and d.attempts = r.attempts
+    returning d.id
+  )
   insert into callback_attempts (account_id, delivery_id, at, duration_ms, status, error, response)
   select p_account_id, r.id, r.at, r.duration_ms, r.status, r.error, r.response
   from json_to_recordset(p_results) r (id bigint, at timestamptz, duration_ms int, status int,
     error text, response text)
-  cross join lateral (select from callback_deliveries d
-    where d.account_id = p_account_id and d.id = r.id for key share) d;
-  update callback_deliveries d set state = r.state, attempts = d.attempts + 1,
-      due_at = coalesce(r.due_at, d.due_at), finished_at = case when r.state <> 'pending' then p_now end
-    from json_to_recordset(p_results) r (id bigint, state text, due_at timestamptz)
-    where d.account_id = p_account_id and d.id = r.id and d.state = 'pending';
+  join attempted a on a.id = r.id
+  order by r.id;
 
   select coalesce(bool_or(r.state = 'delivered'), false), coalesce(bool_or(r.state <> 'delivered'), false)
     into v_delivered, v_failed

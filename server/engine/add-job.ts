@@ -14,6 +14,7 @@ export type JobKind =
   | "voice.wind_down"
   | "crm.record_call"
   | "callbacks.replay"
+  | "callbacks.clear_endpoint"
   | "retention.apply"
   | "retention.erase_person";
 

@@ -41,13 +41,18 @@ export type EventType =
   | "call.completed"
   | "call.recording.ready";
 
-/** Records what happened, in the transaction of the change: it is told exactly when that commits. */
+/**
+ * Records what happened, in the transaction of the change: it is told exactly when that commits.
+ * Returns the event's id.
+ */
 export async function recordEvent(
   tx: Tx,
   event: { account_id: number; type: EventType; occurred_at: Date; data: unknown },
-): Promise<void> {
-  await tx
+): Promise<number> {
+  const { id } = await tx
     .insertInto("events")
     .values({ ...event, data: JSON.stringify(event.data) })
-    .execute();
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
 }

@@ -104,6 +104,7 @@ export interface CallbackEndpoints {
   account_id: number;
   created_at: Date;
   created_by: number | null;
+  deleted_at: Date | null;
   description: Generated<string>;
   disabled_at: Date | null;
   disabled_reason: string | null;
