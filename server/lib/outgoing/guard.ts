@@ -1,0 +1,107 @@
+// Where requests to users' addresses may go: public addresses at the ports of the web, and what the
+// operator opened beside them.
+import { isIP } from "node:net";
+import { parseOpening, type Opening } from "./parse-opening.ts";
+import { specialKind } from "./special-addresses.ts";
+
+const url_characters_max = 2_048;
+const web_ports: ReadonlySet<number> = new Set([80, 443, 8080, 8443]);
+const remedy = "the operator can open it with CALLBACK_ALLOW";
+
+/** Last labels that public DNS never has: RFC 6761, RFC 6762 (appendix G), ICANN's .internal, Kubernetes. */
+const local_labels: ReadonlySet<string> = new Set([
+  "localhost",
+  "local",
+  "internal",
+  "intranet",
+  "private",
+  "corp",
+  "home",
+  "lan",
+  "svc",
+]);
+
+export type Guard = {
+  /** What is wrong with the URL as far as it can be told without looking its name up, or null. */
+  judgeUrl(url: string): string | null;
+  /** Why no connection may go to this address and port, or null; `name` is what leads there. */
+  judgeAddress(address: string, port: number, name?: string): string | null;
+  /** What is told of a name that may be one of our own network, whatever its look-up gave; else null. */
+  judgeName(name: string): string | null;
+};
+
+/** `allowed`: addresses and networks as parseOpening reads them; throws on another text. */
+export function openGuard(allowed: readonly string[]): Guard {
+  const openings = allowed.map((text): Opening => {
+    const opening = parseOpening(text);
+    if (opening === null) throw new Error(`"${text}" is neither an address nor a network`);
+    return opening;
+  });
+  const judgeAddress: Guard["judgeAddress"] = (given, port, name) => {
+    // The zone of a link-local address says nothing of where it is.
+    const address = given.replace(/%.*$/, "");
+    const family = isIP(address) === 4 ? "ipv4" : "ipv6";
+    const isOpened = openings.some(
+      (opening) =>
+        opening.family === family &&
+        (opening.port === null || opening.port === port) &&
+        opening.addresses.check(address, family),
+    );
+    if (isOpened) return null;
+    const kind = specialKind(address, family);
+    if (kind === null) return web_ports.has(port) ? null : closedPort(port);
+    return name === undefined
+      ? `${address} is ${kind}; ${remedy}`
+      : `${name} leads to ${address}, ${kind}; ${remedy}`;
+  };
+  return {
+    judgeAddress,
+    judgeName,
+    judgeUrl(text) {
+      const url = readUrl(text);
+      if (typeof url === "string") return url;
+      const port = portOf(url);
+      const host = hostOf(url);
+      if (isIP(host) !== 0) return judgeAddress(host, port);
+      const mayBeOpen = openings.some((opening) => opening.port === null || opening.port === port);
+      if (mayBeOpen) return null;
+      return judgeName(host) ?? (web_ports.has(port) ? null : closedPort(port));
+    },
+  };
+}
+
+/** The port that a request to it connects to. */
+export function portOf(url: URL): number {
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
+}
+
+/** The host as a connection takes it: an IPv6 address without its brackets. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+function readUrl(text: string): URL | string {
+  if (text.length > url_characters_max)
+    return `the URL must have at most ${url_characters_max} characters`;
+  if (!URL.canParse(text)) return "the URL is not a valid one";
+  const url = new URL(text);
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    return "the URL must begin with http:// or https://";
+  if (url.username !== "" || url.password !== "")
+    return "the URL must hold no user name or password";
+  return url;
+}
+
+function closedPort(port: number): string {
+  return `port ${port} is not open to callbacks (80, 443, 8080 and 8443 are); ${remedy}`;
+}
+
+function judgeName(name: string): string | null {
+  const labels = name.toLowerCase().replace(/\.$/, "").split(".");
+  const last = labels.at(-1) ?? "";
+  const isLocal = labels.length === 1 || local_labels.has(last) || name.includes(".home.arpa");
+  return isLocal
+    ? `${name} is a name of this machine or its network; ${remedy}, by its address`
+    : null;
+}

@@ -1,0 +1,71 @@
+// Connections that end where the guard allows, and nowhere else: the address that was judged is the one
+// that is connected to, since both come of one look-up.
+import { lookup, type LookupAddress } from "node:dns";
+import { isIP, type LookupFunction, type Socket } from "node:net";
+import { buildConnector } from "undici";
+import { hostOf, portOf, type Guard } from "./guard.ts";
+import { OutgoingError } from "./outgoing-http.ts";
+
+const connect_timeout_ms = 15_000;
+/** Of several addresses each may take so long; Node's 250 ms are less than a way round the world. */
+const attempt_timeout_ms = 3_000;
+
+/** Connects one origin; what it opens is in `sockets` until it is closed. */
+export function guardedConnect(
+  guard: Guard,
+  origin: URL,
+  find: LookupFunction,
+  sockets: Set<Socket>,
+): buildConnector.connector {
+  const host = hostOf(origin);
+  const port = portOf(origin);
+  const connect = buildConnector({
+    lookup: guardedLookup(guard, port, find),
+    allowH2: false,
+    rejectUnauthorized: true,
+    timeout: connect_timeout_ms,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: attempt_timeout_ms,
+  });
+  return (options, callback) => {
+    // An address in the URL itself is never looked up.
+    const fault = isIP(host) === 0 ? null : guard.judgeAddress(host, port);
+    if (fault !== null) return callback(new OutgoingError("blocked", fault), null);
+    const socket = connect(options, (error, connected) => {
+      if (error) return callback(error, null);
+      const met = connected.remoteAddress;
+      const met_fault = met === undefined ? null : guard.judgeAddress(met, port, host);
+      if (met_fault === null) return callback(null, connected);
+      connected.destroy();
+      callback(new OutgoingError("blocked", met_fault), null);
+    }) as unknown as Socket;
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  };
+}
+
+/** Gives of a name's addresses those that are allowed; without one, fails as blocked. */
+function guardedLookup(guard: Guard, port: number, find: LookupFunction): LookupFunction {
+  return (name, options, callback) => {
+    find(name, { ...options, all: true }, (error, found) => {
+      const local = guard.judgeName(name);
+      if (error) {
+        const hidden = local === null ? error : new OutgoingError("blocked", local);
+        return callback(hidden, options.all ? [] : "", 0);
+      }
+      const addresses = found as LookupAddress[];
+      const faults = addresses.map(({ address }) => guard.judgeAddress(address, port, name));
+      const allowed = addresses.filter((_, i) => faults[i] === null);
+      const [first] = allowed;
+      if (first === undefined) {
+        const fault = local ?? faults[0] ?? `${name} leads to no address`;
+        return callback(new OutgoingError("blocked", fault), options.all ? [] : "", 0);
+      }
+      if (options.all) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+/** As the operating system finds names: /etc/hosts, then DNS. */
+export const systemLookup = lookup as LookupFunction;
