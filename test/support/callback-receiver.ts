@@ -1,0 +1,60 @@
+// Where callbacks arrive in tests: a real server on this machine that keeps what it was sent.
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export type Received = {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The body's type, or the query's. */
+  readonly type: string;
+  /** The body's data; undefined without a body. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into data of every event
+  readonly data: any;
+};
+
+export type CallbackReceiver = {
+  readonly url: string;
+  readonly received: Received[];
+  /** How requests are answered from now on; 204 at first. Without an end the sender waits. */
+  answer: (response: ServerResponse, received: Received) => void;
+  close(): Promise<void>;
+};
+
+/** Listens on 127.0.0.1. */
+export async function openCallbackReceiver(): Promise<CallbackReceiver> {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const text = Buffer.concat(chunks).toString();
+      const body = text === "" ? null : (JSON.parse(text) as { type: string; data: unknown });
+      const path = request.url!;
+      const entry = {
+        method: request.method!,
+        path,
+        headers: request.headers,
+        text,
+        type: body?.type ?? new URL(path, "http://receiver").searchParams.get("type") ?? "",
+        data: body?.data,
+      };
+      received.push(entry);
+      receiver.answer(response, entry);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const receiver: CallbackReceiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    received,
+    answer: (response) => void response.writeHead(204).end(),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return receiver;
+}
