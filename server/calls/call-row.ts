@@ -1,6 +1,6 @@
 // How a stored call becomes a row of the report.
 import type { CallDetail, CallLegRecord, CallRecord } from "./call-record-schema.ts";
-import type { CallStatus } from "./life/call.ts";
+import { recordingPath, type CallStatus } from "./life/call.ts";
 import type { CallType } from "./life/voice-plan.ts";
 
 /** A call as the report's statement reads it, with what was asked for and its legs. */
@@ -97,7 +97,7 @@ export function recordOf(row: CallRow): CallRecord {
     hangup_cause_q850: row.hangup_cause,
     sip_status: row.sip_status,
     dtmf: row.dtmf,
-    recording_url: row.recording_state === "ready" ? `/api/v1/calls/${row.id}/recording` : null,
+    recording_url: row.recording_state === "ready" ? recordingPath(row) : null,
     transcript: row.call_type === "ai_bot" ? row.transcript.map(dated) : null,
     menu_path: row.menu_path.map(dated),
     collected: row.collected,

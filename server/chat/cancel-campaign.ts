@@ -18,7 +18,7 @@ export async function cancelCampaign(tx: Tx, actor: Actor, id: number, now: Date
     .where("scope", "=", "campaign")
     .where("subject_id", "=", id)
     .execute();
-  await lockOpenCampaign(tx, account_id, id, "cancelled");
+  const { name } = await lockOpenCampaign(tx, account_id, id, "cancelled");
   await tx
     .updateTable("chat_campaigns")
     .set({ state: "cancelled" })
@@ -31,7 +31,7 @@ export async function cancelCampaign(tx: Tx, actor: Actor, id: number, now: Date
     account_id,
     type: "chat.campaign.cancelled",
     occurred_at: now,
-    data: { campaign_id: id },
+    data: { campaign_id: id, name },
   });
   await recordAudit(tx, actor, { at: now, action: "chat_campaign.cancelled", subject_id: id });
 }

@@ -7,7 +7,8 @@ import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import { reserveCredits } from "../credits/reserve-credits.ts";
 import { addJob } from "../engine/add-job.ts";
 import type { App } from "../engine/app.ts";
-import { recordEvent } from "../engine/record-event.ts";
+import type { EventData } from "../engine/event-catalogue.ts";
+import { recordEvents, type NewEvent } from "../engine/record-event.ts";
 import type { Tx } from "../lib/database.ts";
 import { Refusal, invalid, type FieldError } from "../lib/errors.ts";
 import type { CampaignHead, ChatCampaignAnswer } from "./chat-campaign-schema.ts";
@@ -133,13 +134,7 @@ export async function writeCampaign(
       now,
     );
   const trimmed = { ...unfit, blacklisted };
-  const data = { campaign_id, name: order.name, state, total, trimmed };
-  await recordEvent(tx, {
-    account_id,
-    type: "chat.campaign.created",
-    occurred_at: now,
-    data: { ...data, scheduled_at },
-  });
+  await recordEvents(tx, newsOf(place, order, { total, trimmed }, now));
   await recordAudit(tx, actor, {
     at: now,
     action: "chat_campaign.created",
@@ -168,6 +163,30 @@ export async function writeCampaign(
     scheduled_at: scheduled_at?.toISOString() ?? null,
     created_at: now.toISOString(),
   };
+}
+
+/** It was created; one that is not scheduled begins at once. */
+function newsOf(
+  { account_id, campaign_id }: CampaignPlace,
+  { name, scheduled_at }: CampaignOrder,
+  { total, trimmed }: Pick<EventData<"chat.campaign.created">, "trimmed"> & { total: number },
+  occurred_at: Date,
+): NewEvent[] {
+  const campaign = { campaign_id, name };
+  const created: NewEvent = {
+    account_id,
+    type: "chat.campaign.created",
+    occurred_at,
+    data: {
+      ...campaign,
+      status: scheduled_at ? "scheduled" : "running",
+      total_contacts: total,
+      trimmed,
+      scheduled_at: scheduled_at?.toISOString() ?? null,
+    },
+  };
+  if (scheduled_at) return [created];
+  return [created, { account_id, type: "chat.campaign.started", occurred_at, data: campaign }];
 }
 
 /** Number and template stay until the campaign is there: whoever takes them away looks for campaigns. */

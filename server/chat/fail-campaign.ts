@@ -16,14 +16,14 @@ export async function failCampaign(
     .where("account_id", "=", accountId)
     .where("id", "=", campaignId)
     .where("state", "=", "running")
-    .returning("id")
+    .returning("name")
     .executeTakeFirst();
   if (!failed) return;
   await recordEvent(tx, {
     account_id: accountId,
     type: "chat.campaign.failed",
     occurred_at: now,
-    data: { campaign_id: campaignId, failure },
+    data: { campaign_id: campaignId, name: failed.name, failure },
   });
   await addJob(
     tx,

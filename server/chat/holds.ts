@@ -91,7 +91,10 @@ export function holdAnswerOf(row: HoldRow): HoldAnswer {
   return { ...row, set_at: row.set_at.toISOString() };
 }
 
-/** Sets a hold; false when it was there already, and then its time and detail stay. */
+/**
+ * Sets a hold and tells of each campaign that it pauses; false when it was there already, and then its
+ * time and detail stay.
+ */
 export async function hold(
   tx: Tx,
   held: HoldSubject & {
@@ -102,13 +105,24 @@ export async function hold(
   now: Date,
 ): Promise<boolean> {
   const { account_id, scope, subject_id, reason, detail } = held;
-  const set = await tx
-    .insertInto("chat_holds")
-    .values({ account_id, scope, subject_id, reason, detail, set_at: now })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning("subject_id")
-    .executeTakeFirst();
-  return set !== undefined;
+  // What is scheduled is paused by its own holds alone.
+  const paused = scope === "campaign" ? ["scheduled", "running"] : ["running"];
+  const { rows } = await sql<{ subject_id: number }>`
+    with held as (
+      insert into chat_holds (account_id, scope, subject_id, reason, detail, set_at)
+      values (${account_id}, ${scope}, ${subject_id}, ${reason}, ${detail}, ${now})
+      on conflict do nothing returning subject_id
+    ), told as (
+      insert into events (account_id, type, occurred_at, data)
+      select ${account_id}::bigint, 'chat.campaign.paused', ${now}::timestamptz, json_build_object(
+        'campaign_id', c.id, 'name', c.name, 'paused_reason', ${reason}::text)
+      from chat_campaigns c
+      where c.account_id = ${account_id} and c.finished_at is null and c.state = any (${paused}::text[])
+        and ${concerned[scope](subject_id)} and exists (select from held)
+      order by c.id
+    )
+    select subject_id from held`.execute(tx);
+  return rows.length > 0;
 }
 
 /** What a lift changed. */

@@ -2,6 +2,7 @@ import type { Tx } from "../lib/database.ts";
 import { notFound, Refusal } from "../lib/errors.ts";
 
 export type OpenCampaign = {
+  readonly name: string;
   readonly state: "scheduled" | "running";
   readonly chat_number_id: number;
 };
@@ -18,14 +19,14 @@ export async function lockOpenCampaign(
 ): Promise<OpenCampaign> {
   const campaign = await tx
     .selectFrom("chat_campaigns")
-    .select(["state", "chat_number_id"])
+    .select(["name", "state", "chat_number_id"])
     .where("account_id", "=", accountId)
     .where("id", "=", id)
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (!campaign) throw notFound();
-  const { state, chat_number_id } = campaign;
+  const { state } = campaign;
   if (state !== "scheduled" && state !== "running")
     throw new Refusal("conflict", `The campaign is ${state} and cannot be ${done}`);
-  return { state, chat_number_id };
+  return { ...campaign, state };
 }

@@ -1,5 +1,4 @@
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
-import { recordEvent } from "../engine/record-event.ts";
 import type { Tx } from "../lib/database.ts";
 import { hold } from "./holds.ts";
 import { lockOpenCampaign } from "./lock-open-campaign.ts";
@@ -15,11 +14,5 @@ export async function pauseCampaign(tx: Tx, actor: Actor, id: number, now: Date)
   const isNew = await hold(tx, { ...held, reason: "manual", detail: null }, now);
   await lockOpenCampaign(tx, account_id, id, "paused");
   if (!isNew) return;
-  await recordEvent(tx, {
-    account_id,
-    type: "chat.campaign.paused",
-    occurred_at: now,
-    data: { campaign_id: id, reason: "manual" },
-  });
   await recordAudit(tx, actor, { at: now, action: "chat_campaign.paused", subject_id: id });
 }

@@ -21,7 +21,7 @@ export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date
     .where("reason", "in", reasons_lifted)
     .returning("reason")
     .execute();
-  const { state } = await lockOpenCampaign(tx, account_id, id, "resumed");
+  const { state, name } = await lockOpenCampaign(tx, account_id, id, "resumed");
   if (state === "running")
     await tx
       .updateTable("chat_campaigns")
@@ -35,7 +35,7 @@ export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date
     account_id,
     type: "chat.campaign.resumed",
     occurred_at: now,
-    data: { campaign_id: id },
+    data: { campaign_id: id, name },
   });
   await recordAudit(tx, actor, {
     at: now,

@@ -513,7 +513,10 @@ test("a campaign whose messages mostly fail is paused, and says why", async (t) 
     .where("account_id", "=", account.account_id)
     .execute();
   assert.deepEqual(told, [
-    { type: "chat.campaign.paused", data: { campaign_id: id, reason: "error_threshold" } },
+    {
+      type: "chat.campaign.paused",
+      data: { campaign_id: id, name: "Test campaign", paused_reason: "error_threshold" },
+    },
   ]);
 });
 

@@ -13,14 +13,14 @@ export async function startCampaign(app: App, { account_id, subject }: Job): Pro
       .where("account_id", "=", account_id)
       .where("id", "=", campaign_id)
       .where("state", "=", "scheduled")
-      .returning("chat_number_id")
+      .returning(["chat_number_id", "name"])
       .executeTakeFirst();
     if (row)
       await recordEvent(tx, {
         account_id,
         type: "chat.campaign.started",
         occurred_at: now,
-        data: { campaign_id },
+        data: { campaign_id, name: row.name },
       });
     return row;
   });

@@ -58,7 +58,7 @@ export async function recordLeadUpdate(
       customFields: lead.customFields,
       createdBy: lead.createdBy,
       collaborators: lead.collaborators.map((user) => user.id),
-      changed,
+      changed: [...changed],
     },
   });
   return lead;

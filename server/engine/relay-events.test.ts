@@ -41,8 +41,10 @@ after(async () => {
   await database.drop();
 });
 
-const record = (tx: Tx, account_id: number, n: number) =>
-  recordEvent(tx, { account_id, type: "lead.created", occurred_at: new Date(), data: { n } });
+const record = (tx: Tx, account_id: number, n: number) => {
+  const data = { n, endpoint_id: 1, message: "" };
+  return recordEvent(tx, { account_id, type: "callback.test", occurred_at: new Date(), data });
+};
 const fill = (accounts: number, each: number) =>
   app.db.pool.query(
     `insert into events (account_id, type, occurred_at, data)

@@ -98,7 +98,7 @@ test("a pause holds a campaign and a resume lifts whatever held it; repeated, th
   const resumed = await ask(account, "POST", `${id}/resume`);
   assert.deepEqual([resumed.body.status, resumed.body.holds], ["running", []]);
   const data = { campaign_id: id, id: public_id, name: "Spring" };
-  const pausedNews = { type: "paused", data: { ...data, paused_reason: "manual" } };
+  const pausedNews = { type: "paused", data: { ...data, paused_reason: "manual", detail: null } };
   const resumedNews = { type: "resumed", data };
   assert.deepEqual(await events(account), [pausedNews, resumedNews, pausedNews, resumedNews]);
   assert.deepEqual(await audit(account), [
@@ -184,8 +184,13 @@ test("a campaign completes once, when nobody of it is to be spoken to, waits or 
   assert.equal(body.status, "completed");
   assert.equal(body.pending, 0);
   assert.ok(body.finished_at);
+  const { total, answered, machine, busy, no_answer, failed, suppressed, cancelled } = body;
+  assert.deepEqual([total, machine, busy, suppressed], [3, 1, 1, 1]);
+  const counts = { total, answered, machine, busy, no_answer, failed, suppressed, cancelled };
+  const { attempts, cost, talk_seconds } = body;
+  const named = { campaign_id: id, id: public_id, name: "Spring" };
   assert.deepEqual(await events(account), [
-    { type: "completed", data: { campaign_id: id, id: public_id, name: "Spring" } },
+    { type: "completed", data: { ...named, ...counts, attempts, cost, talk_seconds } },
   ]);
   for (const verb of ["pause", "resume", "cancel"])
     assert.equal((await ask(account, "POST", `${id}/${verb}`)).status, 409);

@@ -3,7 +3,7 @@ import { addJob } from "../engine/add-job.ts";
 import type { Tx } from "../lib/database.ts";
 import { liftHolds } from "./holds.ts";
 import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
-import { recordCampaignEvent } from "./record-campaign-event.ts";
+import { recordCampaignEvents } from "./record-campaign-event.ts";
 
 /**
  * Ends a campaign for good: with the commit nobody of it is taken any more, and who was not called
@@ -28,7 +28,13 @@ export async function cancelCampaign(
     .execute();
   const job = { account_id, kind: "voice.wind_down", subject: String(id), run_at: now } as const;
   await addJob(tx, job, now);
-  await recordCampaignEvent(tx, account_id, campaign, { what: "cancelled" }, now);
+  await recordCampaignEvents(
+    tx,
+    account_id,
+    campaign,
+    [{ type: "voice.campaign.cancelled", more: {} }],
+    now,
+  );
   await recordAudit(tx, actor, { at: now, action: "voice_campaign.cancelled", subject_id: id });
   return campaign;
 }

@@ -4,6 +4,7 @@ import type pg from "pg";
 import { sql } from "kysely";
 import type { Caller } from "../accounts/caller.ts";
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
+import { keepCampaignEndpoint } from "../callbacks/keep-campaign-endpoint.ts";
 import { addJob } from "../engine/add-job.ts";
 import type { App } from "../engine/app.ts";
 import type { Tx } from "../lib/database.ts";
@@ -11,7 +12,7 @@ import { nobodyLeft, type Brought, type Inflow } from "./inflow.ts";
 import type { RecipientTerms } from "./intake/sinks.ts";
 import { storeLines, storeRejects, storeRows } from "./intake/store-people.ts";
 import { requireTrunk } from "./require-trunk.ts";
-import { recordCampaignEvent } from "./record-campaign-event.ts";
+import { recordCampaignEvents, type CampaignNews } from "./record-campaign-event.ts";
 import type { NewVoiceCampaign, VoiceCampaignAnswer } from "./voice-campaign-schema.ts";
 import {
   statement_seconds,
@@ -138,6 +139,8 @@ async function writeCampaign(
   const public_id = await insertCampaign(tx, actor, made, brought);
   await storeRejects(tx, terms, brought.rejects);
   await tellOfCampaign(tx, actor, made, { public_id, brought });
+  const { callback_url } = campaign;
+  if (callback_url) await keepCampaignEndpoint(tx, account_id, callback_url, now);
   await tx
     .insertInto("voice_counts")
     .values({ account_id, campaign_id, slot: 9, [terms.state]: brought.valid })
@@ -156,15 +159,17 @@ async function tellOfCampaign(
   const { name, scheduled_at } = campaign;
   const { valid: total, rejected, duplicates } = brought;
   const told = { id: campaign_id, public_id, name };
-  const more = { total, rejected, duplicates, scheduled_at };
-  await recordCampaignEvent(tx, account_id, told, { what: "created", more }, now);
+  const more = { total, rejected, duplicates, scheduled_at: scheduled_at?.toISOString() ?? null };
+  const news: CampaignNews[] = [{ type: "voice.campaign.created", more }];
+  if (!scheduled_at) news.push({ type: "voice.campaign.started", more: {} });
+  await recordCampaignEvents(tx, account_id, told, news, now);
   await recordAudit(tx, actor, {
     at: now,
     action: campaign.is_test ? "voice_test.called" : "voice_campaign.created",
     subject_id: campaign_id,
     detail: { total },
   });
-  if (!scheduled_at) return recordCampaignEvent(tx, account_id, told, { what: "started" }, now);
+  if (!scheduled_at) return;
   const subject = String(campaign_id);
   const job = { account_id, kind: "voice.start_campaign", subject, run_at: scheduled_at } as const;
   await addJob(tx, job, now);

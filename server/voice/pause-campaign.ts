@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import type { Tx } from "../lib/database.ts";
 import { hold } from "./holds.ts";
 import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
-import { recordCampaignEvent } from "./record-campaign-event.ts";
+import { recordCampaignEvents } from "./record-campaign-event.ts";
 
 /**
  * Holds a campaign back until somebody resumes it; calls under way go on. One that is paused by hand
@@ -18,8 +18,9 @@ export async function pauseCampaign(
   const campaign = await lockOpenCampaign(tx, account_id, id, "paused");
   const held = { account_id, campaign_id: id };
   if (!(await hold(tx, held, { reason: "manual", detail: null }, now))) return campaign;
-  const news = { what: "paused", more: { paused_reason: "manual" } } as const;
-  await recordCampaignEvent(tx, account_id, campaign, news, now);
+  const more = { paused_reason: "manual", detail: null } as const;
+  const news = [{ type: "voice.campaign.paused", more }] as const;
+  await recordCampaignEvents(tx, account_id, campaign, news, now);
   await recordAudit(tx, actor, { at: now, action: "voice_campaign.paused", subject_id: id });
   return campaign;
 }

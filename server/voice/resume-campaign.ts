@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import type { Tx } from "../lib/database.ts";
 import { liftHolds } from "./holds.ts";
 import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
-import { recordCampaignEvent } from "./record-campaign-event.ts";
+import { recordCampaignEvents } from "./record-campaign-event.ts";
 
 /**
  * Lets a campaign go on, whatever held it; what has not been mended, such as missing credit, holds it
@@ -19,7 +19,13 @@ export async function resumeCampaign(
   const campaign = await lockOpenCampaign(tx, account_id, id, "resumed");
   const lifted = await liftHolds(tx, { account_id, campaign_id: id });
   if (lifted.length === 0) return campaign;
-  await recordCampaignEvent(tx, account_id, campaign, { what: "resumed" }, now);
+  await recordCampaignEvents(
+    tx,
+    account_id,
+    campaign,
+    [{ type: "voice.campaign.resumed", more: {} }],
+    now,
+  );
   await recordAudit(tx, actor, {
     at: now,
     action: "voice_campaign.resumed",

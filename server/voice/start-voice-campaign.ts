@@ -1,6 +1,6 @@
 import type { App } from "../engine/app.ts";
 import type { Job } from "../engine/work-jobs.ts";
-import { recordCampaignEvent } from "./record-campaign-event.ts";
+import { recordCampaignEvents } from "./record-campaign-event.ts";
 
 /** The job voice.start_campaign: a scheduled campaign begins, unless it was cancelled meanwhile. */
 export async function startVoiceCampaign(
@@ -17,7 +17,14 @@ export async function startVoiceCampaign(
       .where("state", "=", "scheduled")
       .returning(["id", "public_id", "name", "trunk_id"])
       .executeTakeFirst();
-    if (campaign) await recordCampaignEvent(tx, account_id, campaign, { what: "started" }, now);
+    if (campaign)
+      await recordCampaignEvents(
+        tx,
+        account_id,
+        campaign,
+        [{ type: "voice.campaign.started", more: {} }],
+        now,
+      );
     return campaign;
   });
   if (started) app.hints.send("voice_work", String(started.trunk_id));

@@ -103,7 +103,7 @@ export type Call = {
   readonly ended_at: Date | null;
   readonly disposition: string | null;
   readonly ended_reason: string | null;
-  readonly ended_by: string | null;
+  readonly ended_by: "agent" | "customer" | "system" | "api" | null;
   readonly hangup_cause: number | null;
   readonly sip_status: number | null;
   readonly dtmf: string;
@@ -159,6 +159,11 @@ export function readLegName(
   const [, account, call, leg] = /^trk-(\d{1,15})-(\d{1,15})-(\d{1,9})$/.exec(name) ?? [];
   if (leg === undefined) return null;
   return { account_id: Number(account), call_id: Number(call), leg_id: Number(leg) };
+}
+
+/** Where the API has a call's recording. */
+export function recordingPath({ id }: Pick<Call, "id">): string {
+  return `/api/v1/calls/${id}/recording`;
 }
 
 /** What a playback of a campaign's call is called at the switch. */

@@ -1,6 +1,6 @@
 // How a call ends: what it came to, what it costs, whether it is tried again.
 import type { Ending, LegOutcome } from "../../drivers/voice/driver.ts";
-import type { Call, CallStatus, Leg } from "./call.ts";
+import { recordingPath, type Call, type CallStatus, type Leg } from "./call.ts";
 import { hangUpLeg, liveLegs, shownStatus } from "./legs.ts";
 import { news } from "./news.ts";
 import { recipientAfter, retryable } from "./recipient-after.ts";
@@ -56,15 +56,26 @@ export function finishIfOver(call: Call, at: Date): Step {
 }
 
 function tellEnd(over: Call, ended_at: Date): Step {
-  const { disposition, ended_reason, ended_by, talk_seconds, billed_seconds, retry_at } = over;
   const told = news("call.completed", over, ended_at, {
-    disposition,
-    ended_reason,
-    ended_by,
-    talk_seconds,
-    billed_seconds,
-    retry_at: retry_at?.toISOString() ?? null,
-    ...(over.voice && { answered_by: over.answered_by, dtmf: over.dtmf }),
+    type: over.voice ? "voice_campaign" : "click_to_call",
+    source: over.plan.source,
+    remark: over.plan.remark,
+    disposition: over.disposition,
+    ended_reason: over.ended_reason,
+    ended_by: over.ended_by,
+    answered_by: over.answered_by,
+    answered_at: over.answered_at?.toISOString() ?? null,
+    ring_seconds: over.ring_seconds,
+    talk_seconds: over.talk_seconds,
+    billed_seconds: over.billed_seconds,
+    hangup_cause_q850: over.hangup_cause,
+    sip_status: over.sip_status,
+    dtmf: over.dtmf,
+    collected: over.collected,
+    recording_url: over.recording_state === "ready" ? recordingPath(over) : null,
+    callback_at: over.callback_at?.toISOString() ?? null,
+    opted_out: over.opted_out,
+    retry_at: over.retry_at?.toISOString() ?? null,
   });
   return { call: over, news: [told], acts: [] };
 }

@@ -1,23 +1,27 @@
 // What is told of a call: on its report, and to callbacks (design: Callbacks).
-import type { Call, LegRole } from "./call.ts";
+import type { EventData, EventType } from "../../engine/event-catalogue.ts";
+import type { Call } from "./call.ts";
 
-export type NewsType =
-  | "call.initiated"
-  | "call.ringing"
-  | "call.answered"
-  | "call.dtmf"
-  | "call.bridged"
-  | "call.transferring"
-  | "call.transferred"
-  | "call.completed"
-  | "call.recording.ready";
+export type NewsType = Extract<EventType, `call.${string}`>;
 
-type Details = Readonly<Record<string, string | number | null>> & { readonly leg?: LegRole };
+export type News = {
+  readonly type: NewsType;
+  readonly at: Date;
+  readonly data: Readonly<EventData<NewsType>>;
+};
 
-export type News = { readonly type: NewsType; readonly at: Date; readonly data: Details };
+/** What a type tells beside what it tells of every call. */
+type Details<Told extends NewsType> = Readonly<
+  Omit<EventData<Told>, keyof EventData<"call.initiated">>
+>;
 
 /** One piece of news, with what tells whose it is. */
-export function news(type: NewsType, call: Call, at: Date, details: Details = {}): News {
+export function news<Told extends NewsType>(
+  type: Told,
+  call: Call,
+  at: Date,
+  details: Details<Told>,
+): News {
   const { campaign_id, attempt, from_number, to_number, status } = call;
   const { reference } = call.plan;
   return {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { callValue } from "../../../test/support/call-values.ts";
 import { leg_outcomes, type Ending, type LegOutcome } from "../../drivers/voice/driver.ts";
+import type { EventData } from "../../engine/event-catalogue.ts";
 import { stages, type Agent, type Call, type Line } from "./call.ts";
 import type { Act, CallEvent, Obstacle } from "./events-and-acts.ts";
 import { pulsesOf } from "./end-call.ts";
@@ -335,7 +336,9 @@ test("keys are told, and the customer's are kept", () => {
   for (const digit of ["1", "#"]) take(run, { type: "digit", leg: 2, digit }, 20);
   take(run, { type: "digit", leg: 1, digit: "5" }, 21);
   assert.equal(run.call.dtmf, "1#");
-  const keys = run.news.filter(({ type }) => type === "call.dtmf").map(({ data }) => data);
+  const keys = run.news
+    .filter(({ type }) => type === "call.dtmf")
+    .map(({ data }) => data as EventData<"call.dtmf">);
   assert.deepEqual(
     keys.map(({ leg, digit }) => [leg, digit]),
     [

@@ -1,6 +1,6 @@
 // What happens next on a call, as a pure function: a call and something that happened give the call
 // after it, what is told of it, and what the switch is to do once that is stored.
-import type { Agent, Call, Line } from "./call.ts";
+import { recordingPath, type Agent, type Call, type Line } from "./call.ts";
 import { endCall, finishIfOver, outcomeOfAgents, outcomeOfObstacle } from "./end-call.ts";
 import type { Act, CallEvent, Obstacle, Step, TransferredBy } from "./events-and-acts.ts";
 import { hearAnswer } from "./hear-answer.ts";
@@ -58,7 +58,7 @@ function place(call: Call, against: Obstacle | null, at: Date): Step | null {
   const placed: Call = { ...call, status: "ringing", initiated_at: at };
   return {
     call: placed,
-    news: [news("call.initiated", placed, at)],
+    news: [news("call.initiated", placed, at, {})],
     acts: [{ do: "choose_agents", again: null }],
   };
 }
@@ -162,7 +162,9 @@ function hangUp(call: Call, reason: "hung_up_by_api" | "credit", at: Date): Step
 function hearRecorded(call: Call, ok: boolean, at: Date): Step | null {
   if (call.recording_state !== "recording") return null;
   const recorded: Call = { ...call, recording_state: ok ? "ready" : "failed" };
-  const told = ok ? [news("call.recording.ready", recorded, at)] : [];
+  const told = ok
+    ? [news("call.recording.ready", recorded, at, { recording_url: recordingPath(call) })]
+    : [];
   if (call.stage !== "ending") return { call: recorded, news: told, acts: [] };
   const over = finishIfOver(recorded, at);
   return { ...over, news: [...told, ...over.news] };

@@ -8,6 +8,7 @@ import { recordEvent } from "../../engine/record-event.ts";
 import { statement, type DB, type Tx } from "../../lib/database.ts";
 import { hintChatWork } from "../hint-chat-work.ts";
 import { hold } from "../holds.ts";
+import { optOutAtProvider } from "../opt-out-at-provider.ts";
 import { setTemplateStatus } from "../set-template-status.ts";
 import type { ReportedNumber } from "./inbox.ts";
 import { replyRows } from "./reply-rows.ts";
@@ -68,11 +69,11 @@ async function settle(place: Place, matter: Matter): Promise<void> {
       return optOutByReply(place, matter.reply);
     case "preference":
       return matter.stop
-        ? optOutAtProvider(place, matter.from, matter.at)
+        ? stopAtProvider(place, matter.from, matter.at)
         : resumeAtProvider(place, matter.from, matter.at);
     case "refused_by_customer": {
       const phone = await phoneOfRecipient(place, matter.dispatch);
-      return phone === null ? undefined : optOutAtProvider(place, phone, matter.at);
+      return phone === null ? undefined : stopAtProvider(place, phone, matter.at);
     }
     case "template":
       return keepTemplateNews(place, matter);
@@ -126,29 +127,11 @@ async function optOutByReply(place: Place, reply: ReplyReport): Promise<void> {
   });
 }
 
-/** `at` is when the customer said so: a resume that is older lifts nothing. */
-async function optOutAtProvider(place: Place, phone: string, at: Date): Promise<void> {
+/** A resume that is older lifts nothing. */
+async function stopAtProvider(place: Place, phone: string, at: Date): Promise<void> {
   const { tx, account_id, chat_number_id } = place;
-  const isNew = await suppress(
-    tx,
-    {
-      account_id,
-      phone,
-      channel: "chat",
-      reason: "The customer stopped messages at the provider",
-      source: "provider",
-      expires_at: null,
-      created_by: null,
-    },
-    at,
-  );
-  if (!isNew) return;
-  await recordEvent(tx, {
-    account_id,
-    type: "chat.optout",
-    occurred_at: at,
-    data: { phone_number: phone, source: "provider", chat_number_id },
-  });
+  const reason = "The customer stopped messages at the provider";
+  await optOutAtProvider(tx, { account_id, phone, chat_number_id }, reason, at);
 }
 
 /** Lifts only what the provider told us: a STOP, or a person's entry, is not the provider's to take back. */

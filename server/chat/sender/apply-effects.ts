@@ -1,10 +1,9 @@
 // What an outcome means beyond its recipient: holds, a campaign that fails, a customer who opted out.
-import { suppress } from "../../audience/suppress.ts";
-import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database.ts";
 import type { Action } from "../error-actions.ts";
 import { failCampaign } from "../fail-campaign.ts";
 import { hold, type HoldReason, type HoldScope } from "../holds.ts";
+import { optOutAtProvider } from "../opt-out-at-provider.ts";
 import { setTemplateStatus } from "../set-template-status.ts";
 import type { Sender } from "./sender.ts";
 import type { Marked } from "./sender-statements.ts";
@@ -51,63 +50,34 @@ export async function applyEffects(sender: Sender): Promise<boolean> {
 }
 
 async function applyEffect(sender: Sender, effect: Effect): Promise<void> {
-  const { app, lease } = sender;
+  const { app, lease, number_id } = sender;
   const now = app.clock.now();
   const { account_id } = lease;
   await app.db.query.transaction().execute(async (tx) => {
     switch (effect.kind) {
       case "hold":
-        return holdBack(tx, sender, effect, now);
+        return holdBack(tx, account_id, effect, now);
       case "fail_campaign":
         return failCampaign(tx, account_id, effect.campaign_id, effect.failure, now);
       case "suppress":
-        return void (await suppress(
+        return optOutAtProvider(
           tx,
-          {
-            account_id,
-            phone: effect.phone,
-            channel: "chat",
-            reason: "The provider says that this customer opted out",
-            source: "provider",
-            expires_at: null,
-            created_by: null,
-          },
+          { account_id, phone: effect.phone, chat_number_id: number_id },
+          "The provider says that this customer opted out",
           now,
-        ));
+        );
     }
   });
 }
 
-/** Sets the hold and tells of each campaign of this number that it pauses. */
+/** A template is held as if the provider's report had come first: it is shown as paused. */
 async function holdBack(
   tx: Tx,
-  { lease, campaigns }: Sender,
+  account_id: number,
   { scope, subject_id, reason, detail }: Effect & { kind: "hold" },
   now: Date,
 ): Promise<void> {
-  const { account_id } = lease;
-  const isNew =
-    reason === "template_paused"
-      ? await pauseTemplate(tx, { account_id, template_id: subject_id }, now)
-      : await hold(tx, { account_id, scope, subject_id, reason, detail }, now);
-  if (!isNew) return;
-  for (const { id, latest } of campaigns.values()) {
-    const subjects = { campaign: id, template: latest.template_id, number: subject_id, account: 0 };
-    if (subjects[scope] !== subject_id) continue;
-    await recordEvent(tx, {
-      account_id,
-      type: "chat.campaign.paused",
-      occurred_at: now,
-      data: { campaign_id: id, reason },
-    });
-  }
-}
-
-/** As if the provider's report had come first: the template is shown as paused, and that holds it. */
-async function pauseTemplate(
-  tx: Tx,
-  template: { account_id: number; template_id: number },
-  now: Date,
-): Promise<boolean> {
-  return (await setTemplateStatus(tx, template, { status: "PAUSED" }, now)).changed;
+  if (reason === "template_paused")
+    await setTemplateStatus(tx, { account_id, template_id: subject_id }, { status: "PAUSED" }, now);
+  else await hold(tx, { account_id, scope, subject_id, reason, detail }, now);
 }
