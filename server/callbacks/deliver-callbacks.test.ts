@@ -12,7 +12,7 @@ import {
 } from "../../test/support/callback-receiver.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { makeAccount } from "../../test/support/makers.ts";
-import { recordEvent, type EventType } from "../engine/record-event.ts";
+import { recordEvent, type EventType, type NewEvent } from "../engine/record-event.ts";
 import { relayEvents } from "../engine/relay-events.ts";
 import { openDeliverers, type Deliverers } from "./deliver-callbacks.ts";
 import { secretText } from "./sign-callback.ts";
@@ -73,7 +73,7 @@ const told = { type: "lead.updated", data: {} } as { type: EventType; data: obje
 async function record(account_id: number, ...events: { type: EventType; data: object }[]) {
   await api.app.db.query.transaction().execute(async (tx) => {
     for (const event of events)
-      await recordEvent(tx, { account_id, ...event, occurred_at: api.clock.now() });
+      await recordEvent(tx, { account_id, ...event, occurred_at: api.clock.now() } as NewEvent);
   });
   while ((await relayEvents(api.app, going)) > 0);
 }

@@ -7,7 +7,7 @@ import { recordEvent } from "../engine/record-event.ts";
 type FinalCounts = Record<"sent_count" | "delivered_count" | "read_count" | "failed_count", number>;
 
 /** As the campaign's record tells them, once nothing is pending. */
-const counts = sql<FinalCounts>`(
+const final_counts = sql<FinalCounts>`(
   select json_build_object('sent_count', sum(n.accepted + n.sent + n.delivered + n.read),
     'delivered_count', sum(n.delivered + n.read), 'read_count', sum(n.read),
     'failed_count', sum(n.refused + n.unresolved + n.undelivered + n.skipped + n.cancelled))
@@ -38,7 +38,14 @@ export async function completeCampaigns(
         sql<boolean>`(select sum(n.queued + n.deferred + n.dispatching + n.unknown) from chat_counts n
           where n.account_id = c.account_id and n.campaign_id = c.id) = 0`,
       )
-      .returning(["c.id", "c.name", "c.state", "c.total", "c.reservation_id", counts.as("counts")])
+      .returning([
+        "c.id",
+        "c.name",
+        "c.state",
+        "c.total",
+        "c.reservation_id",
+        final_counts.as("counts"),
+      ])
       .execute();
     for (const { id, name, state, total, reservation_id, counts } of ended) {
       await closeReservation(tx, accountId, reservation_id, now);
