@@ -27,6 +27,7 @@ test("an empty environment starts everything on this machine alone", () => {
     seed: "demo",
     lease_seconds: 10,
     chat_settle_seconds: 3_600,
+    callback_allow: [],
     whatsapp: null,
     speech_command: null,
     speech_recognize_command: null,
@@ -58,6 +59,24 @@ test("WhatsApp is configured by all of its secrets, or by none", () => {
   assert.deepEqual(faultsOf({ ...secrets, WHATSAPP_ACCESS_TOKEN: "two\nlines" }), [
     "WHATSAPP_ACCESS_TOKEN: has characters that no token has",
   ]);
+});
+
+test("addresses that callbacks may go to are listed, each with a port or without", () => {
+  const listed = "127.0.0.1, 10.1.0.0/16:9000,,[::1]:9000,fd00::/8 ,[fd00::/8]:80";
+  assert.deepEqual(readConfig({ CALLBACK_ALLOW: listed }).callback_allow, [
+    "127.0.0.1",
+    "10.1.0.0/16:9000",
+    "[::1]:9000",
+    "fd00::/8",
+    "[fd00::/8]:80",
+  ]);
+  const wrong = ["localhost", "127.1", "10.0.0.0/33", "127.0.0.1:0", "127.0.0.1:65536", "*"];
+  wrong.push("[127.0.0.1]:80", "::1/129", "fe80::1%eth0", "http://127.0.0.1", "10.0.0.0/8/8");
+  assert.deepEqual(
+    faultsOf({ CALLBACK_ALLOW: wrong.join() }).map((fault) => /"(.*?)"/.exec(fault)?.[1]),
+    wrong,
+  );
+  assert.match(faultsOf({ CALLBACK_ALLOW: "x" }).join(), /^CALLBACK_ALLOW: "x" is neither/);
 });
 
 test("a realtime server is named by its address, or by a key for OpenAI's", () => {

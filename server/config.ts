@@ -1,6 +1,7 @@
 // The only reader of the environment. Every fault is reported at once.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { parseOpening } from "./lib/outgoing/parse-opening.ts";
 
 export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
 export type Role = "api" | "worker";
@@ -21,7 +22,7 @@ export type Config = {
   readonly lease_seconds: number;
   /** How long a message whose outcome is unknown is waited for. */
   readonly chat_settle_seconds: number;
-  /** Addresses and networks that callbacks may go to beside public ones. */
+  /** Addresses and networks that callbacks may go to beside public ones, as parseOpening reads them. */
   readonly callback_allow: readonly string[];
   /** Null: WhatsApp numbers cannot send from this process. */
   readonly whatsapp: WhatsappConfig | null;
@@ -102,7 +103,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       604_800,
       fault,
     ),
-    callback_allow: (env["CALLBACK_ALLOW"] || "").split(",").filter((entry) => entry !== ""),
+    callback_allow: readOpenings("CALLBACK_ALLOW", env["CALLBACK_ALLOW"] || "", fault),
     whatsapp: readWhatsapp(env, fault),
     speech_command: env["SPEECH_COMMAND"]?.trim() || null,
     speech_recognize_command: env["SPEECH_RECOGNIZE_COMMAND"]?.trim() || null,
@@ -158,6 +159,18 @@ function readSeconds(name: string, text: string, most: number, fault: Fault): nu
   if (!/^[0-9]{1,7}$/.test(text) || seconds < 1 || seconds > most)
     fault(`${name}: "${text}" is not a whole number of seconds from 1 to ${most}`);
   return seconds;
+}
+
+function readOpenings(name: string, text: string, fault: Fault): string[] {
+  const entries = text.split(",").map((entry) => entry.trim());
+  const given = entries.filter((entry) => entry !== "");
+  for (const entry of given) {
+    if (parseOpening(entry) !== null) continue;
+    fault(
+      `${name}: "${entry}" is neither an address nor a network, each with a port or without (127.0.0.1, 10.1.0.0/16, [::1]:9000)`,
+    );
+  }
+  return given;
 }
 
 /** All of the access or none of it: half of it would send, and hear nothing back. */
