@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { openGuard } from "./guard.ts";
+
+// The blocks stand here a second time, by hand and as numbers, so that a slip in the code's own list shows.
+const special_ipv4 = [
+  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24",
+  "192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24",
+  "198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4",
+]
+  .join(" ")
+  .split(" ")
+  .map((block) => {
+    const [first = "", bits] = block.split("/");
+    const value = first.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n);
+    return { block, value, free_bits: 32n - BigInt(bits!) };
+  });
+
+/** Within 2000::/3: the first four groups and how many bits of them count. */
+const special_ipv6 = [
+  { block: "2001::/23", value: 0x2001_0000_0000_0000n, bits: 23n },
+  { block: "2001:db8::/32", value: 0x2001_0db8_0000_0000n, bits: 32n },
+  { block: "2002::/16", value: 0x2002_0000_0000_0000n, bits: 16n },
+  { block: "2620:4f:8000::/48", value: 0x2620_004f_8000_0000n, bits: 48n },
+  { block: "3fff::/20", value: 0x3fff_0000_0000_0000n, bits: 20n },
+].map(({ block, value, bits }) => ({ block, value: value << 64n, free_bits: 128n - bits }));
+
+const isIn = (address: bigint, { value, free_bits }: { value: bigint; free_bits: bigint }) =>
+  address >> free_bits === value >> free_bits;
+const isSpecialIpv4 = (address: bigint) => special_ipv4.some((block) => isIn(address, block));
+const isSpecialIpv6 = (address: bigint) =>
+  address >> 125n !== 1n || special_ipv6.some((block) => isIn(address, block));
+
+const dotted = (address: bigint) =>
+  [24n, 16n, 8n, 0n].map((shift) => (address >> shift) & 255n).join(".");
+const colons = (address: bigint) =>
+  Array.from({ length: 8 }, (_, i) => (address >> BigInt(112 - 16 * i)) & 0xffffn)
+    .map((group) => group.toString(16))
+    .join(":");
+
+const guard = openGuard([]);
+/** As a look-up's answer, and in a URL, which spells an address in its own way. */
+const isOpen = (address: string) => {
+  const inUrl = address.includes(":") ? `[${address}]` : address;
+  const answers = [
+    guard.judgeAddress(address, 443),
+    guard.judgeAddress(address, 80, "hooks.example.com"),
+    guard.judgeUrl(`https://${inUrl}/hook`),
+  ];
+  assert.equal(new Set(answers.map((answer) => answer === null)).size, 1, answers.join("\n"));
+  return answers[0] === null;
+};
+const bits = (count: bigint) => fc.bigInt({ min: 0n, max: (1n << count) - 1n });
+
+test("no address of a special block is open, in either family", () => {
+  const inBlock = (blocks: typeof special_ipv4, format: (address: bigint) => string) =>
+    fc
+      .constantFrom(...blocks)
+      .chain(({ value, free_bits }) => bits(free_bits).map((low) => format(value + low)));
+  const outside = bits(128n).filter((address) => address >> 125n !== 1n);
+  fc.assert(
+    fc.property(
+      fc.oneof(inBlock(special_ipv4, dotted), inBlock(special_ipv6, colons), outside.map(colons)),
+      (address) => !isOpen(address),
+    ),
+    { numRuns: 1_000 },
+  );
+  // The two ends of each block, which random addresses seldom hit.
+  for (const { value, free_bits } of special_ipv4)
+    for (const end of [value, value + (1n << free_bits) - 1n]) assert.ok(!isOpen(dotted(end)));
+  for (const { value, free_bits } of special_ipv6)
+    for (const end of [value, value + (1n << free_bits) - 1n]) assert.ok(!isOpen(colons(end)));
+});
+
+test("every other address is open: what is public, and the neighbours of each special block", () => {
+  const ipv6 = bits(125n).map((low) => (1n << 125n) + low);
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        bits(32n)
+          .filter((address) => !isSpecialIpv4(address))
+          .map(dotted),
+        ipv6.filter((address) => !isSpecialIpv6(address)).map(colons),
+      ),
+      isOpen,
+    ),
+    { numRuns: 1_000 },
+  );
+  for (const { value, free_bits } of special_ipv4)
+    for (const next of [value - 1n, value + (1n << free_bits)])
+      if (next >= 0n && next < 1n << 32n)
+        assert.equal(isOpen(dotted(next)), !isSpecialIpv4(next), dotted(next));
+  for (const { value, free_bits } of special_ipv6)
+    for (const next of [value - 1n, value + (1n << free_bits)])
+      assert.equal(isOpen(colons(next)), !isSpecialIpv6(next), colons(next));
+});
+
+test("an IPv4 address stays closed in each form of IPv6 that carries one", () => {
+  const carriers = [0n, 0xffffn << 32n, 0xffffn << 48n, 0x64ff9bn << 96n, 0x64ff9b0001n << 80n];
+  const carried = fc
+    .constantFrom(...carriers)
+    .chain((prefix) => bits(32n).map((low) => colons(prefix + low)));
+  const sixToFour = bits(32n).map((low) => colons((0x2002n << 112n) + (low << 80n)));
+  fc.assert(fc.property(fc.oneof(carried, sixToFour), (address) => !isOpen(address)));
+});
+
+test("what the operator opens is open at its ports, and nothing beside it", () => {
+  const opened = openGuard(["127.0.0.8/30", "10.0.0.1:9000", "[fd00::/64]:9000", "::1", "8.8.8.8"]);
+  const open = [
+    "127.0.0.8 22",
+    "127.0.0.11 65535",
+    "10.0.0.1 9000",
+    "fd00::ffff 9000",
+    "::1 1",
+    "8.8.8.8 25",
+    "8.8.4.4 8443",
+  ];
+  const closed = [
+    "127.0.0.7 80",
+    "127.0.0.12 80",
+    "10.0.0.1 443",
+    "10.0.0.2 9000",
+    "fd00::1 80",
+    "fd00:0:0:1:: 9000",
+    "::2 80",
+    "8.8.4.4 25",
+    "::ffff:127.0.0.8 80",
+    "::127.0.0.8 80",
+  ];
+  const isClosed = (pair: string) => {
+    const [address = "", port] = pair.split(" ");
+    return opened.judgeAddress(address, Number(port)) !== null;
+  };
+  assert.deepEqual([...open, ...closed].filter(isClosed), closed);
+  assert.throws(() => openGuard(["localhost"]), /"localhost"/);
+});
+
+test("a URL is judged without looking its name up", () => {
+  const none = openGuard([]);
+  const some = openGuard(["127.0.0.1:9000"]);
+  for (const url of ["https://hooks.example.com/a?b#c", "http://8.8.8.8:8080", "HTTPS://a.example"])
+    assert.equal(none.judgeUrl(url), null);
+  assert.match(
+    none.judgeUrl("http://hooks.example.com:9000/") ?? "",
+    /^port 9000 .*CALLBACK_ALLOW/,
+  );
+  assert.match(some.judgeUrl("http://hooks.example.com:9001/") ?? "", /^port 9001 /);
+  // Where the name leads decides: it may be to what is open at this port.
+  assert.equal(some.judgeUrl("http://localhost:9000/"), null);
+  assert.equal(none.judgeUrl(`https://a.example/${"x".repeat(2_030)}`), null);
+  assert.match(none.judgeUrl(`https://a.example/${"x".repeat(2_031)}`) ?? "", /2048 characters/);
+});
