@@ -30,6 +30,12 @@ export interface Accounts {
   features: Generated<string[]>;
   name: string;
   night_calling: Generated<boolean>;
+  recordings_due_at: Generated<Date>;
+  retention_calls_days: number | null;
+  retention_due_at: Generated<Date>;
+  retention_events_days: Generated<number | null>;
+  retention_messages_days: number | null;
+  retention_recordings_days: number | null;
   time_zone: Generated<string>;
   updated_at: Date;
 }
@@ -264,6 +270,10 @@ export interface ChatCampaigns {
   mm_lite: unknown;
   name: string;
   plan: unknown;
+  purged: Generated<boolean>;
+  purged_at: Date | null;
+  purged_replies: Generated<number>;
+  purged_to: Generated<number>;
   reservation_id: number;
   scheduled_at: Date | null;
   started_at: Date | null;
@@ -489,6 +499,19 @@ export interface CustomFields {
   type: string;
   updated_at: Date;
   workspace_id: number;
+}
+
+export interface Erasures {
+  account_id: number;
+  counts: Generated<unknown>;
+  finished_at: Date | null;
+  id: Generated<number>;
+  phone: string | null;
+  phone_shown: string;
+  progress: unknown | null;
+  requested_at: Date;
+  requested_by: number | null;
+  state: Generated<string>;
 }
 
 export interface EventHeads {
@@ -755,6 +778,9 @@ export interface VoiceCampaigns {
   name: string;
   plan: unknown;
   public_id: Generated<string>;
+  purged: Generated<boolean>;
+  purged_at: Date | null;
+  purged_to: Generated<number>;
   rejected: Generated<number>;
   retry_after_minutes: Generated<number>;
   scheduled_at: Date | null;
@@ -924,6 +950,7 @@ export interface DB {
   credit_reservations: CreditReservations;
   credit_transfers: CreditTransfers;
   custom_fields: CustomFields;
+  erasures: Erasures;
   event_heads: EventHeads;
   events: Events;
   extensions: Extensions;
