@@ -84,6 +84,24 @@ const calls = {
   customer_ring_seconds: ring_seconds("How long a customer's phone rings"),
 };
 
+const days = (description: string) =>
+  nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 3650,
+      description,
+      "x-reason": "must be 1 to 3650 days, or null for ever",
+    }),
+  );
+
+/** How long an account's records are kept (docs/guides/retention.md). */
+const retention = {
+  messages_days: days("Recipients of finished chat campaigns, and replies; null: for ever"),
+  calls_days: days("Calls, and whom finished voice campaigns called; null: for ever"),
+  recordings_days: days("Recordings, where they go before their calls; null: as long as those"),
+  events_days: days("What callbacks and live progress are told of; null: for ever"),
+};
+
 const Notice = closed(
   { chat_number_id: id("Chat number id"), template_id: id("A template of that number's") },
   { description: "The message that goes with a call when it is asked for; null: none" },
@@ -142,6 +160,17 @@ export const AccountPatch = closed(
         { minProperties: 1 },
       ),
     ),
+    retention: Type.Optional(
+      closed(
+        {
+          messages_days: Type.Optional(retention.messages_days),
+          calls_days: Type.Optional(retention.calls_days),
+          recordings_days: Type.Optional(retention.recordings_days),
+          events_days: Type.Optional(retention.events_days),
+        },
+        { minProperties: 1 },
+      ),
+    ),
   },
   { minProperties: 1, description: "What to change", examples: [{ time_zone: "Asia/Kolkata" }] },
 );
@@ -167,5 +196,6 @@ export const AccountAnswer = Type.Object({
     ...calls,
     notice: nullable(Notice),
   }),
+  retention: Type.Object(retention),
 });
 export type AccountAnswer = Static<typeof AccountAnswer>;

@@ -40,6 +40,10 @@ function accountRows(db: Kysely<DB>) {
       "call_notice_chat_number_id",
       "call_notice_template_id",
       "call_pulse_seconds",
+      "retention_messages_days",
+      "retention_calls_days",
+      "retention_recordings_days",
+      "retention_events_days",
     ]);
 }
 
@@ -69,6 +73,12 @@ function accountAnswer(row: Row): AccountAnswer {
       agent_ring_seconds: row.agent_ring_seconds,
       customer_ring_seconds: row.customer_ring_seconds,
       notice: noticeAnswer(row),
+    },
+    retention: {
+      messages_days: row.retention_messages_days,
+      calls_days: row.retention_calls_days,
+      recordings_days: row.retention_recordings_days,
+      events_days: row.retention_events_days,
     },
   };
 }

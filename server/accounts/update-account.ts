@@ -17,10 +17,16 @@ export async function updateAccount(
 ): Promise<AccountAnswer> {
   const faults = judgeAccount(patch);
   if (faults.length > 0) throw invalid(faults);
-  const { chat = {}, calls = {}, ...own } = patch;
+  const { chat = {}, calls = {}, retention = {}, ...own } = patch;
   await tx
     .updateTable("accounts")
-    .set({ ...own, ...chatColumns(chat), ...callColumns(calls), updated_at: now })
+    .set({
+      ...own,
+      ...chatColumns(chat),
+      ...callColumns(calls),
+      ...retentionColumns(retention, now),
+      updated_at: now,
+    })
     .where("account_id", "=", actor.account_id)
     .execute();
   const account = await findAccount(tx, actor.account_id);
@@ -33,6 +39,7 @@ export async function updateAccount(
         ...Object.keys(own),
         ...Object.keys(chat).map((field) => `chat.${field}`),
         ...Object.keys(calls).map((field) => `calls.${field}`),
+        ...Object.keys(retention).map((field) => `retention.${field}`),
       ],
     },
   });
@@ -59,6 +66,17 @@ function callColumns({ recorded, notice, ...others }: NonNullable<AccountPatch["
           call_notice_chat_number_id: notice?.chat_number_id ?? null,
           call_notice_template_id: notice?.template_id ?? null,
         }),
+  };
+}
+
+/** Columns are called as the fields, after `retention_`. What is over by a new setting goes soon. */
+function retentionColumns(retention: NonNullable<AccountPatch["retention"]>, now: Date) {
+  const fields = Object.entries(retention);
+  if (fields.length === 0) return {};
+  return {
+    ...Object.fromEntries(fields.map(([field, value]) => [`retention_${field}`, value])),
+    retention_due_at: now,
+    recordings_due_at: now,
   };
 }
 
