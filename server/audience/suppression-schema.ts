@@ -60,13 +60,15 @@ export const SuppressionAnswer = Type.Object({
 });
 export type SuppressionAnswer = Static<typeof SuppressionAnswer>;
 
-export const suppressionQuery = {
+/** What suppressions are narrowed to. */
+export const suppressionFilterQuery = {
   phone_number: Type.Optional(personPhone),
   channel: Type.Optional(channel("Exactly this one")),
   source: Type.Optional(source),
   active: Type.Optional(Type.Boolean({ description: "Whether it holds now" })),
-  ...pageQuery,
 };
+
+export const suppressionQuery = { ...suppressionFilterQuery, ...pageQuery };
 
 /** The parts of an upload; they may come in any order. */
 export const SuppressionUpload = Type.Object({

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { parse } from "csv-parse/sync";
 import { startApi, type Answer, type TestApi } from "../../test/support/api.ts";
 import { failingFields } from "../../test/support/assert-guarded.ts";
 import { makeAccount, makeAgentToken, type TestAccount } from "../../test/support/makers.ts";
@@ -355,6 +356,36 @@ test("every number of a file is suppressed, duplicates and rejects counted and t
       ["919000000004", "reply", "STOP", null, null],
     ],
   );
+});
+
+test("an export of suppressions suppresses the same numbers where it is imported as it is", async () => {
+  const of = await makeAccount(api.app);
+  // Ten digits with its country code, which without its plus would be a local number.
+  for (const phone of ["6591234567", "919876543210"])
+    await suppressed(of, { phone, reason: "=STOP" });
+  const answer = await api.send("GET", `${path}/export?active=true`, of);
+  assert.equal(answer.status, 200, answer.text);
+  const rows: Record<string, string>[] = parse(answer.text, { columns: true });
+  const [first] = await list("", of);
+  assert.deepEqual(Object.keys(rows[0]!), Object.keys(first));
+  assert.deepEqual(
+    rows.map((row) => [row["phone_number"], row["reason"], row["active"]]),
+    [
+      ["+919876543210", "'=STOP", "true"],
+      ["+6591234567", "'=STOP", "true"],
+    ],
+  );
+  const other = await makeAccount(api.app);
+  assert.equal((await upload(other, answer.text)).body.suppressed_count, 2);
+  const copied = (await list("", other)).map(({ phone_number }) => phone_number);
+  assert.deepEqual(copied.toSorted(), ["6591234567", "919876543210"]);
+  const entries = await api.app.db.query
+    .selectFrom("audit_entries")
+    .select("detail")
+    .where("account_id", "=", of.account_id)
+    .where("action", "=", "suppressions.exported")
+    .execute();
+  assert.deepEqual(entries, [{ detail: { filters: ["active"] } }]);
 });
 
 test("a file of more rows than an answer tells of counts all its rejects and tells the first hundred", async () => {

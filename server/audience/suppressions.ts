@@ -1,11 +1,16 @@
 // Whom not to write to or call.
 import type { Kysely, Selectable } from "kysely";
+import type { App } from "../engine/app.ts";
+import { writeCsv } from "../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../lib/cursor.ts";
 import { statement, type DB, type Executor } from "../lib/database.ts";
 import { searches } from "../lib/searches.ts";
-import type { Channel, SuppressionAnswer, SuppressionSource } from "./suppression-schema.ts";
+import { SuppressionAnswer, type Channel, type SuppressionSource } from "./suppression-schema.ts";
 
 const phones_a_statement = 10_000;
+const csv_page_rows = 1_000;
+
+const columns = Object.keys(SuppressionAnswer.properties) as readonly (keyof SuppressionAnswer)[];
 
 const findSuppressed = statement<{ phone: string }>(`
   select distinct phone from suppressions
@@ -55,20 +60,51 @@ export async function listSuppressions(
   filter: SuppressionFilter,
   at: { limit: number; cursor?: string | undefined; now: Date },
 ): Promise<{ data: SuppressionAnswer[]; next_cursor: string | null }> {
+  const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
+  const from = { id: before, limit: at.limit + 1, now: at.now };
+  const { rows, next } = page(await suppressionsBefore(db, accountId, filter, from), at.limit);
+  return { data: rows, next_cursor: next };
+}
+
+/**
+ * The suppressions that the filter lets through, newest first, as chunks of CSV with a header line;
+ * numbers have their plus, so that the import takes each for what it is.
+ */
+export function exportSuppressions(
+  { db }: Pick<App, "db">,
+  accountId: number,
+  filter: SuppressionFilter,
+  now: Date,
+): AsyncGenerator<string> {
+  return writeCsv<SuppressionAnswer>({
+    header: columns,
+    page_rows: csv_page_rows,
+    next: (after, limit) =>
+      suppressionsBefore(db.query, accountId, filter, { id: after?.id ?? null, limit, now }),
+    cells: (row) =>
+      columns.map((column) => (column === "phone_number" ? `+${row.phone_number}` : row[column])),
+  });
+}
+
+async function suppressionsBefore(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: SuppressionFilter,
+  before: { id: number | null; limit: number; now: Date },
+): Promise<SuppressionAnswer[]> {
   const { phone, channel, source, active } = filter;
+  const { now } = before;
   let query = db.selectFrom("suppressions").selectAll().where("account_id", "=", accountId);
-  if (at.cursor !== undefined) query = query.where("id", "<", decodeCursor(at.cursor));
+  if (before.id !== null) query = query.where("id", "<", before.id);
   if (phone !== undefined) query = query.where("phone", "=", phone);
   if (channel !== undefined) query = query.where("channel", "=", channel);
   if (source !== undefined) query = query.where("source", "=", source);
   if (active === true)
-    query = query.where((eb) =>
-      eb.or([eb("expires_at", "is", null), eb("expires_at", ">", at.now)]),
-    );
-  if (active === false) query = query.where("expires_at", "<=", at.now);
-  query = query.orderBy("id", "desc").limit(at.limit + 1);
-  const { rows, next } = page(await searches.use(accountId, () => query.execute()), at.limit);
-  return { data: rows.map((row) => suppressionAnswer(row, at.now)), next_cursor: next };
+    query = query.where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", now)]));
+  if (active === false) query = query.where("expires_at", "<=", now);
+  const bounded = query.orderBy("id", "desc").limit(before.limit);
+  const rows = await searches.use(accountId, () => bounded.execute());
+  return rows.map((row) => suppressionAnswer(row, now));
 }
 
 /** A suppression as the API shows it. */

@@ -18,17 +18,21 @@ export const ReplyAnswer = Type.Object({
 });
 export type ReplyAnswer = Static<typeof ReplyAnswer>;
 
-/** Query fields of a campaign's replies. */
-export const campaignReplyQuery = {
+const narrowing = {
   phone_number: Type.Optional(
     Type.String({ maxLength: 64, description: "Digits with country code" }),
   ),
   opted_out: Type.Optional(Type.Boolean()),
-  ...pageQuery,
+};
+
+/** Query fields of a campaign's replies. */
+export const campaignReplyQuery = { ...narrowing, ...pageQuery };
+
+/** What all replies are narrowed to. */
+export const replyFilterQuery = {
+  campaign_id: Type.Optional(id("Answers to this campaign's messages")),
+  ...narrowing,
 };
 
 /** Query fields of all replies. */
-export const replyQuery = {
-  campaign_id: Type.Optional(id("Answers to this campaign's messages")),
-  ...campaignReplyQuery,
-};
+export const replyQuery = { ...replyFilterQuery, ...pageQuery };

@@ -1,9 +1,17 @@
 // The ledger: every movement of an account's credit.
 import type { Kysely } from "kysely";
+import type { App } from "../engine/app.ts";
+import { writeCsv } from "../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../lib/cursor.ts";
 import type { DB } from "../lib/database.ts";
 import { searches } from "../lib/searches.ts";
-import type { CreditKind, CreditTransferAnswer, CreditTransferType } from "./credit-schema.ts";
+import { CreditTransferAnswer, type CreditKind, type CreditTransferType } from "./credit-schema.ts";
+
+const csv_page_rows = 1_000;
+
+const columns = Object.keys(
+  CreditTransferAnswer.properties,
+) as readonly (keyof CreditTransferAnswer)[];
 
 /** What a ledger is narrowed to; `from` is included, `to` is not. */
 export type LedgerFilter = {
@@ -21,6 +29,33 @@ export async function listCreditLedger(
   filter: LedgerFilter,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
 ): Promise<{ data: CreditTransferAnswer[]; next_cursor: string | null }> {
+  const before = cursor === undefined ? null : decodeCursor(cursor);
+  const found = await transfersBefore(db, accountId, filter, { id: before, limit: limit + 1 });
+  const { rows, next } = page(found, limit);
+  return { data: rows, next_cursor: next };
+}
+
+/** The same, all of them, as chunks of CSV with a header line. */
+export function exportCreditLedger(
+  { db }: Pick<App, "db">,
+  accountId: number,
+  filter: LedgerFilter,
+): AsyncGenerator<string> {
+  return writeCsv<CreditTransferAnswer>({
+    header: columns,
+    page_rows: csv_page_rows,
+    next: (after, limit) =>
+      transfersBefore(db.query, accountId, filter, { id: after?.id ?? null, limit }),
+    cells: (row) => columns.map((column) => row[column]),
+  });
+}
+
+async function transfersBefore(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: LedgerFilter,
+  before: { id: number | null; limit: number },
+): Promise<CreditTransferAnswer[]> {
   let query = db
     .selectFrom("credit_transfers as t")
     .leftJoin("credit_reservations as r", (join) =>
@@ -35,14 +70,13 @@ export async function listCreditLedger(
     query = query.where("t.reservation_id", "=", filter.reservation_id);
   if (filter.from) query = query.where("t.at", ">=", filter.from);
   if (filter.to) query = query.where("t.at", "<", filter.to);
-  if (cursor !== undefined) query = query.where("t.id", "<", decodeCursor(cursor));
-  query = query.orderBy("t.id", "desc").limit(limit + 1);
-  const { rows, next } = page(await searches.use(accountId, () => query.execute()), limit);
-  const data = rows.map((row) => ({
+  if (before.id !== null) query = query.where("t.id", "<", before.id);
+  const bounded = query.orderBy("t.id", "desc").limit(before.limit);
+  const rows = await searches.use(accountId, () => bounded.execute());
+  return rows.map((row) => ({
     ...row,
     kind: row.kind as CreditKind,
     type: row.type as CreditTransferType,
     at: row.at.toISOString(),
   }));
-  return { data, next_cursor: next };
 }

@@ -1,8 +1,7 @@
 // The rows of an import that became no lead, each with everything that was wrong with it.
-import { stringify } from "csv-stringify/sync";
 import Type, { type Static } from "typebox";
 import type { App } from "../engine/app.ts";
-import { inertCell } from "../lib/csv/inert-cell.ts";
+import { writeCsv } from "../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../lib/cursor.ts";
 import type { FieldError } from "../lib/errors.ts";
 import { findLeadImport, type ImportPlace } from "./list-lead-imports.ts";
@@ -43,33 +42,17 @@ export async function openLeadRejectsCsv(
   place: ImportPlace,
 ): Promise<AsyncGenerator<string>> {
   const { header } = await findLeadImport(app, place);
-  return rejectsCsv(app, place, header);
-}
-
-async function* rejectsCsv(
-  app: App,
-  place: ImportPlace,
-  header: readonly string[],
-): AsyncGenerator<string> {
   // A file that was once a reject list has such a column already.
   const kept = header.map((name, at) => ({ name, at })).filter(({ name }) => name !== "errors");
-  yield csv([[...kept.map(({ name }) => inertCell(name)), "errors"]]);
-  let after = 0;
-  for (;;) {
-    const rejects = await rejectsAfter(app, place, after, csv_page_rows);
-    if (rejects.length === 0) return;
-    yield csv(
-      rejects.map(({ cells, errors }) => [
-        ...kept.map(({ at }) => inertCell(cells[at] ?? "")),
-        errors.map(({ field, reason }) => `${field}: ${reason}`).join("; "),
-      ]),
-    );
-    after = rejects.at(-1)!.row;
-  }
-}
-
-function csv(rows: string[][]): string {
-  return stringify(rows, { record_delimiter: "\r\n" });
+  return writeCsv<LeadReject>({
+    header: [...kept.map(({ name }) => name), "errors"],
+    page_rows: csv_page_rows,
+    next: (after, limit) => rejectsAfter(app, place, after?.row ?? 0, limit),
+    cells: ({ cells, errors }) => [
+      ...kept.map(({ at }) => cells[at]),
+      errors.map(({ field, reason }) => `${field}: ${reason}`).join("; "),
+    ],
+  });
 }
 
 async function rejectsAfter(

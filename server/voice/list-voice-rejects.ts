@@ -1,8 +1,7 @@
 // The rows that a launch left out, in their order, each with the reason.
-import { stringify } from "csv-stringify/sync";
 import type { Kysely } from "kysely";
 import type { App } from "../engine/app.ts";
-import { inertCell } from "../lib/csv/inert-cell.ts";
+import { writeCsv } from "../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../lib/cursor.ts";
 import type { DB } from "../lib/database.ts";
 import type { CampaignPlace } from "./find-campaign-place.ts";
@@ -27,21 +26,16 @@ export async function listVoiceRejects(
 }
 
 /** All of them as chunks of CSV with a header line. */
-export async function* exportVoiceRejects(
+export function exportVoiceRejects(
   { db }: Pick<App, "db">,
   place: CampaignPlace,
 ): AsyncGenerator<string> {
-  yield csv([["row", "value", "reason"]]);
-  for (let after = 0; ;) {
-    const rejects = await rejectsAfter(db.query, place, after, csv_page_rows);
-    if (rejects.length === 0) return;
-    yield csv(rejects.map(({ row, value, reason }) => [row, inertCell(value), reason]));
-    after = rejects.at(-1)!.row;
-  }
-}
-
-function csv(rows: unknown[][]): string {
-  return stringify(rows, { record_delimiter: "\r\n" });
+  return writeCsv<VoiceReject>({
+    header: ["row", "value", "reason"],
+    page_rows: csv_page_rows,
+    next: (after, limit) => rejectsAfter(db.query, place, after?.row ?? 0, limit),
+    cells: ({ row, value, reason }) => [row, value, reason],
+  });
 }
 
 function rejectsAfter(

@@ -1,7 +1,5 @@
 // Calls: their report, their recordings, and what is done to them.
-import { Readable } from "node:stream";
 import Type from "typebox";
-import { recordAudit } from "../../accounts/record-audit.ts";
 import { CallDetail, CallRecord } from "../../calls/call-record-schema.ts";
 import { findCallDetail, findCallRecord, listCalls } from "../../calls/call-records.ts";
 import { exportCalls } from "../../calls/export-calls.ts";
@@ -13,6 +11,7 @@ import { transferCall } from "../../calls/transfer-call.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { callFilterQuery, readCallFilter } from "../call-filter.ts";
 import { route, type Access } from "../route.ts";
+import { sendExport } from "../send-csv.ts";
 
 const calls = "/api/v1/calls";
 const call = `${calls}/:id`;
@@ -47,23 +46,11 @@ const reportRoutes = [
     access: { features: ["calls", "voice"], anyOf: ["calls.export"] },
     query: closed(callFilterQuery),
     success: { 200: { contentType: "text/csv" } },
-    handle: async ({ app, caller, actor, query, reply }) => {
+    handle: async (call) => {
+      const { app, caller, query } = call;
       const filter = readCallFilter(query, caller.account);
-      // Data that leaves the house is written down, before it leaves.
-      await app.db.query.transaction().execute((tx) =>
-        recordAudit(tx, actor, {
-          at: app.clock.now(),
-          action: "calls.exported",
-          subject_id: null,
-          detail: { filters: Object.keys(query) },
-        }),
-      );
-      void reply.header("content-type", "text/csv; charset=utf-8");
-      void reply.header("content-disposition", 'attachment; filename="calls.csv"');
-      return Readable.from(exportCalls(app, caller.account.id, filter), {
-        objectMode: false,
-        highWaterMark: 65_536,
-      });
+      const entry = { action: "calls.exported", file: "calls.csv" };
+      return sendExport(call, entry, exportCalls(app, caller.account.id, filter));
     },
   }),
   route({

@@ -1,7 +1,6 @@
 // Campaigns that are there: what is known of them, and what is done to them.
-import { Readable } from "node:stream";
 import Type, { type Static } from "typebox";
-import { recordAudit, type Actor } from "../../accounts/record-audit.ts";
+import type { Actor } from "../../accounts/record-audit.ts";
 import {
   campaign_statuses,
   CampaignDetail,
@@ -29,6 +28,7 @@ import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { searches } from "../../lib/searches.ts";
 import { route, type Access } from "../route.ts";
+import { sendExport } from "../send-csv.ts";
 import { readTimeRange, timeRangeQuery } from "../time-range.ts";
 
 const campaigns = "/api/v1/chat/campaigns";
@@ -183,28 +183,14 @@ const recipientRoutes = [
     params,
     query: closed(recipientQuery),
     success: { 200: { contentType: "text/csv" } },
-    handle: async ({ app, caller, actor, params: { id: campaign_id }, query, reply }) => {
-      const place = { account_id: caller.account.id, campaign_id };
+    handle: async (call) => {
+      const { app, caller, params, query } = call;
+      const place = { account_id: caller.account.id, campaign_id: params.id };
       const filter = readRecipientFilter(query);
       await requireCampaign(app.db.query, place);
-      // Data that leaves the house is written down, before it leaves.
-      await app.db.query.transaction().execute((tx) =>
-        recordAudit(tx, actor, {
-          at: app.clock.now(),
-          action: "chat_recipients.exported",
-          subject_id: campaign_id,
-          detail: { filters: Object.keys(query) },
-        }),
-      );
-      void reply.header("content-type", "text/csv; charset=utf-8");
-      void reply.header(
-        "content-disposition",
-        `attachment; filename="recipients-${campaign_id}.csv"`,
-      );
-      return Readable.from(exportRecipients(app, place, filter), {
-        objectMode: false,
-        highWaterMark: 65_536,
-      });
+      const file = `recipients-${params.id}.csv`;
+      const entry = { action: "chat_recipients.exported", subject_id: params.id, file };
+      return sendExport(call, entry, exportRecipients(app, place, filter));
     },
   }),
   route({

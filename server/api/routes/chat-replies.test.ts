@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { parse } from "csv-parse/sync";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import {
@@ -117,4 +118,25 @@ test("another account sees none of it, and its campaigns are unknown", async () 
   assert.deepEqual(texts(await get("/api/v1/chat/replies", other)), []);
   assert.equal((await get(`/api/v1/chat/campaigns/${campaign_id}/replies`, other)).status, 404);
   assert.equal((await get("/api/v1/chat/campaigns/0/replies")).status, 404);
+});
+
+test("an export of replies has what the list shows, what a spreadsheet would run inert, and is audited", async () => {
+  await keep({ text: "=1+1", campaign_id: silent_campaign_id });
+  const query = `?campaign_id=${silent_campaign_id}`;
+  const answer = await get(`/api/v1/chat/replies/export${query}`);
+  assert.equal(answer.status, 200, answer.text);
+  const [row, ...more] = parse(answer.text, { columns: true }) as Record<string, string>[];
+  const [listed] = (await get(`/api/v1/chat/replies${query}`)).body.data;
+  assert.deepEqual([more, Object.keys(row!)], [[], Object.keys(listed)]);
+  assert.deepEqual(
+    [row!["text"], row!["phone_number"], row!["opted_out"], row!["payload"]],
+    ["'=1+1", "919812345678", "false", ""],
+  );
+  const entries = await api.app.db.query
+    .selectFrom("audit_entries")
+    .select("detail")
+    .where("account_id", "=", account.account_id)
+    .where("action", "=", "chat_replies.exported")
+    .execute();
+  assert.deepEqual(entries, [{ detail: { filters: ["campaign_id"] } }]);
 });

@@ -1,22 +1,30 @@
 import { requireCampaign } from "../../chat/campaign-recipients.ts";
-import { listReplies, type ReplyFilter } from "../../chat/list-replies.ts";
-import { campaignReplyQuery, ReplyAnswer, replyQuery } from "../../chat/reply-schema.ts";
+import { exportReplies, listReplies, type ReplyFilter } from "../../chat/list-replies.ts";
+import {
+  campaignReplyQuery,
+  ReplyAnswer,
+  replyFilterQuery,
+  replyQuery,
+} from "../../chat/reply-schema.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, pageOf, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
+import { sendExport } from "../send-csv.ts";
 
 const seeReplies: Access = { features: ["bulk_chat"], anyOf: ["chat.read"] };
 const readPhone = openPhoneReader({ valid_only: false });
 
-function readFilter(query: { phone_number?: string; opted_out?: boolean }): ReplyFilter {
-  const { phone_number, opted_out } = query;
-  if (phone_number === undefined) return { opted_out };
+type Query = { phone_number?: string; opted_out?: boolean; campaign_id?: number };
+
+function readFilter({ phone_number, opted_out, campaign_id: asked }: Query): ReplyFilter {
+  const campaign_id = asked === undefined ? undefined : knownId(asked);
+  if (phone_number === undefined) return { opted_out, campaign_id };
   const phone = readPhone(phone_number);
   if (phone === null)
     throw invalidField("phone_number", "is no phone number with its country code");
-  return { opted_out, phone };
+  return { opted_out, campaign_id, phone };
 }
 
 export const chatReplyRoutes = [
@@ -30,12 +38,24 @@ export const chatReplyRoutes = [
     query: closed(replyQuery),
     success: { 200: pageOf(ReplyAnswer) },
     handle: ({ app, caller, query }) => {
-      const { campaign_id, limit = 50, cursor } = query;
-      const filter = {
-        ...readFilter(query),
-        campaign_id: campaign_id === undefined ? undefined : knownId(campaign_id),
-      };
-      return listReplies(app.db.query, caller.account.id, filter, { limit, cursor });
+      const { limit = 50, cursor, ...filter } = query;
+      const at = { limit, cursor };
+      return listReplies(app.db.query, caller.account.id, readFilter(filter), at);
+    },
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/chat/replies/export",
+    id: "exportChatReplies",
+    summary: "Export what customers replied to CSV, newest first",
+    tag: "Chat replies",
+    access: { features: ["bulk_chat"], anyOf: ["chat.export"] },
+    query: closed(replyFilterQuery),
+    success: { 200: { contentType: "text/csv" } },
+    handle: async (call) => {
+      const { app, caller, query } = call;
+      const chunks = exportReplies(app, caller.account.id, readFilter(query));
+      return sendExport(call, { action: "chat_replies.exported", file: "replies.csv" }, chunks);
     },
   }),
   route({

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { parse } from "csv-parse/sync";
 import { operatorOf } from "../../accounts/grantor.ts";
 import { grantCredits } from "../../credits/grant-credits.ts";
 import { reserveCredits } from "../../credits/reserve-credits.ts";
@@ -121,6 +122,25 @@ test("the ledger is narrowed by kind, type, reservation and time, and by several
     "grant 30 call",
   ]);
   assert.deepEqual(await movements("?reservation_id=9007199254740992"), []);
+});
+
+test("an export of the ledger has what the list shows, and is written into the audit trail", async () => {
+  const answer = await list("/export?kind=chat");
+  assert.equal(answer.status, 200, answer.text);
+  const disposition = answer.headers.get("content-disposition");
+  assert.equal(disposition, 'attachment; filename="ledger.csv"');
+  const shown: Record<string, unknown>[] = (await list("?kind=chat")).body.data;
+  const cells = shown.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value ?? "")])),
+  );
+  assert.deepEqual(parse(answer.text, { columns: true }), cells);
+  const entries = await api.app.db.query
+    .selectFrom("audit_entries")
+    .select("detail")
+    .where("account_id", "=", account.account_id)
+    .where("action", "=", "credit_ledger.exported")
+    .execute();
+  assert.deepEqual(entries, [{ detail: { filters: ["kind"] } }]);
 });
 
 test("every failing filter is told", async () => {

@@ -1,4 +1,4 @@
-import Type from "typebox";
+import Type, { type Static } from "typebox";
 import {
   creditKind,
   CreditsAnswer,
@@ -6,12 +6,38 @@ import {
   creditTransferType,
 } from "../../credits/credit-schema.ts";
 import { findCredits } from "../../credits/credits.ts";
-import { listCreditLedger } from "../../credits/credit-ledger.ts";
+import {
+  exportCreditLedger,
+  listCreditLedger,
+  type LedgerFilter,
+} from "../../credits/credit-ledger.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery } from "../../lib/schemas.ts";
 import { searches } from "../../lib/searches.ts";
 import { route } from "../route.ts";
+import { sendExport } from "../send-csv.ts";
 import { readTimeRange, timeRangeQuery } from "../time-range.ts";
+
+const ledgerQuery = {
+  kind: Type.Optional(creditKind),
+  type: Type.Optional(creditTransferType),
+  reservation_id: Type.Optional(id("One reservation's transfers")),
+  ...timeRangeQuery,
+};
+
+type LedgerQuery = {
+  readonly [Key in keyof typeof ledgerQuery]?: Static<(typeof ledgerQuery)[Key]>;
+};
+
+function readLedgerFilter(query: LedgerQuery, timeZone: string): LedgerFilter {
+  const { kind, type, reservation_id } = query;
+  return {
+    kind,
+    type,
+    ...readTimeRange(query, timeZone),
+    reservation_id: reservation_id === undefined ? undefined : knownId(reservation_id),
+  };
+}
 
 export const creditRoutes = [
   route({
@@ -33,25 +59,27 @@ export const creditRoutes = [
     summary: "Read the ledger, newest first",
     tag: "Credits",
     access: { anyOf: ["credits.read"] },
-    query: closed({
-      kind: Type.Optional(creditKind),
-      type: Type.Optional(creditTransferType),
-      reservation_id: Type.Optional(id("One reservation's transfers")),
-      ...timeRangeQuery,
-      ...pageQuery,
-    }),
+    query: closed({ ...ledgerQuery, ...pageQuery }),
     success: { 200: pageOf(CreditTransferAnswer) },
-    handle: ({ app, caller, query }) =>
-      listCreditLedger(
-        app.db.query,
-        caller.account.id,
-        {
-          ...query,
-          ...readTimeRange(query, caller.account.time_zone),
-          reservation_id:
-            query.reservation_id === undefined ? undefined : knownId(query.reservation_id),
-        },
-        query,
-      ),
+    handle: ({ app, caller, query }) => {
+      const filter = readLedgerFilter(query, caller.account.time_zone);
+      return listCreditLedger(app.db.query, caller.account.id, filter, query);
+    },
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/credits/ledger/export",
+    id: "exportCreditLedger",
+    summary: "Export the ledger to CSV, newest first",
+    tag: "Credits",
+    access: { anyOf: ["credits.read"] },
+    query: closed(ledgerQuery),
+    success: { 200: { contentType: "text/csv" } },
+    handle: async (call) => {
+      const { app, caller, query } = call;
+      const filter = readLedgerFilter(query, caller.account.time_zone);
+      const chunks = exportCreditLedger(app, caller.account.id, filter);
+      return sendExport(call, { action: "credit_ledger.exported", file: "ledger.csv" }, chunks);
+    },
   }),
 ];

@@ -1,10 +1,9 @@
-import { Readable } from "node:stream";
-import { recordAudit } from "../../accounts/record-audit.ts";
 import { exportLeads } from "../../crm/export-leads.ts";
 import { closed, pathId } from "../../lib/schemas.ts";
 import { leadFilterQuery, readLeadFilter } from "../lead-filter.ts";
 import { requireWorkspace } from "../require-workspace.ts";
 import { route } from "../route.ts";
+import { sendExport } from "../send-csv.ts";
 
 export const leadExportRoutes = [
   route({
@@ -19,27 +18,13 @@ export const leadExportRoutes = [
     success: { 200: { contentType: "text/csv" } },
     before: async ({ app, caller, params }) =>
       void (await requireWorkspace(app, caller.account.id, params.workspaceId)),
-    handle: async ({ app, caller, actor, params, query, reply }) => {
+    handle: async (call) => {
+      const { app, caller, params, query } = call;
       const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);
       const filter = readLeadFilter(query, caller.account.time_zone);
-      // Data that leaves the house is written down, before it leaves.
-      await app.db.query.transaction().execute((tx) =>
-        recordAudit(tx, actor, {
-          at: app.clock.now(),
-          action: "leads.exported",
-          subject_id: params.workspaceId,
-          detail: { filters: Object.keys(filter) },
-        }),
-      );
-      void reply.header("content-type", "text/csv; charset=utf-8");
-      void reply.header(
-        "content-disposition",
-        `attachment; filename="leads-${params.workspaceId}.csv"`,
-      );
-      return Readable.from(exportLeads(app, caller.account.id, schema, filter), {
-        objectMode: false,
-        highWaterMark: 65_536,
-      });
+      const file = `leads-${params.workspaceId}.csv`;
+      const entry = { action: "leads.exported", subject_id: params.workspaceId, file };
+      return sendExport(call, entry, exportLeads(app, caller.account.id, schema, filter));
     },
   }),
 ];

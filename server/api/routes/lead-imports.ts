@@ -1,4 +1,3 @@
-import { Readable } from "node:stream";
 import {
   LeadImportAnswer,
   LeadImportUpload,
@@ -13,6 +12,7 @@ import { asksForCsv } from "../asks-for-csv.ts";
 import { receiveUpload } from "../receive-upload.ts";
 import { requireWorkspace } from "../require-workspace.ts";
 import { route } from "../route.ts";
+import { sendCsv } from "../send-csv.ts";
 
 const workspaceId = pathId("The workspace");
 const workspaceParams = closed({ workspaceId });
@@ -108,12 +108,7 @@ export const leadImportRoutes = [
         return listLeadRejects(app, place, { limit, cursor });
       }
       const chunks = await openLeadRejectsCsv(app, place);
-      void reply.header("content-type", "text/csv; charset=utf-8");
-      void reply.header(
-        "content-disposition",
-        `attachment; filename="import-${params.importId}-rejects.csv"`,
-      );
-      return Readable.from(chunks, { objectMode: false, highWaterMark: 65_536 });
+      return sendCsv(reply, `import-${params.importId}-rejects.csv`, chunks);
     },
   }),
 ];

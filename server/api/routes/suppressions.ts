@@ -8,13 +8,15 @@ import {
   SuppressionAnswer,
   SuppressionImport,
   SuppressionUpload,
+  suppressionFilterQuery,
   suppressionQuery,
 } from "../../audience/suppression-schema.ts";
-import { listSuppressions } from "../../audience/suppressions.ts";
+import { exportSuppressions, listSuppressions } from "../../audience/suppressions.ts";
 import { closed, pageOf, pathId } from "../../lib/schemas.ts";
 import { readPhoneQuery } from "../phone-query.ts";
 import { receiveUpload } from "../receive-upload.ts";
 import { route } from "../route.ts";
+import { sendExport } from "../send-csv.ts";
 
 const manage = { anyOf: ["suppressions.manage"] } as const;
 const upload_fields = ["phone_number_column", "channel", "reason", "expires_at"];
@@ -36,6 +38,28 @@ export const suppressionRoutes = [
         caller.account.id,
         { ...filter, ...phone },
         { limit, cursor, now: app.clock.now() },
+      );
+    },
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/suppressions/export",
+    id: "exportSuppressions",
+    summary: "Export suppressions to CSV, newest first; the import takes them as they are",
+    tag: "Suppressions",
+    access: { anyOf: ["suppressions.read", "suppressions.manage"] },
+    query: closed(suppressionFilterQuery),
+    success: { 200: { contentType: "text/csv" } },
+    handle: async (call) => {
+      const { app, caller, query } = call;
+      const { phone_number, ...filter } = query;
+      const phone = readPhoneQuery(phone_number, caller.account.country_code);
+      const asked = { ...filter, ...phone };
+      const chunks = exportSuppressions(app, caller.account.id, asked, app.clock.now());
+      return sendExport(
+        call,
+        { action: "suppressions.exported", file: "suppressions.csv" },
+        chunks,
       );
     },
   }),

@@ -1,8 +1,7 @@
 // Voice campaigns that are there: what is known of them, and what is done to them.
-import { Readable } from "node:stream";
 import Type, { type Static } from "typebox";
 import type { Caller } from "../../accounts/caller.ts";
-import { recordAudit, type Actor } from "../../accounts/record-audit.ts";
+import type { Actor } from "../../accounts/record-audit.ts";
 import { phone_reason, readPersonPhone } from "../../audience/read-person-phone.ts";
 import { CallRecord } from "../../calls/call-record-schema.ts";
 import { listCalls } from "../../calls/call-records.ts";
@@ -30,6 +29,7 @@ import { resumeCampaign } from "../../voice/resume-campaign.ts";
 import type { ApiApp } from "../api-app.ts";
 import { callFilterQuery, readCallFilter } from "../call-filter.ts";
 import { route, type Access } from "../route.ts";
+import { sendExport } from "../send-csv.ts";
 
 const campaigns = "/api/v1/voice/campaigns";
 const campaign = `${campaigns}/:id`;
@@ -186,25 +186,14 @@ const reportRoutes = [
     params,
     query: closed(recipientQuery),
     success: { 200: { contentType: "text/csv" } },
-    handle: async ({ app, caller, actor, params: { id }, query, reply }) => {
+    handle: async (call) => {
+      const { app, caller, params, query } = call;
       const filter = readRecipientFilter(query, caller.account);
-      const place = await placeOf(app, caller, id);
-      // Data that leaves the house is written down, before it leaves.
-      await app.db.query.transaction().execute((tx) =>
-        recordAudit(tx, actor, {
-          at: app.clock.now(),
-          action: "voice_recipients.exported",
-          subject_id: place.campaign_id,
-          detail: { filters: Object.keys(query) },
-        }),
-      );
-      void reply.header("content-type", "text/csv; charset=utf-8");
-      const name = `recipients-${place.campaign_id}.csv`;
-      void reply.header("content-disposition", `attachment; filename="${name}"`);
-      return Readable.from(exportRecipients(app, place, filter), {
-        objectMode: false,
-        highWaterMark: 65_536,
-      });
+      const place = await placeOf(app, caller, params.id);
+      const { campaign_id: subject_id } = place;
+      const entry = { action: "voice_recipients.exported", subject_id };
+      const file = `recipients-${subject_id}.csv`;
+      return sendExport(call, { ...entry, file }, exportRecipients(app, place, filter));
     },
   }),
   route({

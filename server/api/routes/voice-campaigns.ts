@@ -1,5 +1,4 @@
 // Voice campaigns are launched here; what is read of them and done to them is in other files.
-import { Readable } from "node:stream";
 import Type from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
 import { closed, pageOf, pageQuery } from "../../lib/schemas.ts";
@@ -23,6 +22,7 @@ import { compileValidator } from "../compile-validator.ts";
 import { fieldErrors } from "../field-errors.ts";
 import { receiveUpload } from "../receive-upload.ts";
 import { route, type Call } from "../route.ts";
+import { sendCsv } from "../send-csv.ts";
 
 const campaigns = "/api/v1/voice/campaigns";
 const access = {
@@ -147,13 +147,11 @@ export const voiceCampaignRoutes = [
       const place = await findCampaignPlace(app.db.query, caller.account.id, params.id);
       const format = query.format ?? (asksForCsv(request.headers.accept) ? "csv" : "json");
       if (format === "json") return listVoiceRejects(app.db.query, place, { limit, cursor });
-      void reply.header("content-type", "text/csv; charset=utf-8");
-      const name = `campaign-${place.campaign_id}-rejects.csv`;
-      void reply.header("content-disposition", `attachment; filename="${name}"`);
-      return Readable.from(exportVoiceRejects(app, place), {
-        objectMode: false,
-        highWaterMark: 65_536,
-      });
+      return sendCsv(
+        reply,
+        `campaign-${place.campaign_id}-rejects.csv`,
+        exportVoiceRejects(app, place),
+      );
     },
   }),
 ];

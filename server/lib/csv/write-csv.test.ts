@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parse } from "csv-parse/sync";
+import fc from "fast-check";
+import { cellText } from "./cell-text.ts";
+import { csvLine, writeCsv } from "./write-csv.ts";
+
+/** Texts near what the writer looks at, besides any text at all. */
+const text = fc.oneof(
+  fc.string({ unit: "grapheme" }),
+  fc.string({ unit: fc.constantFrom(..."=+-@＝＋－＠ \t\r\n',\"\u00a0\ufeffa1(".split("")) }),
+);
+
+const written = (cell: string) => (parse(csvLine([cell, "end"])) as string[][])[0]![0]!;
+
+test("whatever the text, its cell begins with no formula, blanks aside, unless it is a phone or a number", () => {
+  fc.assert(
+    fc.property(text, (given) => {
+      const cell = written(given);
+      if (/^\s*[=+\-@＝＋－＠]/.test(cell)) assert.match(cell, /^[+-][\d ().,-]+$/);
+      if (given.trim() !== "") assert.doesNotMatch(cell, /^[\t\r]/);
+    }),
+  );
+});
+
+test("whatever the text, the import reads the export's cell as the text itself, trimmed", () => {
+  fc.assert(
+    fc.property(text, (given) => {
+      assert.equal(cellText(written(given)), given.trim());
+    }),
+  );
+});
+
+test("a cell that is given as it is gets an apostrophe only before what a spreadsheet would run", () => {
+  const inert = [
+    "=1+1",
+    "+x",
+    "-2+3",
+    "@sum",
+    "\t=1",
+    "\rx",
+    "  =1",
+    "\n=1",
+    "＝1",
+    "＋1",
+    "－1",
+    "＠x",
+  ];
+  for (const given of [...inert, "'=1", "+1-1", "+91 98765 43210; =1"])
+    assert.equal(written(given), `'${given}`);
+  const phones = ["+919876543210", "+91 98765-43210", "+1 (202) 555-0100", "+44(20)79460958"];
+  for (const given of [...phones, "919876543210", "a=1", "'quoted'", "-1.5", "", " ", "0", "{}"])
+    assert.equal(written(given), given);
+});
+
+test("numbers, times, truth values, lists and nothing are written as what they are", () => {
+  const at = new Date("2026-01-31T09:30:00Z");
+  const line = csvLine([-1.5, 0, true, false, at, null, undefined, ["=1"], { a: 'b"' }, "a\r\nb"]);
+  assert.equal(
+    line,
+    '-1.5,0,true,false,2026-01-31T09:30:00.000Z,,,"[""=1""]","{""a"":""b\\""""}","a\r\nb"\r\n',
+  );
+});
+
+test("pages are asked for one after the other, each when somebody reads on, until one is not full", async () => {
+  const asked: (number | null)[] = [];
+  const chunks = writeCsv<number>({
+    header: ["n"],
+    page_rows: 2,
+    next: async (after, limit) => {
+      asked.push(after);
+      return [1, 2, 3, 4].filter((n) => n > (after ?? 0)).slice(0, limit);
+    },
+    cells: (n) => [n],
+  });
+  const read = async () => (await chunks.next()).value as string | undefined;
+  assert.deepEqual([await read(), asked], ["n\r\n", []]);
+  assert.deepEqual([await read(), asked], ["1\r\n2\r\n", [null]]);
+  assert.deepEqual([await read(), asked], ["3\r\n4\r\n", [null, 2]]);
+  assert.deepEqual([await read(), asked], [undefined, [null, 2, 4]]);
+});

@@ -1,0 +1,46 @@
+// Everything that leaves the house as CSV is written here: page by page, so that memory holds one page,
+// no transaction stays open, and when nobody reads on, no further page is asked for.
+import { inertCell } from "./inert-cell.ts";
+
+/** Times become ISO 8601, lists and objects JSON; what is null leaves the cell empty. */
+export type Cell = string | number | boolean | Date | object | null | undefined;
+
+export type CsvPages<Row> = {
+  readonly header: readonly string[];
+  /** Rows asked for at once. */
+  readonly page_rows: number;
+  /** The next rows after one, or the first of all; fewer than `limit` are the last. */
+  readonly next: (after: Row | null, limit: number) => Promise<readonly Row[]>;
+  readonly cells: (row: Row) => readonly Cell[];
+};
+
+/** Chunks of CSV (RFC 4180) with a header line; text that a spreadsheet would run is inert. */
+export async function* writeCsv<Row>(pages: CsvPages<Row>): AsyncGenerator<string> {
+  const { header, page_rows, next, cells } = pages;
+  yield csvLine(header);
+  for (let after: Row | null = null; ;) {
+    const rows: readonly Row[] = await next(after, page_rows);
+    if (rows.length > 0) yield rows.map((row) => csvLine(cells(row))).join("");
+    if (rows.length < page_rows) return;
+    after = rows.at(-1)!;
+  }
+}
+
+/** One row with its line's end. */
+export function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(csvCell).join(",")}\r\n`;
+}
+
+const needs_quotes = /[",\r\n]/;
+
+function csvCell(cell: Cell): string {
+  const text = textOf(cell);
+  return needs_quotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function textOf(cell: Cell): string {
+  if (cell === null || cell === undefined) return "";
+  if (typeof cell === "string") return inertCell(cell);
+  if (cell instanceof Date) return cell.toISOString();
+  return typeof cell === "object" ? JSON.stringify(cell) : String(cell);
+}
