@@ -1,4 +1,5 @@
 // The explicit list of background work.
+import { clearEndpoint } from "./callbacks/clear-endpoint.ts";
 import { openDeliverers } from "./callbacks/deliver-callbacks.ts";
 import { forgetUnusedClips } from "./calls/clips.ts";
 import { moveStrandedCalls } from "./calls/move-stranded-calls.ts";
@@ -41,6 +42,7 @@ const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "voice.start_campaign": startVoiceCampaign,
   "voice.wind_down": windDownVoiceCampaign,
   "crm.record_call": recordCallOutcome,
+  "callbacks.clear_endpoint": clearEndpoint,
 };
 
 /** Jobs at once: a long one holds up none of the others. */

@@ -3,6 +3,7 @@ import fastifySwagger from "@fastify/swagger";
 import fastifySwaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance, FastifySchema } from "fastify";
 import type { Route } from "./route.ts";
+import { describeWebhooks } from "./webhooks.ts";
 
 /** The page is all its own; its styles are partly inline. */
 const docs_page_policy =
@@ -79,6 +80,7 @@ export async function publishOpenApi(server: FastifyInstance): Promise<void> {
       tags: tags.map(([name, description]) => ({ name, description })),
       // Relative: requests tried on the docs page go where the page came from.
       servers: [{ url: "/" }],
+      webhooks: describeWebhooks(),
       components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
       security: [{ bearer: [] }],
     },

@@ -6,6 +6,7 @@ import { aiAgentRoutes } from "./routes/ai-agents.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { callRoutes } from "./routes/calls.ts";
+import { callbackEndpointRoutes } from "./routes/callback-endpoints.ts";
 import { chatCampaignRecordRoutes } from "./routes/chat-campaign-records.ts";
 import { chatCampaignRoutes } from "./routes/chat-campaigns.ts";
 import { chatHoldRoutes } from "./routes/chat-holds.ts";
@@ -70,6 +71,7 @@ export const routes: readonly Route[] = [
   ...aiAgentRoutes,
   ...voiceNodeRoutes,
   ...trunkRoutes,
+  ...callbackEndpointRoutes,
   ...suppressionRoutes,
   ...groupRoutes,
   ...accountRoutes,

@@ -18,6 +18,9 @@ export type Source =
   | { readonly send_to: "Group"; readonly group_id: number; readonly count: number }
   | { readonly send_to: "csv"; readonly number_column: string };
 
+/** What an index takes; the schema counts characters. */
+const url_bytes_max = 2_048;
+
 /** What was found: each part of an order, or null where something is wrong with it. */
 export type JudgedVoiceCampaign = {
   readonly faults: readonly FieldError[];
@@ -47,9 +50,8 @@ export async function judgeVoiceCampaign(
     faults.push({ field: "retry_after", reason: "is required with max_retry" });
   const start = readStart(textOf(fields["schedulled_at"]), account.time_zone, now);
   if (typeof start === "string") faults.push({ field: "schedulled_at", reason: start });
-  const url = textOf(fields["callback_url"]);
-  if (url !== "" && !URL.canParse(url))
-    faults.push({ field: "callback_url", reason: "must be a valid URL" });
+  const reason = judgeCallbackUrl(textOf(fields["callback_url"]));
+  if (reason !== null) faults.push({ field: "callback_url", reason });
   const crm_workspace_id = await judgeWorkspace(db, account.id, fields, faults);
   return {
     faults,
@@ -108,6 +110,17 @@ async function judgeSource(
   if (group.members_count > recipients_max)
     return refuse(`has more than ${recipients_max} members`);
   return { send_to, group_id: group.id, count: group.members_count };
+}
+
+/** Its form alone: where it may lead is judged whenever something is sent there. */
+function judgeCallbackUrl(text: string): string | null {
+  if (text === "") return null;
+  if (!URL.canParse(text)) return "must be a valid URL";
+  const { username, password } = new URL(text);
+  if (username !== "" || password !== "") return "must hold no user name or password";
+  return Buffer.byteLength(text) > url_bytes_max
+    ? `must have at most ${url_bytes_max} bytes`
+    : null;
 }
 
 async function judgeWorkspace(

@@ -2,6 +2,7 @@
 // tenant matrix, the fuzz and the judge of the OpenAPI all go by these rows.
 import type { Feature, Permission } from "../../server/accounts/permissions.ts";
 import { unique } from "../support/makers.ts";
+import { callbackRows } from "./callback-rows.ts";
 import { callGroundRows } from "./call-ground-rows.ts";
 import { callRows } from "./call-rows.ts";
 import { chatRows } from "./chat-rows.ts";
@@ -449,5 +450,6 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...voiceContentRows,
     ...voiceLaunchRows,
     ...callGroundRows,
+    ...callbackRows,
   }),
 );

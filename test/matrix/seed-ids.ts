@@ -4,6 +4,7 @@ import { makeSandboxTrunk, setCalling } from "../support/call-makers.ts";
 import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "../support/chat-makers.ts";
 import { makeContact, makeCustomField, makeOption } from "../support/crm-makers.ts";
 import { makeCredits, makeToken, makeUser, unique, type TestAccount } from "../support/makers.ts";
+import { seedCallbacks } from "./seed-callbacks.ts";
 import { seedCallGround } from "./seed-call-ground.ts";
 import { seedCalls } from "./seed-calls.ts";
 import { seedChatGround } from "./seed-chat-ground.ts";
@@ -75,6 +76,8 @@ export type Ids = {
   readonly voice_node_id: number;
   /** Inactive, on that node. */
   readonly trunk_id: number;
+  /** Enabled, and of no campaign. */
+  readonly callback_endpoint_id: number;
 };
 
 /** Ids that nothing has. */
@@ -115,6 +118,7 @@ export const unknownIds: Ids = {
   agent_member_id: 8_000_000_000_000_303,
   voice_node_id: 8_000_000_000_000_304,
   trunk_id: 8_000_000_000_000_305,
+  callback_endpoint_id: 8_000_000_000_000_501,
 };
 
 /** Makes one of everything in the account; whatever has a name or text carries `mark`. */
@@ -175,6 +179,7 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     ...(await seedVoiceCampaign(api, account, mark)),
     ...(await seedVoiceContent(api, account, mark)),
     ...(await seedCallGround(api, account, mark)),
+    ...(await seedCallbacks(api, account, mark)),
   };
 }
 

@@ -12,10 +12,10 @@ import {
   TokenRotation,
 } from "../../accounts/token-schema.ts";
 import { findToken, listTokens } from "../../accounts/tokens.ts";
-import type { Tx } from "../../lib/database.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import type { ApiApp } from "../api-app.ts";
-import { route, type Call } from "../route.ts";
+import { route } from "../route.ts";
+import { tellOnce } from "../tell-once.ts";
 
 const tokenParams = closed({ id: pathId("The token") });
 const access = { anyOf: ["tokens.manage"] } as const;
@@ -44,15 +44,11 @@ export const tokenRoutes = [
     judge: async ({ app, caller, body }) =>
       judgeToken(body, caller.account.time_zone, app.clock.now()),
     handle: (call) =>
-      issueOnce(call, (tx) =>
-        issueToken(
-          tx,
-          grantorOf(call),
-          call.body,
-          call.caller.account.time_zone,
-          call.app.clock.now(),
-        ),
-      ),
+      tellOnce(call, "token", async (tx) => {
+        const { time_zone } = call.caller.account;
+        const now = call.app.clock.now();
+        return shownToken(await issueToken(tx, grantorOf(call), call.body, time_zone, now));
+      }),
   }),
   route({
     method: "GET",
@@ -92,8 +88,8 @@ export const tokenRoutes = [
     success: { 201: IssuedToken },
     handle: async (call) => {
       const { app, caller, params, body } = call;
-      const token = await issueOnce(call, (tx) =>
-        rotateToken(tx, grantorOf(call), params.id, body, app.clock.now()),
+      const token = await tellOnce(call, "token", async (tx) =>
+        shownToken(await rotateToken(tx, grantorOf(call), params.id, body, app.clock.now())),
       );
       purge(app, caller, params.id);
       return token;
@@ -105,20 +101,6 @@ function purge(app: ApiApp, caller: Caller, tokenId: number): void {
   app.hints.send("token", tokenSubject(caller.account.id, tokenId));
 }
 
-/**
- * The answer with the token in it, for the request that made it. Under an Idempotency-Key an answer
- * without it is stored: no secret is kept, and a repetition still makes no second token.
- */
-async function issueOnce(
-  { write, request }: Call<unknown, unknown, unknown>,
-  issue: (tx: Tx) => Promise<Issued>,
-): Promise<IssuedToken> {
-  const made: { token: string | null } = { token: null };
-  const stored = await write(async (tx): Promise<IssuedToken> => {
-    const issued = await issue(tx);
-    made.token = issued.token;
-    return { ...issued.answer, token: null };
-  });
-  if (made.token !== null) request.stored = null;
-  return { ...stored, token: made.token };
+function shownToken({ answer, token }: Issued): IssuedToken {
+  return { ...answer, token };
 }
