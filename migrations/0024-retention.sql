@@ -10,8 +10,8 @@ alter table accounts
   -- When somebody should look again for rows, and for recordings, that have been kept long enough.
   add column retention_due_at timestamptz not null default 'epoch',
   add column recordings_due_at timestamptz not null default 'epoch';
-create index accounts_by_retention on accounts (retention_due_at);
-create index accounts_by_recordings on accounts (recordings_due_at);
+create index accounts_by_retention on accounts (retention_due_at, account_id);
+create index accounts_by_recordings on accounts (recordings_due_at, account_id);
 
 alter table chat_campaigns
   -- Since when its recipients and their replies are going; replies were so many.
@@ -268,6 +268,39 @@ begin
     order by m.id for update);
   delete from click_to_calls p where p.account_id = p_account_id and p.campaign_id = any (v_campaigns);
   delete from call_campaigns m where m.account_id = p_account_id and m.id = any (v_campaigns);
+end $$;
+
+-- A step of what the account's setting asks for, in one autocommit call. The account's row is held
+-- meanwhile, so that one process at a time has an account: nothing at all when it is another's.
+create function apply_retention(
+  p_account_id bigint, p_setting text, p_rows_max int, p_now timestamptz
+) returns table (forgotten int, more boolean)
+language plpgsql as $$
+declare
+  v_account accounts;
+  v_days int;
+  v_before timestamptz;
+begin
+  select * into v_account from accounts a
+    where a.account_id = p_account_id and a.retention_due_at <= p_now
+    for no key update skip locked;
+  if not found then return; end if;
+  v_days := case p_setting
+    when 'events' then v_account.retention_events_days
+    when 'messages' then v_account.retention_messages_days
+    else v_account.retention_calls_days end;
+  v_before := p_now - v_days * interval '24 hours';
+  if v_days is null then
+    return query select 0, false;
+  elsif p_setting = 'events' then
+    return query select * from forget_events(p_account_id, v_before, p_rows_max);
+  elsif p_setting = 'messages' then
+    return query select * from forget_messages(p_account_id, v_before, p_rows_max, p_now);
+  elsif p_setting = 'voice_recipients' then
+    return query select * from forget_voice_recipients(p_account_id, v_before, p_rows_max, p_now);
+  else
+    return query select * from forget_calls(p_account_id, v_before, p_rows_max);
+  end if;
 end $$;
 
 -- What is erased of a person, on request.

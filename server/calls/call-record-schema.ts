@@ -47,7 +47,10 @@ const TranscriptLine = Type.Object({
 const MessageRecord = Type.Object({
   node: Type.String({ description: "Where in the menu it was left" }),
   recording_url: text("The path of the recording, once there is one"),
-  state: Type.Enum(["recording", "ready", "failed"], { type: "string" }),
+  state: Type.Enum(["recording", "ready", "failed", "deleted"], {
+    type: "string",
+    description: "deleted: kept as long as the account keeps recordings",
+  }),
 });
 
 const collected = Type.Record(Type.String(), Type.String(), {

@@ -74,6 +74,9 @@ export const CampaignDetail = Type.Object({
   trimmed: Trimmed,
   counts: Type.Object(counts, { description: "Recipients by state; together the total" }),
   reply_count: Type.Integer({ description: "Replies to its messages" }),
+  purged_at: time(
+    "UTC: since when its recipients and replies are no longer kept, by the account's retention",
+  ),
   credits: Type.Object({
     reserved: Type.Integer({ description: "At creation, one a recipient" }),
     captured: Type.Integer({ description: "For what the provider took" }),

@@ -50,6 +50,9 @@ type CampaignRow = Readonly<Record<RecipientState, number>> & {
   readonly created_at: Date;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
+  readonly purged_at: Date | null;
+  /** Replies that are no longer kept. */
+  readonly purged_replies: number;
   /** Of an open campaign, weightiest first. */
   readonly holds: readonly HoldAnswer[];
 };
@@ -88,7 +91,8 @@ export async function findCampaign(
     failure,
     trimmed,
     counts: countsOf(row),
-    reply_count: await countReplies(db, accountId, id),
+    reply_count: row.purged_replies + (await countReplies(db, accountId, id)),
+    purged_at: row.purged_at?.toISOString() ?? null,
     credits: await findReservation(db, accountId, row.reservation_id),
     mm_lite,
     created_by,
@@ -119,7 +123,7 @@ async function findRows(
   const { rows } = await sql<CampaignRow>`
     select c.id, c.name, c.chat_number_id, c.template_id, c.flow_id, c.automation_flow_id, c.state,
       c.failure, c.scheduled_at, c.total, c.trimmed, c.mm_lite, c.reservation_id, c.created_by,
-      c.created_at, c.started_at, c.finished_at, n.*, h.holds
+      c.created_at, c.started_at, c.finished_at, c.purged_at, c.purged_replies, n.*, h.holds
     from chat_campaigns c
     cross join lateral (
       select ${sums} from chat_counts n where n.account_id = c.account_id and n.campaign_id = c.id) n

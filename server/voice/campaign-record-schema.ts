@@ -83,6 +83,9 @@ export const VoiceCampaignRecord = Type.Object({
   scheduled_at: time("UTC; null for at once"),
   started_at: time("UTC"),
   finished_at: time("UTC: when nobody was pending any more"),
+  purged_at: time(
+    "UTC: since when whom it called is no longer kept, by the account's retention; its counts stay",
+  ),
   created_at: timestamp("UTC"),
   created_by: id("User id"),
   crm_workspace_id: nullable(id("The workspace that is told of each call")),

@@ -44,6 +44,7 @@ export type CampaignRow = Readonly<Record<RecipientState, number>> & {
   readonly scheduled_at: Date | null;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
+  readonly purged_at: Date | null;
   readonly created_at: Date;
   readonly created_by: number;
   readonly crm_workspace_id: number | null;
@@ -114,7 +115,7 @@ async function findRows(
   const { rows } = await sql<CampaignRow>`
     select v.id, v.public_id, v.name, v.call_type, v.send_to, v.voice_file_id, v.is_test, v.state,
       v.total, v.rejected, v.duplicates, v.max_retry, v.retry_after_minutes, v.scheduled_at,
-      v.started_at, v.finished_at, v.created_at, v.created_by, v.crm_workspace_id, v.callback_url,
+      v.started_at, v.finished_at, v.purged_at, v.created_at, v.created_by, v.crm_workspace_id, v.callback_url,
       n.*, h.holds,
       exists (
         select from trunks t
@@ -188,6 +189,7 @@ function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCamp
     scheduled_at: iso(row.scheduled_at),
     started_at: iso(row.started_at),
     finished_at: iso(row.finished_at),
+    purged_at: iso(row.purged_at),
     created_at: row.created_at.toISOString(),
     created_by: row.created_by,
     crm_workspace_id: row.crm_workspace_id,

@@ -88,7 +88,8 @@ export async function checkVoiceCampaigns(db: Books): Promise<void> {
        where r.account_id = v.account_id and r.campaign_id = v.id) r
      cross join lateral (select ${sums} from voice_counts k
        where k.account_id = v.account_id and k.campaign_id = v.id) k
-     where v.total <> r.recipients or ${differs.join(" or ")}`,
+     -- Whose recipients are no longer kept has its counts alone.
+     where v.purged_at is null and (v.total <> r.recipients or ${differs.join(" or ")})`,
   );
   await checkVoiceAttempts(db);
 }
@@ -142,7 +143,8 @@ export async function checkCampaignCounts(db: Books): Promise<void> {
      cross join lateral (
        select ${found.join(", ")} from chat_recipients
        where account_id = c.account_id and campaign_id = c.id) r
-     where row(n.*) is distinct from row(r.*) or ${all} <> c.total`,
+     -- Whose recipients are no longer kept has its counts alone.
+     where (c.purged_at is null and row(n.*) is distinct from row(r.*)) or ${all} <> c.total`,
   );
 }
 
@@ -182,8 +184,8 @@ export async function checkCampaignCredits(db: Books): Promise<void> {
        select count(*) filter (where charged)::int as charged,
          count(*) filter (where state in ('queued', 'deferred', 'dispatching', 'unknown'))::int as pending
        from chat_recipients where account_id = c.account_id and campaign_id = c.id) r
-     where reserved <> c.total or captured - refunded <> charged
-       or reserved - captured - released <> pending`,
+     where reserved <> c.total or (c.purged_at is null and (
+       captured - refunded <> charged or reserved - captured - released <> pending))`,
   );
 }
 

@@ -1,0 +1,143 @@
+// Deletes recordings that have been kept as long as their account wants, at the nodes that made them. The
+// database says so only once the node has: a crash in between deletes once more what is gone.
+import { deleteRecordings, recordingName } from "../calls/delete-recordings.ts";
+import type { App } from "../engine/app.ts";
+import { statement, type Database } from "../lib/database.ts";
+import { isDatabaseUnavailable } from "../lib/database-errors.ts";
+import { anew_ms, findDueAccounts, type DueAccount } from "./due-accounts.ts";
+
+/** Of one account in a turn. */
+const recordings_max = 100;
+/** So long a node that did not answer is asked for nothing more, and others wait for it no second time. */
+const silent_ms = 600_000;
+
+type Recording = {
+  readonly call_id: number;
+  readonly node_id: number;
+  /** Null: the call's own. */
+  readonly message: string | null;
+};
+
+/**
+ * A turn: some recordings of each account that is due. What a node did not do is tried again minutes
+ * later. Any number of processes may run it. Returns how many are gone.
+ */
+export async function forgetRecordings(app: App, stopping: AbortSignal): Promise<number> {
+  let forgotten = 0;
+  for await (const account of findDueAccounts(app, "recordings")) {
+    if (stopping.aborted) break;
+    try {
+      forgotten += await visit(app, account, stopping);
+    } catch (err) {
+      if (isDatabaseUnavailable(err)) throw err;
+      const { account_id } = account;
+      app.log.error({ err, account_id }, "an account's recordings could not be deleted");
+    }
+  }
+  return forgotten;
+}
+
+async function visit(
+  app: App,
+  { account_id, due_at }: DueAccount,
+  stopping: AbortSignal,
+): Promise<number> {
+  const now = app.clock.now();
+  const silent = silentNodes(app.db, now);
+  const values = [account_id, now, [...silent.keys()], recordings_max];
+  const found = await findExpired(app.db.pool, values);
+  const gone = await deleteAtNodes(app, account_id, found, stopping);
+  await markDeleted(app, account_id, gone);
+  if (stopping.aborted) return gone.length;
+  const again_ms = silent.size > 0 ? silent_ms : anew_ms();
+  if (found.length < recordings_max || gone.length === 0)
+    await putOff(app.db.pool, [account_id, due_at, again_ms, now]);
+  return gone.length;
+}
+
+/** All nodes at once, each one recording after the other. */
+async function deleteAtNodes(
+  app: App,
+  accountId: number,
+  found: readonly Recording[],
+  stopping: AbortSignal,
+): Promise<Recording[]> {
+  const nameOf = ({ call_id, message }: Recording) => message ?? recordingName(accountId, call_id);
+  const nodes = [...Map.groupBy(found, ({ node_id }) => node_id)];
+  const done = await Promise.all(
+    nodes.map(async ([node_id, recordings]) => {
+      const names = recordings.map(nameOf);
+      const { deleted, failure } = await deleteRecordings(app, node_id, names, stopping);
+      if (failure !== null) {
+        app.log.warn({ node_id, reason: failure }, "a node did not delete recordings");
+        const until_ms = app.clock.now().getTime() + silent_ms;
+        silentNodes(app.db, app.clock.now()).set(node_id, until_ms);
+      }
+      return recordings.filter((recording) => deleted.includes(nameOf(recording)));
+    }),
+  );
+  return done.flat();
+}
+
+async function markDeleted(
+  app: Pick<App, "db">,
+  accountId: number,
+  gone: readonly Recording[],
+): Promise<void> {
+  const calls = gone.filter(({ message }) => message === null).map(({ call_id }) => call_id);
+  const messages = gone.filter(({ message }) => message !== null);
+  if (calls.length > 0) await markCalls(app.db.pool, [accountId, calls]);
+  if (messages.length > 0)
+    await markMessages(app.db.pool, [
+      accountId,
+      messages.map(({ call_id }) => call_id),
+      messages.map(({ message }) => message),
+    ]);
+}
+
+/** Until when each node that did not answer is left alone, by the business clock; of each database. */
+const silences = new WeakMap<Database, Map<number, number>>();
+
+function silentNodes(db: Database, now: Date): Map<number, number> {
+  let silent = silences.get(db);
+  if (!silent) silences.set(db, (silent = new Map<number, number>()));
+  for (const [node_id, until_ms] of silent) if (until_ms <= now.getTime()) silent.delete(node_id);
+  return silent;
+}
+
+// A recording goes at the latest together with its call.
+const findExpired = statement<Recording>(`
+  with kept as materialized (
+    select $2::timestamptz - least(a.retention_recordings_days, a.retention_calls_days) * interval '24 hours' as until
+    from accounts a where a.account_id = $1
+  )
+  (select c.id as call_id, c.node_id, null as message
+    from kept k cross join lateral (
+      select c.id, c.node_id from calls c
+      where c.account_id = $1 and c.stage = 'ended' and c.recording_state = 'ready' and c.ended_at < k.until
+        and c.node_id <> all ($3::bigint[])
+      order by c.ended_at limit $4) c
+    where k.until is not null)
+  union all
+  (select m.call_id, m.node_id, m.recording
+    from kept k cross join lateral (
+      select m.call_id, m.recording, c.node_id from call_messages m
+      join calls c on c.account_id = $1 and c.id = m.call_id
+      where m.account_id = $1 and m.state = 'ready' and m.at < k.until and c.stage = 'ended'
+        and c.node_id <> all ($3::bigint[])
+      order by m.at limit $4) m
+    where k.until is not null)
+  limit $4`);
+
+const markCalls = statement(`
+  update calls set recording_state = 'deleted'
+  where account_id = $1 and id = any ($2) and recording_state = 'ready'`);
+
+const markMessages = statement(`
+  update call_messages set state = 'deleted'
+  where account_id = $1 and call_id = any ($2) and recording = any ($3) and state = 'ready'`);
+
+// Unless the settings have been changed meanwhile.
+const putOff = statement(`
+  update accounts set recordings_due_at = $4::timestamptz + $3 * interval '1 ms'
+  where account_id = $1 and recordings_due_at::text = $2`);
