@@ -102,6 +102,16 @@ const retention = {
   events_days: days("What callbacks and live progress are told of; null: for ever"),
 };
 
+const credit_low = (kind: string) =>
+  Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000_000_000_000,
+    description: `Below so many available ${kind} credits, credit.low is told; 0: never`,
+  });
+
+/** What an account wants to be told of its credit. */
+const credits = { chat_low: credit_low("chat"), call_low: credit_low("call") };
+
 const Notice = closed(
   { chat_number_id: id("Chat number id"), template_id: id("A template of that number's") },
   { description: "The message that goes with a call when it is asked for; null: none" },
@@ -160,6 +170,12 @@ export const AccountPatch = closed(
         { minProperties: 1 },
       ),
     ),
+    credits: Type.Optional(
+      closed(
+        { chat_low: optional(credits.chat_low), call_low: optional(credits.call_low) },
+        { minProperties: 1 },
+      ),
+    ),
     retention: Type.Optional(
       closed(
         {
@@ -196,6 +212,7 @@ export const AccountAnswer = Type.Object({
     ...calls,
     notice: nullable(Notice),
   }),
+  credits: Type.Object(credits),
   retention: Type.Object(retention),
 });
 export type AccountAnswer = Static<typeof AccountAnswer>;

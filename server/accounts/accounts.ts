@@ -40,6 +40,8 @@ function accountRows(db: Kysely<DB>) {
       "call_notice_chat_number_id",
       "call_notice_template_id",
       "call_pulse_seconds",
+      "chat_credit_low",
+      "call_credit_low",
       "retention_messages_days",
       "retention_calls_days",
       "retention_recordings_days",
@@ -74,6 +76,7 @@ function accountAnswer(row: Row): AccountAnswer {
       customer_ring_seconds: row.customer_ring_seconds,
       notice: noticeAnswer(row),
     },
+    credits: { chat_low: row.chat_credit_low, call_low: row.call_credit_low },
     retention: {
       messages_days: row.retention_messages_days,
       calls_days: row.retention_calls_days,

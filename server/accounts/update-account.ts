@@ -17,13 +17,14 @@ export async function updateAccount(
 ): Promise<AccountAnswer> {
   const faults = judgeAccount(patch);
   if (faults.length > 0) throw invalid(faults);
-  const { chat = {}, calls = {}, retention = {}, ...own } = patch;
+  const { chat = {}, calls = {}, credits = {}, retention = {}, ...own } = patch;
   await tx
     .updateTable("accounts")
     .set({
       ...own,
       ...chatColumns(chat),
       ...callColumns(calls),
+      ...creditColumns(credits),
       ...retentionColumns(retention, now),
       updated_at: now,
     })
@@ -39,6 +40,7 @@ export async function updateAccount(
         ...Object.keys(own),
         ...Object.keys(chat).map((field) => `chat.${field}`),
         ...Object.keys(calls).map((field) => `calls.${field}`),
+        ...Object.keys(credits).map((field) => `credits.${field}`),
         ...Object.keys(retention).map((field) => `retention.${field}`),
       ],
     },
@@ -77,6 +79,14 @@ function retentionColumns(retention: NonNullable<AccountPatch["retention"]>, now
     ...Object.fromEntries(fields.map(([field, value]) => [`retention_${field}`, value])),
     retention_due_at: now,
     recordings_due_at: now,
+  };
+}
+
+/** Null is off, which is stored as 0. */
+function creditColumns({ chat_low, call_low }: NonNullable<AccountPatch["credits"]>) {
+  return {
+    ...(chat_low === undefined ? {} : { chat_credit_low: chat_low ?? 0 }),
+    ...(call_low === undefined ? {} : { call_credit_low: call_low ?? 0 }),
   };
 }
 

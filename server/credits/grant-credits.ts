@@ -40,7 +40,10 @@ export async function grantCredits(
   const balance = await sql`
     insert into credit_balances as b (account_id, kind, available)
     values (${account_id}, ${kind}, ${amount}::bigint)
-    on conflict (account_id, kind) do update set available = b.available + excluded.available
+    on conflict (account_id, kind) do update set available = b.available + excluded.available,
+      -- Lifted above what the account wants, it may run low again.
+      low = case when b.available + excluded.available < (
+        select ${sql.ref(`a.${kind}_credit_low`)} from accounts a where a.account_id = ${account_id}) then b.low end
       where b.available + excluded.available <= ${available_max}::bigint
     returning available`.execute(tx);
   if (balance.rows.length === 0)

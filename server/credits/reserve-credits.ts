@@ -16,13 +16,12 @@ export async function reserveCredits(
   const { account_id, kind, subject, amount } = reservation;
   // One statement, because others wait for the balance as long as this transaction holds it.
   const { rows } = await sql<{ id: number }>`
-    with taken as (
-      update credit_balances set available = available - ${amount}::bigint
-      where account_id = ${account_id} and kind = ${kind} and available >= ${amount}::bigint
-      returning account_id, kind
+    with taken as materialized (
+      select draw_credits(${account_id}, ${kind}, ${amount}, ${now}) as done
     ), reservation as (
       insert into credit_reservations (account_id, kind, subject, created_at)
-      select account_id, kind, ${subject}, ${now}::timestamptz from taken
+      select ${account_id}::bigint, ${kind}::text, ${subject}, ${now}::timestamptz
+      from taken where done
       returning account_id, kind, id
     ), moved as (
       insert into credit_transfers

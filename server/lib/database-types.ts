@@ -12,12 +12,14 @@ export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
 export interface Accounts {
   account_id: Generated<number>;
   agent_ring_seconds: Generated<number>;
+  call_credit_low: Generated<number>;
   call_notice_chat_number_id: number | null;
   call_notice_template_id: number | null;
   call_pulse_seconds: Generated<number>;
   calling_from: Generated<string>;
   calling_to: Generated<string>;
   calls_recorded: Generated<boolean>;
+  chat_credit_low: Generated<number>;
   chat_error_percent: Generated<number>;
   chat_quiet_from: string | null;
   chat_quiet_to: string | null;
@@ -462,6 +464,7 @@ export interface CreditBalances {
   account_id: number;
   available: number;
   kind: string;
+  low: number | null;
 }
 
 export interface CreditReservations {
