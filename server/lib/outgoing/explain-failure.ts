@@ -1,6 +1,7 @@
+import { errors } from "undici";
 import { OutgoingError } from "./outgoing-http.ts";
 
-/** By the codes of Node, OpenSSL and undici; each continues "the request failed: ". */
+/** By the codes of Node, OpenSSL and undici. */
 const explanations: Readonly<Record<string, string>> = {
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection broke before there was an answer",
@@ -32,11 +33,13 @@ export function explainFailure(error: unknown): OutgoingError {
   const more = { cause: error };
   if (timed_out.has(code))
     return new OutgoingError("timeout", "no connection came about in time", more);
+  // undici gives it no code.
+  if (error instanceof errors.HTTPParserError)
+    return new OutgoingError("unreachable", "the answer is not HTTP", more);
   return new OutgoingError("unreachable", explanations[code] ?? explainGroup(code), more);
 }
 
 function explainGroup(code: string): string {
-  if (code.startsWith("HPE_")) return "the answer is not HTTP";
   if (code.startsWith("ERR_SSL_") || code === "EPROTO") return "no TLS connection came about";
   if (code.includes("CERT")) return `the certificate is not valid (${code})`;
   return "the connection failed";
