@@ -1,0 +1,146 @@
+// Callbacks from end to end (contract 6): a worker, calls on the sandbox, a receiver of ours.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Webhook } from "standardwebhooks";
+import { openSandboxVoiceDriver } from "../../server/drivers/voice/sandbox/open-sandbox-driver.ts";
+import { startWorker, type BackgroundWork } from "../../server/worker.ts";
+import { openCallbackReceiver, type CallbackReceiver } from "../support/callback-receiver.ts";
+import { eventually } from "../support/eventually.ts";
+import { assertSubmitted, call_path } from "./call-api.ts";
+import { assertLaunched, startVoiceApi, type VoiceApi } from "./voice-api.ts";
+
+const sandbox = openSandboxVoiceDriver();
+const receivers: CallbackReceiver[] = [];
+let voice: VoiceApi;
+let work: BackgroundWork;
+
+before(async () => {
+  voice = await startVoiceApi({ voiceDrivers: { sandbox } });
+  work = startWorker(voice.api.app);
+});
+after(async () => {
+  await work.stop();
+  await voice.api.close();
+  await sandbox.close();
+  await Promise.all(receivers.map((receiver) => receiver.close()));
+});
+
+async function newReceiver(): Promise<CallbackReceiver> {
+  const receiver = await openCallbackReceiver();
+  receivers.push(receiver);
+  return receiver;
+}
+
+async function ask(method: string, path: string, json?: unknown) {
+  const { token } = voice.account;
+  const answer = await voice.api.send(method, path, { token, json });
+  assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`);
+  return answer.body;
+}
+
+const typesOf = ({ received }: CallbackReceiver, campaign_id: number) =>
+  received.filter(({ data }) => data?.campaign_id === campaign_id).map(({ type }) => type);
+const isOver = (receiver: CallbackReceiver, campaign_id: number) =>
+  eventually(() => typesOf(receiver, campaign_id).includes("call.completed"));
+
+test("a voice campaign's callback_url hears of its calls, signed, in order, and of nothing else", async () => {
+  const receiver = await newReceiver();
+  const other = assertLaunched(await voice.launch(voice.body({ number: "9876000002" })));
+  const launched = await voice.launch(
+    voice.body({ number: "9876000001", callback_url: receiver.url }),
+  );
+  const campaign_id = assertLaunched(launched);
+  await isOver(receiver, campaign_id);
+  assert.deepEqual(typesOf(receiver, campaign_id), [
+    "call.initiated",
+    "call.ringing",
+    "call.answered",
+    "call.completed",
+  ]);
+  assert.deepEqual(typesOf(receiver, other), []);
+  assert.ok(receiver.received.every(({ type }) => type.startsWith("call.")));
+
+  const { data } = await ask("GET", "/api/v1/callbacks/endpoints?kind=campaign");
+  assert.deepEqual(
+    data.map(({ url }: { url: string }) => url),
+    [receiver.url],
+  );
+  const { secret } = await ask("GET", `/api/v1/callbacks/endpoints/${data[0].id}/secret`);
+  for (const { text, headers } of receiver.received)
+    new Webhook(secret).verify(text, headers as Record<string, string>);
+});
+
+test("a click-to-call's callback_method is the method of its callbacks to the account's endpoint; without one it is POST", async () => {
+  const receiver = await newReceiver();
+  const { id } = await ask("POST", "/api/v1/callbacks/endpoints", {
+    url: receiver.url,
+    types: ["call.answered", "call.completed"],
+  });
+  const call = async (more: Record<string, unknown>) => {
+    const { token } = voice.account;
+    const json = { from_number: "101", ...more };
+    const answer = await voice.api.send("POST", call_path, { token, json });
+    assertSubmitted(answer);
+    return answer.body.data.campaignId as number;
+  };
+  const asked = {
+    get: await call({ to_number: "9876000011", callback_method: "get", reference: "order 11" }),
+    put: await call({ to_number: "9876000012", callback_method: "PUT" }),
+    none: await call({ to_number: "9876000013" }),
+  };
+  const completed = (campaign: number) =>
+    receiver.received.find(({ type, data, path }) => {
+      const query = new URL(path, receiver.url).searchParams;
+      const of = data?.campaign_id ?? Number(query.get("campaign_id"));
+      return type === "call.completed" && of === campaign;
+    });
+  await eventually(() => Object.values(asked).every((campaign) => completed(campaign)));
+  assert.equal(completed(asked.put)!.method, "PUT");
+  assert.equal(completed(asked.none)!.method, "POST");
+  const get = completed(asked.get)!;
+  assert.equal(get.method, "GET");
+  assert.equal(new URL(get.path, receiver.url).searchParams.get("reference"), "order 11");
+  await ask("DELETE", `/api/v1/callbacks/endpoints/${id}`);
+});
+
+test("a callback is {type, timestamp, data}, comes again under one id until it is taken, and each attempt can be looked up", async () => {
+  const receiver = await newReceiver();
+  let refusals = 0;
+  receiver.answer = (response) =>
+    void response.writeHead(refusals++ === 0 ? 500 : 204).end(refusals === 1 ? "not yet" : "");
+  const types = ["lead.created"];
+  const { id, secret } = await ask("POST", "/api/v1/callbacks/endpoints", {
+    url: receiver.url,
+    types,
+  });
+  const { workspace_id } = voice.account;
+  const lead = await ask("POST", `/api/v1/crm/workspaces/${workspace_id}/leads/create`, {
+    phone: "9876543210",
+  });
+  await eventually(() => receiver.received.length === 2);
+  const [first, second] = receiver.received;
+  assert.equal(first!.headers["webhook-id"], second!.headers["webhook-id"]);
+  assert.equal(first!.text, second!.text);
+  const body = new Webhook(secret).verify(second!.text, second!.headers as Record<string, string>);
+  assert.deepEqual(Object.keys(body as object), ["type", "timestamp", "data"]);
+  assert.equal(second!.data.id, lead.id);
+
+  const webhook_id = String(first!.headers["webhook-id"]);
+  const list = `/api/v1/callbacks/deliveries?endpoint_id=${id}&webhook_id=${webhook_id}`;
+  let found: { id: number; state: string } | undefined;
+  await eventually(async () => {
+    found = (await ask("GET", list)).data[0];
+    return found?.state === "delivered";
+  });
+  const detail = await ask("GET", `/api/v1/callbacks/deliveries/${found!.id}`);
+  assert.deepEqual(
+    detail.all_attempts.map((each: { status: number; response: string }) => [
+      each.status,
+      each.response,
+    ]),
+    [
+      [500, "not yet"],
+      [204, ""],
+    ],
+  );
+});
