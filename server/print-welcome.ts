@@ -25,6 +25,9 @@ export function printWelcome(config: Config, seeded: boolean): void {
       "",
       "Call many and talk to them by a menu (in the sandbox, too):",
       ...voiceLine(config, demo),
+      "",
+      "Watch what happens, as it happens:",
+      ...watchLine(config, demo),
     );
   }
   console.log(`\n${lines.join("\n")}\n`);
@@ -79,6 +82,11 @@ function voiceLine(config: Config, demo: Demo): string[] {
     `    -H 'Content-Type: application/json' \\`,
     `    -d '${JSON.stringify(campaign)}'`,
   ];
+}
+
+function watchLine(config: Config, demo: Demo): string[] {
+  const authorization = `'Authorization: Bearer ${demo.tokens["account"]}'`;
+  return [`  curl -N ${config.public_url}/api/v1/events -H ${authorization}`];
 }
 
 /** The demo of this data folder, or null where none was seeded. */
