@@ -268,5 +268,5 @@ begin
     'url', v_endpoint.url, 'enabled', v_endpoint.enabled, 'failing_since', v_endpoint.failing_since,
     'secrets', json_build_array(encode(v_endpoint.secret, 'base64'), case
       when v_endpoint.old_secret_until > p_now then encode(v_endpoint.old_secret, 'base64') end),
-    'work_at', v_endpoint.work_at, 'due', coalesce(v_due, '[]'));
+    'resume_at', v_endpoint.resume_at, 'work_at', v_endpoint.work_at, 'due', coalesce(v_due, '[]'));
 end $$;

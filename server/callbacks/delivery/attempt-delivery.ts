@@ -7,7 +7,7 @@ import { callbackBody, callbackQuery, webhookId } from "../callback-body.ts";
 import { signCallback } from "../sign-callback.ts";
 import { afterAttempt } from "./after-attempt.ts";
 import type { DueDelivery, EndpointState, Result } from "./callback-turn.ts";
-import { adjustWindow, type Deliverer } from "./deliverer.ts";
+import { adjustWindow, pauseUntil, type Deliverer } from "./deliverer.ts";
 
 /** Standard Webhooks asks for 15 to 30 s. */
 const timeout_ms = 15_000;
@@ -32,8 +32,7 @@ export async function attemptDelivery(
   const follows = afterAttempt({ attempts, answer, failing_since }, now, Math.random());
   adjustWindow(deliverer, follows.state === "delivered");
   deliverer.disable ??= follows.disable;
-  if (follows.resume_at && !(deliverer.resume_at && deliverer.resume_at > follows.resume_at))
-    deliverer.resume_at = follows.resume_at;
+  pauseUntil(deliverer, follows.resume_at);
   const result: Result = {
     id: due.id,
     attempts,

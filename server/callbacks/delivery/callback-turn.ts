@@ -1,6 +1,6 @@
 import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database.ts";
-import type { Deliverer } from "./deliverer.ts";
+import { pauseUntil, type Deliverer } from "./deliverer.ts";
 
 export type DueDelivery = {
   readonly id: number;
@@ -32,6 +32,8 @@ export type EndpointState = {
   /** The one that replaced the other first. */
   readonly secrets: readonly Buffer[];
   readonly failing_since: Date | null;
+  /** Nothing is sent before. */
+  readonly resume_at: Date | null;
   /** When something is to be delivered next; null: nothing waits. */
   readonly work_at: Date | null;
 };
@@ -42,6 +44,7 @@ type TurnRow = {
     enabled: boolean;
     secrets: (string | null)[];
     failing_since: string | null;
+    resume_at: string | null;
     work_at: string | null;
     due: (Omit<DueDelivery, "occurred_at"> & { occurred_at: string })[];
   } | null;
@@ -55,10 +58,12 @@ const turn = statement<TurnRow>("select callback_turn($1, $2, $3, $4, $5, $6, $7
  */
 export async function callbackTurn(
   app: App,
-  { lease, endpoint_id, results, resume_at, waiting, under_way }: Deliverer,
+  deliverer: Deliverer,
   take: number,
 ): Promise<{ endpoint: EndpointState; due: DueDelivery[] } | null> {
+  const { lease, endpoint_id, results, resume_at, waiting, under_way } = deliverer;
   const batch = results.splice(0);
+  deliverer.resume_at = null;
   const busy = [...under_way, ...waiting.map(({ id }) => id)];
   try {
     const [row] = await turn(app.db.pool, [
@@ -74,6 +79,7 @@ export async function callbackTurn(
     return row!.turn && readTurn(row!.turn);
   } catch (error) {
     results.unshift(...batch);
+    pauseUntil(deliverer, resume_at);
     throw error;
   }
 }
@@ -86,6 +92,7 @@ function readTurn({ due, ...found }: NonNullable<TurnRow["turn"]>) {
       .filter((secret) => secret !== null)
       .map((secret) => Buffer.from(secret, "base64")),
     failing_since: readTime(found.failing_since),
+    resume_at: readTime(found.resume_at),
     work_at: readTime(found.work_at),
   };
   const deliveries = due.map((row) => ({ ...row, occurred_at: new Date(row.occurred_at) }));

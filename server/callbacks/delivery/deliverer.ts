@@ -16,7 +16,7 @@ export type Deliverer = {
   readonly under_way: Set<number>;
   /** Not yet recorded. */
   readonly results: Result[];
-  /** The endpoint asked for a pause, or is spared for a while. */
+  /** Until when the endpoint is to be left alone, as far as that is not recorded. */
   resume_at: Date | null;
   disable: "gone" | "failing" | null;
   /** Requests at once: as many as the endpoint takes. */
@@ -33,4 +33,10 @@ export function adjustWindow(deliverer: Deliverer, delivered: boolean): void {
   deliverer.window = delivered
     ? Math.min(window_max, window + 1)
     : Math.max(1, Math.floor(window / 2));
+}
+
+/** The later of the pauses counts. */
+export function pauseUntil(deliverer: Deliverer, resume_at: Date | null): void {
+  const { resume_at: before } = deliverer;
+  if (resume_at && !(before && before > resume_at)) deliverer.resume_at = resume_at;
 }

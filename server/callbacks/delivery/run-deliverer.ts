@@ -108,8 +108,9 @@ async function disable(deliverer: Deliverer, reason: "gone" | "failing"): Promis
   deliverer.disable = null;
 }
 
-function mayBegin({ app, lease, stopping, resume_at, disable }: Deliverer): boolean {
-  const isPaused = resume_at !== null && resume_at > app.clock.now();
+function mayBegin({ app, lease, stopping, resume_at, endpoint, disable }: Deliverer): boolean {
+  const now = app.clock.now();
+  const isPaused = [resume_at, endpoint?.resume_at].some((until) => until && until > now);
   return !isPaused && !disable && !stopping.aborted && lease.mayAct();
 }
 
