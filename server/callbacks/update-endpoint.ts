@@ -8,7 +8,7 @@ import { endpoint_columns, endpointAnswer } from "./endpoints.ts";
 import { lockEndpoint } from "./lock-endpoint.ts";
 
 /**
- * Changes an endpoint. Enabled again, or at another URL, it begins anew: what is pending is sent at once.
+ * Changes an endpoint. Enabled again, or at another URL, it begins anew with what is pending.
  * Its body was judged. Refuses: not-found; validation-failed (a campaign's endpoint, but for enabled).
  */
 export async function updateEndpoint(

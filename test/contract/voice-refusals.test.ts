@@ -84,6 +84,8 @@ test("each field that is missing, of another type, or beyond its limit is 422 on
     ["schedulled_at", ["tomorrow", "2020-01-01T00:00:00Z", "2099-02-30T00:00:00Z", 1, " "]],
     ["callback_url", ["", "x", "ftp://example.com", "http://", "http://a b", "https://[", 1]],
     ["callback_url", [`https://example.com/${"x".repeat(2_029)}`, "javascript:alert(1)"]],
+    ["callback_url", [`https://example.com/${"é".repeat(1_015)}`, "http://user@example.com/"]],
+    ["callback_url", ["https://:secret@example.com/"]],
     ["crm_workspace_id", [voice.account.workspace_id, "x", "-1", "1.0", "0", "9".repeat(19)]],
     ["crm_workspace_id", ["9".repeat(20)]],
   ];
