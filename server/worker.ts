@@ -1,6 +1,7 @@
 // The explicit list of background work.
 import { clearEndpoint } from "./callbacks/clear-endpoint.ts";
 import { openDeliverers } from "./callbacks/deliver-callbacks.ts";
+import { replayEvents } from "./callbacks/replay-events.ts";
 import { forgetUnusedClips } from "./calls/clips.ts";
 import { moveStrandedCalls } from "./calls/move-stranded-calls.ts";
 import { openNodeLeaders, type LeaderTimes } from "./calls/run-nodes.ts";
@@ -19,6 +20,9 @@ import { lease_times, type LeaseTimes } from "./engine/leases.ts";
 import { relayEvents } from "./engine/relay-events.ts";
 import { runLoop, type Loop } from "./engine/run-loop.ts";
 import { workJobs, type JobHandler } from "./engine/work-jobs.ts";
+import { applyRetention } from "./retention/apply-retention.ts";
+import { erasePerson } from "./retention/erase-person.ts";
+import { forgetRecordings } from "./retention/forget-recordings.ts";
 import { completeCampaigns } from "./voice/complete-campaigns.ts";
 import { decodeFile } from "./voice/decode-file.ts";
 import { moveStrandedCampaigns } from "./voice/move-stranded-campaigns.ts";
@@ -42,7 +46,9 @@ const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "voice.start_campaign": startVoiceCampaign,
   "voice.wind_down": windDownVoiceCampaign,
   "crm.record_call": recordCallOutcome,
+  "retention.erase_person": erasePerson,
   "callbacks.clear_endpoint": clearEndpoint,
+  "callbacks.replay": replayEvents,
 };
 
 /** Jobs at once: a long one holds up none of the others. */
@@ -105,6 +111,17 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       channel: "lead_import",
       poll_ms: 2_000,
       turn: (stopping) => workLeadImports(app, stopping),
+    }),
+    runLoop(app, {
+      name: "retention",
+      poll_ms: 60_000,
+      turn: (stopping) => applyRetention(app, stopping),
+    }),
+    // Apart, for it waits for nodes.
+    runLoop(app, {
+      name: "retention-recordings",
+      poll_ms: 60_000,
+      turn: (stopping) => forgetRecordings(app, stopping),
     }),
     // No hint: an event comes with every lead, and a hint with each would slow them down.
     runLoop(app, {

@@ -6,6 +6,7 @@ import { aiAgentRoutes } from "./routes/ai-agents.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { callRoutes } from "./routes/calls.ts";
+import { callbackDeliveryRoutes } from "./routes/callback-deliveries.ts";
 import { callbackEndpointRoutes } from "./routes/callback-endpoints.ts";
 import { chatCampaignRecordRoutes } from "./routes/chat-campaign-records.ts";
 import { chatCampaignRoutes } from "./routes/chat-campaigns.ts";
@@ -72,6 +73,7 @@ export const routes: readonly Route[] = [
   ...voiceNodeRoutes,
   ...trunkRoutes,
   ...callbackEndpointRoutes,
+  ...callbackDeliveryRoutes,
   ...suppressionRoutes,
   ...groupRoutes,
   ...accountRoutes,

@@ -1,4 +1,4 @@
-// The rows of callback endpoints.
+// The rows of callback endpoints, and of what was delivered to them.
 import { unique } from "../support/makers.ts";
 import type { RouteRow } from "./route-rows.ts";
 import type { Ids } from "./seed-ids.ts";
@@ -17,6 +17,7 @@ const manage = (request: RouteRow["request"]): RouteRow => ({
 });
 
 const endpointOf = (ids: Ids) => `${callbacks}/endpoints/${ids.callback_endpoint_id}`;
+const deliveryOf = (ids: Ids) => `${callbacks}/deliveries/${ids.callback_delivery_id}`;
 const wanted = () => ({
   url: `https://example.com/${unique("callbacks")}`,
   description: "The shop",
@@ -39,4 +40,15 @@ export const callbackRows: Record<string, RouteRow> = {
   readCallbackSecret: manage((ids) => ({ path: `${endpointOf(ids)}/secret` })),
   rotateCallbackSecret: manage((ids) => ({ path: `${endpointOf(ids)}/rotate` })),
   sendTestCallback: manage((ids) => ({ path: `${endpointOf(ids)}/test` })),
+  listCallbackDeliveries: see((ids) => ({
+    path:
+      `${callbacks}/deliveries?limit=2&endpoint_id=${ids.callback_endpoint_id}&state=failed` +
+      `&type=lead.created&from=2020-01-01T00:00:00Z`,
+  })),
+  readCallbackDelivery: see((ids) => ({ path: deliveryOf(ids) })),
+  replayCallbackDelivery: manage((ids) => ({ path: `${deliveryOf(ids)}/replay` })),
+  replayCallbackEndpoint: manage((ids) => ({
+    path: `${endpointOf(ids)}/replay`,
+    json: { from: "2020-01-01T00:00:00Z", to: "2020-01-02T00:00:00Z", include: "all" },
+  })),
 };

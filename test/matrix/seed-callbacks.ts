@@ -1,24 +1,37 @@
 import { operatorOf } from "../../server/accounts/grantor.ts";
 import { createEndpoint } from "../../server/callbacks/create-endpoint.ts";
 import type { TestApi } from "../support/api.ts";
+import { makeEvents } from "../support/callback-makers.ts";
 import type { TestAccount } from "../support/makers.ts";
 import type { Ids } from "./seed-ids.ts";
 
-/** An enabled endpoint of the account, which has no other: there may be 50, and seeds come more often. */
+/**
+ * An enabled endpoint of the account, which has no other: there may be 50, and seeds come more often. It
+ * was not to be had when it was told of an event.
+ */
 export async function seedCallbacks(
   { app }: TestApi,
-  { account_id }: TestAccount,
+  account: TestAccount,
   mark: string,
-): Promise<Pick<Ids, "callback_endpoint_id">> {
+): Promise<Pick<Ids, "callback_endpoint_id" | "callback_delivery_id">> {
+  const { account_id } = account;
   const { actor } = operatorOf(account_id, "req_test");
   const wanted = { url: "https://example.com/callbacks", description: `${mark} endpoint` };
-  const { id } = await app.db.query.transaction().execute(async (tx) => {
+  const at = app.clock.now();
+  const { id: endpoint_id } = await app.db.query.transaction().execute(async (tx) => {
     await tx
       .deleteFrom("callback_endpoints")
       .where("account_id", "=", account_id)
       .where("kind", "=", "account")
       .execute();
-    return createEndpoint(tx, actor, wanted, app.clock.now());
+    return createEndpoint(tx, actor, wanted, at);
   });
-  return { callback_endpoint_id: id };
+  const [event_id] = await makeEvents(app, account, [{ data: { name: `${mark} lead` } }]);
+  const stamps = { account_id, due_at: at, created_at: at, finished_at: at };
+  const { id } = await app.db.query
+    .insertInto("callback_deliveries")
+    .values({ ...stamps, endpoint_id, event_id: event_id!, seq: event_id!, state: "failed" })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { callback_endpoint_id: endpoint_id, callback_delivery_id: id };
 }

@@ -76,8 +76,11 @@ export type Ids = {
   readonly voice_node_id: number;
   /** Inactive, on that node. */
   readonly trunk_id: number;
+  readonly erasure_id: number;
   /** Enabled, and of no campaign. */
   readonly callback_endpoint_id: number;
+  /** The endpoint's, failed. */
+  readonly callback_delivery_id: number;
 };
 
 /** Ids that nothing has. */
@@ -118,7 +121,9 @@ export const unknownIds: Ids = {
   agent_member_id: 8_000_000_000_000_303,
   voice_node_id: 8_000_000_000_000_304,
   trunk_id: 8_000_000_000_000_305,
+  erasure_id: 8_000_000_000_000_601,
   callback_endpoint_id: 8_000_000_000_000_501,
+  callback_delivery_id: 8_000_000_000_000_502,
 };
 
 /** Makes one of everything in the account; whatever has a name or text carries `mark`. */

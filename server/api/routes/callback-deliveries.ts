@@ -1,0 +1,89 @@
+// What callback endpoints were told, and telling it again.
+import { listDeliveries, findDeliveryRecord } from "../../callbacks/deliveries.ts";
+import {
+  DeliveryDetail,
+  deliveryFilter,
+  DeliveryRecord,
+  NewReplay,
+  ReplayAnswer,
+} from "../../callbacks/delivery-schema.ts";
+import { findDelivery } from "../../callbacks/find-delivery.ts";
+import { replayDelivery } from "../../callbacks/replay-delivery.ts";
+import { judgeReplay, replayRange } from "../../callbacks/replay-range.ts";
+import { hintJob } from "../../engine/add-job.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { route, type Access } from "../route.ts";
+import { readTimeRange, timeRangeQuery } from "../time-range.ts";
+
+const deliveries = "/api/v1/callbacks/deliveries";
+const delivery = `${deliveries}/:id`;
+const tag = "Callbacks";
+const see: Access = { anyOf: ["callbacks.read", "callbacks.manage"] };
+const manage: Access = { anyOf: ["callbacks.manage"] };
+const params = closed({ id: pathId("The delivery") });
+
+export const callbackDeliveryRoutes = [
+  route({
+    method: "GET",
+    url: deliveries,
+    id: "listCallbackDeliveries",
+    summary: "List deliveries, newest first",
+    tag,
+    access: see,
+    query: closed({ ...deliveryFilter, ...timeRangeQuery, ...pageQuery }),
+    success: { 200: pageOf(DeliveryRecord) },
+    handle: ({ app, caller, query }) => {
+      const filter = { ...query, ...readTimeRange(query, caller.account.time_zone) };
+      return listDeliveries(app.db.query, caller.account.id, filter, query);
+    },
+  }),
+  route({
+    method: "GET",
+    url: delivery,
+    id: "readCallbackDelivery",
+    summary: "Read a delivery with what is sent and every attempt",
+    tag,
+    access: see,
+    params,
+    success: { 200: DeliveryDetail },
+    handle: ({ app, caller, params: { id } }) => findDelivery(app.db.query, caller.account.id, id),
+  }),
+  route({
+    method: "POST",
+    url: `${delivery}/replay`,
+    id: "replayCallbackDelivery",
+    summary: "Deliver once more, under the same webhook-id",
+    tag,
+    access: manage,
+    params,
+    success: { 202: DeliveryRecord },
+    handle: async ({ app, actor, params: { id }, write }) => {
+      const { account_id } = actor;
+      const answer = await write(async (tx) => {
+        await replayDelivery(tx, actor, id, app.clock.now());
+        return findDeliveryRecord(tx, account_id, id);
+      });
+      app.hints.send("callback_work", String(account_id));
+      return answer;
+    },
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/callbacks/endpoints/:id/replay",
+    id: "replayCallbackEndpoint",
+    summary: "Tell an endpoint again of what happened in a time",
+    tag,
+    access: manage,
+    params: closed({ id: pathId("The callback endpoint") }),
+    body: NewReplay,
+    success: { 202: ReplayAnswer },
+    judge: async ({ app, caller, body }) =>
+      judgeReplay(body, caller.account.time_zone, app.clock.now()),
+    handle: async ({ app, caller, actor, params: { id }, body, write }) => {
+      const replay = { body, timeZone: caller.account.time_zone };
+      const answer = await write((tx) => replayRange(tx, actor, id, replay, app.clock.now()));
+      hintJob(app, actor.account_id);
+      return answer;
+    },
+  }),
+];
