@@ -15,7 +15,8 @@ export type Retry = { readonly id: number; readonly leg: RetriedLeg };
  * Calls once more what a call did not bring together, as the campaign's next attempt; hint `call_work`
  * after the commit. `leg` is whom it failed on, and each has a cap of its own; retries that come
  * together are counted one after the other. Refuses: not-found; conflict when there is nothing to
- * retry, it runs already, the cap is reached, or a voice campaign made the call; forbidden outside the calling window;
+ * retry, it runs already, the cap is reached, whom it called has been erased, or a voice campaign made the call;
+ * forbidden outside the calling window;
  * insufficient-credit.
  */
 export async function retryCall(
@@ -87,7 +88,7 @@ function findPlan(db: Kysely<DB>, { account_id, campaign_id }: Place) {
 function findCalls(db: Kysely<DB>, { account_id, campaign_id }: Place) {
   return db
     .selectFrom("calls")
-    .select(["id", "stage", "answered_at", "retried_leg"])
+    .select(["id", "stage", "answered_at", "retried_leg", "to_phone"])
     .where("account_id", "=", account_id)
     .where("campaign_id", "=", campaign_id)
     .execute();
@@ -118,6 +119,8 @@ function refuseUnlessFailed(
   const open = calls.find(({ stage }) => stage !== "ended");
   if (open?.id === id) throw conflict("The call is not over yet");
   if (open) throw conflict(`The call ${open.id} of the same campaign is not over yet`);
+  if (calls.some(({ to_phone }) => to_phone === ""))
+    throw conflict("Whom it called has been erased: there is nobody to call");
   if (calls.some(({ answered_at }) => answered_at !== null))
     throw conflict("Agent and customer have talked: there is nothing to retry");
   if (leg === "agent" && hasAgent)

@@ -46,6 +46,7 @@ export async function recordCallOutcome(
 async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<string | null> {
   const { account_id, call_id, workspace_id } = outcome;
   const call = await lockCall(tx, outcome);
+  if (!call) return "the call is no longer kept";
   if (call.lead_id !== null) return null;
   const schema = await holdWorkspace(tx, outcome);
   if (!schema) return "the workspace is not active";
@@ -85,7 +86,7 @@ function lockCall(tx: Tx, { account_id, call_id }: Outcome) {
     .where("c.account_id", "=", account_id)
     .where("c.id", "=", call_id)
     .forNoKeyUpdate("c")
-    .executeTakeFirstOrThrow();
+    .executeTakeFirst();
 }
 
 /** The schema of the workspace, held like create_leads holds it; null unless it is active. */

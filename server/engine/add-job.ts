@@ -15,7 +15,6 @@ export type JobKind =
   | "crm.record_call"
   | "callbacks.replay"
   | "callbacks.clear_endpoint"
-  | "retention.apply"
   | "retention.erase_person";
 
 export type NewJob = {

@@ -1,0 +1,107 @@
+// Recipients of chat campaigns: who waits is skipped, its credit given back, and then everybody emptied.
+// No index knows the phones of all of them, so the account's are read, some at a time.
+import { completeCampaigns } from "../../chat/complete-campaigns.ts";
+import { moveRecipients } from "../../chat/move-recipients.ts";
+import { statement, type Tx } from "../../lib/database.ts";
+import { scan_rows, type Part, type Person, type Place } from "./part.ts";
+
+/** A message whose outcome is unknown may take an hour to settle. */
+const wait_ms = 10_000;
+
+/** Looks through all recipients; those with a message under way are noted. */
+export const scanChatRecipients: Part = async ({ app, person, progress, write }) => {
+  const { account_id, phone } = person;
+  const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
+  const values = [account_id, campaign_id, id, scan_rows, phone];
+  const [page] = await readPage(app.db.pool, values);
+  const { found, last, rows } = page!;
+  const step = await write(async (tx, now) => {
+    const { erased, open } = await eraseRecipients(tx, person, found, now);
+    return {
+      at: rows < scan_rows ? null : last,
+      counts: { recipients: erased },
+      chat: [...progress.chat, ...open],
+    };
+  });
+  await complete(app, account_id, found);
+  return step;
+};
+
+/** Comes back until no message to the person is under way. */
+export const awaitChatRecipients: Part = async ({ app, person, progress, write }) => {
+  const step = await write(async (tx, now) => {
+    const { erased, open } = await eraseRecipients(tx, person, progress.chat, now);
+    const rest = open.length > 0 ? { at: "waiting", wait_ms } : { at: null };
+    return { ...rest, counts: { recipients: erased }, chat: open };
+  });
+  await complete(app, person.account_id, progress.chat);
+  return step;
+};
+
+/** A campaign may have nobody left; if this is lost, its sender sees to it. */
+async function complete(
+  app: Parameters<typeof completeCampaigns>[0],
+  accountId: number,
+  places: readonly Place[],
+): Promise<void> {
+  const ids = places.map(([campaign_id]) => campaign_id);
+  if (ids.length > 0) await completeCampaigns(app, accountId, ids);
+}
+
+/** Returns how many were emptied, and those that something is still under way to. */
+async function eraseRecipients(
+  tx: Tx,
+  { account_id, phone }: Person,
+  places: readonly Place[],
+  now: Date,
+): Promise<{ erased: number; open: Place[] }> {
+  const moves = [];
+  for (const [campaign_id, id] of places) {
+    const waiting = await tx
+      .selectFrom("chat_recipients")
+      .select("dispatches")
+      .where("account_id", "=", account_id)
+      .where("campaign_id", "=", campaign_id)
+      .where("id", "=", id)
+      .where("state", "in", ["queued", "deferred"])
+      .executeTakeFirst();
+    if (waiting)
+      moves.push({ campaign_id, id, ...waiting, state: "skipped", error: "erased" } as const);
+  }
+  if (moves.length > 0) await moveRecipients(tx, account_id, moves, now);
+  const open: Place[] = [];
+  let erased = 0;
+  for (const place of places) {
+    const [row] = await emptyRecipient(tx, [account_id, ...place, phone]);
+    if (row?.is_open) open.push(place);
+    else if (row) erased++;
+  }
+  return { erased, open };
+}
+
+const readPage = statement<{ found: Place[]; last: Place | null; rows: number }>(`
+  with page as materialized (
+    select r.campaign_id, r.id, r.phone from chat_recipients r
+    where r.account_id = $1 and (r.campaign_id, r.id) > ($2, $3)
+    order by r.campaign_id, r.id limit $4
+  )
+  select
+    (select coalesce(json_agg(json_build_array(p.campaign_id, p.id)), '[]') from page p where p.phone = $5) as found,
+    (select json_build_array(p.campaign_id, p.id) from page p order by p.campaign_id desc, p.id desc limit 1) as last,
+    (select count(*)::int from page) as rows`);
+
+// A provider's id holds the number, too; what is reported later is known by the id that we gave it.
+const emptyRecipient = statement<{ is_open: boolean }>(`
+  with found as materialized (
+    select r.id, r.state in ('queued', 'deferred', 'dispatching', 'unknown') as is_open
+    from chat_recipients r
+    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and r.phone = $4
+    for no key update
+  ), emptied as (
+    update chat_recipients r set phone = '', variables = null,
+      provider_message_id = case when r.provider_message_id is not null
+        then 'erased.' || r.campaign_id || '.' || r.id end
+    from found f
+    where r.account_id = $1 and r.campaign_id = $2 and r.id = f.id and not f.is_open
+  )
+  select is_open from found`);

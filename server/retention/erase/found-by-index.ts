@@ -1,0 +1,50 @@
+// What an index finds by the number: some rows at a time until there are no more.
+import { statement } from "../../lib/database.ts";
+import type { ErasedKind } from "../erasure-schema.ts";
+import { change_rows, type Part } from "./part.ts";
+
+export const eraseGroupMembers = repeat(
+  "group_members",
+  `delete from group_members m
+   where m.account_id = $1 and m.id = any (array(
+     select m.id from groups g
+     cross join lateral (
+       select m.id from group_members m
+       where m.account_id = $1 and m.group_id = g.id and m.phone = $2) m
+     where g.account_id = $1 limit $3))
+   returning 1`,
+);
+
+/** The provider's id of a message holds the number of who wrote it. */
+export const eraseReplies = repeat(
+  "replies",
+  `update chat_replies r set phone = '', text = null, payload = null,
+     provider_message_id = 'erased.' || r.id
+   where r.account_id = $1 and r.id = any (array(
+     select o.id from chat_replies o where o.account_id = $1 and o.phone = $2 order by o.id limit $3))
+   returning 1`,
+);
+
+/** Messages that were to go with a call: one that is being sent just now is a matter of seconds. */
+export const eraseNotices = repeat(
+  null,
+  `delete from jobs j
+   where j.account_id = $1 and j.kind = 'chat.notify_call' and j.id = any (array(
+     select o.id from jobs o
+     where o.account_id = $1 and o.kind = 'chat.notify_call' and o.payload ->> 'phone' = $2
+       and o.lease_until is null
+     limit $3))
+   returning 1`,
+);
+
+function repeat(kind: ErasedKind | null, text: string): Part {
+  const eraseSome = statement(text);
+  return ({ person, write }) =>
+    write(async (tx) => {
+      const { length } = await eraseSome(tx, [person.account_id, person.phone, change_rows]);
+      return {
+        at: length < change_rows ? null : "more",
+        counts: kind === null ? {} : { [kind]: length },
+      };
+    });
+}

@@ -1,0 +1,86 @@
+// Rows of uploads, as they came: those to be made leads of, and those that became none. No index knows
+// the numbers in them, so the account's are read, some at a time.
+import { statement, type Tx } from "../../lib/database.ts";
+import { scan_rows, type Part, type Person } from "./part.ts";
+
+/** The upload or campaign, and the row in it. */
+type RowPlace = readonly [of: number, row: number];
+
+type Page = { readonly found: RowPlace[]; readonly last: RowPlace | null; readonly rows: number };
+
+/** Emptied, such a row becomes no lead. */
+export const eraseImportRows = scanRows({
+  readPage: readPageOf("lead_import_rows", "import_id", "row_number", anyCell("r.cells")),
+  // Whoever makes leads of an upload's rows just now is waited for.
+  hold: holdImports,
+  empty: statement(`
+    update lead_import_rows r set cells = array_fill(''::text, array[cardinality(r.cells)])
+    where r.account_id = $1 and r.import_id = $2 and r.row_number = $3 and cardinality(r.cells) > 0
+    returning 1`),
+});
+
+export const eraseImportRejects = scanRows({
+  readPage: readPageOf("lead_import_rejects", "import_id", "row_number", anyCell("r.cells")),
+  empty: statement(`
+    update lead_import_rejects r set cells = array_fill(''::text, array[cardinality(r.cells)])
+    where r.account_id = $1 and r.import_id = $2 and r.row_number = $3 and cardinality(r.cells) > 0
+    returning 1`),
+});
+
+export const eraseVoiceRejects = scanRows({
+  readPage: readPageOf("voice_rejects", "campaign_id", "row", hasDigits("r.value")),
+  empty: statement(`
+    update voice_rejects r set value = ''
+    where r.account_id = $1 and r.campaign_id = $2 and r.row = $3 returning 1`),
+});
+
+function scanRows(how: {
+  readonly readPage: ReturnType<typeof statement<Page>>;
+  readonly hold?: (tx: Tx, person: Person, found: readonly RowPlace[]) => Promise<unknown>;
+  readonly empty: ReturnType<typeof statement>;
+}): Part {
+  return async ({ app, person, progress, write }) => {
+    const { account_id, digits } = person;
+    const [of, row] = (progress.at ?? [0, 0]) as RowPlace;
+    const [page] = await how.readPage(app.db.pool, [account_id, of, row, scan_rows, digits]);
+    const { found, last, rows } = page!;
+    return write(async (tx) => {
+      if (found.length > 0) await how.hold?.(tx, person, found);
+      let import_rows = 0;
+      for (const place of found)
+        import_rows += (await how.empty(tx, [account_id, ...place])).length;
+      return { at: rows < scan_rows ? null : last, counts: { import_rows } };
+    });
+  };
+}
+
+const lockImports = statement(`
+  select i.id from lead_imports i
+  where i.account_id = $1 and i.id = any ($2::bigint[]) order by i.id for no key update`);
+
+function holdImports(tx: Tx, { account_id }: Person, found: readonly RowPlace[]) {
+  return lockImports(tx, [account_id, [...new Set(found.map(([import_id]) => import_id))]]);
+}
+
+/** Rather a row too many: what stands around the number does not matter. */
+function hasDigits(text: string): string {
+  return `position($5 in regexp_replace(${text}, '[^0-9]', '', 'g')) > 0`;
+}
+
+function anyCell(cells: string): string {
+  return `exists (select from unnest(${cells}) cell where ${hasDigits("cell")})`;
+}
+
+function readPageOf(table: string, of: string, row: string, isTheirs: string) {
+  return statement<Page>(`
+    with page as materialized (
+      select r.${of} as of, r.${row} as row, ${isTheirs} as is_theirs from ${table} r
+      where r.account_id = $1 and (r.${of}, r.${row}) > ($2, $3)
+      order by r.${of}, r.${row} limit $4
+    )
+    select
+      (select coalesce(json_agg(json_build_array(p.of, p.row) order by p.of, p.row), '[]')
+        from page p where p.is_theirs) as found,
+      (select json_build_array(p.of, p.row) from page p order by p.of desc, p.row desc limit 1) as last,
+      (select count(*)::int from page) as rows`);
+}

@@ -1,0 +1,76 @@
+// Recipients of voice campaigns: who waits is passed over like one who asked for it, and then everybody
+// emptied. No index knows their phones, so the account's are read, some at a time.
+import { statement, type Tx } from "../../lib/database.ts";
+import { scan_rows, type Part, type Person, type Place } from "./part.ts";
+
+/** For the end of a call. */
+const wait_ms = 10_000;
+
+/** Looks through all recipients; those who are being called are noted. */
+export const scanVoiceRecipients: Part = async ({ app, person, progress, write }) => {
+  const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
+  const values = [person.account_id, campaign_id, id, scan_rows, person.phone];
+  const [page] = await readPage(app.db.pool, values);
+  const { found, last, rows } = page!;
+  return write(async (tx, now) => {
+    const { erased, open } = await eraseRecipients(tx, person, found, now);
+    return {
+      at: rows < scan_rows ? null : last,
+      counts: { recipients: erased },
+      voice: [...progress.voice, ...open],
+    };
+  });
+};
+
+/** Comes back until the person is not being called. */
+export const awaitVoiceRecipients: Part = ({ person, progress, write }) =>
+  write(async (tx, now) => {
+    const { erased, open } = await eraseRecipients(tx, person, progress.voice, now);
+    const rest = open.length > 0 ? { at: "waiting", wait_ms } : { at: null };
+    return { ...rest, counts: { recipients: erased }, voice: open };
+  });
+
+/** Returns how many were emptied, and those who are still being called. */
+async function eraseRecipients(
+  tx: Tx,
+  { account_id, phone }: Person,
+  places: readonly Place[],
+  now: Date,
+): Promise<{ erased: number; open: Place[] }> {
+  const open: Place[] = [];
+  let erased = 0;
+  for (const place of places) {
+    const [row] = await emptyRecipient(tx, [account_id, ...place, phone, now]);
+    if (row?.state === "calling") open.push(place);
+    else if (row) erased++;
+  }
+  return { erased, open };
+}
+
+const readPage = statement<{ found: Place[]; last: Place | null; rows: number }>(`
+  with page as materialized (
+    select r.campaign_id, r.id, r.phone from voice_recipients r
+    where r.account_id = $1 and (r.campaign_id, r.id) > ($2, $3)
+    order by r.campaign_id, r.id limit $4
+  )
+  select
+    (select coalesce(json_agg(json_build_array(p.campaign_id, p.id)), '[]') from page p where p.phone = $5) as found,
+    (select json_build_array(p.campaign_id, p.id) from page p order by p.campaign_id desc, p.id desc limit 1) as last,
+    (select count(*)::int from page) as rows`);
+
+const emptyRecipient = statement<{ state: string }>(`
+  with found as materialized (
+    select r.id, r.state from voice_recipients r
+    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and r.phone = $4
+    for no key update
+  ), emptied as (
+    update voice_recipients r set number = '', phone = '', variables = null, clip_name = null,
+      state = case when f.state in ('unspoken', 'waiting') then 'suppressed' else r.state end,
+      finished_at = coalesce(r.finished_at, $5::timestamptz)
+    from found f
+    where r.account_id = $1 and r.campaign_id = $2 and r.id = f.id and f.state <> 'calling'
+  ), counted as materialized (
+    select count_voice($1, $2, 9, f.state, 'suppressed', 1)
+    from found f where f.state in ('unspoken', 'waiting')
+  )
+  select f.state from found f left join counted on true`);

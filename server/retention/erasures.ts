@@ -1,0 +1,56 @@
+// What is being, and has been, erased of persons.
+import type { Kysely, Selectable } from "kysely";
+import { decodeCursor, page } from "../lib/cursor.ts";
+import type { DB } from "../lib/database.ts";
+import { notFound } from "../lib/errors.ts";
+import { erased_kinds, type ErasedKind, type ErasureAnswer } from "./erasure-schema.ts";
+
+export type ErasureRow = Selectable<DB["erasures"]>;
+
+/** A page of erasures, newest first; 422 on a cursor that is not of this list. */
+export async function listErasures(
+  db: Kysely<DB>,
+  accountId: number,
+  at: { limit: number; cursor?: string | undefined },
+): Promise<{ data: ErasureAnswer[]; next_cursor: string | null }> {
+  let query = db.selectFrom("erasures").selectAll().where("account_id", "=", accountId);
+  if (at.cursor !== undefined) query = query.where("id", "<", decodeCursor(at.cursor));
+  const found = await query
+    .orderBy("id", "desc")
+    .limit(at.limit + 1)
+    .execute();
+  const { rows, next } = page(found, at.limit);
+  return { data: rows.map(erasureAnswer), next_cursor: next };
+}
+
+/** One erasure. Refuses: not-found. */
+export async function findErasure(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<ErasureAnswer> {
+  const row = await db
+    .selectFrom("erasures")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  return erasureAnswer(row);
+}
+
+/** An erasure as the API shows it: never the number. */
+export function erasureAnswer(row: ErasureRow): ErasureAnswer {
+  const counts = row.counts as Partial<Record<ErasedKind, number>>;
+  return {
+    id: row.id,
+    phone_number: row.phone_shown,
+    state: row.state as ErasureAnswer["state"],
+    counts: Object.fromEntries(
+      erased_kinds.map((kind) => [kind, counts[kind] ?? 0]),
+    ) as ErasureAnswer["counts"],
+    requested_by: row.requested_by,
+    requested_at: row.requested_at.toISOString(),
+    finished_at: row.finished_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,17 @@
+// The rows of erasures.
+import type { RouteRow } from "./route-rows.ts";
+
+const erasures = "/api/v1/erasures";
+
+const erase = (request: RouteRow["request"]): RouteRow => ({
+  features: null,
+  may: ["people.erase"],
+  request,
+});
+
+/** By the route's id. */
+export const erasureRows: Record<string, RouteRow> = {
+  requestErasure: erase(() => ({ path: erasures, json: { phone_number: "9876543210" } })),
+  listErasures: erase(() => ({ path: `${erasures}?limit=2` })),
+  readErasure: erase((ids) => ({ path: `${erasures}/${ids.erasure_id}` })),
+};
