@@ -21,6 +21,7 @@ import { creditRoutes } from "./routes/credits.ts";
 import { customFieldRoutes } from "./routes/custom-fields.ts";
 import { clickToCallRoutes } from "./routes/click-to-call.ts";
 import { contactRoutes } from "./routes/contacts.ts";
+import { erasureRoutes } from "./routes/erasures.ts";
 import { extensionRoutes } from "./routes/extensions.ts";
 import { groupRoutes } from "./routes/groups.ts";
 import { leadExportRoutes } from "./routes/lead-exports.ts";
@@ -75,6 +76,7 @@ export const routes: readonly Route[] = [
   ...callbackEndpointRoutes,
   ...callbackDeliveryRoutes,
   ...suppressionRoutes,
+  ...erasureRoutes,
   ...groupRoutes,
   ...accountRoutes,
   ...userRoutes,

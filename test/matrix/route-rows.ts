@@ -6,6 +6,7 @@ import { callbackRows } from "./callback-rows.ts";
 import { callGroundRows } from "./call-ground-rows.ts";
 import { callRows } from "./call-rows.ts";
 import { chatRows } from "./chat-rows.ts";
+import { erasureRows } from "./erasure-rows.ts";
 import type { Ids } from "./seed-ids.ts";
 import { voiceCampaignRows } from "./voice-campaign-rows.ts";
 import { voiceContentRows } from "./voice-content-rows.ts";
@@ -451,5 +452,6 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...voiceLaunchRows,
     ...callGroundRows,
     ...callbackRows,
+    ...erasureRows,
   }),
 );

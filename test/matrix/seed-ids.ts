@@ -184,6 +184,7 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     ...(await seedVoiceCampaign(api, account, mark)),
     ...(await seedVoiceContent(api, account, mark)),
     ...(await seedCallGround(api, account, mark)),
+    erasure_id: await seedErasure(api, account),
     ...(await seedCallbacks(api, account, mark)),
   };
 }
@@ -302,6 +303,22 @@ async function seedAudience(
     .returning("id")
     .executeTakeFirstOrThrow();
   return { suppression_id: suppression.id, group_id: group.id, member_id: member.id };
+}
+
+async function seedErasure({ app }: TestApi, { account_id }: TestAccount): Promise<number> {
+  const now = app.clock.now();
+  const { id } = await app.db.query
+    .insertInto("erasures")
+    .values({
+      account_id,
+      phone_shown: "**********10",
+      state: "done",
+      requested_at: now,
+      finished_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
 }
 
 async function seedReservation(api: TestApi, account: TestAccount, mark: string): Promise<number> {
