@@ -3,6 +3,7 @@ import { openWebhookDoor, type WebhookDoor } from "../chat/webhook-door.ts";
 import { openLeadIntake, type LeadIntake } from "../crm/lead-intake.ts";
 import { openWorkspaceSchemas, type WorkspaceSchemas } from "../crm/workspace-schema.ts";
 import type { App } from "../engine/app.ts";
+import { openLiveEvents, type LiveEvents } from "../live/open-live-events.ts";
 import { openMetrics, type Metrics } from "../lib/metrics.ts";
 
 /** What the API's handlers reach, beyond what every verb stands on. */
@@ -11,6 +12,7 @@ export type ApiApp = App & {
   readonly workspaceSchemas: WorkspaceSchemas;
   readonly leadIntake: LeadIntake;
   readonly webhookDoor: WebhookDoor;
+  readonly live: LiveEvents;
   readonly metrics: Metrics;
 };
 
@@ -24,5 +26,6 @@ export function openApiApp(app: App): ApiApp {
     workspaceSchemas: openWorkspaceSchemas(app),
     leadIntake: openLeadIntake(app, metrics),
     webhookDoor: openWebhookDoor(app, metrics),
+    live: openLiveEvents(app, metrics),
   };
 }

@@ -6,14 +6,19 @@ import type { ApiApp } from "./api-app.ts";
 import type { RateCounter, RateLimit } from "./rate-limit.ts";
 import type { Access } from "./route.ts";
 
-/** The caller behind the Authorization header, or 401 (contract 5.1, 5.6). */
-async function authenticate(app: ApiApp, request: FastifyRequest): Promise<Caller> {
-  const header = request.headers.authorization;
+/** The token in the Authorization header, or 401. */
+export function bearerToken({ headers }: FastifyRequest): string {
+  const header = headers.authorization;
   if (header === undefined) throw unauthorized("The Authorization header is missing");
   const match = /^bearer +([^ ]+) *$/i.exec(header);
   if (!match)
     throw unauthorized("The Authorization header is not of the form: Bearer <ACCESS_TOKEN>");
-  const caller = await app.tokens.find(match[1]!);
+  return match[1]!;
+}
+
+/** The caller behind the Authorization header, or 401 (contract 5.1, 5.6). */
+async function authenticate(app: ApiApp, request: FastifyRequest): Promise<Caller> {
+  const caller = await app.tokens.find(bearerToken(request));
   if (!caller) throw unauthorized("The access token is unknown, expired or revoked");
   return caller;
 }

@@ -40,6 +40,7 @@ declare module "fastify" {
     rawBody?: true;
     malformedType?: "bad-request";
     rateLimit?: RateLimit;
+    endless?: true;
   }
 }
 
@@ -146,10 +147,15 @@ const security_headers = {
 
 function addHooks(server: FastifyInstance, app: ApiApp): void {
   let stopping = false;
+  const closeUnused = closerOfUnused(server);
   server.addHook("preClose", (done) => {
     stopping = true;
+    app.live.close();
     // A connection that becomes idle after its last answer would keep the server open.
-    setInterval(() => server.server.closeIdleConnections(), 50).unref();
+    setInterval(() => {
+      server.server.closeIdleConnections();
+      closeUnused();
+    }, 50).unref();
     done();
   });
   server.addHook("onRequest", (request, reply, done) => {
@@ -166,17 +172,27 @@ function addHooks(server: FastifyInstance, app: ApiApp): void {
     if (request.routeOptions.config.rateLimit) forgetRate(request);
     if (request.routeOptions.config.renderError) rendersOn.delete(request.raw.socket);
     const route = request.routeOptions.url ?? "unknown";
-    const seconds = reply.elapsedTime / 1_000;
-    app.metrics.httpRequestSeconds.observe(
-      { method: request.method, route, status: reply.statusCode },
-      seconds,
-    );
-    app.log.debug(
-      { request_id: request.id, method: request.method, route, status: reply.statusCode },
-      "answered",
-    );
+    const status = reply.statusCode;
+    if (!request.routeOptions.config.endless)
+      app.metrics.httpRequestSeconds.observe(
+        { method: request.method, route, status },
+        reply.elapsedTime / 1_000,
+      );
+    app.log.debug({ request_id: request.id, method: request.method, route, status }, "answered");
     done();
   });
+}
+
+/** Closes connections that nothing was ever sent on, as browsers open in advance: Node takes them for busy. */
+function closerOfUnused({ server }: FastifyInstance): () => void {
+  const open = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+  });
+  return () => {
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+  };
 }
 
 /** How errors look to the request under way on a connection, where not like all others. */

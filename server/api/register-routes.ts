@@ -52,6 +52,7 @@ export function registerRoutes(
         ...(route.raw_body ? { rawBody: true } : {}),
         ...(route.malformed_type ? { malformedType: route.malformed_type } : {}),
         ...(route.rate_limit ? { rateLimit: route.rate_limit } : {}),
+        ...(route.endless ? { endless: true } : {}),
       },
       ...guardOf(app, shared.counter, route),
       ...(route.multipart || route.form || route.raw_body ? { validatorCompiler: skipBody } : {}),

@@ -63,6 +63,8 @@ type Common = {
   readonly renderError?: RenderError;
   /** The body it makes; documents. */
   readonly error?: TSchema;
+  /** Its answer lasts until one side ends it: it is not timed. */
+  readonly endless?: true;
 };
 
 /** One request on its way through a handler. */

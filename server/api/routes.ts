@@ -22,6 +22,7 @@ import { customFieldRoutes } from "./routes/custom-fields.ts";
 import { clickToCallRoutes } from "./routes/click-to-call.ts";
 import { contactRoutes } from "./routes/contacts.ts";
 import { erasureRoutes } from "./routes/erasures.ts";
+import { eventRoutes } from "./routes/events.ts";
 import { extensionRoutes } from "./routes/extensions.ts";
 import { groupRoutes } from "./routes/groups.ts";
 import { leadExportRoutes } from "./routes/lead-exports.ts";
@@ -84,6 +85,7 @@ export const routes: readonly Route[] = [
   ...tokenRoutes,
   ...creditRoutes,
   ...auditRoutes,
+  ...eventRoutes,
   ...providerHookRoutes,
   ...systemRoutes,
 ];

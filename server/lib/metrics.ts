@@ -7,6 +7,8 @@ export type Metrics = {
   readonly leadsCreated: Counter;
   readonly leadsWaiting: Gauge;
   readonly chatWebhooks: Counter<"outcome">;
+  readonly eventStreams: Gauge;
+  readonly eventReads: Counter;
   readonly nodesConnected: Gauge<"node">;
   readonly callsLive: Gauge<"node">;
   readonly callsWaiting: Gauge<"node">;
@@ -47,6 +49,16 @@ export function openMetrics(): Metrics {
       name: "trunkline_chat_webhooks_total",
       help: "Changes in chat providers' webhooks: stored, about a number that is not ours, or not of a known form",
       labelNames: ["outcome"],
+      registers,
+    }),
+    eventStreams: new Gauge({
+      name: "trunkline_event_streams",
+      help: "Streams of live events that are open",
+      registers,
+    }),
+    eventReads: new Counter({
+      name: "trunkline_event_reads_total",
+      help: "Pages of events read for the streams",
       registers,
     }),
     ...nodeGauges(registry),

@@ -16,17 +16,24 @@ export function openSender(url: string, connections: number) {
       sent.setTimeout(patience_ms, () => sent.destroy(new Error("no answer in time")));
       sent.on("response", (response) => {
         let text = "";
+        const type = String(response.headers["content-type"]);
+        const answer = () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            type,
+            requestId: String(response.headers["x-request-id"]),
+            text,
+          });
         response.setEncoding("utf8");
         response.on("data", (chunk: string) => (text += chunk));
         response.on("error", reject);
-        response.on("end", () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            type: String(response.headers["content-type"]),
-            requestId: String(response.headers["x-request-id"]),
-            text,
-          }),
-        );
+        response.on("end", answer);
+        // An answer without end has begun: that is all there is to judge.
+        if (type === "text/event-stream") {
+          response.off("error", reject).on("error", () => {});
+          answer();
+          response.destroy();
+        }
       });
       sent.end(body ?? undefined);
       return promise;

@@ -64,6 +64,20 @@ const accounts: Record<string, RouteRow> = {
   listAudit: free(["audit.read"], (ids) => ({
     path: `${account}/audit?limit=200&user_id=${ids.user_id}&from=2020-01-01T00:00:00Z`,
   })),
+  streamEvents: free(
+    [
+      "crm.read",
+      "chat.read",
+      "chat.manage",
+      "voice.campaigns.read",
+      "voice.campaigns.manage",
+      "calls.read",
+      "credits.read",
+      "callbacks.read",
+      "callbacks.manage",
+    ],
+    () => ({ path: `${account}/events` }),
+  ),
   readCredits: free(["credits.read"], () => ({ path: `${account}/credits` })),
   listCreditLedger: free(["credits.read"], (ids) => ({
     path: `${account}/credits/ledger?limit=200&kind=chat&reservation_id=${ids.reservation_id}`,

@@ -76,8 +76,11 @@ test("every route is in the document under its id, and nothing else is", () => {
   assert.equal(new Set(routes.map(({ id }) => id)).size, routes.length);
 });
 
+/** What Prism can judge: it waits for an answer's end. */
+const ending = routes.filter(({ endless }) => !endless);
+
 test("no answer to a right request breaks the document", async () => {
-  for (const route of routes) {
+  for (const route of ending) {
     const own = await seedIds(api, account, "judged");
     const hook = hookRequests[route.id];
     const right = hook ?? routeRows.get(route.id)?.request(own) ?? { path: route.url };
@@ -95,7 +98,7 @@ test("the reject list as CSV does not break the document", async () => {
 test("no refusal breaks the document", async () => {
   const powerless = await makeAgentToken(api.app, account, []);
   const { token } = account;
-  for (const route of routes) {
+  for (const route of ending) {
     const request = (some: Ids) => routeRows.get(route.id)?.request(some) ?? { path: route.url };
     await judge(route, request(ids), {});
     await judge(route, request(ids), { token: powerless });

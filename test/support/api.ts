@@ -114,7 +114,8 @@ export async function send(
     headers,
     ...(body === undefined ? {} : { body: body as NonNullable<RequestInit["body"]> }),
   });
-  const text = await response.text();
+  const isStream = response.headers.get("content-type") === "text/event-stream";
+  const text = isStream ? await readOpening(response) : await response.text();
   const isJson = (response.headers.get("content-type") ?? "").includes("json");
   return {
     status: response.status,
@@ -122,4 +123,12 @@ export async function send(
     text,
     body: isJson && text ? JSON.parse(text) : undefined,
   };
+}
+
+/** The first that comes of an answer without end, which is given up then. */
+async function readOpening({ body }: Response): Promise<string> {
+  const reader = body!.getReader();
+  const { value } = await reader.read();
+  await reader.cancel();
+  return new TextDecoder().decode(value);
 }

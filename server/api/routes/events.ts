@@ -1,0 +1,72 @@
+// What happens in an account, as it happens: server-sent events.
+import type { FastifyRequest } from "fastify";
+import Type from "typebox";
+import type { FieldError } from "../../lib/errors.ts";
+import { closed } from "../../lib/schemas.ts";
+import { judgeTypes, may_listen, typesOf } from "../../live/event-audience.ts";
+import { bearerToken } from "../authenticate.ts";
+import { route } from "../route.ts";
+
+const query = closed({
+  types: Type.Optional(
+    Type.String({
+      maxLength: 2_000,
+      description: "Only these: types, or their beginnings as in `call.*`, separated by commas",
+      examples: ["call.*,chat.campaign.completed"],
+    }),
+  ),
+  last_event_id: Type.Optional(
+    Type.Integer({
+      format: "int64",
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        "The id of the last event that is known: what came after it is told first. The header Last-Event-ID goes before it. Without either, the stream begins now",
+    }),
+  ),
+});
+
+/** What a client sends by itself that connects again. */
+function lastEventId({ headers }: FastifyRequest): string | null {
+  return headers["last-event-id"]?.toString() ?? null;
+}
+
+function judgeLastEventId(request: FastifyRequest): FieldError[] {
+  const id = lastEventId(request);
+  const isId = id === null || (/^\d{1,16}$/.test(id) && Number.isSafeInteger(Number(id)));
+  return isId ? [] : [{ field: "Last-Event-ID", reason: "must be the id of an event" }];
+}
+
+export const eventRoutes = [
+  route({
+    method: "GET",
+    url: "/api/v1/events",
+    id: "streamEvents",
+    summary: "Hear of what happens, as it happens",
+    tag: "Live events",
+    access: { anyOf: may_listen },
+    query,
+    endless: true,
+    success: { 200: { contentType: "text/event-stream" } },
+    judge: async ({ query: { types }, request }) => [
+      ...judgeTypes(types),
+      ...judgeLastEventId(request),
+    ],
+    handle: async ({ app, caller, query: { types, last_event_id }, request, reply }) => {
+      void reply.header("content-type", "text/event-stream");
+      // Proxies that gather an answer would hold events back.
+      void reply.header("x-accel-buffering", "no");
+      // Nobody reads what belongs to a HEAD.
+      if (request.method === "HEAD") return "";
+      const token = bearerToken(request);
+      const from = lastEventId(request) ?? last_event_id;
+      return app.live.open({
+        caller,
+        again: () => app.tokens.find(token),
+        types: typesOf(types),
+        from: from === undefined ? null : Number(from),
+        cut: () => void (reply.raw.writableFinished || reply.raw.destroy()),
+      });
+    },
+  }),
+];

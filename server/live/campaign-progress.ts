@@ -1,0 +1,147 @@
+// How far an account's open campaigns are: what of them changed since it was looked at last.
+import { quietUntil, type QuietTime } from "../accounts/quiet-time.ts";
+import { shown_states, storedStates } from "../chat/campaign-record-schema.ts";
+import { countOfState, recipientStates } from "../chat/recipient-states.ts";
+import type { App } from "../engine/app.ts";
+import { statement } from "../lib/database.ts";
+import { recipient_states } from "../voice/campaign-record-schema.ts";
+import type { ProgressType } from "./event-audience.ts";
+import { eventFrame } from "./event-frame.ts";
+
+/** The newest open campaigns that are followed, of chat and of voice each. */
+const campaigns_max = 200;
+
+/** Of one campaign, as it is told. */
+export type Snapshot = {
+  readonly type: ProgressType;
+  /** Unlike that of any other campaign of the account. */
+  readonly campaign: string;
+  readonly frame: string;
+};
+
+export type CampaignProgress = {
+  /** Whether anything can have changed by itself: what waits for its time or a person does not. */
+  moves(): boolean;
+  /** Looks once more; of what ended meanwhile, for the last time. */
+  look(): Promise<Snapshot[]>;
+  /** The present state of what is open, as it was last seen. */
+  latest(): Snapshot[];
+};
+
+type Row = QuietTime & {
+  type: ProgressType;
+  campaign_id: number;
+  public_id: string | null;
+  state: "scheduled" | "running" | "completed" | "cancelled" | "failed";
+  is_open: boolean;
+  total: number;
+  held: boolean;
+  counts: Record<string, number>;
+};
+
+const chat_sums = recipientStates.map((state) => `'${state}', sum(${state})`).join(", ");
+const voice_sums = recipient_states.map((state) => `'${state}', sum(${state})`).join(", ");
+
+// Chat and voice in one: it is asked once a second. Held is what statusOf means in each feature's
+// campaign-records.ts. Of 200,000 campaigns of which 50 are open: 1.9 ms.
+const readOpen = statement<Row>(`
+  select v.*, a.time_zone, a.chat_quiet_from, a.chat_quiet_to
+  from accounts a
+  cross join lateral (
+    select 'chat.campaign.progress' as type, c.id as campaign_id, null::uuid as public_id, c.state,
+      c.finished_at is null as is_open, c.total,
+      exists (
+        select from chat_holds h
+        where h.account_id = a.account_id
+          and ((h.scope = 'campaign' and h.subject_id = c.id)
+            or (c.state = 'running' and ((h.scope = 'template' and h.subject_id = c.template_id)
+              or (h.scope = 'number' and h.subject_id = c.chat_number_id)
+              or h.scope = 'account')))) as held,
+      (select json_build_object(${chat_sums}) from chat_counts n
+        where n.account_id = a.account_id and n.campaign_id = c.id) as counts
+    from (
+      (select * from chat_campaigns
+        where account_id = a.account_id and finished_at is null order by id desc limit $2)
+      union all
+      (select * from chat_campaigns
+        where account_id = a.account_id and id = any ($3) and finished_at is not null)) c
+    union all
+    select 'voice.campaign.progress', c.id, c.public_id, c.state, c.finished_at is null, c.total,
+      exists (
+        select from voice_holds h where h.account_id = a.account_id and h.campaign_id = c.id),
+      (select json_build_object(${voice_sums}) from voice_counts n
+        where n.account_id = a.account_id and n.campaign_id = c.id)
+    from (
+      (select * from voice_campaigns
+        where account_id = a.account_id and finished_at is null and not is_test
+        order by id desc limit $2)
+      union all
+      (select * from voice_campaigns
+        where account_id = a.account_id and id = any ($4) and finished_at is not null)) c
+  ) v
+  where a.account_id = $1`);
+
+type Seen = { readonly row: Row; readonly text: string; readonly snapshot: Snapshot };
+
+/** Follows the campaigns of an account; one look at a time. */
+export function followCampaigns(app: App, accountId: number): CampaignProgress {
+  let seen: ReadonlyMap<string, Seen> = new Map();
+  const idsOf = (type: ProgressType) =>
+    [...seen.values()].filter(({ row }) => row.type === type).map(({ row }) => row.campaign_id);
+  const see = (row: Row, now: Date): Seen => {
+    const campaign = `${row.type} ${row.campaign_id}`;
+    const known = seen.get(campaign);
+    const data = dataOf(row, now);
+    const text = JSON.stringify(data);
+    if (known?.text === text) return { ...known, row };
+    const body = JSON.stringify({ type: row.type, timestamp: now.toISOString(), data });
+    const frame = eventFrame({ event: row.type, data: body });
+    return { row, text, snapshot: { type: row.type, campaign, frame } };
+  };
+  return {
+    moves: () => [...seen.values()].some(({ row }) => row.state !== "scheduled"),
+    latest: () => [...seen.values()].map(({ snapshot }) => snapshot),
+    async look() {
+      const ids = [idsOf("chat.campaign.progress"), idsOf("voice.campaign.progress")];
+      const rows = await readOpen(app.db.pool, [accountId, campaigns_max, ...ids]);
+      const now = app.clock.now();
+      const found = rows.map((row) => see(row, now));
+      const changed = found.filter(
+        ({ snapshot }) => seen.get(snapshot.campaign)?.snapshot !== snapshot,
+      );
+      const open = found.filter(({ row }) => row.is_open);
+      seen = new Map(open.map((one) => [one.snapshot.campaign, one]));
+      return changed.map(({ snapshot }) => snapshot);
+    },
+  };
+}
+
+function dataOf(row: Row, now: Date) {
+  const { campaign_id, total } = row;
+  const status = statusOf(row, now);
+  if (row.type === "voice.campaign.progress") {
+    const { unspoken = 0, waiting = 0, calling = 0 } = row.counts;
+    const percent = percentOf(total, unspoken + waiting + calling);
+    return { campaign_id, id: row.public_id, status, percent, total, counts: row.counts };
+  }
+  const sumOf = (states: readonly string[]) =>
+    states.reduce((sum, state) => sum + (row.counts[state] ?? 0), 0);
+  const pending = recipientStates.filter((state) => countOfState[state] === "pending");
+  const counts = Object.fromEntries(
+    shown_states.map((shown) => [shown, sumOf(storedStates(shown))]),
+  );
+  return { campaign_id, status, percent: percentOf(total, sumOf(pending)), total, counts };
+}
+
+/** As the campaign's own record tells it. */
+function statusOf(row: Row, now: Date): string {
+  const isQuiet =
+    row.type === "chat.campaign.progress" && row.state === "running" && quietUntil(row, now);
+  const canPause = row.state === "running" || row.state === "scheduled";
+  return canPause && (row.held || isQuiet) ? "paused" : row.state;
+}
+
+/** Whole percent that need nothing more; 100 only when all is done. */
+function percentOf(total: number, pending: number): number {
+  return total === 0 ? 100 : Math.floor(((total - pending) / total) * 100);
+}
