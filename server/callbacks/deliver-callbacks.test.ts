@@ -6,14 +6,19 @@ import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import {
+  makeEndpoint,
+  makeEvents,
+  relay,
+  type NewEvent,
+} from "../../test/support/callback-makers.ts";
+import {
   openCallbackReceiver,
   type CallbackReceiver,
   type Received,
 } from "../../test/support/callback-receiver.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { makeAccount } from "../../test/support/makers.ts";
-import { recordEvent, type EventType, type NewEvent } from "../engine/record-event.ts";
-import { relayEvents } from "../engine/relay-events.ts";
+import type { EventType } from "../engine/event-catalogue.ts";
 import { openDeliverers, type Deliverers } from "./deliver-callbacks.ts";
 import { secretText } from "./sign-callback.ts";
 
@@ -21,7 +26,6 @@ let api: TestApi;
 /** Of two processes, as it were: each may take any endpoint. */
 const both: Deliverers[] = [];
 const receivers: CallbackReceiver[] = [];
-const going = new AbortController().signal;
 
 before(async () => {
   api = await startApi();
@@ -45,37 +49,18 @@ type Endpoint = { account_id: number; endpoint_id: number; secret: Buffer };
 async function newEndpoint(
   url: string,
   account_id: number | null = null,
-  more: { types?: EventType[]; kind?: "account" | "campaign"; old_secret?: Buffer } = {},
+  types: EventType[] | null = null,
 ): Promise<Endpoint> {
-  const now = api.clock.now();
   const owner = account_id ?? (await makeAccount(api.app)).account_id;
-  const secret = randomBytes(32);
-  const { id } = await api.app.db.query
-    .insertInto("callback_endpoints")
-    .values({
-      account_id: owner,
-      kind: more.kind ?? "account",
-      url,
-      types: more.types ?? null,
-      secret,
-      old_secret: more.old_secret ?? null,
-      old_secret_until: more.old_secret ? new Date(now.getTime() + 3_600_000) : null,
-      created_at: now,
-      updated_at: now,
-    })
-    .returning("id")
-    .executeTakeFirstOrThrow();
-  return { account_id: owner, endpoint_id: id, secret };
+  const made = await makeEndpoint(api.app, { account_id: owner }, { url, types });
+  return { account_id: owner, endpoint_id: made.id, secret: made.secret };
 }
 
-const told = { type: "lead.updated", data: {} } as { type: EventType; data: object };
+const told: NewEvent = { type: "lead.updated" };
 
-async function record(account_id: number, ...events: { type: EventType; data: object }[]) {
-  await api.app.db.query.transaction().execute(async (tx) => {
-    for (const event of events)
-      await recordEvent(tx, { account_id, ...event, occurred_at: api.clock.now() } as NewEvent);
-  });
-  while ((await relayEvents(api.app, going)) > 0);
+async function record(account_id: number, ...events: NewEvent[]) {
+  await makeEvents(api.app, { account_id }, events);
+  await relay(api.app);
 }
 
 /** Looks for work again and again, as the worker's loop does, until it is true. */
@@ -122,7 +107,12 @@ const signedHeaders = ({ headers }: Received) => ({
 test("a callback is accepted by two independent verifiers, under each secret of a rotation, and tampered with by none", async () => {
   const receiver = await newReceiver();
   const old_secret = randomBytes(32);
-  const endpoint = await newEndpoint(receiver.url, null, { old_secret });
+  const endpoint = await newEndpoint(receiver.url);
+  await api.app.db.query
+    .updateTable("callback_endpoints")
+    .set({ old_secret, old_secret_until: new Date(api.clock.now().getTime() + 3_600_000) })
+    .where("account_id", "=", endpoint.account_id)
+    .execute();
   const data = { id: 7, name: "Zoë ☎", nested: { list: [1, null] } };
   await record(endpoint.account_id, { type: "lead.updated", data });
   await whileDelivering(() => receiver.received.length === 1);
@@ -154,12 +144,15 @@ test("a callback is accepted by two independent verifiers, under each secret of 
 
 test("an endpoint hears of its types alone, and of no other account's events", async () => {
   const receiver = await newReceiver();
-  const endpoint = await newEndpoint(receiver.url, null, { types: ["chat.optout"] });
+  const endpoint = await newEndpoint(receiver.url, null, ["chat.optout"]);
   const other = await newEndpoint(receiver.url);
   await record(other.account_id, { type: "chat.optout", data: { of: "other" } });
   await record(endpoint.account_id, told, { type: "chat.optout", data: { of: "mine" } });
   await whileDelivering(() => receiver.received.length === 2);
-  assert.deepEqual(receiver.received.map(({ data }) => data.of).toSorted(), ["mine", "other"]);
+  assert.deepEqual(
+    new Set(receiver.received.map(({ data }) => data.of)),
+    new Set(["mine", "other"]),
+  );
   assert.equal((await deliveriesOf(endpoint)).length, 1);
 });
 
@@ -275,7 +268,7 @@ async function disabledTold(account_id: number) {
 test("410 disables the endpoint, and says so", async () => {
   const receiver = await newReceiver();
   receiver.answer = (response) => void response.writeHead(410).end();
-  const endpoint = await newEndpoint(receiver.url, null, { types: ["lead.updated"] });
+  const endpoint = await newEndpoint(receiver.url, null, ["lead.updated"]);
   await record(endpoint.account_id, told);
   await whileDelivering(async () => !(await endpointOf(endpoint)).enabled);
   await whileDelivering(async () => (await statesOf(endpoint)) === "failed 1");

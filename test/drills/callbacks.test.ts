@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { test } from "node:test";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase, type Database } from "../../server/lib/database.ts";
 import { openLog } from "../../server/lib/log.ts";
-import { recordEvent, type EventType } from "../../server/engine/record-event.ts";
+import type { EventType } from "../../server/engine/event-catalogue.ts";
+import { makeEndpoint } from "../support/callback-makers.ts";
 import { openCallbackReceiver, type CallbackReceiver } from "../support/callback-receiver.ts";
 import { cloneDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
@@ -22,15 +22,6 @@ const life: readonly EventType[] = [
   "call.completed",
 ];
 
-async function addEndpoint(db: Database, account_id: number, url: string): Promise<void> {
-  const now = new Date();
-  const stamps = { created_at: now, updated_at: now };
-  await db.query
-    .insertInto("callback_endpoints")
-    .values({ account_id, kind: "account", url, secret: randomBytes(32), ...stamps })
-    .execute();
-}
-
 /** Tells of one call after the other, in a transaction each, of which one in ten is rolled back, until told to stop. */
 async function tellOfCalls(
   db: Database,
@@ -38,12 +29,13 @@ async function tellOfCalls(
   random: () => number,
   told: Set<string>,
 ) {
-  let stopped = false;
+  const stopped = new AbortController();
   const tellOne = async (call_id: number, type: EventType) => {
     const fails = random() < 0.1;
     const telling = db.query.transaction().execute(async (tx) => {
-      const data = { call_id, campaign_id: 0 };
-      await recordEvent(tx, { account_id, type, occurred_at: new Date(), data });
+      const data = JSON.stringify({ call_id, campaign_id: 0 });
+      const occurred_at = new Date();
+      await tx.insertInto("events").values({ account_id, type, occurred_at, data }).execute();
       if (fails) throw new Error("rolled back");
     });
     await telling.then(
@@ -52,13 +44,13 @@ async function tellOfCalls(
     );
   };
   const running = (async () => {
-    for (let call_id = 1; !stopped; call_id++) {
+    for (let call_id = 1; !stopped.signal.aborted; call_id++) {
       for (const type of life) await tellOne(call_id, type);
       await pause(random() * 10);
     }
   })();
   return async () => {
-    stopped = true;
+    stopped.abort();
     await running;
   };
 }
@@ -84,7 +76,8 @@ test("while processes are killed, frozen and stopped, each event arrives at ever
   house.defer(() => database.drop());
   const db = openDatabase(database.url, openLog("silent", { readable: false }));
   house.defer(() => db.close());
-  const { account_id } = await makeAccount({ db, clock: systemClock });
+  const app = { db, clock: systemClock };
+  const { account_id } = await makeAccount(app);
   const receivers = await Promise.all([1, 2, 3].map(() => openCallbackReceiver()));
   house.defer(async () => void (await Promise.all(receivers.map((receiver) => receiver.close()))));
   // Refuses one in five when it comes first, and takes it when it comes again.
@@ -95,7 +88,7 @@ test("while processes are killed, frozen and stopped, each event arrives at ever
     if (refuses) refused.add(id);
     response.writeHead(refuses ? 503 : 200).end();
   };
-  for (const { url } of receivers) await addEndpoint(db, account_id, url);
+  for (const { url } of receivers) await makeEndpoint(app, { account_id }, { url });
   const env = {
     ROLES: "worker",
     DATABASE_URL: database.url,

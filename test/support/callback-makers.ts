@@ -17,7 +17,7 @@ export type NewEndpoint = {
 
 /** An endpoint that nothing listens at unless a URL is given; told of every type unless said. */
 export async function makeEndpoint(
-  app: App,
+  app: Pick<App, "db" | "clock">,
   { account_id }: Owner,
   { kind = "account", url, types = null, enabled = true }: NewEndpoint = {},
 ): Promise<{ id: number; url: string; secret: Buffer }> {
@@ -49,7 +49,7 @@ export type NewEvent = {
 
 /** Records events of any data and returns their ids; `relay` gives them their seq. */
 export async function makeEvents(
-  app: App,
+  app: Pick<App, "db" | "clock">,
   { account_id }: Owner,
   events: readonly NewEvent[],
 ): Promise<number[]> {

@@ -1,4 +1,5 @@
 // Where callbacks arrive in tests: a real server on this machine that keeps what it was sent.
+import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -45,16 +46,17 @@ export async function openCallbackReceiver(): Promise<CallbackReceiver> {
       receiver.answer(response, entry);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await once(server.listen(0, "127.0.0.1"), "listening");
   const receiver: CallbackReceiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
     answer: (response) => void response.writeHead(204).end(),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
   };
   return receiver;
 }

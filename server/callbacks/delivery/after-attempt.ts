@@ -10,7 +10,7 @@ const pause_seconds_max = 86_400;
 const throttle_ms = 2_000;
 /** An endpoint that keeps failing is tried less often: after a tenth of the time that it fails already. */
 const probe_ms_max = 60_000;
-const slow_down: readonly number[] = [429, 502, 504];
+const slow_down: ReadonlySet<number> = new Set([429, 502, 504]);
 
 export type Attempted = {
   /** Made before this one. */
@@ -40,7 +40,7 @@ export function afterAttempt(attempted: Attempted, now: Date, random: number): F
     return { state: "failed", due_at: null, resume_at: null, disable: "gone" };
   const failing_ms = now.getTime() - (attempted.failing_since ?? now).getTime();
   const asked_ms = answer === null ? null : readRetryAfter(answer.retry_after, now);
-  const told_ms = asked_ms ?? (answer && slow_down.includes(answer.status) ? throttle_ms : 0);
+  const told_ms = asked_ms ?? (answer && slow_down.has(answer.status) ? throttle_ms : 0);
   const pause_ms = Math.max(told_ms, Math.min(probe_ms_max, failing_ms / 10));
   const retry = retry_seconds[attempts];
   const delay_ms = retry === undefined ? null : retry * 1_000 * (1 + random / 5);

@@ -88,7 +88,7 @@ function openRest(deliverer: Deliverer): (ms: number) => Promise<boolean> {
 /** Records what ended and takes what is due. */
 async function turn(deliverer: Deliverer): Promise<void> {
   const { app, lease, under_way, waiting, window } = deliverer;
-  if (deliverer.disable) await disable(deliverer, deliverer.disable);
+  if (deliverer.disable) await disableNow(deliverer, deliverer.disable);
   const may = mayBegin(deliverer);
   if (!may) waiting.length = 0;
   // As many again as may be under way, so that none waits for the database.
@@ -99,7 +99,7 @@ async function turn(deliverer: Deliverer): Promise<void> {
   else waiting.length = 0;
 }
 
-async function disable(deliverer: Deliverer, reason: "gone" | "failing"): Promise<void> {
+async function disableNow(deliverer: Deliverer, reason: "gone" | "failing"): Promise<void> {
   const { app, lease, endpoint_id } = deliverer;
   const endpoint = { account_id: lease.account_id, endpoint_id };
   await app.db.query
