@@ -342,10 +342,14 @@ test("a body without end is cut off, fast or slow, and its status is the answer"
   });
   const answer = await outgoing.send(get(at(fast)));
   assert.deepEqual(answer, { status: 200, retry_after: null, text: "z".repeat(4_096) });
+  // Longer than what is read, but with an end: its connection is not waited for, nor used again.
+  const long = await answering((_, reply) => reply.end("y".repeat(1_000_000)));
+  for (let i = 0; i < 5; i++) await outgoing.send(get(at(long)));
+  assert.equal(long.connections, 5);
   const slow = await answering((_, reply) => void reply.writeHead(503).write("so far"));
   const { status, text } = await outgoing.send(get(at(slow)));
   assert.deepEqual([status, text], [503, "so far"]);
-  await eventually(() => fast.open.size === 0 && slow.open.size === 0);
+  await eventually(() => [fast, long, slow].every((receiver) => receiver.open.size === 0));
 });
 
 test("an answer that breaks off after its status is the answer as far as it came", async () => {
@@ -483,6 +487,34 @@ test("an aborted request ends at once, and one that is aborted beforehand never 
   await eventually(() => receiver.open.size === 0);
 });
 
+test("a request whose time ran out before there was a connection never leaves", async () => {
+  const seen: unknown[] = [];
+  const receiver = await answering(({ url }, answer) => {
+    seen.push(url);
+    answer.end();
+  });
+  const held: (() => void)[] = [];
+  const find: LookupFunction = (_name, _options, callback) => {
+    held.push(() => callback(null, [{ address: "127.0.0.1", family: 4 }]));
+  };
+  const late = guarded(["127.0.0.1"], find);
+  const url = `http://hooks.example.com:${receiver.port}`;
+  const { failure } = await failureOf(late.send(get(`${url}/first`, { timeout_ms: 100 })));
+  assert.equal(failure, "timeout");
+  const release = () => {
+    for (const give of held.splice(0)) give();
+  };
+  release();
+  await eventually(() => receiver.connections === 1);
+  const sending = late.send(get(`${url}/second`));
+  await eventually(() => {
+    release();
+    return seen.length > 0;
+  });
+  assert.equal((await sending).status, 200);
+  assert.deepEqual(seen, ["/second"]);
+});
+
 test("closing cuts what is under way, and nothing leaves after it", async () => {
   const receiver = await answering(() => {});
   const lost: LookupFunction = () => {};
@@ -494,8 +526,11 @@ test("closing cuts what is under way, and nothing leaves after it", async () => 
   await closing.close();
   for (const { failure } of await Promise.all(sendings)) assert.equal(failure, "unreachable");
   await eventually(() => receiver.open.size === 0);
-  assert.equal((await failureOf(closing.send(get(at(receiver))))).failure, "unreachable");
+  const other = await answering(() => {});
+  for (const late of [receiver, other])
+    assert.equal((await failureOf(closing.send(get(at(late))))).failure, "unreachable");
   await assertUntouched(receiver, 1);
+  await assertUntouched(other);
 });
 
 /** Connections are accepted in the order they came: once ours is seen, all before it are counted. */

@@ -7,7 +7,7 @@ export type OutgoingRequest = {
   readonly headers: Readonly<Record<string, string>>;
   /** Null: none is sent. */
   readonly body: string | null;
-  /** Of the whole exchange. */
+  /** Of the whole exchange, from the look-up of the name; a body gets a second at most once the status is known. */
   readonly timeout_ms: number;
 };
 
@@ -38,7 +38,10 @@ export class OutgoingError extends Error {
 }
 
 export type OutgoingHttp = {
-  /** Follows no redirect: that is an answer. Throws OutgoingError; aborted, it throws one too. */
+  /**
+   * Follows no redirect: that is an answer; sends nothing twice. Throws OutgoingError and nothing else, as it
+   * does when it is aborted. Once the status is known that is the answer, with as much of the body as came.
+   */
   send(request: OutgoingRequest, signal?: AbortSignal): Promise<OutgoingAnswer>;
   /** What is wrong with the URL as far as it can be told without looking a name up, or null. */
   judge(url: string): string | null;
