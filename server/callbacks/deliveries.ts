@@ -70,8 +70,7 @@ async function findRows(
 ): Promise<DeliveryRow[]> {
   const { rows } = await sql<DeliveryRow>`
     with page as materialized (
-      select d.*, e.type from callback_deliveries d
-      join events e on e.account_id = ${accountId} and e.id = d.event_id
+      select d.* from callback_deliveries d
       join callback_endpoints c on c.account_id = ${accountId} and c.id = d.endpoint_id
         and c.deleted_at is null
       where d.account_id = ${accountId} and ${sql.join(all, sql` and `)}
@@ -92,7 +91,7 @@ function conditionsOf(accountId: number, filter: DeliveryFilter): RawBuilder<unk
   if (endpoint_id !== undefined) all.push(sql`d.endpoint_id = ${knownId(endpoint_id)}`);
   // As a literal: the indexes of single states serve no parameter.
   if (state !== undefined) all.push(sql`d.state = ${sql.lit(state)}`);
-  if (type !== undefined) all.push(sql`e.type = ${type}`);
+  if (type !== undefined) all.push(sql`d.type = ${type}`);
   if (webhook_id !== undefined) all.push(sql`d.event_id = ${readWebhookId(accountId, webhook_id)}`);
   if (call_id !== undefined) all.push(sql`d.call_id = ${knownId(call_id)}`);
   if (from) all.push(sql`d.created_at >= ${from}`);

@@ -1,5 +1,6 @@
 // What was delivered to whom, as the API shows it, and what of it is told again.
 import Type, { type Static } from "typebox";
+import { eventCatalogue } from "../engine/event-catalogue.ts";
 import { closed, id, nullable, optional, timestamp } from "../lib/schemas.ts";
 
 export const delivery_states = ["pending", "delivered", "failed"] as const;
@@ -69,7 +70,7 @@ export const deliveryFilter = {
   endpoint_id: Type.Optional(id("To one endpoint")),
   state: Type.Optional(state),
   type: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: "Such as call.completed" }),
+    Type.Enum(Object.keys(eventCatalogue), { type: "string", description: "Of the event" }),
   ),
   webhook_id: Type.Optional(Type.String({ ...webhook_id, minLength: 1, maxLength: 64 })),
   call_id: Type.Optional(id("What was told of one call")),

@@ -106,6 +106,7 @@ export interface CallbackDeliveries {
   method: Generated<string>;
   seq: number;
   state: Generated<string>;
+  type: string;
 }
 
 export interface CallbackEndpoints {

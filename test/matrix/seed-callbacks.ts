@@ -27,10 +27,11 @@ export async function seedCallbacks(
     return createEndpoint(tx, actor, wanted, at);
   });
   const [event_id] = await makeEvents(app, account, [{ data: { name: `${mark} lead` } }]);
-  const stamps = { account_id, due_at: at, created_at: at, finished_at: at };
+  const stamps = { due_at: at, created_at: at, finished_at: at };
+  const event = { account_id, event_id: event_id!, type: "lead.created", seq: event_id! };
   const { id } = await app.db.query
     .insertInto("callback_deliveries")
-    .values({ ...stamps, endpoint_id, event_id: event_id!, seq: event_id!, state: "failed" })
+    .values({ ...event, ...stamps, endpoint_id, state: "failed" })
     .returning("id")
     .executeTakeFirstOrThrow();
   return { callback_endpoint_id: endpoint_id, callback_delivery_id: id };

@@ -393,8 +393,8 @@ test("a deleted endpoint is gone at once, and a job clears it and its deliveries
   const db = api.app.db.query;
   await sql`
     with made as (
-      insert into callback_deliveries (account_id, endpoint_id, event_id, seq, due_at, created_at)
-      select ${account_id}, case when n <= 2500 then ${id}::bigint else ${kept} end, n, n, now(), now()
+      insert into callback_deliveries (account_id, endpoint_id, event_id, type, seq, due_at, created_at)
+      select ${account_id}, case when n <= 2500 then ${id}::bigint else ${kept} end, n, 'lead.created', n, now(), now()
       from generate_series(1, 2600) n
       returning account_id, id
     )
