@@ -31,6 +31,7 @@ import { leadRecordRoutes } from "./routes/lead-records.ts";
 import { leadRoutes } from "./routes/leads.ts";
 import { picklistRoutes } from "./routes/picklists.ts";
 import { providerHookRoutes } from "./routes/provider-hooks.ts";
+import { reportRoutes } from "./routes/reports.ts";
 import { roleRoutes } from "./routes/roles.ts";
 import { suppressionRoutes } from "./routes/suppressions.ts";
 import { systemRoutes } from "./routes/system.ts";
@@ -76,6 +77,7 @@ export const routes: readonly Route[] = [
   ...trunkRoutes,
   ...callbackEndpointRoutes,
   ...callbackDeliveryRoutes,
+  ...reportRoutes,
   ...suppressionRoutes,
   ...erasureRoutes,
   ...groupRoutes,

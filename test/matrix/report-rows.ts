@@ -12,6 +12,18 @@ const row = (
 
 /** By the route's id. */
 export const reportRows: Record<string, RouteRow> = {
+  readChatReport: row(["bulk_chat"], ["reports.read"], (ids) => ({
+    path: `${base}/reports/chat?group_by=campaign&campaign_id=${ids.campaign_id}`,
+  })),
+  exportChatReport: row(["bulk_chat"], ["reports.export"], (ids) => ({
+    path: `${base}/reports/chat/export?group_by=day&campaign_id=${ids.campaign_id}`,
+  })),
+  readCallReport: row(["calls", "voice"], ["reports.read"], (ids) => ({
+    path: `${base}/reports/calls?group_by=agent&campaign_id=${ids.call_campaign_id}&number=101`,
+  })),
+  exportCallReport: row(["calls", "voice"], ["reports.export"], (ids) => ({
+    path: `${base}/reports/calls/export?group_by=campaign&campaign_id=${ids.call_campaign_id}`,
+  })),
   exportCreditLedger: row(null, ["credits.read"], (ids) => ({
     path: `${base}/credits/ledger/export?kind=chat&reservation_id=${ids.reservation_id}`,
   })),

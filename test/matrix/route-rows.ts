@@ -8,6 +8,7 @@ import { callRows } from "./call-rows.ts";
 import { chatRows } from "./chat-rows.ts";
 import { erasureRows } from "./erasure-rows.ts";
 import type { Ids } from "./seed-ids.ts";
+import { reportRows } from "./report-rows.ts";
 import { voiceCampaignRows } from "./voice-campaign-rows.ts";
 import { voiceContentRows } from "./voice-content-rows.ts";
 import { voiceLaunchRows } from "./voice-launch-rows.ts";
@@ -465,6 +466,7 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...voiceContentRows,
     ...voiceLaunchRows,
     ...callGroundRows,
+    ...reportRows,
     ...callbackRows,
     ...erasureRows,
   }),

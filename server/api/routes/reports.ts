@@ -1,0 +1,137 @@
+// Reports: what became of messages and calls, counted.
+import Type, { type Static } from "typebox";
+import { exportCallReport, readCallReport, type CallsAsked } from "../../reports/call-report.ts";
+import { exportChatReport, readChatReport, type ChatAsked } from "../../reports/chat-report.ts";
+import { call_groups, CallReport, chat_groups, ChatReport } from "../../reports/report-schema.ts";
+import { readSpan } from "../../reports/report-span.ts";
+import { knownId } from "../../lib/ids.ts";
+import { closed, id, pageQuery } from "../../lib/schemas.ts";
+import { callFilterQuery, readCallFilter } from "../call-filter.ts";
+import { route, type Call } from "../route.ts";
+import { sendExport } from "../send-csv.ts";
+import { timeRangeQuery } from "../time-range.ts";
+
+const tag = "Reports";
+const chat = { features: ["bulk_chat"] } as const;
+const calls = { features: ["calls", "voice"] } as const;
+const see = { anyOf: ["reports.read"] } as const;
+const take = { anyOf: ["reports.export"] } as const;
+/** Every day of the longest span goes on one page. */
+const page = {
+  ...pageQuery,
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000, default: 400, description: "Rows a page" }),
+  ),
+};
+
+const chatQuery = closed({
+  group_by: Type.Enum(chat_groups, { type: "string", description: "A row for each" }),
+  ...timeRangeQuery,
+  campaign_id: Type.Optional(id("Only this campaign")),
+  chat_number_id: Type.Optional(id("Only what was sent from this number")),
+});
+
+const callQuery = closed({
+  group_by: Type.Enum(call_groups, { type: "string", description: "A row for each" }),
+  ...timeRangeQuery,
+  type: Type.Optional(
+    Type.Enum(["click_to_call", "voice"], {
+      type: "string",
+      description: "Only click-to-calls, or only calls of voice campaigns",
+    }),
+  ),
+  campaign_id: callFilterQuery.campaign_id,
+  number: callFilterQuery.number,
+});
+
+type Asking<Query> = Pick<Call<unknown, Query, unknown>, "app" | "caller" | "query">;
+
+function readChatAsked({ app, caller, query }: Asking<Static<typeof chatQuery>>): ChatAsked {
+  const { account } = caller;
+  const { group_by, campaign_id, chat_number_id } = query;
+  const now = app.clock.now();
+  return {
+    ...readSpan(query, account.time_zone, now),
+    account_id: account.id,
+    time_zone: account.time_zone,
+    now,
+    group_by,
+    campaign_id: campaign_id === undefined ? undefined : knownId(campaign_id),
+    chat_number_id: chat_number_id === undefined ? undefined : knownId(chat_number_id),
+  };
+}
+
+function readCallsAsked({ app, caller, query }: Asking<Static<typeof callQuery>>): CallsAsked {
+  const { account } = caller;
+  const { group_by, type, from: _from, to: _to, ...filter } = query;
+  const { campaign_id, number } = readCallFilter(filter, account);
+  return {
+    ...readSpan(query, account.time_zone, app.clock.now()),
+    account_id: account.id,
+    time_zone: account.time_zone,
+    country_code: account.country_code,
+    group_by,
+    type,
+    campaign_id,
+    number,
+  };
+}
+
+export const reportRoutes = [
+  route({
+    method: "GET",
+    url: "/api/v1/reports/chat",
+    id: "readChatReport",
+    summary: "Count campaigns' messages by campaign, day or number",
+    tag,
+    access: { ...chat, ...see },
+    query: closed({ ...chatQuery.properties, ...page }),
+    success: { 200: ChatReport },
+    handle: async (call) => {
+      const { limit = 400, cursor } = call.query;
+      return readChatReport(call.app.db.query, readChatAsked(call), { limit, cursor });
+    },
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/reports/chat/export",
+    id: "exportChatReport",
+    summary: "Export the same to CSV",
+    tag,
+    access: { ...chat, ...take },
+    query: chatQuery,
+    success: { 200: { contentType: "text/csv" } },
+    handle: async (call) => {
+      const chunks = exportChatReport(call.app.db.query, readChatAsked(call));
+      return sendExport(call, { action: "chat_report.exported", file: "chat-report.csv" }, chunks);
+    },
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/reports/calls",
+    id: "readCallReport",
+    summary: "Count calls by campaign, day, number or agent",
+    tag,
+    access: { ...calls, ...see },
+    query: closed({ ...callQuery.properties, ...page }),
+    success: { 200: CallReport },
+    handle: async (call) => {
+      const { limit = 400, cursor } = call.query;
+      return readCallReport(call.app.db.query, readCallsAsked(call), { limit, cursor });
+    },
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/reports/calls/export",
+    id: "exportCallReport",
+    summary: "Export the same to CSV",
+    tag,
+    access: { ...calls, ...take },
+    query: callQuery,
+    success: { 200: { contentType: "text/csv" } },
+    handle: async (call) => {
+      const chunks = exportCallReport(call.app.db.query, readCallsAsked(call));
+      return sendExport(call, { action: "call_report.exported", file: "call-report.csv" }, chunks);
+    },
+  }),
+];

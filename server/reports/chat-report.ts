@@ -1,0 +1,239 @@
+// Messages of campaigns counted by campaign, day or number, each recipient once: by the time its message
+// was last tried, or else it came to its end, or else its campaign began.
+import { sql, type Kysely, type RawBuilder } from "kysely";
+import { countOfState, recipientStates } from "../chat/recipient-states.ts";
+import { writeCsv } from "../lib/csv/write-csv.ts";
+import { decodeCursor, page } from "../lib/cursor.ts";
+import type { DB } from "../lib/database.ts";
+import {
+  countGroups,
+  dayOf,
+  ratio,
+  type Counted,
+  type CountedRow,
+  type Counting,
+  type ReportPlace,
+} from "./report-page.ts";
+import {
+  chat_counts,
+  chat_keys,
+  type ChatGroup,
+  type ChatReport,
+  type ChatReportRow,
+} from "./report-schema.ts";
+import type { Span } from "./report-span.ts";
+
+const csv_page_rows = 5_000;
+
+/** What is counted, and how it is told apart. */
+export type ChatAsked = Span & {
+  readonly account_id: number;
+  readonly time_zone: string;
+  readonly now: Date;
+  readonly group_by: ChatGroup;
+  readonly campaign_id?: number | undefined;
+  readonly chat_number_id?: number | undefined;
+};
+
+/** A page of the report; 422 on a cursor that is not of it. */
+export async function readChatReport(
+  db: Kysely<DB>,
+  asked: ChatAsked,
+  at: { limit: number; cursor?: string | undefined },
+): Promise<ChatReport> {
+  const after = at.cursor === undefined ? null : decodeCursor(at.cursor);
+  const { rows, totals } = await countChat(db, asked, { after, limit: at.limit });
+  const shown = page(
+    rows.map((row) => ({ id: row.sort, row: rowOf(asked.group_by, row) })),
+    at.limit,
+  );
+  return {
+    from: asked.from.toISOString(),
+    to: asked.to.toISOString(),
+    data: shown.rows.map(({ row }) => row),
+    totals: countsOf(totals),
+    next_cursor: shown.next,
+  };
+}
+
+/** Its rows, without the totals, as chunks of CSV with a header line. */
+export function exportChatReport(db: Kysely<DB>, asked: ChatAsked): AsyncGenerator<string> {
+  const columns = [...chat_keys[asked.group_by], ...chat_counts];
+  return writeCsv<CountedRow>({
+    header: columns,
+    page_rows: csv_page_rows,
+    next: async (after, limit) => {
+      const { rows } = await countChat(db, asked, { after: after?.sort ?? null, limit });
+      return rows.slice(0, limit);
+    },
+    cells: (counted) => {
+      const row = rowOf(asked.group_by, counted);
+      return columns.map((column) => row[column]);
+    },
+  });
+}
+
+function rowOf(group: ChatGroup, row: CountedRow): ChatReportRow {
+  const key = Object.fromEntries(chat_keys[group].map((column) => [column, row[column]]));
+  return { ...key, ...countsOf(row) };
+}
+
+function countsOf(row: CountedRow): ChatReport["totals"] {
+  const n = row as unknown as Record<(typeof chat_counts)[number], number>;
+  const counts = Object.fromEntries(chat_counts.map((count) => [count, n[count]]));
+  return {
+    ...(counts as ChatReport["totals"]),
+    delivery_rate: ratio(n.delivered, n.sent),
+    read_rate: ratio(n.read, n.delivered),
+  };
+}
+
+function countChat(db: Kysely<DB>, asked: ChatAsked, place: ReportPlace): Promise<Counted> {
+  return countGroups(db, countingOf(asked), place);
+}
+
+/** Which states make which count: as a campaign's own record has it. */
+const states_of = {
+  total: recipientStates,
+  sent: recipientStates.filter((state) => countOfState[state] === "sent"),
+  delivered: ["delivered", "read"],
+  read: ["read"],
+  failed: recipientStates.filter((state) => countOfState[state] === "failed"),
+  pending: recipientStates.filter((state) => countOfState[state] === "pending"),
+} as const;
+
+const counts = Object.entries(states_of);
+
+/** Of slots: their columns are states. */
+const fromSlots = sql.join(
+  counts.map(
+    ([count, states]) =>
+      sql`sum(${sql.join(
+        states.map((state) => sql.ref(`n.${state}`)),
+        sql` + `,
+      )}) as ${sql.ref(count)}`,
+  ),
+);
+
+const fromRecipients = sql.join(
+  counts.map(
+    ([count, states]) =>
+      sql`count(*) filter (where r.state in (${sql.join(states.map((state) => sql.lit(state)))})) as ${sql.ref(count)}`,
+  ),
+);
+
+/**
+ * All that a campaign is stands in its slots and in the ledger, so that a campaign that lies within the
+ * span, and within one day where days are asked for, is never read by recipient: only others are.
+ */
+function countingOf(asked: ChatAsked): Counting {
+  const { account_id, from, to, now, time_zone, group_by } = asked;
+  const { key, sort, names, joins } = groupOf(asked);
+  const last = sql`coalesce(c.finished_at, ${now}::timestamptz)`;
+  const isOneDay =
+    group_by === "day"
+      ? sql`and ${dayOf(sql`c.created_at`, time_zone)} = ${dayOf(last, time_zone)}`
+      : sql``;
+  const ctes = sql`
+    asked as materialized (
+      select c.id as campaign_id, c.chat_number_id, c.reservation_id, c.created_at,
+        coalesce(c.started_at, c.created_at) as began,
+        c.created_at >= ${from} and coalesce(c.finished_at < ${to}, ${now}::timestamptz <= ${to})
+          ${isOneDay} as is_whole
+      from chat_campaigns c
+      where ${sql.join(conditionsOf(asked), sql` and `)}
+    ),
+    whole as (
+      select campaign_id, chat_number_id, created_at as at, n.*, 0 as replies, 0 as opt_outs, p.credits
+      from asked c
+      cross join lateral (
+        select ${fromSlots} from chat_counts n
+        where n.account_id = ${account_id} and n.campaign_id = c.campaign_id) n
+      cross join lateral (
+        select coalesce(sum(case t.type when 'capture' then t.amount else -t.amount end), 0) as credits
+        from credit_transfers t
+        where t.account_id = ${account_id} and t.reservation_id = c.reservation_id
+          and t.type in ('capture', 'refund')) p
+      where c.is_whole
+    ),
+    parts as (
+      select c.campaign_id, c.chat_number_id, max(at) as at, ${fromRecipients}, 0 as replies, 0 as opt_outs,
+        count(*) filter (where r.charged) as credits
+      from asked c
+      join chat_recipients r on r.account_id = ${account_id} and r.campaign_id = c.campaign_id
+      cross join lateral (select coalesce(r.dispatched_at, r.ended_at, c.began) as at) t
+      where not c.is_whole and at >= ${from} and at < ${to}
+      group by c.campaign_id, c.chat_number_id, ${dayOf(sql`at`, time_zone)}
+    ),
+    answers as (
+      select r.campaign_id, r.chat_number_id, r.received_at as at, ${sql.join(counts.map(() => sql`0`))},
+        1 as replies, r.opted_out::int as opt_outs, 0 as credits
+      from chat_replies r
+      where ${sql.join(replyConditionsOf(asked), sql` and `)}
+    ),
+    found as (
+      select ${key} as key, f.* from (
+        select * from whole union all select * from parts union all select * from answers) f
+    ),
+    counted as (
+      select grouping(key) = 1 as is_total, key, ${sql.join(
+        [...Object.keys(states_of), "replies", "opt_outs", "credits"].map(
+          (count) => sql`coalesce(sum(${sql.ref(count)}), 0)::bigint as ${sql.ref(count)}`,
+        ),
+      )}
+      from found group by grouping sets ((key), ())
+    )`;
+  return { account_id, ctes, sort, names, joins };
+}
+
+/** Of campaigns that anything of may have happened to within the span. */
+function conditionsOf({ account_id, from, to, campaign_id, chat_number_id }: ChatAsked) {
+  const conditions = [
+    sql`c.account_id = ${account_id}`,
+    sql`c.created_at < ${to}`,
+    sql`(c.finished_at is null or c.finished_at >= ${from})`,
+  ];
+  if (campaign_id !== undefined) conditions.push(sql`c.id = ${campaign_id}`);
+  if (chat_number_id !== undefined) conditions.push(sql`c.chat_number_id = ${chat_number_id}`);
+  return conditions;
+}
+
+function replyConditionsOf({ account_id, from, to, campaign_id, chat_number_id }: ChatAsked) {
+  const conditions = [
+    sql`r.account_id = ${account_id}`,
+    sql`r.campaign_id is not null`,
+    sql`r.received_at >= ${from}`,
+    sql`r.received_at < ${to}`,
+  ];
+  if (campaign_id !== undefined) conditions.push(sql`r.campaign_id = ${campaign_id}`);
+  if (chat_number_id !== undefined) conditions.push(sql`r.chat_number_id = ${chat_number_id}`);
+  return conditions;
+}
+
+type Group = Pick<Counting, "sort" | "names" | "joins"> & { readonly key: RawBuilder<unknown> };
+
+function groupOf({ account_id, group_by, time_zone }: ChatAsked): Group {
+  switch (group_by) {
+    case "campaign":
+      return {
+        key: sql`f.campaign_id`,
+        sort: sql`-key`,
+        names: sql`key as campaign_id, c.name as campaign_name`,
+        joins: sql`left join chat_campaigns c on c.account_id = ${account_id} and c.id = key`,
+      };
+    case "day":
+      return {
+        key: dayOf(sql`f.at`, time_zone),
+        sort: sql`(key - date '1970-01-01')::bigint`,
+        names: sql`key::text as date`,
+        joins: sql``,
+      };
+    case "number":
+      return {
+        key: sql`f.chat_number_id`,
+        sort: sql`key`,
+        names: sql`key as chat_number_id, c.phone as phone_number`,
+        joins: sql`left join chat_numbers c on c.account_id = ${account_id} and c.id = key`,
+      };
+  }
+}
