@@ -4,6 +4,7 @@ import { recordAudit } from "../accounts/record-audit.ts";
 import type { App } from "../engine/app.ts";
 import { checkJob, type Job } from "../engine/work-jobs.ts";
 import type { Tx } from "../lib/database.ts";
+import { eraseAnswers } from "./erase/answers.ts";
 import { eraseCalls } from "./erase/calls.ts";
 import { awaitChatRecipients, scanChatRecipients } from "./erase/chat-recipients.ts";
 import { eraseGroupMembers, eraseNotices, eraseReplies } from "./erase/found-by-index.ts";
@@ -30,6 +31,7 @@ const parts: readonly Part[] = [
   eraseImportRejects,
   eraseVoiceRejects,
   eraseNotices,
+  eraseAnswers,
   awaitChatRecipients,
   eraseReplies,
   eraseNews,

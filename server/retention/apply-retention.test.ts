@@ -1,0 +1,329 @@
+// What goes when it has been kept as long as its account wants, and what stays.
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { makeEndpoint, makeEvents, relay } from "../../test/support/callback-makers.ts";
+import { makeNode, makeTrunk } from "../../test/support/call-makers.ts";
+import { failed, makeCall } from "../../test/support/call-report-makers.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../../test/support/chat-makers.ts";
+import {
+  checkCampaigns,
+  checkLedger,
+  checkVoiceCampaigns,
+} from "../../test/support/check-books.ts";
+import { makeAccount, makeCredits, unique, type TestAccount } from "../../test/support/makers.ts";
+import { quietVoiceSandbox } from "../../test/support/quiet-sandbox.ts";
+import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-makers.ts";
+import { completeCampaigns } from "../chat/complete-campaigns.ts";
+import { VoiceError } from "../drivers/voice/driver.ts";
+import { applyRetention } from "./apply-retention.ts";
+import { forgetRecordings } from "./forget-recordings.ts";
+
+const start = new Date("2026-03-01T10:00:00Z");
+const day_ms = 86_400_000;
+
+/** What was deleted at nodes, by name, and the nodes that do not answer. */
+const deleted: string[] = [];
+const silent = new Set<number>();
+
+let api: TestApi;
+before(async () => {
+  const sandbox: typeof quietVoiceSandbox = {
+    ...quietVoiceSandbox,
+    async deleteRecording({ id }, recording) {
+      if (silent.has(id)) throw new VoiceError("unreachable", "it is down");
+      deleted.push(recording);
+    },
+  };
+  api = await startApi({ voiceDrivers: { sandbox } });
+  api.clock.set(start);
+});
+after(() => api.close());
+// What one test's accounts keep is no other test's matter.
+afterEach(() =>
+  api.app.db.pool.query(`update accounts set retention_events_days = null,
+    retention_messages_days = null, retention_calls_days = null, retention_recordings_days = null`),
+);
+
+const never = new AbortController().signal;
+const daysAgo = (days: number) => new Date(api.clock.now().getTime() - days * day_ms);
+
+/** An account whose settings are these, everything else for ever. */
+async function account(retention: Record<string, number | null> = {}): Promise<TestAccount> {
+  const made = await makeAccount(api.app);
+  await makeCredits(api.app, made, { chat: 100, call: 100 });
+  await set(made, { events_days: null, ...retention });
+  return made;
+}
+
+async function set({ token }: TestAccount, retention: Record<string, number | null>) {
+  const answer = await api.send("PATCH", "/api/v1/account", { token, json: { retention } });
+  assert.equal(answer.status, 200, answer.text);
+}
+
+/** Turn after turn until nothing goes any more; returns what each took. */
+async function applyAll(turn = applyRetention): Promise<number[]> {
+  const taken: number[] = [];
+  for (;;) {
+    const rows = await turn(api.app, never);
+    if (rows === 0) return taken;
+    taken.push(rows);
+  }
+}
+
+async function rowsOf(table: string, { account_id }: TestAccount, where = "true"): Promise<number> {
+  const { rows } = await api.app.db.pool.query<{ n: number }>(
+    `select count(*)::int as n from ${table} where account_id = $1 and ${where}`,
+    [account_id],
+  );
+  return rows[0]!.n;
+}
+
+const get = async ({ token }: TestAccount, path: string) => {
+  const answer = await api.send("GET", path, { token });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body;
+};
+
+test("events go after their days with what was to be told of them, in small steps; younger ones, others' and those without a place stay", async () => {
+  const mine = await account({ events_days: 10 });
+  const other = await account();
+  await makeEndpoint(api.app, mine, { types: ["lead.updated"] });
+  for (const owner of [mine, other]) {
+    await makeEvents(
+      api.app,
+      owner,
+      Array(300).fill({ type: "lead.updated", occurred_at: daysAgo(11) }),
+    );
+    await makeEvents(api.app, owner, Array(1_500).fill({ occurred_at: daysAgo(11) }));
+    await makeEvents(
+      api.app,
+      owner,
+      Array(3).fill({ type: "lead.updated", occurred_at: daysAgo(9) }),
+    );
+  }
+  while ((await rowsOf("events", other, "seq is null")) > 0) await relay(api.app);
+  while ((await rowsOf("events", mine, "seq is null")) > 0) await relay(api.app);
+  await makeEvents(api.app, mine, [{ occurred_at: daysAgo(11) }]);
+  assert.equal(await rowsOf("callback_deliveries", mine), 303);
+
+  assert.equal(await applyRetention(api.app, AbortSignal.abort()), 0);
+  assert.equal(await rowsOf("events", mine), 1_804);
+  const taken = await applyAll();
+  // An event that is still to be told of weighs as much as two rows.
+  assert.deepEqual(taken, [700, 1_000, 100]);
+  assert.equal(await rowsOf("events", mine), 4);
+  assert.equal(await rowsOf("events", mine, "seq is null"), 1);
+  assert.equal(await rowsOf("callback_deliveries", mine), 3);
+  assert.equal(await rowsOf("events", other), 1_803);
+});
+
+test("an account is looked at again some hours later, or at once when its settings change", async () => {
+  const mine = await account({ events_days: 2 });
+  await applyAll();
+  await makeEvents(api.app, mine, [{ occurred_at: daysAgo(1.9) }, { occurred_at: daysAgo(1) }]);
+  await relay(api.app);
+  api.clock.advance(3 * 3_600_000);
+  assert.deepEqual(await applyAll(), []);
+  api.clock.advance(4 * 3_600_000);
+  assert.deepEqual(await applyAll(), [1]);
+  await set(mine, { events_days: 1 });
+  assert.deepEqual(await applyAll(), [1]);
+});
+
+test("one account's backlog keeps no other waiting, and workers at the same time take everything once", async () => {
+  const large = await account({ events_days: 1 });
+  const small = await account({ events_days: 1 });
+  await makeEvents(api.app, large, Array(3_500).fill({ occurred_at: daysAgo(5) }));
+  await makeEvents(api.app, small, Array(5).fill({ occurred_at: daysAgo(5) }));
+  while ((await rowsOf("events", large, "seq is null")) > 0) await relay(api.app);
+  while ((await rowsOf("events", small, "seq is null")) > 0) await relay(api.app);
+  assert.equal(await applyRetention(api.app, never), 1_005);
+  assert.equal(await rowsOf("events", small), 0);
+  assert.equal(await rowsOf("events", large), 2_500);
+  const taken = await Promise.all([1, 2, 3].map(() => applyAll()));
+  assert.equal(
+    taken.flat().reduce((sum, rows) => sum + rows, 0) + (await rowsOf("events", large)),
+    2_500,
+  );
+  await applyAll();
+  assert.equal(await rowsOf("events", large), 0);
+});
+
+/** A finished campaign of so many recipients, all read, with a reply of each of the first three. */
+async function chatCampaign(owner: TestAccount, recipients: number): Promise<number> {
+  const { app } = api;
+  const { account_id } = owner;
+  const number = await makeChatNumber(app, owner);
+  const template_id = await makeChatTemplate(app, owner, number);
+  const people = Array.from({ length: recipients }, (_, i) => ({
+    phone: String(919_700_000_000 + i),
+  }));
+  const id = await makeChatCampaign(app, owner, number, template_id, people);
+  await app.db.pool.query(
+    `select count(*) from chat_move_recipients($1, 'reports', (
+       select json_agg(json_build_object('campaign_id', r.campaign_id, 'id', r.id, 'dispatches', 0,
+         'state', 'read', 'provider_message_id', 'p' || r.id))
+       from chat_recipients r where r.account_id = $1 and r.campaign_id = $2), $3)`,
+    [account_id, id, app.clock.now()],
+  );
+  await app.db.pool.query(
+    `insert into chat_replies (account_id, chat_number_id, provider_message_id, phone, type, text,
+       campaign_id, recipient_id, opted_out, received_at)
+     select account_id, $3, 'r' || id, phone, 'text', 'Yes', campaign_id, id, false, $4
+     from chat_recipients where account_id = $1 and campaign_id = $2 order by id limit 3`,
+    [account_id, id, number.id, app.clock.now()],
+  );
+  assert.equal(await completeCampaigns(app, account_id, [id]), 1);
+  return id;
+}
+
+test("recipients and replies go when their campaign has been over for long; the campaign and its sums stay", async () => {
+  const mine = await account({ messages_days: 30 });
+  const other = await account();
+  await makeCredits(api.app, mine, { chat: 3_000 });
+  const old = await chatCampaign(mine, 1_100);
+  const theirs = await chatCampaign(other, 2);
+  const path = `/api/v1/chat/campaigns/${old}`;
+  const before = await get(mine, path);
+  assert.equal(before.purged_at, null);
+  assert.equal(before.reply_count, 3);
+  api.clock.advance(31 * day_ms);
+  const { id: young } = { id: await chatCampaign(mine, 2) };
+  await api.app.db.pool.query(
+    `insert into chat_replies (account_id, chat_number_id, provider_message_id, phone, type, opted_out, received_at)
+     values ($1, 1, 'nobody''s', '919700000009', 'text', false, $2), ($1, 1, 'new', '919700000009', 'text', false, $3)`,
+    [mine.account_id, daysAgo(31), daysAgo(29)],
+  );
+  assert.deepEqual(await applyAll(), [1_000, 104]);
+  assert.equal(await rowsOf("chat_recipients", mine), 2);
+  assert.equal(await rowsOf("chat_recipients", mine, `campaign_id = ${young}`), 2);
+  assert.equal(await rowsOf("chat_replies", mine), 3);
+  const { purged_at, ...left } = await get(mine, path);
+  assert.equal(purged_at, api.clock.now().toISOString());
+  assert.deepEqual({ ...left, purged_at: null }, before);
+  assert.deepEqual((await get(mine, `${path}/recipients`)).data, []);
+  assert.equal((await get(other, `/api/v1/chat/campaigns/${theirs}`)).purged_at, null);
+  assert.equal(await rowsOf("chat_recipients", other), 2);
+  await checkCampaigns(api.app.db.pool);
+  await checkLedger(api.app.db.pool);
+});
+
+test("calls go with all that was told of them, and whom voice campaigns called; campaigns keep their sums", async () => {
+  const mine = await account({ calls_days: 30 });
+  const at = api.clock.now();
+  const ended = { ...failed, ended_at: at };
+  // A click-to-call of two attempts, the second of which is younger; and one that is all old.
+  const tried = await makeCall(api.app, mine, { call: ended, legs: [{}] });
+  const gone = await makeCall(api.app, mine, { call: ended, legs: [{}, { role: "customer" }] });
+  const queued = await makeCall(api.app, mine);
+  const campaign = await makeVoiceCampaign(api.app, mine, {
+    campaign: { state: "completed", finished_at: at, rejected: 1 },
+    recipients: [
+      { state: "answered", finished_at: at },
+      { state: "busy", finished_at: at },
+    ],
+  });
+  const talked = await makeVoiceCall(api.app, mine, campaign, {
+    steps: [{ node: "start", key: "1" }],
+    said: [{ who: "caller", text: "Hello" }],
+  });
+  const { pool } = api.app.db;
+  await pool.query("insert into voice_rejects values ($1, $2, 1, 'none', 'is no number')", [
+    mine.account_id,
+    campaign.id,
+  ]);
+  await pool.query(
+    `insert into call_events (account_id, call_id, type, at, data)
+     select $1, i, 'call.completed', $3, '{}' from unnest($2::bigint[]) i`,
+    [mine.account_id, [gone.id, talked], at],
+  );
+  const path = `/api/v1/voice/campaigns/${campaign.id}`;
+  const before = await get(mine, path);
+  api.clock.advance(31 * day_ms);
+  await pool.query(
+    `insert into calls (account_id, campaign_id, attempt, node_id, trunk_id, stage, status, from_number,
+       to_number, to_phone, due_at, queued_at, ended_at)
+     select account_id, campaign_id, 2, node_id, trunk_id, stage, status, from_number, to_number, to_phone,
+       $3, $3, $3 from calls where account_id = $1 and id = $2`,
+    [mine.account_id, tried.id, daysAgo(1)],
+  );
+  assert.deepEqual(await applyAll(), [5]);
+  assert.equal(await rowsOf("calls", mine), 3);
+  assert.equal(await rowsOf("calls", mine, `id in (${tried.id}, ${queued.id})`), 2);
+  assert.equal(await rowsOf("call_campaigns", mine), 3);
+  assert.equal(await rowsOf("click_to_calls", mine), 2);
+  assert.equal(await rowsOf("call_legs", mine, `call_id <> ${tried.id}`), 0);
+  for (const table of [
+    "call_events",
+    "call_menu_steps",
+    "call_transcripts",
+    "voice_recipients",
+    "voice_rejects",
+  ])
+    assert.equal(await rowsOf(table, mine), 0, table);
+  const { purged_at, ...left } = await get(mine, path);
+  assert.equal(purged_at, api.clock.now().toISOString());
+  assert.deepEqual({ ...left, purged_at: null }, before);
+  await checkVoiceCampaigns(pool);
+  await checkLedger(pool);
+});
+
+test("a recording goes by its own days, or with its call; a node that does not answer is asked again, and keeps no other waiting", async () => {
+  const place = async () => {
+    const node_id = await makeNode(api.app, { connected: true });
+    return { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
+  };
+  const [good, bad] = [await place(), await place()];
+  silent.add(bad.node_id);
+  const mine = await account({ recordings_days: 5, calls_days: 9 });
+  const other = await account();
+  const recorded = { ...failed, ended_at: api.clock.now(), recording_state: "ready" };
+  const [here, there] = [
+    await makeCall(api.app, mine, { call: recorded, place: good }),
+    await makeCall(api.app, mine, { call: recorded, place: bad }),
+  ];
+  const theirs = await makeCall(api.app, other, { call: recorded, place: good });
+  const campaign = await makeVoiceCampaign(api.app, mine, {
+    campaign: { trunk_id: good.trunk_id },
+    recipients: [{ state: "answered" }],
+  });
+  const left = await makeVoiceCall(api.app, mine, campaign, {
+    messages: [{ recording: unique("message"), node: "box", state: "ready" }],
+  });
+  const recording = (id: number, path = "recording") =>
+    api.send("GET", `/api/v1/calls/${id}/${path}`, { token: mine.token });
+
+  api.clock.advance(4 * day_ms);
+  assert.deepEqual(await applyAll(forgetRecordings), []);
+  api.clock.advance(2 * day_ms);
+  deleted.length = 0;
+  assert.equal(await forgetRecordings(api.app, AbortSignal.abort()), 0);
+  assert.deepEqual(await applyAll(forgetRecordings), [2]);
+  assert.equal(deleted.length, 2);
+  assert.ok(deleted.includes(`trk-${mine.account_id}-${here.id}`));
+  assert.equal((await recording(here.id)).status, 404);
+  assert.equal((await recording(left, "messages/1")).status, 404);
+  const report = await get(mine, `/api/v1/calls/${left}`);
+  assert.deepEqual(report.messages, [{ node: "box", recording_url: null, state: "deleted" }]);
+  assert.equal((await get(mine, `/api/v1/calls/${here.id}`)).recording_url, null);
+  assert.notEqual((await get(mine, `/api/v1/calls/${there.id}`)).recording_url, null);
+  assert.notEqual((await get(other, `/api/v1/calls/${theirs.id}`)).recording_url, null);
+
+  // Its call waits for it, the others do not.
+  api.clock.advance(4 * day_ms);
+  assert.deepEqual(await applyAll(forgetRecordings), []);
+  assert.deepEqual(await applyAll(), [2]);
+  assert.equal(await rowsOf("calls", mine), 1);
+  silent.delete(bad.node_id);
+  api.clock.advance(11 * 60_000);
+  assert.deepEqual(await applyAll(forgetRecordings), [1]);
+  api.clock.advance(8 * 3_600_000);
+  assert.deepEqual(await applyAll(), [1]);
+  assert.equal(await rowsOf("calls", mine), 0);
+  assert.equal(await rowsOf("calls", other), 1);
+});

@@ -1,0 +1,469 @@
+// What is left of a person who asked to be forgotten: nothing but that they must not be written to, and
+// sums that nobody can be found in.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { makeEndpoint, relay } from "../../test/support/callback-makers.ts";
+import { makeNode, makeTrunk, setCalling } from "../../test/support/call-makers.ts";
+import { failed, makeCall } from "../../test/support/call-report-makers.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+  makeSuppression,
+} from "../../test/support/chat-makers.ts";
+import {
+  checkCampaigns,
+  checkLedger,
+  checkVoiceCampaigns,
+} from "../../test/support/check-books.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  makeCredits,
+  unique,
+  type TestAccount,
+} from "../../test/support/makers.ts";
+import { quietVoiceSandbox } from "../../test/support/quiet-sandbox.ts";
+import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-makers.ts";
+import { completeCampaigns } from "../chat/complete-campaigns.ts";
+import { VoiceError } from "../drivers/voice/driver.ts";
+import { workJobs } from "../engine/work-jobs.ts";
+import { erasePerson } from "./erase-person.ts";
+
+const number = "9876543210";
+const phone = `91${number}`;
+
+const tenantTables = Object.entries(
+  JSON.parse(
+    readFileSync(new URL("../../migrations/tables.json", import.meta.url), "utf8"),
+  ) as Record<string, string>,
+)
+  .filter(([, kind]) => kind === "tenant")
+  .map(([table]) => table);
+
+let api: TestApi;
+let is_silent = false;
+const deleted: string[] = [];
+
+before(async () => {
+  const sandbox: typeof quietVoiceSandbox = {
+    ...quietVoiceSandbox,
+    async deleteRecording(_node, recording) {
+      if (is_silent) throw new VoiceError("unreachable", "it is down");
+      deleted.push(recording);
+    },
+  };
+  api = await startApi({ voiceDrivers: { sandbox } });
+  api.clock.set("2026-03-01T10:00:00Z");
+});
+after(() => api.close());
+
+const query = async <Row>(text: string, values: unknown[]): Promise<Row[]> =>
+  (await api.app.db.pool.query(text, values)).rows as Row[];
+
+/** In how many rows of each of the account's tables the number stands. */
+async function traces({ account_id }: TestAccount): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (const table of tenantTables) {
+    const [row] = await query<{ n: number }>(
+      `select count(*)::int as n from ${table} t where account_id = $1 and t::text like '%${number}%'`,
+      [account_id],
+    );
+    if (row!.n > 0) found[table] = row!.n;
+  }
+  return found;
+}
+
+async function account(): Promise<TestAccount> {
+  const made = await makeAccount(api.app);
+  await setCalling(api.app, made, { night_calling: true });
+  await makeCredits(api.app, made, { chat: 100, call: 100 });
+  return made;
+}
+
+async function post(
+  { token }: TestAccount,
+  path: string,
+  json: unknown,
+  headers: Record<string, string> = {},
+) {
+  const answer = await api.send("POST", path, { token, json, headers });
+  assert.ok(answer.status < 300, answer.text);
+  return answer.body;
+}
+
+/** Works the jobs that are due once, as a worker does, when all events have their place in the order. */
+async function work(): Promise<void> {
+  await relay(api.app);
+  const stopping = new AbortController().signal;
+  await workJobs(api.app, { "retention.erase_person": erasePerson }, stopping);
+}
+
+const read = async ({ token }: TestAccount, path: string) =>
+  (await api.send("GET", path, { token })).body;
+
+type Campaign = { readonly id: number; readonly recipients: readonly number[] };
+
+/** Of the person and somebody else, brought to this state. */
+async function chatCampaign(owner: TestAccount, state: string): Promise<Campaign> {
+  const { app } = api;
+  const chat_number = await makeChatNumber(app, owner);
+  const template_id = await makeChatTemplate(app, owner, chat_number);
+  const people = [
+    { phone, variables: { "1": "Asha" } },
+    { phone: "919800000002", variables: { "1": "Ben" } },
+  ];
+  const id = await makeChatCampaign(app, owner, chat_number, template_id, people);
+  const rows = await query<{ id: number }>(
+    "select id from chat_recipients where account_id = $1 and campaign_id = $2 order by id",
+    [owner.account_id, id],
+  );
+  const recipients = rows.map((row) => row.id);
+  first_recipient = recipients[0]!;
+  const ways =
+    state === "queued" ? [] : ["dispatching", ...(state === "dispatching" ? [] : [state])];
+  for (const [i, to] of ways.entries())
+    await move(
+      owner,
+      id,
+      recipients.map((recipient) => ({ id: recipient, dispatches: Math.min(i, 1), to })),
+    );
+  await completeCampaigns(app, owner.account_id, [id]);
+  return { id, recipients };
+}
+
+async function move(
+  { account_id }: TestAccount,
+  campaign_id: number,
+  moves: readonly { id: number; dispatches: number; to: string }[],
+) {
+  const asked = moves.map(({ id, dispatches, to }) => ({
+    campaign_id,
+    id,
+    dispatches,
+    state: to,
+    provider_message_id: to === "dispatching" ? null : providerId(account_id, id),
+    due_at: api.clock.now(),
+  }));
+  await query("select from chat_move_recipients($1, 'reports', $2, $3)", [
+    account_id,
+    JSON.stringify(asked),
+    api.clock.now(),
+  ]);
+}
+
+/** As WhatsApp's, which hold the number of whom it went to: the first recipient's. */
+let first_recipient = 0;
+function providerId(accountId: number, id: number): string {
+  return `wamid.${id === first_recipient ? phone : "of-somebody"}.${accountId}.${id}`;
+}
+
+/** Everything that can be kept of the person, in an account. */
+async function fill(owner: TestAccount) {
+  const { account_id, workspace_id } = owner;
+  const now = api.clock.now();
+  await makeEndpoint(api.app, owner);
+  const leads = `/api/v1/crm/workspaces/${workspace_id}/leads`;
+  const lead = await post(
+    owner,
+    `${leads}/create`,
+    { phone: number, name: "Asha", email: "asha@test.example" },
+    { "idempotency-key": unique("key") },
+  );
+  // The contact's, under another phone; and somebody else's.
+  await post(owner, `${leads}/create`, { phone: "9800000009", contactId: lead.contactId });
+  await post(owner, `${leads}/create`, { phone: "9800000008", name: "Ben" });
+  const group = await post(owner, "/api/v1/groups", { name: unique("group") });
+  await query(
+    `insert into group_members (account_id, group_id, phone, name, created_at)
+     values ($1, $2, $3, 'Asha', $4), ($1, $2, '919800000002', 'Ben', $4)`,
+    [account_id, group.id, phone, now],
+  );
+  await makeSuppression(api.app, owner, phone);
+  const read_campaign = await chatCampaign(owner, "read");
+  const queued = await chatCampaign(owner, "queued");
+  await query(
+    `insert into chat_replies (account_id, chat_number_id, provider_message_id, phone, type, text,
+       campaign_id, recipient_id, opted_out, received_at)
+     values ($1, 1, $2, $3, 'text', 'I am Asha', $4, $5, false, $6)`,
+    [
+      account_id,
+      unique(`wamid.${phone}`),
+      phone,
+      read_campaign.id,
+      read_campaign.recipients[0],
+      now,
+    ],
+  );
+  const node_id = await makeNode(api.app, { connected: true });
+  const place = { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
+  const waiting = await makeCall(api.app, owner, {
+    place,
+    asked: { remark: `Call ${number}`, reference: "R-1", source: "web" },
+  });
+  const over = await makeCall(api.app, owner, {
+    place,
+    call: { ...failed, ended_at: now, recording_state: "ready", dtmf: "42" },
+    legs: [{}, { role: "customer", number: phone }],
+  });
+  await query(
+    `insert into call_events (account_id, call_id, type, at, data)
+     values ($1, $2, 'call.dtmf', $3, $4)`,
+    [account_id, over.id, now, JSON.stringify({ call_id: over.id, to_number: number, digit: "4" })],
+  );
+  const campaign = await makeVoiceCampaign(api.app, owner, {
+    campaign: { trunk_id: place.trunk_id },
+    recipients: [
+      { number, phone, state: "answered", variables: JSON.stringify({ name: "Asha" }) },
+      { number: "9800000002", phone: "919800000002" },
+    ],
+  });
+  const calling = await makeVoiceCampaign(api.app, owner, {
+    campaign: { trunk_id: place.trunk_id, call_type: "obd_smartvoice" },
+    recipients: [{ number, phone, state: "unspoken" }, { state: "waiting" }],
+  });
+  const talked = await makeVoiceCall(api.app, owner, campaign, {
+    call: { collected: JSON.stringify({ pin: "4711" }), lead_id: lead.id },
+    steps: [
+      { node: "start", key: null },
+      { node: "start", key: "1" },
+      { node: "start", key: "timeout" },
+    ],
+    said: [{ who: "caller", text: `It is ${number}` }],
+    messages: [{ recording: unique("message"), node: "box", state: "ready" }],
+  });
+  await query("insert into voice_rejects values ($1, $2, 1, $3, 'came before')", [
+    account_id,
+    campaign.id,
+    `+91 98765-43210`,
+  ]);
+  const [upload] = await query<{ id: number }>(
+    `insert into lead_imports (account_id, workspace_id, created_by, file_name, column_map, header, state,
+       total_rows, created_at)
+     values ($1, $2, $3, 'people.csv', '{"phone": "Phone"}', '{Phone,Name}', 'processing', 2, $4) returning id`,
+    [account_id, workspace_id, owner.owner_id, now],
+  );
+  await query(
+    "insert into lead_import_rows values ($1, $2, 1, $3), ($1, $2, 2, '{9800000002,Ben}')",
+    [account_id, upload!.id, [number, "Asha"]],
+  );
+  await query("insert into lead_import_rejects values ($1, $2, 1, $3, '[]')", [
+    account_id,
+    upload!.id,
+    [`0${number}`, "Asha"],
+  ]);
+  await relay(api.app);
+  await query(
+    `insert into callback_attempts (account_id, delivery_id, at, duration_ms, status, response)
+     select account_id, id, $2, 1, 200, 'Thanks for ${number}' from callback_deliveries
+     where account_id = $1 and event_id = (select min(id) from events where account_id = $1)`,
+    [account_id, now],
+  );
+  return { lead, read_campaign, queued, waiting, over, campaign, calling, talked };
+}
+
+async function checkBooks(): Promise<void> {
+  const { pool } = api.app.db;
+  await checkLedger(pool);
+  await checkCampaigns(pool);
+  await checkVoiceCampaigns(pool);
+}
+
+test("everything about a number is gone after its erasure, and nothing else: sums, credit and another account's same number stay", async () => {
+  const [mine, other] = [await account(), await account()];
+  const had = await fill(mine);
+  await fill(other);
+  const theirs = await traces(other);
+  const stays = [
+    `/api/v1/chat/campaigns/${had.read_campaign.id}`,
+    `/api/v1/voice/campaigns/${had.campaign.id}`,
+  ];
+  const before = await Promise.all(stays.map((path) => read(mine, path)));
+
+  const asked = await post(mine, "/api/v1/erasures", { phone_number: `+${phone}` });
+  assert.equal(asked.phone_number, "**********10");
+  assert.equal(asked.state, "pending");
+  await work();
+  // A call that was taken back has told so.
+  api.clock.advance(60_000);
+  await work();
+  const done = await read(mine, `/api/v1/erasures/${asked.id}`);
+  assert.equal(done.state, "done", JSON.stringify(await query("select * from erasures", [])));
+  assert.deepEqual(await traces(mine), { suppressions: 1 });
+  assert.deepEqual(await traces(other), theirs);
+
+  const { events, ...counts } = done.counts;
+  assert.ok(events > 0);
+  assert.deepEqual(counts, {
+    leads: 2,
+    contacts: 1,
+    import_rows: 3,
+    group_members: 1,
+    recipients: 4,
+    replies: 1,
+    calls: 3,
+    recordings: 2,
+  });
+  assert.deepEqual(await Promise.all(stays.map((path) => read(mine, path))), before);
+  const sent = await read(mine, `/api/v1/chat/campaigns/${had.queued.id}`);
+  assert.deepEqual([sent.counts.skipped, sent.counts.queued, sent.credits.released], [1, 1, 1]);
+  const called = await read(mine, `/api/v1/voice/campaigns/${had.calling.id}`);
+  assert.deepEqual([called.suppressed, called.pending], [1, 1]);
+  await checkBooks();
+
+  const call = await read(mine, `/api/v1/calls/${had.talked}`);
+  assert.deepEqual(
+    [call.to_number, call.collected, call.transcript, call.messages],
+    ["", {}, null, []],
+  );
+  assert.deepEqual(
+    call.menu_path.map(({ key }: { key: string | null }) => key),
+    [null, "erased", "timeout"],
+  );
+  const over = await read(mine, `/api/v1/calls/${had.over.id}`);
+  assert.deepEqual([over.dtmf, over.recording_url, over.legs[1].number], ["", null, ""]);
+  assert.deepEqual([over.events[0].digit, over.events[0].call_id], ["", had.over.id]);
+  const waiting = await read(mine, `/api/v1/calls/${had.waiting.id}`);
+  assert.deepEqual([waiting.status, waiting.remark, waiting.reference], ["canceled", null, null]);
+  const retried = await api.send("POST", `/api/v1/calls/${had.over.id}/retry`, {
+    token: mine.token,
+    json: { leg: "agent" },
+  });
+  assert.equal(retried.status, 409, retried.text);
+  assert.deepEqual(
+    await query("select name from contacts where account_id = $1", [mine.account_id]),
+    [{ name: "Ben" }],
+  );
+  const audit = (await read(mine, "/api/v1/audit?limit=2")).data;
+  assert.deepEqual(
+    audit.map(({ action }: { action: string }) => action),
+    ["person.erased", "person.erasure_requested"],
+  );
+});
+
+test("an erasure that is cut off at any step goes on where it was, and counts nothing twice", async () => {
+  const mine = await account();
+  await fill(mine);
+  const { id } = await post(mine, "/api/v1/erasures", { phone_number: number });
+  // Each run is stopped after its first step, and every other claim is lost before it can write.
+  for (let run = 0; (await read(mine, `/api/v1/erasures/${id}`)).state === "pending"; run++) {
+    assert.ok(run < 200, "it does not come to an end");
+    const stopping = new AbortController();
+    const steps = { ...api.app, db: { ...api.app.db, query: watched(stopping, run % 2 === 1) } };
+    await workJobs(steps, { "retention.erase_person": erasePerson }, stopping.signal);
+    await relay(api.app);
+    api.clock.advance(1_000_000);
+  }
+  const { counts } = await read(mine, `/api/v1/erasures/${id}`);
+  assert.deepEqual(
+    [
+      counts.leads,
+      counts.contacts,
+      counts.recipients,
+      counts.calls,
+      counts.recordings,
+      counts.import_rows,
+    ],
+    [2, 1, 4, 3, 2, 3],
+  );
+  assert.deepEqual(await traces(mine), { suppressions: 1 });
+  await checkBooks();
+});
+
+/** The database, which ends the run after a transaction, or takes its claim away before. */
+function watched(stopping: AbortController, loses: boolean) {
+  const { query: db, pool } = api.app.db;
+  return new Proxy(db, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name, target) as unknown;
+      if (name !== "transaction") return typeof value === "function" ? value.bind(target) : value;
+      return () => ({
+        execute: async (work: never) => {
+          stopping.abort();
+          if (loses)
+            await pool.query(
+              "update jobs set fence = fence + 1, lease_until = null where kind like 'retention%'",
+            );
+          return target.transaction().execute(work);
+        },
+      });
+    },
+  });
+}
+
+test("who is being written to or called is erased afterwards, and what a node did not delete is asked for again", async () => {
+  const mine = await account();
+  const sending = await chatCampaign(mine, "dispatching");
+  const node_id = await makeNode(api.app, { connected: true });
+  const place = { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
+  const live = await makeCall(api.app, mine, {
+    place,
+    call: { stage: "talking", status: "in-progress" },
+  });
+  const recorded = await makeCall(api.app, mine, {
+    place,
+    call: { ...failed, ended_at: api.clock.now(), recording_state: "ready" },
+  });
+  is_silent = true;
+  const { id } = await post(mine, "/api/v1/erasures", { phone_number: number });
+  await work();
+  assert.deepEqual(await traces(mine), {
+    calls: 2,
+    chat_recipients: 1,
+    click_to_calls: 2,
+    erasures: 1,
+  });
+  assert.equal((await read(mine, `/api/v1/erasures/${id}`)).state, "pending");
+
+  is_silent = false;
+  await query(
+    "update calls set stage = 'ended', ended_at = now() where account_id = $1 and id = $2",
+    [mine.account_id, live.id],
+  );
+  api.clock.advance(60_000);
+  await work();
+  // The message is waited for alone.
+  assert.ok(deleted.includes(`trk-${mine.account_id}-${recorded.id}`));
+  assert.deepEqual(await traces(mine), { chat_recipients: 1, erasures: 1 });
+  await move(
+    mine,
+    sending.id,
+    sending.recipients.map((recipient) => ({ id: recipient, dispatches: 1, to: "read" })),
+  );
+  api.clock.advance(60_000);
+  await work();
+  // Its campaign has told that it is over.
+  api.clock.advance(60_000);
+  await work();
+  assert.equal((await read(mine, `/api/v1/erasures/${id}`)).state, "done");
+  assert.deepEqual(await traces(mine), {});
+});
+
+test("an erasure is for people.erase, of a phone number, and shows nothing of it but its end", async () => {
+  const mine = await account();
+  const ask = (json: unknown, token = mine.token) =>
+    api.send("POST", "/api/v1/erasures", { token, json });
+  const agent = await makeAgentToken(api.app, mine, ["crm.write", "account.manage"]);
+  assert.equal((await ask({ phone_number: number }, agent)).status, 403);
+  for (const phone_number of ["", "12", "Asha", "98765432101234567890"]) {
+    const answer = await ask({ phone_number });
+    assert.equal(answer.status, 422, answer.text);
+    assert.equal(answer.body.errors[0].field, "phone_number");
+  }
+  const first = await ask({ phone_number: number });
+  assert.equal(first.status, 202);
+  const second = await ask({ phone_number: "+44 20 7946 0123" });
+  assert.equal(second.body.phone_number, "**********23");
+  const list = await read(mine, "/api/v1/erasures?limit=1");
+  assert.deepEqual(list.data, [second.body]);
+  assert.deepEqual((await read(mine, `/api/v1/erasures?cursor=${list.next_cursor}`)).data, [
+    first.body,
+  ]);
+  const foreign = await account();
+  const answer = await api.send("GET", `/api/v1/erasures/${first.body.id}`, {
+    token: foreign.token,
+  });
+  assert.equal(answer.status, 404);
+});

@@ -1,0 +1,36 @@
+// Answers that were stored under an Idempotency-Key and hold the number: leads, suppressions, members of
+// groups. They are deleted, so that a request which is repeated after all makes those anew; no answer
+// about a message or a call holds one, and so none of these is ever done twice.
+import { statement } from "../../lib/database.ts";
+import { change_rows, type Part } from "./part.ts";
+
+type At = readonly [endpoint: string, key: string];
+
+export const eraseAnswers: Part = async ({ app, person, progress, write }) => {
+  const { account_id, digits, pattern } = person;
+  const at = (progress.at ?? ["", ""]) as At;
+  const [page] = await readPage(app.db.pool, [account_id, ...at, change_rows, digits, pattern]);
+  const { found, last, rows } = page!;
+  return write(async (tx) => {
+    for (const place of found) await deleteAnswer(tx, [account_id, ...place]);
+    return { at: rows < change_rows ? null : last };
+  });
+};
+
+const readPage = statement<{ found: At[]; last: At | null; rows: number }>(`
+  with page as materialized (
+    select k.endpoint, k.key, position($5 in k.response) > 0 and k.response ~ $6 as is_theirs
+    from idempotency_keys k
+    where k.account_id = $1 and (k.endpoint, k.key) > ($2, $3)
+    order by k.endpoint, k.key limit $4
+  )
+  select
+    (select coalesce(json_agg(json_build_array(p.endpoint, p.key)), '[]')
+      from page p where p.is_theirs) as found,
+    (select json_build_array(p.endpoint, p.key) from page p
+      order by p.endpoint desc, p.key desc limit 1) as last,
+    (select count(*)::int from page) as rows`);
+
+const deleteAnswer = statement(
+  "delete from idempotency_keys where account_id = $1 and endpoint = $2 and key = $3",
+);
