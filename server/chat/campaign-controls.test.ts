@@ -139,6 +139,13 @@ test("a resume lifts a stop by hand and by errors, and says which holds of other
     answer.body.holds.map(({ reason }: { reason: string }) => reason),
     ["sender_restricted"],
   );
+  const pauses = Array.from({ length: 3 }, () => "chat.campaign.paused");
+  assert.deepEqual(await scene.events(), pauses, "it does not go on yet");
+  const held = { account_id: scene.account.account_id, ...number } as const;
+  await scene.app.db.query
+    .transaction()
+    .execute((tx) => liftHold(tx, { ...held, reason: "sender_restricted" }, scene.app.clock.now()));
+  assert.deepEqual(await scene.events(), [...pauses, "chat.campaign.resumed"]);
 });
 
 test("a scheduled campaign that is paused begins paused, and goes on when it is resumed", async (t) => {

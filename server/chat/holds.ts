@@ -168,7 +168,7 @@ async function wakeCampaigns(
   { scope, subject_id }: HoldSubject,
   now: Date,
 ): Promise<number[]> {
-  const { rows } = await sql<{ chat_number_id: number }>`
+  const { rows } = await sql<{ id: number; chat_number_id: number }>`
     with woken as materialized (
       select c.id from chat_campaigns c
       where c.account_id = ${accountId} and c.state = 'running' and ${concerned[scope](subject_id)}
@@ -178,6 +178,32 @@ async function wakeCampaigns(
     update chat_campaigns c set work_at = least(c.work_at, ${now}::timestamptz)
     from woken w
     where c.account_id = ${accountId} and c.id = w.id
-    returning c.chat_number_id`.execute(tx);
+    returning c.id, c.chat_number_id`.execute(tx);
+  const ids = rows.map(({ id: campaign_id }) => campaign_id);
+  await tellResumed(tx, accountId, ids, now);
   return [...new Set(rows.map(({ chat_number_id }) => chat_number_id))];
+}
+
+/**
+ * Tells of those of the campaigns that go on, now that a hold was lifted: others may hold them still. Lock
+ * them first, so that of two lifts at once the later sees what the earlier left.
+ */
+export async function tellResumed(
+  tx: Tx,
+  accountId: number,
+  campaignIds: readonly number[],
+  now: Date,
+): Promise<void> {
+  await sql`
+    insert into events (account_id, type, occurred_at, data)
+    select c.account_id, 'chat.campaign.resumed', ${now}::timestamptz,
+      json_build_object('campaign_id', c.id, 'name', c.name)
+    from chat_campaigns c
+    where c.account_id = ${accountId} and c.id = any (${campaignIds}::bigint[]) and not exists (
+      select from chat_holds h
+      where h.account_id = ${accountId} and ((h.scope = 'campaign' and h.subject_id = c.id)
+        or (c.state = 'running' and (h.scope = 'account'
+          or (h.scope = 'template' and h.subject_id = c.template_id)
+          or (h.scope = 'number' and h.subject_id = c.chat_number_id)))))
+    order by c.id`.execute(tx);
 }

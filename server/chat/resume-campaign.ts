@@ -1,6 +1,6 @@
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
-import { recordEvent } from "../engine/record-event.ts";
 import type { Tx } from "../lib/database.ts";
+import { tellResumed } from "./holds.ts";
 import { lockOpenCampaign } from "./lock-open-campaign.ts";
 
 /** What a person's word is enough for; the campaign's number, template and account may still be held. */
@@ -21,7 +21,7 @@ export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date
     .where("reason", "in", reasons_lifted)
     .returning("reason")
     .execute();
-  const { state, name } = await lockOpenCampaign(tx, account_id, id, "resumed");
+  const { state } = await lockOpenCampaign(tx, account_id, id, "resumed");
   if (state === "running")
     await tx
       .updateTable("chat_campaigns")
@@ -31,12 +31,7 @@ export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date
       .execute();
   if (lifted.length === 0) return;
   const reasons = lifted.map(({ reason }) => reason).toSorted();
-  await recordEvent(tx, {
-    account_id,
-    type: "chat.campaign.resumed",
-    occurred_at: now,
-    data: { campaign_id: id, name },
-  });
+  await tellResumed(tx, account_id, [id], now);
   await recordAudit(tx, actor, {
     at: now,
     action: "chat_campaign.resumed",

@@ -36,7 +36,7 @@ const voiceCampaign = {
 
 const chatMessage = {
   campaign_id: id("Campaign id"),
-  recipient_id: id("Recipient id, within its campaign"),
+  recipient_id: id("Of the campaign's recipients"),
   phone_number: text("Digits with country code"),
   provider_message_id: maybe("The provider's id of the message; null when there is none"),
   error_code: nullable(Type.Integer({ description: "The provider's number" })),
@@ -84,7 +84,7 @@ const chatEvents = {
     data: Type.Object({ ...chatCampaign, paused_reason: text("manual, error_threshold, auth, …") }),
   },
   "chat.campaign.resumed": {
-    summary: "A person let a chat campaign go on.",
+    summary: "A chat campaign goes on: nothing holds it any more.",
     data: Type.Object(chatCampaign),
   },
   "chat.campaign.completed": {

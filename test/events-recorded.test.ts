@@ -1,0 +1,558 @@
+// Every event of the catalogue, recorded by doing what it tells of: in its transaction, and as described.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql, type Kysely } from "kysely";
+import { compileValidator } from "../server/api/compile-validator.ts";
+import { applyReports } from "../server/chat/apply-reports.ts";
+import { pauseCampaign } from "../server/chat/pause-campaign.ts";
+import { openSenders } from "../server/chat/send-campaigns.ts";
+import { startCampaign } from "../server/chat/start-campaign.ts";
+import { reserveCredits } from "../server/credits/reserve-credits.ts";
+import { ChatSendError, type ChatDriver, type Outgoing } from "../server/drivers/chat/driver.ts";
+import {
+  openSandboxVoiceDriver,
+  type SandboxVoiceDriver,
+} from "../server/drivers/voice/sandbox/open-sandbox-driver.ts";
+import { eventCatalogue, type EventType } from "../server/engine/event-catalogue.ts";
+import type { DB } from "../server/lib/database.ts";
+import { runLoop } from "../server/engine/run-loop.ts";
+import type { Job } from "../server/engine/work-jobs.ts";
+import { completeCampaigns } from "../server/voice/complete-campaigns.ts";
+import { pauseCampaign as pauseVoiceCampaign } from "../server/voice/pause-campaign.ts";
+import { startVoiceCampaign } from "../server/voice/start-voice-campaign.ts";
+import { default_settings } from "../server/worker.ts";
+import { startApi, type TestApi } from "./support/api.ts";
+import { leadNodes, openDesk, type CallDesk } from "./support/call-desk.ts";
+import { makeExtension, makeSandboxTrunk, setCalling } from "./support/call-makers.ts";
+import { makeChatNumber, makeChatTemplate, type TestChatNumber } from "./support/chat-makers.ts";
+import {
+  changeHook,
+  messageHook,
+  openTestWhatsapp,
+  preferenceHook,
+  statusHook,
+  type TestStatus,
+} from "./support/chat-webhooks.ts";
+import { eventually } from "./support/eventually.ts";
+import { makeAccount, makeCredits, unique, type TestAccount } from "./support/makers.ts";
+import { makeFullVoiceFile } from "./support/voice-file-makers.ts";
+
+let api: TestApi;
+let account: TestAccount;
+let desk: CallDesk;
+let sandbox: SandboxVoiceDriver;
+let number: TestChatNumber;
+let provider_template_id: string;
+let template_id: number;
+let endpoint_id: number;
+/** A campaign with somebody queued. */
+let waiting_id: number;
+
+/** What the provider took, and the phones that it answers otherwise, by its error's code. */
+const sent: Outgoing[] = [];
+const refusals = new Map<string, number>();
+const send: ChatDriver["send"] = async (_from, outgoing) => {
+  const code = refusals.get(outgoing.to);
+  if (code !== undefined) throw new ChatSendError("rejected", "no", { code });
+  sent.push(outgoing);
+  return { provider_message_id: `wamid.${outgoing.message_id}` };
+};
+
+before(async () => {
+  sandbox = openSandboxVoiceDriver({ pace: 50 });
+  api = await startApi({
+    chatDrivers: { whatsapp: { ...openTestWhatsapp(), send } },
+    voiceDrivers: { sandbox },
+  });
+  const { app } = api;
+  account = await makeAccount(app);
+  await setCalling(app, account, { night_calling: true });
+  await makeCredits(app, account, { chat: 100, call: 1_000 });
+  await makeSandboxTrunk(app, account);
+  number = await makeChatNumber(app, account, { driver: "whatsapp" });
+  provider_template_id = unique("9000");
+  const template = { driver: "whatsapp", provider_template_id } as const;
+  template_id = await makeChatTemplate(app, account, number, template);
+  desk = await openDesk(api, account);
+});
+after(async () => {
+  await sandbox.close();
+  await api.close();
+});
+
+// oxlint-disable-next-line typescript/no-explicit-any -- looks into data of every event
+type Told = { readonly id: number; readonly data: any };
+
+/** What was recorded of a type so far, in its order. */
+async function told(type: EventType): Promise<Told[]> {
+  const { rows } = await api.app.db.pool.query<Told>(
+    "select id, data from events where account_id = $1 and type = $2 order by id",
+    [account.account_id, type],
+  );
+  return rows;
+}
+
+/** Asserts that the latest of a type was recorded by the transaction that wrote the row last. */
+async function assertWrittenWith(type: EventType, table: string, where: string): Promise<void> {
+  const { rows } = await api.app.db.pool.query<{ event: string; row: string }>(
+    `select e.xmin::text as event, r.xmin::text as row from ${table} r cross join lateral (
+       select xmin from events where account_id = r.account_id and type = $2 order by id desc limit 1) e
+     where r.account_id = $1 and ${where}`,
+    [account.account_id, type],
+  );
+  assert.equal(rows.length, 1, `${type} of ${table} where ${where}`);
+  assert.equal(rows[0]!.event, rows[0]!.row, `${type} is not of the transaction of ${table}`);
+}
+
+async function ask(method: string, path: string, json?: unknown): Promise<Told["data"]> {
+  const headers = { "idempotency-key": unique("key") };
+  const { token } = account;
+  const answer = await api.send(method, `/api/v1${path}`, { token, json, headers });
+  assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`);
+  return answer.body;
+}
+
+let phones = 919_812_000_000;
+const newPhone = () => String(++phones);
+
+const createCampaign = async (more: object) =>
+  (await ask("POST", "/chat/campaigns", {
+    name: "Spring",
+    chat_number_id: number.id,
+    template_id,
+    contacts: [{ phone_number: newPhone() }],
+    ...more,
+  })) as { id: number; status: string };
+
+const statusOf = async (path: string) => (await ask("GET", path)).status as string;
+
+/** Sends as a worker does while `work` runs. */
+async function whileSending(work: () => Promise<void>): Promise<void> {
+  const senders = openSenders(api.app, default_settings);
+  const turn = () => senders.startDue();
+  const loop = runLoop(api.app, { name: "senders", channel: "chat_work", poll_ms: 50, turn });
+  try {
+    await work();
+  } finally {
+    await loop.stop();
+    await senders.stop();
+  }
+}
+
+async function takeWebhook(body: string): Promise<void> {
+  await api.app.webhookDoor.take("whatsapp", body);
+  await applyReports(api.app, new AbortController().signal);
+}
+
+test("an endpoint that is made is told of a test by its name", async () => {
+  const url = "http://127.0.0.1:1/callbacks";
+  ({ id: endpoint_id } = await ask("POST", "/callbacks/endpoints", { url }));
+  await ask("POST", `/callbacks/endpoints/${endpoint_id}/test`);
+  assert.deepEqual(
+    (await told("callback.test")).map(({ data }) => data.endpoint_id),
+    [endpoint_id],
+  );
+});
+
+test("a lead's creation and its change are told with it", async () => {
+  const leads = `/crm/workspaces/${account.workspace_id}/leads`;
+  const lead = await ask("POST", `${leads}/create`, { phone: "9876543210", name: "Ada" });
+  await assertWrittenWith("lead.created", "leads", `r.id = ${lead.id}`);
+  await ask("PATCH", `${leads}/${lead.id}`, { name: "Ada L." });
+  await assertWrittenWith("lead.updated", "leads", `r.id = ${lead.id}`);
+  const [{ data: created } = assert.fail()] = await told("lead.created");
+  assert.deepEqual([created.id, created.name, created.phone], [lead.id, "Ada", "9876543210"]);
+  const [{ data: updated } = assert.fail()] = await told("lead.updated");
+  assert.deepEqual([updated.id, updated.name, updated.changed], [lead.id, "Ada L.", ["name"]]);
+});
+
+test("a chat campaign's life is told with its name, its end with its counts, and each message while somebody wants it", async () => {
+  const [read, failed, refused, skipped] = Array.from({ length: 4 }, newPhone) as [
+    string,
+    ...string[],
+  ];
+  refusals.set(refused!, 131026);
+  const contacts = [read, failed, refused, skipped, newPhone()].map((phone) => ({
+    phone_number: phone,
+  }));
+  const { id } = await createCampaign({ contacts: [...contacts, { phone_number: "12" }] });
+  const campaign = { campaign_id: id, name: "Spring" };
+  for (const type of ["chat.campaign.created", "chat.campaign.started"] as const)
+    await assertWrittenWith(type, "chat_campaigns", `r.id = ${id}`);
+  assert.deepEqual(
+    (await told("chat.campaign.created")).map(({ data }) => data),
+    [
+      {
+        ...campaign,
+        status: "running",
+        total_contacts: 5,
+        trimmed: { invalid: 1, duplicate: 0, blacklisted: 0 },
+        scheduled_at: null,
+      },
+    ],
+  );
+  await ask("POST", `/chat/campaigns/${id}/pause`);
+  await assertWrittenWith("chat.campaign.paused", "chat_holds", `r.subject_id = ${id}`);
+  assert.deepEqual((await told("chat.campaign.paused"))[0]!.data, {
+    ...campaign,
+    paused_reason: "manual",
+  });
+  await ask("POST", `/chat/campaigns/${id}/resume`);
+  await ask("POST", "/suppressions", { phone_number: skipped, channel: "chat", reason: "asked" });
+  await whileSending(() =>
+    eventually(async () => (await statusOf(`/chat/campaigns/${id}`)) === "completed"),
+  );
+  await assertWrittenWith(
+    "chat.campaign.completed",
+    "credit_reservations",
+    `r.subject = 'chat_campaign:${id}'`,
+  );
+  const counts = { sent_count: 3, delivered_count: 0, read_count: 0, failed_count: 2 };
+  assert.deepEqual((await told("chat.campaign.completed"))[0]!.data, {
+    ...campaign,
+    total_contacts: 5,
+    ...counts,
+  });
+
+  const at = "2026-11-20T10:00:00.000Z";
+  const report = async (phone: string, status: TestStatus["status"], code?: number) => {
+    const { message_id } = sent.find(({ to }) => to === phone)!;
+    const told_of = { id: `wamid.${message_id}`, message_id, status, at: new Date(at) };
+    await takeWebhook(
+      statusHook(number, [{ ...told_of, ...(code === undefined ? {} : { code }) }]),
+    );
+    const of = `r.campaign_id = ${id} and r.phone = '${phone}'`;
+    await assertWrittenWith(`chat.message.${status}`, "chat_recipients", of);
+  };
+  await report(read, "sent");
+  await report(read, "delivered");
+  await report(read, "read");
+  await report(failed!, "failed", 131026);
+  const messages = async (type: EventType) =>
+    (await told(type)).map(({ data: { recipient_id: _id, campaign_id, ...data } }) => {
+      assert.equal(campaign_id, id);
+      return data;
+    });
+  const idOf = (phone: string) => `wamid.${sent.find(({ to }) => to === phone)!.message_id}`;
+  for (const status of ["sent", "delivered", "read"] as const)
+    assert.deepEqual(await messages(`chat.message.${status}`), [
+      {
+        phone_number: read,
+        status,
+        provider_message_id: idOf(read),
+        error_code: null,
+        error: null,
+        at,
+      },
+    ]);
+  const failures = (await messages("chat.message.failed")).map(({ at: _at, ...data }) => data);
+  assert.deepEqual(
+    failures.toSorted((a, b) => (a.phone_number < b.phone_number ? -1 : 1)),
+    [
+      {
+        phone_number: failed,
+        status: "failed",
+        provider_message_id: idOf(failed!),
+        error_code: 131026,
+        error: "undeliverable",
+      },
+      {
+        phone_number: refused,
+        status: "failed",
+        provider_message_id: null,
+        error_code: 131026,
+        error: "undeliverable",
+      },
+      {
+        phone_number: skipped,
+        status: "skipped",
+        provider_message_id: null,
+        error_code: null,
+        error: "suppressed",
+      },
+    ],
+  );
+});
+
+test("a scheduled campaign is started at its time, a cancelled and a failing one are told of", async () => {
+  const scheduled_at = new Date(api.clock.now().getTime() + 3_600_000).toISOString();
+  const { id } = await createCampaign({ name: "Later", scheduled_at });
+  assert.deepEqual((await told("chat.campaign.created")).at(-1)!.data.scheduled_at, scheduled_at);
+  assert.notEqual((await told("chat.campaign.started")).at(-1)!.data.campaign_id, id);
+  const { account_id } = account;
+  await startCampaign(api.app, { account_id, subject: String(id) } as Job);
+  await assertWrittenWith("chat.campaign.started", "chat_campaigns", `r.id = ${id}`);
+  await ask("POST", `/chat/campaigns/${id}/cancel`);
+  await assertWrittenWith("chat.campaign.cancelled", "chat_campaigns", `r.id = ${id}`);
+  for (const type of ["chat.campaign.started", "chat.campaign.cancelled"] as const)
+    assert.deepEqual((await told(type)).at(-1)!.data, { campaign_id: id, name: "Later" });
+
+  const phone_number = newPhone();
+  refusals.set(phone_number, 132001);
+  const failing = await createCampaign({ name: "Unusable", contacts: [{ phone_number }] });
+  await whileSending(() =>
+    eventually(async () => (await statusOf(`/chat/campaigns/${failing.id}`)) === "failed"),
+  );
+  const [{ data } = assert.fail()] = await told("chat.campaign.failed");
+  assert.deepEqual(data, {
+    campaign_id: failing.id,
+    name: "Unusable",
+    failure: "template_unusable",
+  });
+});
+
+test("a customer's opt-out is told wherever it was said, and what the provider thinks of a template", async () => {
+  const [replies, stops, refuses] = Array.from({ length: 3 }, newPhone) as [string, string, string];
+  await takeWebhook(messageHook(number, [{ id: unique("wamid"), from: replies, text: "STOP" }]));
+  await takeWebhook(preferenceHook(number, { from: stops, value: "stop" }));
+  refusals.set(refuses, 131050);
+  const { id } = await createCampaign({ contacts: [{ phone_number: refuses }] });
+  await whileSending(() =>
+    eventually(
+      async () =>
+        (await told("chat.optout")).length === 3 &&
+        (await statusOf(`/chat/campaigns/${id}`)) === "completed",
+    ),
+  );
+  for (const phone of [replies, stops, refuses]) await assertWrittenOnce("chat.optout", phone);
+
+  const waiting = await createCampaign({ name: "Waiting" });
+  waiting_id = waiting.id;
+  const judge = (event: string, reason: string) => {
+    const judged = { message_template_id: provider_template_id, event, reason };
+    return takeWebhook(changeHook(number, "message_template_status_update", judged));
+  };
+  await judge("PAUSED", "LOW_QUALITY");
+  await assertWrittenWith("chat.template.updated", "chat_templates", `r.id = ${template_id}`);
+  const [{ data } = assert.fail()] = await told("chat.template.updated");
+  assert.deepEqual(
+    [data.template_id, data.status, data.rejection_reason],
+    [template_id, "PAUSED", "LOW_QUALITY"],
+  );
+  // The hold that comes with it pauses what the template is used by, and goes with it.
+  const campaign = { campaign_id: waiting.id, name: "Waiting" };
+  const pause = { ...campaign, paused_reason: "template_paused" };
+  assert.deepEqual((await told("chat.campaign.paused")).at(-1)!.data, pause);
+  await judge("APPROVED", "NONE");
+  assert.deepEqual((await told("chat.campaign.resumed")).at(-1)!.data, campaign);
+});
+
+/** The suppression and the event of a phone are of one transaction. */
+async function assertWrittenOnce(type: EventType, phone: string): Promise<void> {
+  const { rows } = await api.app.db.pool.query<{ same: boolean }>(
+    `select e.xmin::text = s.xmin::text as same from events e
+     join suppressions s on s.account_id = e.account_id and s.phone = e.data ->> 'phone_number'
+     where e.account_id = $1 and e.type = $2 and s.phone = $3`,
+    [account.account_id, type, phone],
+  );
+  assert.deepEqual(rows, [{ same: true }]);
+}
+
+test("that credit runs low is told once with what drew it, and again after a grant that lifts it", async () => {
+  const own = await makeAccount(api.app);
+  const { account_id } = own;
+  const patched = await api.send("PATCH", "/api/v1/account", {
+    token: own.token,
+    json: { credits: { chat_low: 8, call_low: null } },
+  });
+  assert.deepEqual(patched.body.credits, { chat_low: 8, call_low: 0 });
+  await makeCredits(api.app, own, { chat: 10, call: 2 });
+  const draw = (amount: number, kind: "chat" | "call" = "chat") =>
+    api.app.db.query
+      .transaction()
+      .execute((tx) =>
+        reserveCredits(tx, { account_id, kind, subject: unique("drawn"), amount }, api.clock.now()),
+      );
+  const lows = async () => {
+    const { rows } = await api.app.db.pool.query<Told>(
+      "select id, data from events where account_id = $1 and type = 'credit.low' order by id",
+      [account_id],
+    );
+    return rows.map(({ data }) => [data.kind, data.available, data.threshold]);
+  };
+  await draw(2);
+  assert.deepEqual(await lows(), [], "8 of 8 is not below");
+  await draw(1);
+  await draw(1);
+  await draw(2, "call");
+  assert.deepEqual(await lows(), [["chat", 7, 8]], "once, and never of calls");
+  await makeCredits(api.app, own, { chat: 1 });
+  await draw(1);
+  assert.deepEqual(await lows(), [["chat", 7, 8]], "7 of 8 lifted nothing");
+  await makeCredits(api.app, own, { chat: 5 });
+  await draw(4);
+  assert.deepEqual(await lows(), [
+    ["chat", 7, 8],
+    ["chat", 7, 8],
+  ]);
+  await api.send("PATCH", "/api/v1/account", {
+    token: own.token,
+    json: { credits: { chat_low: 4 } },
+  });
+  await draw(2);
+  await draw(2);
+  assert.deepEqual((await lows()).slice(2), [["chat", 3, 4]], "a lower threshold is one more");
+  await assert.rejects(draw(100), { type: "insufficient-credit" });
+});
+
+test("a voice campaign's life and what happens on its calls are told, its end with its counts", async () => {
+  const voice_file_id = await makeFullVoiceFile(api.app, account);
+  const launch = async (more: object = {}) =>
+    (
+      await ask("POST", "/voice/voiceCampaign", {
+        campaign_name: "Delivery day",
+        voice_file_id,
+        call_type: "obd_voice_call",
+        sendTo: "Numbers",
+        number: "9001777701,9002777486",
+        ...more,
+      })
+    ).campaignId as number;
+  const id = await launch();
+  for (const type of ["voice.campaign.created", "voice.campaign.started"] as const)
+    await assertWrittenWith(type, "voice_campaigns", `r.id = ${id}`);
+  await ask("POST", `/voice/campaigns/${id}/pause`);
+  await assertWrittenWith("voice.campaign.paused", "voice_holds", `r.campaign_id = ${id}`);
+  await ask("POST", `/voice/campaigns/${id}/resume`);
+  const leaders = leadNodes(api.app);
+  try {
+    await eventually(async () => {
+      await completeCampaigns(api.app);
+      return (await statusOf(`/voice/campaigns/${id}`)) === "completed";
+    });
+  } finally {
+    await leaders.stop();
+  }
+  await assertWrittenWith("voice.campaign.completed", "voice_campaigns", `r.id = ${id}`);
+  const record = await ask("GET", `/voice/campaigns/${id}`);
+  const [{ data: completed } = assert.fail()] = await told("voice.campaign.completed");
+  assert.deepEqual([completed.total, completed.answered, completed.busy], [2, 1, 1]);
+  for (const key of Object.keys(completed)) assert.deepEqual(completed[key], record[key], key);
+  const over = (await told("call.completed")).map(({ data }) => data);
+  const answered = over.find(({ to_number }) => to_number === "9001777701")!;
+  const { type, disposition, dtmf } = answered;
+  assert.deepEqual([type, disposition, dtmf], ["voice_campaign", "answered", "1"]);
+  await assertWrittenWith("call.completed", "calls", `r.id = ${over.at(-1)!.call_id}`);
+
+  const scheduled_at = new Date(api.clock.now().getTime() + 3_600_000).toISOString();
+  const later = await launch({ schedulled_at: scheduled_at });
+  const { account_id } = account;
+  await startVoiceCampaign(api.app, { account_id, subject: String(later) });
+  await assertWrittenWith("voice.campaign.started", "voice_campaigns", `r.id = ${later}`);
+  await ask("POST", `/voice/campaigns/${later}/cancel`);
+  await assertWrittenWith("voice.campaign.cancelled", "voice_campaigns", `r.id = ${later}`);
+});
+
+test("what happens on a click-to-call is told, up to its end with all that an integrator asks for", async () => {
+  await makeExtension(api.app, account, "402");
+  const leaders = leadNodes(api.app);
+  try {
+    const asked = {
+      to_number: "9810777900",
+      from_number: "302",
+      reference: "order-7",
+      remark: "late",
+    };
+    const campaign = await desk.call(asked);
+    const { call_id } = await desk.reported(campaign, "in-progress");
+    const path = `/api/v1/calls/${call_id}`;
+    await desk.ask("POST", `${path}/transfer`, { extension: "402" });
+    await eventually(async () => (await told("call.transferred")).length > 0);
+    await desk.ask("POST", `${path}/hangup`);
+    const report = await desk.reported(campaign, "completed");
+    const [{ data: end } = assert.fail()] = (await told("call.completed")).slice(-1);
+    await assertWrittenWith("call.completed", "calls", `r.id = ${call_id}`);
+    // Named as the report names them.
+    for (const key of Object.keys(end)) assert.deepEqual(end[key], report[key], key);
+    assert.deepEqual([end.reference, end.remark, end.type], ["order-7", "late", "click_to_call"]);
+    assert.equal(end.recording_url, `/api/v1/calls/${call_id}/recording`);
+    const [{ data: ready } = assert.fail()] = await told("call.recording.ready");
+    assert.deepEqual([ready.call_id, ready.recording_url], [call_id, end.recording_url]);
+    const [{ data: moving } = assert.fail()] = await told("call.transferring");
+    assert.deepEqual([moving.by, moving.to], ["api", "402"]);
+  } finally {
+    await leaders.stop();
+  }
+});
+
+test("an endpoint that a person disables is told of, and messages are not any more", async () => {
+  await ask("PATCH", `/callbacks/endpoints/${endpoint_id}`, { enabled: false });
+  await assertWrittenWith(
+    "callback.endpoint.disabled",
+    "callback_endpoints",
+    `r.id = ${endpoint_id}`,
+  );
+  const before_it = (await told("chat.message.failed")).length;
+  assert.ok((await skipQueued(api.app.db.query, waiting_id)) > 0);
+  assert.equal((await told("chat.message.failed")).length, before_it);
+});
+
+/** As a failing campaign's wind-down does; returns how many it were. */
+async function skipQueued(db: Kysely<DB>, campaignId: number): Promise<number> {
+  const { rows } = await sql`
+    select from chat_move_recipients(${account.account_id}, 'controls', (
+      select json_agg(json_build_object('campaign_id', r.campaign_id, 'id', r.id,
+        'dispatches', r.dispatches, 'state', 'skipped'))
+      from chat_recipients r
+      where r.account_id = ${account.account_id} and r.campaign_id = ${campaignId} and r.state = 'queued'
+    ), ${api.clock.now()})`.execute(db);
+  return rows.length;
+}
+
+test("of what is rolled back nothing is told", async () => {
+  await ask("PATCH", `/callbacks/endpoints/${endpoint_id}`, {
+    enabled: true,
+    types: ["chat.message.failed"],
+  });
+  const chat = await createCampaign({ name: "Undone" });
+  const voice = await ask("POST", "/voice/voiceCampaign", {
+    campaign_name: "Undone",
+    voice_file_id: await makeFullVoiceFile(api.app, account),
+    call_type: "obd_voice_call",
+    sendTo: "Numbers",
+    number: "9003777486",
+  });
+  const { account_id, owner_id } = account;
+  const countWithin = (db: Kysely<DB>) =>
+    db
+      .selectFrom("events")
+      .select(({ fn }) => fn.countAll<number>().as("n"))
+      .where("account_id", "=", account_id)
+      .executeTakeFirstOrThrow();
+  const { n: had } = await countWithin(api.app.db.query);
+  const actor = { account_id, user_id: owner_id, token_id: null, request_id: "undone" };
+  const now = api.clock.now();
+  const undone = api.app.db.query.transaction().execute(async (tx) => {
+    await skipQueued(tx, chat.id);
+    await pauseCampaign(tx, actor, chat.id, now);
+    await pauseVoiceCampaign(tx, actor, voice.campaignId, now);
+    const { available } = (await ask("GET", "/credits")).call;
+    await reserveCredits(
+      tx,
+      { account_id, kind: "call", subject: unique("undone"), amount: available },
+      now,
+    );
+    const { n } = await countWithin(tx);
+    assert.equal(n, had + 4, "one each");
+    throw new Error("undone");
+  });
+  await assert.rejects(undone, { message: "undone" });
+  assert.equal((await countWithin(api.app.db.query)).n, had);
+});
+
+test("every type of the catalogue was recorded, and tells what the catalogue says and nothing else", async () => {
+  const { rows } = await api.app.db.pool.query<{ type: EventType; data: object }>(
+    "select type, data from events order by account_id, id",
+  );
+  assert.deepEqual(
+    [...new Set(rows.map(({ type }) => type))].toSorted(),
+    Object.keys(eventCatalogue).toSorted(),
+  );
+  for (const [type, { data: schema, summary }] of Object.entries(eventCatalogue)) {
+    assert.match(summary, /^[A-Z].*\.$/);
+    const closed = { ...schema, additionalProperties: false };
+    const isDescribed = compileValidator({ schema: closed, httpPart: "body" });
+    for (const { data } of rows.filter((row) => row.type === type))
+      assert.ok(isDescribed(data), `${type}: ${JSON.stringify([data, isDescribed.errors])}`);
+  }
+});
