@@ -4,7 +4,6 @@ import { isIP } from "node:net";
 import { parseOpening, type Opening } from "./parse-opening.ts";
 import { specialKind } from "./special-addresses.ts";
 
-const url_characters_max = 2_048;
 const web_ports: ReadonlySet<number> = new Set([80, 443, 8080, 8443]);
 const remedy = "the operator can open it with CALLBACK_ALLOW";
 
@@ -82,8 +81,6 @@ export function hostOf(url: URL): string {
 }
 
 function readUrl(text: string): URL | string {
-  if (text.length > url_characters_max)
-    return `the URL must have at most ${url_characters_max} characters`;
   if (!URL.canParse(text)) return "the URL is not a valid one";
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:")

@@ -299,6 +299,16 @@ test("what is sent arrives as it was given, with nothing added that asks for com
   ]);
 });
 
+test("a user's URL has 2,048 characters at most, and what we append is not counted", async () => {
+  const receiver = await answering(({ url }, answer) => answer.end(String(url?.length)));
+  const start = at(receiver, "/hook?");
+  const longest = start.padEnd(2_048, "x");
+  assert.equal(outgoing.judge(longest), null);
+  assert.equal(outgoing.judge(`${longest}x`), "the URL must have at most 2048 characters");
+  const { text } = await outgoing.send(get(longest + "&type=test".repeat(400)));
+  assert.equal(text, String(2_048 - start.length + "/hook?".length + 4_000));
+});
+
 test("a redirect is an answer and is not followed", async () => {
   const target = await answering((_, answer) => answer.end());
   const receiver = await answering((_, answer) =>

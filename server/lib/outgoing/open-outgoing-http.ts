@@ -5,6 +5,8 @@ import { openGuard } from "./guard.ts";
 import { guardedConnect, systemLookup } from "./guarded-connect.ts";
 import { OutgoingError, type OutgoingHttp } from "./outgoing-http.ts";
 
+/** Of one that a user gives; what we append to its query comes on top. */
+const url_characters_max = 2_048;
 /** Beyond it the longest unused one is closed; what is under way on it still ends. */
 const origins_max = 256;
 /** So many that no slow path of a host keeps another one of the same host waiting. */
@@ -58,7 +60,10 @@ export function openOutgoingHttp(
       const signals = signal ? [stopped.signal, signal] : [stopped.signal];
       return exchange(poolFor(new URL(request.url)), request, signals);
     },
-    judge: guard.judgeUrl,
+    judge: (url) =>
+      url.length > url_characters_max
+        ? `the URL must have at most ${url_characters_max} characters`
+        : guard.judgeUrl(url),
     async close() {
       stopped.abort();
       for (const socket of sockets) socket.destroy();

@@ -43,7 +43,7 @@ export type OutgoingHttp = {
    * does when it is aborted. Once the status is known that is the answer, with as much of the body as came.
    */
   send(request: OutgoingRequest, signal?: AbortSignal): Promise<OutgoingAnswer>;
-  /** What is wrong with the URL as far as it can be told without looking a name up, or null. */
+  /** What is wrong with a URL that a user gives, as far as it can be told without looking a name up, or null. */
   judge(url: string): string | null;
   /** Cuts what is under way, ends all connections. */
   close(): Promise<void>;
