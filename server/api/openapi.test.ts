@@ -22,7 +22,7 @@ test("no two routes share an operation's name, and those on one thing are named 
   const ids = routes.map(({ id }) => id);
   assert.deepEqual(ids, [...new Set(ids)]);
   const verbs =
-    /^(?:list|read|create|update|delete|add|remove|import|export|revoke|rotate|sync|upload|lift|preview|pause|resume|cancel|resend|send|subscribe|take|hangUp|transfer|retry|click|move)[A-Z]/;
+    /^(?:list|read|create|update|delete|add|remove|import|export|revoke|rotate|sync|upload|lift|preview|pause|resume|cancel|replay|request|resend|send|stream|subscribe|take|hangUp|transfer|retry|click|move)[A-Z]/;
   assert.deepEqual(
     ids.filter((id) => !verbs.test(id)),
     [],
