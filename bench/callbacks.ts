@@ -1,0 +1,152 @@
+// Callbacks delivered by one worker, beside a bare loop of the same requests, and beside an endpoint
+// that hangs: `npm --prefix bench run callbacks`; `-- --smoke` does everything once and small.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { migrate } from "../server/lib/migrate.ts";
+import { layGround, type Ground } from "./callbacks/ground.ts";
+import { reportCallbacks, type Rate, type Round } from "./callbacks/report.ts";
+import { startChild, type Child } from "./lib/child.ts";
+import { cpuOfTree_seconds } from "./lib/cpu.ts";
+import { describeMachine } from "./lib/describe-machine.ts";
+
+const smoke = process.argv.includes("--smoke");
+/** Events; each is told to every endpoint. */
+const size = smoke
+  ? { rounds: 1, warm_count: 20, count: 50, bad_count: 50 }
+  : { rounds: 5, warm_count: 1_000, count: 2_000, bad_count: 1_000 };
+const endpoints = 10;
+/** Of one endpoint: what a deliverer works its way up to. */
+const in_flight = 32;
+
+type Stage = {
+  readonly ground: Ground;
+  readonly receivers: Child;
+  readonly worker: Child;
+  readonly bare: Child;
+  readonly ports: readonly number[];
+  readonly database_pid: number;
+};
+
+const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+/** What was started, the last first. */
+const stops: (() => Promise<void>)[] = [];
+try {
+  const stage = await setStage();
+  await deliverOurs(stage, size.warm_count);
+  await deliverBare(stage, size.warm_count);
+  const rounds: Round[] = [];
+  for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(stage, i));
+  const machine = describeMachine(await stage.ground.version());
+  const { count, bad_count } = size;
+  const report = reportCallbacks(rounds, { endpoints, count, bad_count }, machine);
+  console.log(report);
+  if (!smoke) {
+    const date = new Date().toISOString().slice(0, 10);
+    await writeFile(join(import.meta.dirname, "results", `${date}-callbacks.md`), report);
+  }
+} finally {
+  for (const stop of stops) await stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function setStage(): Promise<Stage> {
+  const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
+  stops.unshift(() => postgres.stop());
+  await migrate(postgres.url);
+  const ground = await layGround(postgres.url);
+  stops.unshift(() => ground.close());
+  const start = async (script: string, env: Record<string, string>) => {
+    const child = await startChild(join(import.meta.dirname, "callbacks", script), env);
+    stops.unshift(() => child.stop());
+    return child;
+  };
+  const receivers = await start("receivers.ts", { ENDPOINTS: String(endpoints) });
+  const ports = Object.values(await receivers.ask({ hang: 0 }));
+  const bare_env = { PORTS: ports.join(), IN_FLIGHT: String(in_flight) };
+  return {
+    ground,
+    receivers,
+    worker: await start("worker.ts", { DATABASE_URL: postgres.url }),
+    bare: await start("bare-loop.ts", bare_env),
+    ports,
+    database_pid: postgres.pid,
+  };
+}
+
+/** Everything once, each round beginning with the other. */
+async function runRound(stage: Stage, number: number): Promise<Round> {
+  const figures = { ours: deliverOurs, bare: deliverBare };
+  const results: Partial<Record<"ours" | "bare", Rate>> = {};
+  const names = ["ours", "bare"] as const;
+  for (const name of number % 2 === 0 ? names : names.toReversed())
+    results[name] = await figures[name](stage, size.count);
+  const times = { beside_bad_ms: 0, alone_ms: 0 };
+  const turns = ["beside_bad_ms", "alone_ms"] as const;
+  for (const turn of number % 2 === 0 ? turns : turns.toReversed())
+    times[turn] = await deliverToHealthy(stage, turn === "beside_bad_ms");
+  const round = { ours: results.ours!, bare: results.bare!, ...times };
+  const rates = names.map((name) => `${name} ${Math.round(round[name].per_second)}/s`).join(", ");
+  const told = turns.map((turn) => `${turn} ${Math.round(times[turn])}`).join(", ");
+  console.log(`round ${number}: ${rates}, ${told}`);
+  return round;
+}
+
+async function deliverBare(stage: Stage, count: number): Promise<Rate> {
+  return measure(stage, { sender: stage.bare.pid }, count, async () => {
+    await stage.bare.ask({ count });
+  });
+}
+
+async function deliverOurs(stage: Stage, count: number): Promise<Rate> {
+  const { ground, ports, worker, database_pid } = stage;
+  const run = await ground.prepare(ports, count);
+  const pids = { sender: worker.pid, database: database_pid };
+  const rate = await measure(stage, pids, count, async () => {
+    await ground.letGo(run);
+    await ground.awaitDelivered(run, endpoints);
+  });
+  await ground.clear(run);
+  return rate;
+}
+
+/** The rate by the receivers' clock, and what the processes used for it. Throws unless each callback came. */
+async function measure(
+  { receivers }: Stage,
+  pids: Readonly<Record<string, number>>,
+  events: number,
+  deliver: () => Promise<void>,
+): Promise<Rate> {
+  await receivers.ask({ hang: 0 });
+  const measured = Object.entries({ ...pids, receivers: receivers.pid });
+  const used = () => measured.map(([, pid]) => cpuOfTree_seconds(pid));
+  const before = used();
+  await deliver();
+  const after = used();
+  const count = events * endpoints;
+  const { distinct, first_ms, last_ms } = await receivers.ask({});
+  if (distinct !== count) throw new Error(`${distinct} different callbacks of ${count} came`);
+  const costs = measured.map(([name], i) => [name, ((after[i]! - before[i]!) * 1e6) / count]);
+  return {
+    per_second: ((count - 1) * 1_000) / (last_ms! - first_ms!),
+    cpu_us: Object.fromEntries(costs) as Record<string, number>,
+  };
+}
+
+/** Milliseconds from when everything is due until the last callback of a healthy endpoint. */
+async function deliverToHealthy(stage: Stage, besideBad: boolean): Promise<number> {
+  const { ground, receivers, ports } = stage;
+  await receivers.ask({ hang: 1 });
+  const healthy = endpoints - 1;
+  const run = await ground.prepare(ports.slice(0, besideBad ? endpoints : healthy), size.bad_count);
+  const began_ms = await ground.letGo(run);
+  await ground.awaitDelivered(run, healthy);
+  const { distinct, last_ms } = await receivers.ask({});
+  if (distinct !== healthy * size.bad_count)
+    throw new Error(`${distinct} different callbacks came`);
+  // Ends what hangs.
+  await receivers.ask({ hang: 0 });
+  await ground.clear(run);
+  return last_ms! - began_ms;
+}

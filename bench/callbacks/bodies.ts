@@ -1,0 +1,34 @@
+// What is told: the same events to whoever delivers them.
+import { callbackBody } from "../../server/callbacks/callback-body.ts";
+
+/** The data of the i-th call that was completed, of the usual size. */
+export function dataOf(i: number) {
+  return {
+    call_id: i + 1,
+    campaign_id: 1,
+    reference: `order-${i}`,
+    attempt: 1,
+    from_number: "101",
+    to_number: "9876543210",
+    status: "completed",
+    type: "click_to_call",
+    disposition: "answered",
+    ended_reason: "hung_up",
+    ended_by: "customer",
+    answered_by: "human",
+    ring_seconds: 7,
+    talk_seconds: 61,
+    billed_seconds: 120,
+    dtmf: "",
+    collected: {},
+    recording_url: `/api/v1/calls/${i + 1}/recording`,
+    opted_out: false,
+  };
+}
+
+export const type = "call.completed";
+
+/** As it is sent. */
+export function bodyOf(i: number, occurred_at: Date): string {
+  return callbackBody({ type, occurred_at, data: dataOf(i) });
+}
