@@ -35,7 +35,8 @@ export async function clearEndpoint(
     .execute();
 }
 
-// Each behind the one before it: what was deleted still stands at the front of the index for a while.
+// Each behind the one before it: what was deleted still stands at the front of the index for a while. By
+// an array: joined, of 150,000 deliveries all were read.
 const clearDeliveries = statement<{ last: number | null }>(`
   with next as materialized (
     select d.id from callback_deliveries d
@@ -44,6 +45,6 @@ const clearDeliveries = statement<{ last: number | null }>(`
         where c.account_id = $1 and c.id = $2 and c.deleted_at is not null)
     order by d.id limit $4
   ), gone as (
-    delete from callback_deliveries d using next n where d.account_id = $1 and d.id = n.id
+    delete from callback_deliveries d where d.account_id = $1 and d.id = any (array(select id from next))
   )
   select max(id) as last from next`);
