@@ -39,6 +39,9 @@ create index calls_kept on calls (account_id, ended_at, id)
 create index calls_recorded on calls (account_id, ended_at, id) where recording_state = 'ready';
 create index call_messages_recorded on call_messages (account_id, at, call_id) where state = 'ready';
 
+-- None of these sorts where an index has the order: of a table that was not analysed yet, each step would
+-- read all that is left of the account.
+
 -- Takes the oldest events, with what was to be told of them, in their order. At most p_rows_max rows go,
 -- an event's deliveries and attempts together with it; one without its place in the order stays. `more`:
 -- there may be others. The endpoints are locked first, as callback_turn and make_deliveries do.
@@ -50,6 +53,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
 as $$
 declare
   v_ids bigint[];
@@ -94,6 +98,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
 as $$
 declare
   v_campaign chat_campaigns;
@@ -156,6 +161,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
 as $$
 declare
   v_campaign voice_campaigns;
@@ -207,6 +213,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
 as $$
 declare
   v_ids bigint[];

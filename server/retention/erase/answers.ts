@@ -3,21 +3,22 @@
 // about a message or a call holds one, and so none of these is ever done twice.
 import { statement } from "../../lib/database.ts";
 import { change_rows, type Part } from "./part.ts";
+import { readPage } from "./read-page.ts";
 
 type At = readonly [endpoint: string, key: string];
 
 export const eraseAnswers: Part = async ({ app, person, progress, write }) => {
   const { account_id, digits, pattern } = person;
   const at = (progress.at ?? ["", ""]) as At;
-  const [page] = await readPage(app.db.pool, [account_id, ...at, change_rows, digits, pattern]);
-  const { found, last, rows } = page!;
+  const values = [account_id, ...at, change_rows, digits, pattern];
+  const { found, last, rows } = await readPage(app, findThem, values);
   return write(async (tx) => {
     for (const place of found) await deleteAnswer(tx, [account_id, ...place]);
     return { at: rows < change_rows ? null : last };
   });
 };
 
-const readPage = statement<{ found: At[]; last: At | null; rows: number }>(`
+const findThem = statement<{ found: At[]; last: At | null; rows: number }>(`
   with page as materialized (
     select k.endpoint, k.key, position($5 in k.response) > 0 and k.response ~ $6 as is_theirs
     from idempotency_keys k

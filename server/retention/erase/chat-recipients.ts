@@ -4,6 +4,7 @@ import { completeCampaigns } from "../../chat/complete-campaigns.ts";
 import { moveRecipients } from "../../chat/move-recipients.ts";
 import { statement, type Tx } from "../../lib/database.ts";
 import { scan_rows, type Part, type Person, type Place } from "./part.ts";
+import { readPage } from "./read-page.ts";
 
 /** A message whose outcome is unknown may take an hour to settle. */
 const wait_ms = 10_000;
@@ -13,8 +14,7 @@ export const scanChatRecipients: Part = async ({ app, person, progress, write })
   const { account_id, phone } = person;
   const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
   const values = [account_id, campaign_id, id, scan_rows, phone];
-  const [page] = await readPage(app.db.pool, values);
-  const { found, last, rows } = page!;
+  const { found, last, rows } = await readPage(app, findThem, values);
   const step = await write(async (tx, now) => {
     const { erased, open } = await eraseRecipients(tx, person, found, now);
     return {
@@ -79,7 +79,7 @@ async function eraseRecipients(
   return { erased, open };
 }
 
-const readPage = statement<{ found: Place[]; last: Place | null; rows: number }>(`
+const findThem = statement<{ found: Place[]; last: Place | null; rows: number }>(`
   with page as materialized (
     select r.campaign_id, r.id, r.phone from chat_recipients r
     where r.account_id = $1 and (r.campaign_id, r.id) > ($2, $3)

@@ -3,6 +3,7 @@
 // answered to it, which may repeat it, goes.
 import { statement } from "../../lib/database.ts";
 import { scan_rows, type Part } from "./part.ts";
+import { readPage } from "./read-page.ts";
 
 /** For the relay, that gives events their seq. */
 const wait_ms = 2_000;
@@ -12,13 +13,12 @@ type At = { readonly seq: number; readonly to_id: number };
 
 export const eraseNews: Part = async ({ app, person, progress, write }) => {
   const { account_id, digits, pattern } = person;
-  const { pool } = app.db;
   const at = (progress.at as At | null) ?? {
     seq: 0,
-    to_id: (await findLastId(pool, [account_id]))[0]?.id ?? 0,
+    to_id: (await findLastId(app.db.pool, [account_id]))[0]?.id ?? 0,
   };
-  const [page] = await readPage(pool, [account_id, at.seq, scan_rows, digits, pattern]);
-  const { found, last, rows } = page!;
+  const values = [account_id, at.seq, scan_rows, digits, pattern];
+  const { found, last, rows } = await readPage(app, findThem, values);
   return write(async (tx) => {
     const events = (await emptyEvents(tx, [account_id, found])).length;
     if (found.length > 0) await emptyAnswers(tx, [account_id, found]);
@@ -37,7 +37,7 @@ const findLastId = statement<{ id: number }>(
 const findUnordered = statement<{ id: number }>(`
   select id from events where account_id = $1 and seq is null and id <= $2 order by id limit 1`);
 
-const readPage = statement<{ found: number[]; last: number | null; rows: number }>(`
+const findThem = statement<{ found: number[]; last: number | null; rows: number }>(`
   with page as materialized (
     select e.id, e.seq,
       position($4 in e.data::text) > 0 and e.data::text ~ $5 as is_theirs

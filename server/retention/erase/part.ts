@@ -54,5 +54,5 @@ export type StepContext = {
 export type Part = (context: StepContext) => Promise<Step>;
 
 /** Rows that a step looks at where no index knows the number, and rows that one changes at most. */
-export const scan_rows = 2_000;
+export const scan_rows = 10_000;
 export const change_rows = 500;

@@ -2,6 +2,7 @@
 // the numbers in them, so the account's are read, some at a time.
 import { statement, type Tx } from "../../lib/database.ts";
 import { scan_rows, type Part, type Person } from "./part.ts";
+import { readPage } from "./read-page.ts";
 
 /** The upload or campaign, and the row in it. */
 type RowPlace = readonly [of: number, row: number];
@@ -10,7 +11,7 @@ type Page = { readonly found: RowPlace[]; readonly last: RowPlace | null; readon
 
 /** Emptied, such a row becomes no lead. */
 export const eraseImportRows = scanRows({
-  readPage: readPageOf("lead_import_rows", "import_id", "row_number", anyCell("r.cells")),
+  find: findIn("lead_import_rows", "import_id", "row_number", anyCell("r.cells")),
   // Whoever makes leads of an upload's rows just now is waited for.
   hold: holdImports,
   empty: statement(`
@@ -20,7 +21,7 @@ export const eraseImportRows = scanRows({
 });
 
 export const eraseImportRejects = scanRows({
-  readPage: readPageOf("lead_import_rejects", "import_id", "row_number", anyCell("r.cells")),
+  find: findIn("lead_import_rejects", "import_id", "row_number", anyCell("r.cells")),
   empty: statement(`
     update lead_import_rejects r set cells = array_fill(''::text, array[cardinality(r.cells)])
     where r.account_id = $1 and r.import_id = $2 and r.row_number = $3 and cardinality(r.cells) > 0
@@ -28,22 +29,22 @@ export const eraseImportRejects = scanRows({
 });
 
 export const eraseVoiceRejects = scanRows({
-  readPage: readPageOf("voice_rejects", "campaign_id", "row", hasDigits("r.value")),
+  find: findIn("voice_rejects", "campaign_id", "row", hasDigits("r.value")),
   empty: statement(`
     update voice_rejects r set value = ''
     where r.account_id = $1 and r.campaign_id = $2 and r.row = $3 returning 1`),
 });
 
 function scanRows(how: {
-  readonly readPage: ReturnType<typeof statement<Page>>;
+  readonly find: ReturnType<typeof statement<Page>>;
   readonly hold?: (tx: Tx, person: Person, found: readonly RowPlace[]) => Promise<unknown>;
   readonly empty: ReturnType<typeof statement>;
 }): Part {
   return async ({ app, person, progress, write }) => {
     const { account_id, digits } = person;
     const [of, row] = (progress.at ?? [0, 0]) as RowPlace;
-    const [page] = await how.readPage(app.db.pool, [account_id, of, row, scan_rows, digits]);
-    const { found, last, rows } = page!;
+    const values = [account_id, of, row, scan_rows, digits];
+    const { found, last, rows } = await readPage(app, how.find, values);
     return write(async (tx) => {
       if (found.length > 0) await how.hold?.(tx, person, found);
       let import_rows = 0;
@@ -71,7 +72,7 @@ function anyCell(cells: string): string {
   return `exists (select from unnest(${cells}) cell where ${hasDigits("cell")})`;
 }
 
-function readPageOf(table: string, of: string, row: string, isTheirs: string) {
+function findIn(table: string, of: string, row: string, isTheirs: string) {
   return statement<Page>(`
     with page as materialized (
       select r.${of} as of, r.${row} as row, ${isTheirs} as is_theirs from ${table} r

@@ -2,6 +2,7 @@
 // emptied. No index knows their phones, so the account's are read, some at a time.
 import { statement, type Tx } from "../../lib/database.ts";
 import { scan_rows, type Part, type Person, type Place } from "./part.ts";
+import { readPage } from "./read-page.ts";
 
 /** For the end of a call. */
 const wait_ms = 10_000;
@@ -10,8 +11,7 @@ const wait_ms = 10_000;
 export const scanVoiceRecipients: Part = async ({ app, person, progress, write }) => {
   const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
   const values = [person.account_id, campaign_id, id, scan_rows, person.phone];
-  const [page] = await readPage(app.db.pool, values);
-  const { found, last, rows } = page!;
+  const { found, last, rows } = await readPage(app, findThem, values);
   return write(async (tx, now) => {
     const { erased, open } = await eraseRecipients(tx, person, found, now);
     return {
@@ -47,7 +47,7 @@ async function eraseRecipients(
   return { erased, open };
 }
 
-const readPage = statement<{ found: Place[]; last: Place | null; rows: number }>(`
+const findThem = statement<{ found: Place[]; last: Place | null; rows: number }>(`
   with page as materialized (
     select r.campaign_id, r.id, r.phone from voice_recipients r
     where r.account_id = $1 and (r.campaign_id, r.id) > ($2, $3)
