@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { closed, id, nullable, optional, timestamp } from "../lib/schemas.ts";
 
-export const url_characters_max = 2_048;
+const url_characters_max = 2_048;
 /** More than there are types, so that a list of all of them passes. */
 const types_max = 200;
 
