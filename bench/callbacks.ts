@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/migrate.ts";
 import { layGround, type Ground } from "./callbacks/ground.ts";
-import { reportCallbacks, type Rate, type Round } from "./callbacks/report.ts";
+import { reportCallbacks, type OurRate, type Rate, type Round } from "./callbacks/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
@@ -77,20 +77,21 @@ async function setStage(): Promise<Stage> {
 
 /** Everything once, each round beginning with the other. */
 async function runRound(stage: Stage, number: number): Promise<Round> {
-  const figures = { ours: deliverOurs, bare: deliverBare };
-  const results: Partial<Record<"ours" | "bare", Rate>> = {};
-  const names = ["ours", "bare"] as const;
-  for (const name of number % 2 === 0 ? names : names.toReversed())
-    results[name] = await figures[name](stage, size.count);
+  const rates: { ours?: OurRate; bare?: Rate } = {};
+  const contenders = [
+    async () => void (rates.ours = await deliverOurs(stage, size.count)),
+    async () => void (rates.bare = await deliverBare(stage, size.count)),
+  ];
+  for (const deliver of number % 2 === 0 ? contenders : contenders.toReversed()) await deliver();
   const times = { beside_bad_ms: 0, alone_ms: 0 };
   const turns = ["beside_bad_ms", "alone_ms"] as const;
   for (const turn of number % 2 === 0 ? turns : turns.toReversed())
     times[turn] = await deliverToHealthy(stage, turn === "beside_bad_ms");
-  const round = { ours: results.ours!, bare: results.bare!, ...times };
-  const rates = names.map((name) => `${name} ${Math.round(round[name].per_second)}/s`).join(", ");
-  const told = turns.map((turn) => `${turn} ${Math.round(times[turn])}`).join(", ");
-  console.log(`round ${number}: ${rates}, ${told}`);
-  return round;
+  const [ours, bare] = [rates.ours!, rates.bare!];
+  const told = [ours, bare].map(({ per_second }) => `${Math.round(per_second)}/s`);
+  const took = turns.map((turn) => `${turn} ${Math.round(times[turn])}`);
+  console.log(`round ${number}: ours and bare ${told.join(", ")}; ${took.join(", ")}`);
+  return { ours, bare, ...times };
 }
 
 async function deliverBare(stage: Stage, count: number): Promise<Rate> {
@@ -99,16 +100,23 @@ async function deliverBare(stage: Stage, count: number): Promise<Rate> {
   });
 }
 
-async function deliverOurs(stage: Stage, count: number): Promise<Rate> {
+async function deliverOurs(stage: Stage, count: number): Promise<OurRate> {
   const { ground, ports, worker, database_pid } = stage;
   const run = await ground.prepare(ports, count);
   const pids = { sender: worker.pid, database: database_pid };
+  const before = await worker.ask({});
   const rate = await measure(stage, pids, count, async () => {
     await ground.letGo(run);
     await ground.awaitDelivered(run, endpoints);
   });
+  const after = await worker.ask({});
   await ground.clear(run);
-  return rate;
+  const turns = after["count"]! - before["count"]!;
+  return {
+    ...rate,
+    callbacks_per_turn: (count * endpoints) / turns,
+    turn_ms: (after["ms"]! - before["ms"]!) / turns,
+  };
 }
 
 /** The rate by the receivers' clock, and what the processes used for it. Throws unless each callback came. */

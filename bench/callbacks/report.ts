@@ -7,8 +7,15 @@ export type Rate = {
   readonly cpu_us: Readonly<Record<string, number>>;
 };
 
+/** Ours says how it went about it. */
+export type OurRate = Rate & {
+  readonly callbacks_per_turn: number;
+  /** From asking for a turn to its answer, with what else the processor did meanwhile. */
+  readonly turn_ms: number;
+};
+
 export type Round = {
-  readonly ours: Rate;
+  readonly ours: OurRate;
   readonly bare: Rate;
   /** Until the healthy endpoints had been told of everything, beside one that hangs and without it. */
   readonly beside_bad_ms: number;
@@ -82,12 +89,19 @@ export function reportCallbacks(
 
 function costs(rounds: readonly Round[]): string {
   const parts = ["sender", "database", "receivers"];
-  const row = (name: string, of: (round: Round) => Rate) => [
+  const middle = (of: (round: Round) => number) => median(rounds.map(of));
+  const row = (name: string, of: (round: Round) => Rate, turns: readonly string[]) => [
     name,
-    ...parts.map((part) => median(rounds.map((round) => of(round).cpu_us[part] ?? 0)).toFixed(0)),
+    ...parts.map((part) => middle((round) => of(round).cpu_us[part] ?? 0).toFixed(0)),
+    ...turns,
   ];
+  const per_turn = middle(({ ours }) => ours.callbacks_per_turn).toFixed(1);
+  const turn_ms = middle(({ ours }) => ours.turn_ms).toFixed(1);
   return renderTable(
-    ["what", ...parts],
-    [row("bare loop", ({ bare }) => bare), row("ours", ({ ours }) => ours)],
+    ["what", ...parts, "callbacks a turn", "ms a turn"],
+    [
+      row("bare loop", ({ bare }) => bare, ["", ""]),
+      row("ours", ({ ours }) => ours, [per_turn, turn_ms]),
+    ],
   );
 }

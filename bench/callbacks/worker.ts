@@ -10,8 +10,22 @@ import { answerOrders } from "../lib/child.ts";
 
 const url = process.env["DATABASE_URL"]!;
 const log = openLog("error");
+const db = openDatabase(url, log);
+const turns = { count: 0, ms: 0 };
+const query = db.pool.query.bind(db.pool) as (asked: unknown) => Promise<unknown>;
+const queryTimed = (asked: { text?: string }) => {
+  const answer = query(asked);
+  if (!asked.text?.includes("callback_turn(")) return answer;
+  const began_ms = performance.now();
+  return answer.finally(() => {
+    turns.count++;
+    turns.ms += performance.now() - began_ms;
+  });
+};
+db.pool.query = queryTimed as typeof db.pool.query;
+
 startWorker({
-  db: openDatabase(url, log),
+  db,
   hints: openHints(url, log),
   log,
   clock: systemClock,
@@ -21,4 +35,5 @@ startWorker({
   speech: toneSpeech,
   outgoing: localOutgoing,
 });
-answerOrders(async () => ({}));
+/** The deliverers' turns so far, and how long they took with their way there and back. */
+answerOrders(async () => turns);
