@@ -128,6 +128,7 @@ test("a campaign's detail has the nine fields as its creation answered them, and
     trimmed: { invalid: 1, duplicate: 1, blacklisted: 1 },
     counts: { queued: 2, ...none, read: 0, failed: 0, skipped: 0, cancelled: 0 },
     reply_count: 0,
+    purged_at: null,
     credits: { reserved: 2, captured: 0, released: 0, refunded: 0 },
     mm_lite: { requested: true, used: false, reason: "template_not_marketing" },
     created_by: account.owner_id,
@@ -135,7 +136,7 @@ test("a campaign's detail has the nine fields as its creation answered them, and
   assert.equal((await scene.ask("GET", "/8000000000000001")).status, 404);
   const [listed] = (await scene.ask("GET", "")).body.data;
   const { holds: _h, failure: _f, trimmed: _t, counts: _c, reply_count: _r, ...rest } = body;
-  const { credits: _k, mm_lite: _m, created_by: _b, ...record } = rest;
+  const { credits: _k, mm_lite: _m, created_by: _b, purged_at: _p, ...record } = rest;
   assert.deepEqual(listed, record);
 });
 

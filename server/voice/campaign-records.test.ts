@@ -98,6 +98,7 @@ test("a campaign is read by either id with exactly its fields, and its counts ar
     scheduled_at: null,
     started_at: "2026-01-01T00:00:01.000Z",
     finished_at: null,
+    purged_at: null,
     created_at: "2026-01-01T00:00:00.000Z",
     created_by: account.owner_id,
     crm_workspace_id: account.workspace_id,

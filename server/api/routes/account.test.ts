@@ -49,6 +49,8 @@ test("an account reads itself and nothing else", async () => {
       customer_ring_seconds: 45,
       notice: null,
     },
+    credits: { chat_low: 100, call_low: 100 },
+    retention: { messages_days: null, calls_days: null, recordings_days: null, events_days: 30 },
   });
 });
 
@@ -150,6 +152,27 @@ test("chat settings that cannot be are told by field, and change nothing", async
   }
   const { body } = await api.send("GET", "/api/v1/account", { token: account.token });
   assert.notEqual(body.name, "Changed all the same");
+});
+
+test("how long records are kept is 1 to 3650 days or for ever, changed field by field and audited by name", async () => {
+  const own = await makeAccount(api.app);
+  const changed = await patch({ retention: { calls_days: 3_650, events_days: null } }, own.token);
+  assert.equal(changed.status, 200, changed.text);
+  const kept = { messages_days: null, calls_days: 3_650, recordings_days: null, events_days: null };
+  assert.deepEqual(changed.body.retention, kept);
+  const next = await patch({ retention: { recordings_days: 1 } }, own.token);
+  assert.deepEqual(next.body.retention, { ...kept, recordings_days: 1 });
+  for (const days of [0, 3_651, 1.5, "30"]) {
+    const refused = await patch({ retention: { messages_days: days, hours: 1 } }, own.token);
+    assert.equal(refused.status, 422, refused.text);
+    const fields = refused.body.errors.map(({ field }: { field: string }) => field);
+    assert.deepEqual(fields.toSorted(), ["retention.hours", "retention.messages_days"]);
+  }
+  const audit = await api.send("GET", "/api/v1/audit?action=account.updated", { token: own.token });
+  assert.deepEqual(
+    audit.body.data.map(({ detail }: { detail: { changed: string[] } }) => detail.changed),
+    [["retention.recordings_days"], ["retention.calls_days", "retention.events_days"]],
+  );
 });
 
 test("call settings are changed field by field, and are audited by name", async () => {
