@@ -7,6 +7,7 @@ import { isLeaseLost } from "../engine/leases.ts";
 import { workJobs, type Job, type JobHandler } from "../engine/work-jobs.ts";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import { makeEndpoint, makeEvents, relay } from "../../test/support/callback-makers.ts";
+import { eventually } from "../../test/support/eventually.ts";
 import { makeAccount, type TestAccount } from "../../test/support/makers.ts";
 import type { NewReplay } from "./delivery-schema.ts";
 import { replayEvents } from "./replay-events.ts";
@@ -139,6 +140,45 @@ test("an endpoint that is cleared away meanwhile ends its replay, too", async ()
   await work(replayEvents);
   assert.deepEqual(await jobsOf(account), []);
 });
+
+test("an event that is being deleted is not told again", async () => {
+  const account = await makeAccount(api.app);
+  const endpoint = await makeEndpoint(api.app, account, { types: ["credit.low"] });
+  const [kept, forgotten] = await makeEvents(api.app, account, [{}, {}]);
+  await relay(api.app);
+  const { account_id } = account;
+  await api.app.db.query
+    .updateTable("callback_endpoints")
+    .set({ types: null })
+    .where("account_id", "=", account_id)
+    .execute();
+  await ask(account, endpoint.id, { from: "2020-01-01T00:00:00Z" });
+  let replaying: Promise<unknown> | undefined;
+  await api.app.db.query.transaction().execute(async (tx) => {
+    await tx
+      .deleteFrom("events")
+      .where("account_id", "=", account_id)
+      .where("id", "=", forgotten!)
+      .execute();
+    replaying = work(replayEvents);
+    await eventually(async () => (await waitingForLocks()) > 0);
+  });
+  await replaying;
+  const rows = await api.app.db.query
+    .selectFrom("callback_deliveries")
+    .select("event_id")
+    .where("account_id", "=", account_id)
+    .execute();
+  assert.deepEqual(rows, [{ event_id: kept }]);
+});
+
+async function waitingForLocks(): Promise<number> {
+  const { rows } = await api.app.db.pool.query<{ waiting: number }>(
+    `select count(*) as waiting from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows[0]!.waiting;
+}
 
 type Planned = {
   /** Milliseconds after the beginning. */

@@ -73,8 +73,9 @@ async function takeStep(
   const events = await nextEvents(tx, [account_id, ...place]);
   const last = events.at(-1);
   if (!last) return { next: null, deliveries: 0 };
-  const ids = events.map(({ id }) => id);
-  const values = [account_id, ids, endpoint_id, states_again[include], now];
+  const found = events.map(({ id }) => id);
+  const kept = (await keepEvents(tx, [account_id, found])).map(({ id }) => id);
+  const values = [account_id, kept, endpoint_id, states_again[include], now];
   const [made] = await makeDeliveries(tx, values);
   const next = { after: { occurred_at: last.occurred_at, seq: last.seq }, to, include };
   await keepPlace(tx, [account_id, job.id, JSON.stringify(next)]);
@@ -90,6 +91,11 @@ const nextEvents = statement<{ id: number; seq: number; occurred_at: string }>(`
   where account_id = $1 and seq is not null
     and (occurred_at, seq) > ($2::text::timestamptz, $3) and occurred_at < $4
   order by occurred_at, seq limit $5`);
+
+// What retention deletes at this moment is gone; what it would delete next waits for its delivery. In the
+// order that retention locks them in.
+const keepEvents = statement<{ id: number }>(`
+  select id from events where account_id = $1 and id = any ($2::bigint[]) order by id for key share`);
 
 const makeDeliveries = statement<{ deliveries: number }>(
   "select make_deliveries($1, $2, $3, $4, $5) as deliveries",

@@ -1,8 +1,8 @@
-import { sql } from "kysely";
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import { recordEvent } from "../engine/record-event.ts";
 import type { Tx } from "../lib/database.ts";
 import { invalid } from "../lib/errors.ts";
+import { begunAnew } from "./begun-anew.ts";
 import type { EndpointAnswer, EndpointPatch } from "./endpoint-schema.ts";
 import { endpoint_columns, endpointAnswer } from "./endpoints.ts";
 import { lockEndpoint } from "./lock-endpoint.ts";
@@ -61,12 +61,4 @@ function refuseAllButEnabled(patch: EndpointPatch): void {
   const others = Object.keys(patch).filter((field) => field !== "enabled");
   const reason = "cannot be changed: the endpoint is voice campaigns' callback_url";
   if (others.length > 0) throw invalid(others.map((field) => ({ field, reason })));
-}
-
-function begunAnew(account_id: number, id: number, now: Date) {
-  const work_at = sql<Date | null>`case when exists (
-    select from callback_deliveries d
-    where d.account_id = ${account_id} and d.endpoint_id = ${id} and d.state = 'pending'
-  ) then ${now}::timestamptz end`;
-  return { failing_since: null, resume_at: null, work_at };
 }

@@ -437,7 +437,7 @@ test("a deleted endpoint is gone at once, and a job clears it and its deliveries
   await clear(id, 1_000_000);
 });
 
-test("a launch makes the endpoint of its callback_url, once, and leaves one that is disabled as it is", async () => {
+test("a launch makes the endpoint of its callback_url, once, leaves one that a person disabled as it is, and gives one that failed another chance", async () => {
   const owner = ownerOf(voice.account);
   const callback_url = nowhere();
   const find = async () => {
@@ -459,6 +459,19 @@ test("a launch makes the endpoint of its callback_url, once, and leaves one that
   const { body: disabled } = await owner.patch(made.id, { enabled: false });
   await voice.take({ callback_url });
   assert.deepEqual(await find(), [disabled]);
+  await api.app.db.query
+    .updateTable("callback_endpoints")
+    .set({ disabled_reason: "failing", failing_since: api.clock.now() })
+    .where("account_id", "=", voice.account.account_id)
+    .where("id", "=", made.id)
+    .execute();
+  await voice.take({ callback_url });
+  const [again] = await find();
+  const { enabled, disabled_reason, disabled_at, failing_since } = again;
+  assert.deepEqual(
+    [enabled, disabled_reason, disabled_at, failing_since],
+    [true, null, null, null],
+  );
   const count = (await owner.list("?kind=campaign&limit=200")).body.data.length;
   await voice.take({});
   await voice.refuse({ callback_url: nowhere(), number: "x" }, "number");
