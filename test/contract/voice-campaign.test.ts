@@ -95,6 +95,9 @@ test("a launch is 201 with exactly success, id and campaignId; it runs, is audit
     total: 1,
     rejected: 0,
     duplicates: 0,
+    purged: false,
+    purged_at: null,
+    purged_to: 0,
     created_by: voice.account.owner_id,
     finished_at: null,
   });
