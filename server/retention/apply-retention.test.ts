@@ -49,6 +49,7 @@ afterEach(() =>
     retention_messages_days = null, retention_calls_days = null, retention_recordings_days = null`),
 );
 
+const many = <Row>(n: number, row: Row): Row[] => Array.from({ length: n }, () => row);
 const never = new AbortController().signal;
 const daysAgo = (days: number) => new Date(api.clock.now().getTime() - days * day_ms);
 
@@ -94,17 +95,9 @@ test("events go after their days with what was to be told of them, in small step
   const other = await account();
   await makeEndpoint(api.app, mine, { types: ["lead.updated"] });
   for (const owner of [mine, other]) {
-    await makeEvents(
-      api.app,
-      owner,
-      Array(300).fill({ type: "lead.updated", occurred_at: daysAgo(11) }),
-    );
-    await makeEvents(api.app, owner, Array(1_500).fill({ occurred_at: daysAgo(11) }));
-    await makeEvents(
-      api.app,
-      owner,
-      Array(3).fill({ type: "lead.updated", occurred_at: daysAgo(9) }),
-    );
+    await makeEvents(api.app, owner, many(300, { type: "lead.updated", occurred_at: daysAgo(11) }));
+    await makeEvents(api.app, owner, many(1_500, { occurred_at: daysAgo(11) }));
+    await makeEvents(api.app, owner, many(3, { type: "lead.updated", occurred_at: daysAgo(9) }));
   }
   while ((await rowsOf("events", other, "seq is null")) > 0) await relay(api.app);
   while ((await rowsOf("events", mine, "seq is null")) > 0) await relay(api.app);
@@ -138,8 +131,8 @@ test("an account is looked at again some hours later, or at once when its settin
 test("one account's backlog keeps no other waiting, and workers at the same time take everything once", async () => {
   const large = await account({ events_days: 1 });
   const small = await account({ events_days: 1 });
-  await makeEvents(api.app, large, Array(3_500).fill({ occurred_at: daysAgo(5) }));
-  await makeEvents(api.app, small, Array(5).fill({ occurred_at: daysAgo(5) }));
+  await makeEvents(api.app, large, many(3_500, { occurred_at: daysAgo(5) }));
+  await makeEvents(api.app, small, many(5, { occurred_at: daysAgo(5) }));
   while ((await rowsOf("events", large, "seq is null")) > 0) await relay(api.app);
   while ((await rowsOf("events", small, "seq is null")) > 0) await relay(api.app);
   assert.equal(await applyRetention(api.app, never), 1_005);
@@ -189,9 +182,9 @@ test("recipients and replies go when their campaign has been over for long; the 
   const old = await chatCampaign(mine, 1_100);
   const theirs = await chatCampaign(other, 2);
   const path = `/api/v1/chat/campaigns/${old}`;
-  const before = await get(mine, path);
-  assert.equal(before.purged_at, null);
-  assert.equal(before.reply_count, 3);
+  const shown = await get(mine, path);
+  assert.equal(shown.purged_at, null);
+  assert.equal(shown.reply_count, 3);
   api.clock.advance(31 * day_ms);
   const { id: young } = { id: await chatCampaign(mine, 2) };
   await api.app.db.pool.query(
@@ -205,7 +198,7 @@ test("recipients and replies go when their campaign has been over for long; the 
   assert.equal(await rowsOf("chat_replies", mine), 3);
   const { purged_at, ...left } = await get(mine, path);
   assert.equal(purged_at, api.clock.now().toISOString());
-  assert.deepEqual({ ...left, purged_at: null }, before);
+  assert.deepEqual({ ...left, purged_at: null }, shown);
   assert.deepEqual((await get(mine, `${path}/recipients`)).data, []);
   assert.equal((await get(other, `/api/v1/chat/campaigns/${theirs}`)).purged_at, null);
   assert.equal(await rowsOf("chat_recipients", other), 2);
@@ -243,7 +236,7 @@ test("calls go with all that was told of them, and whom voice campaigns called; 
     [mine.account_id, [gone.id, talked], at],
   );
   const path = `/api/v1/voice/campaigns/${campaign.id}`;
-  const before = await get(mine, path);
+  const shown = await get(mine, path);
   api.clock.advance(31 * day_ms);
   await pool.query(
     `insert into calls (account_id, campaign_id, attempt, node_id, trunk_id, stage, status, from_number,
@@ -268,7 +261,7 @@ test("calls go with all that was told of them, and whom voice campaigns called; 
     assert.equal(await rowsOf(table, mine), 0, table);
   const { purged_at, ...left } = await get(mine, path);
   assert.equal(purged_at, api.clock.now().toISOString());
-  assert.deepEqual({ ...left, purged_at: null }, before);
+  assert.deepEqual({ ...left, purged_at: null }, shown);
   await checkVoiceCampaigns(pool);
   await checkLedger(pool);
 });
