@@ -4,7 +4,7 @@
 alter function chat_apply_moves(bigint, text, chat_move[], timestamptz) rename to chat_write_moves;
 
 -- Of a thousand messages a second, an event each would be as much work again as sending them: they are
--- recorded only while somebody wants to hear of them. Otherwise it is one look at an index, 5 us a batch;
+-- recorded only while somebody wants to hear of them. Otherwise it is one look at an index a batch;
 -- told of, 25 reports took the backend 1.9 ms instead of 1.1.
 create function chat_apply_moves(p_account_id bigint, p_slot text, p_moves chat_move[], p_now timestamptz)
 returns setof chat_moved

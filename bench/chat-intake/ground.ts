@@ -37,15 +37,13 @@ export async function layGround(
   const env = { DATABASE_URL: database_url, ROLES: "api", TRUNKLINE_SEED: "none" };
   const service = await startService({ ...env, DATA_DIR: join(dataDir, "service") });
   const log = openLog("warn");
+  const drivers = { chatDrivers: {}, voiceDrivers: {}, agentDrivers: {}, speech: toneSpeech };
   const app: App = {
     db: openDatabase(database_url, log),
     clock: systemClock,
     log,
     hints: openHints(database_url, log),
-    chatDrivers: {},
-    voiceDrivers: {},
-    agentDrivers: {},
-    speech: toneSpeech,
+    ...drivers,
     outgoing: localOutgoing,
   };
   const db = new pg.Client({ connectionString: database_url });

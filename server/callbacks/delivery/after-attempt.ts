@@ -1,9 +1,9 @@
 // What follows an attempt: the one place that decides it.
 
 /** From one attempt of a delivery to the next; after the last it has failed. */
-export const retry_seconds = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000] as const;
+const retry_seconds = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000] as const;
 /** An endpoint that fails for so long is disabled. */
-export const failing_days_max = 5;
+const failing_days_max = 5;
 /** A pause that is asked for is kept, up to this. */
 const pause_seconds_max = 86_400;
 /** When it is told to slow down, and not for how long. */
