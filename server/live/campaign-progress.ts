@@ -39,11 +39,15 @@ type Row = QuietTime & {
   counts: Record<string, number>;
 };
 
-const chat_sums = recipientStates.map((state) => `'${state}', sum(${state})`).join(", ");
-const voice_sums = recipient_states.map((state) => `'${state}', sum(${state})`).join(", ");
+const chat_sums = recipientStates
+  .map((state) => `'${state}', coalesce(sum(${state}), 0)`)
+  .join(", ");
+const voice_sums = recipient_states
+  .map((state) => `'${state}', coalesce(sum(${state}), 0)`)
+  .join(", ");
 
 // Chat and voice in one: it is asked once a second. Held is what statusOf means in each feature's
-// campaign-records.ts. Of 200,000 campaigns of which 50 are open: 1.9 ms.
+// campaign-records.ts. Of 100,000 and 60,000 campaigns of which 51 each are open: 1.7 ms.
 const readOpen = statement<Row>(`
   select v.*, a.time_zone, a.chat_quiet_from, a.chat_quiet_to
   from accounts a

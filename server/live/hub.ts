@@ -7,7 +7,7 @@ import { openSlots, type Slots } from "../lib/slots.ts";
 import type { Timers } from "../lib/timers.ts";
 import { followCampaigns, type CampaignProgress } from "./campaign-progress.ts";
 import type { EventStream } from "./open-event-stream.ts";
-import type { EventsPage } from "./read-events-page.ts";
+import { page_events_max, type EventsPage } from "./read-events-page.ts";
 
 export const streams_of_account_max = 50;
 const streams_max = 1_000;
@@ -48,6 +48,8 @@ export type Account = {
   head: number;
   /** Reads under way, by place and news: readers at one place share one. */
   readonly reads: Map<string, Promise<EventsPage>>;
+  /** Events that are asked for at once. */
+  page_events: number;
   progress: CampaignProgress;
   /** The news when its campaigns were looked at last. */
   looked_news: number;
@@ -125,6 +127,7 @@ function newAccount({ app }: Hub, id: number): Account {
     news: 0,
     head: 0,
     reads: new Map(),
+    page_events: page_events_max,
     progress: followCampaigns(app, id),
     looked_news: -1,
   };

@@ -130,11 +130,12 @@ async function pump(state: State, timers: Timers): Promise<void> {
   state.pumping = true;
   try {
     while (state.wanted && !state.over) {
-      const chunk = takeChunk(state);
+      const hasRead = state.types === null || state.read_news === state.source.news();
+      const chunk = takeChunk(state) || (hasRead ? takeBeat(state) : "");
       if (chunk !== "") {
         state.wanted = state.readable.push(chunk);
         if (!state.wanted) state.stalled_since_ms = timers.now();
-      } else if (state.types === null || state.read_news === state.source.news()) break;
+      } else if (hasRead) break;
       else await readMore(state);
     }
   } catch (err) {
@@ -176,12 +177,12 @@ function takeChunk(state: State): string {
     state.progress.delete(campaign);
     if (state.types.has(type)) chunk += frame;
   }
-  return chunk === "" ? takeBeat(state) : chunk;
+  return chunk;
 }
 
 /** With the place that was reached, where events were passed over: a resume begins there. */
 function takeBeat(state: State): string {
-  if (!state.beats) return "";
+  if (!state.beats || state.types === null) return "";
   state.beats = false;
   const id = state.cursor > state.told_id ? state.cursor : undefined;
   state.told_id = state.cursor;

@@ -121,9 +121,10 @@ function readShared(hub: Hub, account: Account, after: number): Promise<EventsPa
   if (underWay) return underWay;
   hub.metrics.eventReads.inc();
   const reading = hub.reading
-    .use(() => readEventsPage(hub.app.db.pool, account.id, after))
+    .use(() => readEventsPage(hub.app.db.pool, account.id, { after, limit: account.page_events }))
     .then((page) => {
       account.head = page.head;
+      account.page_events = page.limit;
       return page;
     })
     .finally(() => account.reads.delete(key));

@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../../test/support/chat-makers.ts";
+import { readEvents, type EventReader } from "../../test/support/event-reader.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  makeCredits,
+  type TestAccount,
+} from "../../test/support/makers.ts";
+import { standingTime } from "../../test/support/standing-time.ts";
+import { makeVoiceCampaign } from "../../test/support/voice-makers.ts";
+import { buildHttpServer } from "../api/http-server.ts";
+import { openMetrics } from "../lib/metrics.ts";
+import { openLiveEvents } from "./open-live-events.ts";
+import { heartbeat_ms } from "./tend-streams.ts";
+
+let api: TestApi;
+let server: FastifyInstance;
+let url: string;
+const time = standingTime();
+
+before(async () => {
+  api = await startApi();
+  const metrics = openMetrics();
+  const live = openLiveEvents(api.app, metrics, time.timers);
+  server = await buildHttpServer({ ...api.app, metrics, live });
+  await server.listen({ host: "127.0.0.1", port: 0 });
+  url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+});
+after(async () => {
+  await server.close();
+  await api.close();
+});
+
+type Campaigns = { readonly account: TestAccount; readonly chat: number; readonly voice: number };
+
+/** An account with a chat and a voice campaign of ten each, both running. */
+async function makeCampaigns(): Promise<Campaigns> {
+  const account = await makeAccount(api.app);
+  await makeCredits(api.app, account, { chat: 100 });
+  const number = await makeChatNumber(api.app, account);
+  const template = await makeChatTemplate(api.app, account, number);
+  const recipients = Array.from({ length: 10 }, (_, i) => ({ phone: `91981234567${i}` }));
+  const chat = await makeChatCampaign(api.app, account, number, template, recipients);
+  const { id } = await makeVoiceCampaign(api.app, account, {
+    recipients: recipients.map(() => ({})),
+  });
+  return { account, chat, voice: id };
+}
+
+const change = (text: string, values: unknown[]) => api.app.db.pool.query(text, values);
+
+/** What was told of a campaign, once something is that `holds`; a second passes as often as it takes. */
+async function told(reader: EventReader, event: string, holds: (data: Told) => boolean) {
+  await eventually(() => {
+    time.advance(1_000);
+    return reader.dataOf(event).some(holds);
+  });
+  return reader.dataOf(event) as Told[];
+}
+
+type Told = {
+  readonly campaign_id: number;
+  readonly status: string;
+  readonly percent: number;
+  readonly total: number;
+  readonly counts: Readonly<Record<string, number>>;
+};
+
+const chat_progress = "chat.campaign.progress";
+const voice_progress = "voice.campaign.progress";
+
+test("an open campaign is told at first and when it changed, as its own record tells it, and once more at its end", async () => {
+  const { account, chat, voice } = await makeCampaigns();
+  const { token } = account;
+  const reader = await readEvents(url, { token });
+  const [first] = await told(reader, chat_progress, () => true);
+  const { body } = await api.send("GET", `/api/v1/chat/campaigns/${chat}`, { token });
+  assert.deepEqual(first, {
+    campaign_id: chat,
+    status: "running",
+    percent: 0,
+    total: 10,
+    counts: body.counts,
+  });
+  const [spoken] = await told(reader, voice_progress, () => true);
+  assert.deepEqual(
+    [spoken!.campaign_id, spoken!.percent, spoken!.counts["waiting"]],
+    [voice, 0, 10],
+  );
+
+  await change(
+    `update chat_counts set queued = 3, sent = 4, undelivered = 2, unknown = 1
+     where account_id = $1 and campaign_id = $2 and slot = 'controls'`,
+    [account.account_id, chat],
+  );
+  const later = await told(reader, chat_progress, ({ percent }) => percent === 60);
+  const moved = await api.send("GET", `/api/v1/chat/campaigns/${chat}`, { token });
+  assert.deepEqual(later.at(-1)!.counts, moved.body.counts);
+
+  await change(
+    `update voice_counts set waiting = 0, calling = 1, answered = 9
+     where account_id = $1 and campaign_id = $2`,
+    [account.account_id, voice],
+  );
+  await told(reader, voice_progress, ({ percent }) => percent === 90);
+  await change(`update voice_counts set calling = 0, busy = 1 where account_id = $1`, [
+    account.account_id,
+  ]);
+  await change(
+    `update voice_campaigns set state = 'completed', finished_at = now() where account_id = $1`,
+    [account.account_id],
+  );
+  const all = await told(reader, voice_progress, ({ status }) => status === "completed");
+  assert.deepEqual([all.at(-1)!.percent, all.at(-1)!.counts["busy"]], [100, 1]);
+  await change(`update voice_counts set busy = 2 where account_id = $1`, [account.account_id]);
+  await change(`update chat_counts set sent = 5, queued = 2 where account_id = $1`, [
+    account.account_id,
+  ]);
+  await told(reader, chat_progress, ({ percent }) => percent === 70);
+  // Nothing is told twice, and nothing after the end.
+  assert.equal(reader.dataOf(voice_progress).length, all.length);
+  const texts = reader.dataOf(chat_progress).map((data) => JSON.stringify(data));
+  assert.equal(new Set(texts).size, texts.length);
+  assert.deepEqual(
+    new Set(reader.told.map(({ id }) => id)),
+    new Set([0]),
+    "progress has no place of its own",
+  );
+  reader.close();
+});
+
+test("a campaign that is held is paused, whatever holds it, as its own record says", async () => {
+  const { account, chat, voice } = await makeCampaigns();
+  const { token } = account;
+  const reader = await readEvents(url, { token });
+  const statusOf = async (kind: "chat" | "voice", id: number) =>
+    (await api.send("GET", `/api/v1/${kind}/campaigns/${id}`, { token })).body.status;
+  const becomes = async (status: string) => {
+    const all = await told(
+      reader,
+      chat_progress,
+      (one) => one === reader.dataOf(chat_progress).at(-1) && one.status === status,
+    );
+    assert.equal(await statusOf("chat", chat), status);
+    return all.length;
+  };
+  await becomes("running");
+  await change(
+    `insert into chat_holds (account_id, scope, subject_id, reason, set_at)
+     values ($1, 'account', 0, 'credit', now())`,
+    [account.account_id],
+  );
+  await becomes("paused");
+  await change(`delete from chat_holds where account_id = $1`, [account.account_id]);
+  await becomes("running");
+  await change(
+    `update accounts set chat_quiet_from = '00:00', chat_quiet_to = '23:59:59' where account_id = $1`,
+    [account.account_id],
+  );
+  api.clock.set("2026-06-01T12:00:00Z");
+  await becomes("paused");
+  api.clock.set(new Date());
+  await change(
+    `insert into voice_holds (account_id, campaign_id, reason, set_at) values ($1, $2, 'manual', now())`,
+    [account.account_id, voice],
+  );
+  await told(reader, voice_progress, ({ status }) => status === "paused");
+  assert.equal(await statusOf("voice", voice), "paused");
+  reader.close();
+});
+
+test("progress goes to who may hear of it and asked for it, and a later reader is told the present state", async () => {
+  const { account, chat } = await makeCampaigns();
+  const other = await makeCampaigns();
+  const token_of_voice = await makeAgentToken(api.app, account, ["voice.campaigns.read"]);
+  const reader = await readEvents(url, { token: account.token });
+  const voice_only = await readEvents(url, { token: token_of_voice });
+  const filtered = await readEvents(url, { token: account.token, query: "?types=chat.campaign.*" });
+  const foreign = await readEvents(url, { token: other.account.token });
+  const all = [reader, voice_only, filtered, foreign];
+  await told(reader, chat_progress, () => true);
+  await told(foreign, chat_progress, () => true);
+  // Unchanged since: it is told because this reader is new.
+  const late = await readEvents(url, { token: account.token });
+  await told(late, chat_progress, ({ campaign_id }) => campaign_id === chat);
+  const beats = all.map((one) => one.comments());
+  await eventually(() => {
+    time.advance(heartbeat_ms);
+    return all.every((one, i) => one.comments() > beats[i]!);
+  });
+  const typesOf = ({ told: events }: EventReader) => new Set(events.map(({ event }) => event));
+  assert.deepEqual(typesOf(voice_only), new Set([voice_progress]));
+  assert.deepEqual(typesOf(filtered), new Set([chat_progress]));
+  assert.deepEqual(
+    foreign.dataOf(chat_progress).map(({ campaign_id }) => campaign_id),
+    [other.chat],
+  );
+  assert.equal(reader.dataOf(chat_progress).length, 1);
+  for (const one of [...all, late]) one.close();
+});

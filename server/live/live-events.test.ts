@@ -1,0 +1,609 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type AddressInfo } from "node:net";
+import { after, afterEach, before, test } from "node:test";
+import type { FastifyInstance } from "fastify";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { readEvents, type EventReader } from "../../test/support/event-reader.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  makeToken,
+  unique,
+  type TestAccount,
+} from "../../test/support/makers.ts";
+import { standingTime, type StandingTime } from "../../test/support/standing-time.ts";
+import type { Caller } from "../accounts/caller.ts";
+import type { Permission } from "../accounts/permissions.ts";
+import { buildHttpServer } from "../api/http-server.ts";
+import type { EventType } from "../engine/record-event.ts";
+import { relayEvents } from "../engine/relay-events.ts";
+import { openMetrics, type Metrics } from "../lib/metrics.ts";
+import { typesOf } from "./event-audience.ts";
+import { streams_of_account_max } from "./hub.ts";
+import { openLiveEvents } from "./open-live-events.ts";
+import { behind_max } from "./read-events-page.ts";
+import { heartbeat_ms, stalled_max_ms } from "./tend-streams.ts";
+
+/** A server whose seconds pass when the test says so. */
+type Streaming = {
+  readonly server: FastifyInstance;
+  readonly url: string;
+  readonly time: StandingTime;
+  readonly metrics: Metrics;
+};
+
+let api: TestApi;
+let here: Streaming;
+const readers: EventReader[] = [];
+const going = new AbortController().signal;
+
+before(async () => {
+  api = await startApi();
+  here = await startStreaming();
+});
+afterEach(async () => {
+  for (const reader of readers.splice(0)) reader.close();
+  await eventually(async () => (await streamsAt(here)) === 0);
+});
+after(async () => {
+  await here.server.close();
+  await api.close();
+});
+
+async function startStreaming(): Promise<Streaming> {
+  const time = standingTime();
+  const metrics = openMetrics();
+  const live = openLiveEvents(api.app, metrics, time.timers);
+  const server = await buildHttpServer({ ...api.app, metrics, live });
+  await server.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = server.server.address() as AddressInfo;
+  return { server, time, metrics, url: `http://127.0.0.1:${port}` };
+}
+
+const valueOf = async (metric: Metrics["eventStreams"] | Metrics["eventReads"]) =>
+  (await metric.get()).values[0]?.value ?? 0;
+const streamsAt = ({ metrics }: Streaming) => valueOf(metrics.eventStreams);
+
+type ReadOptions = Partial<Parameters<typeof readEvents>[1]> & { readonly at?: Streaming };
+
+/** A stream that tells what happens from now on, unless said. */
+async function listen(account: TestAccount, { at = here, ...options }: ReadOptions = {}) {
+  const reader = await readEvents(at.url, { token: account.token, ...options });
+  readers.push(reader);
+  assert.equal(reader.response.statusCode, 200);
+  return reader;
+}
+
+const drain = async () => {
+  while ((await relayEvents(api.app, going)) > 0);
+};
+
+/** Events of the types, in this order, as if the account's verbs had recorded them. */
+async function insert(account: TestAccount, types: readonly EventType[], data: object = {}) {
+  await api.app.db.pool.query(
+    `insert into events (account_id, type, occurred_at, data)
+     select $1, type, now(), $3 from unnest($2::text[]) with ordinality t(type, n) order by n`,
+    [account.account_id, types, JSON.stringify(data)],
+  );
+}
+
+async function record(account: TestAccount, ...types: EventType[]) {
+  await insert(account, types);
+  await drain();
+}
+
+const numbers = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i);
+const idsOf = ({ told }: EventReader) => told.map(({ id }) => id);
+const typesTold = ({ told }: EventReader) => told.map(({ event }) => event);
+
+/** Comes after all that there is to tell. */
+async function nextHeartbeat(reader: EventReader, { time } = here) {
+  const so_far = reader.comments();
+  time.advance(heartbeat_ms);
+  await eventually(() => reader.comments() > so_far);
+}
+
+/** Callers as the directory would find them. */
+function callerOf(account_id: number): Caller {
+  return {
+    account: { id: account_id, features: new Set() } as unknown as Caller["account"],
+    user_id: 1,
+    token_id: 1,
+    token_kind: "account",
+    has_role: true,
+    permissions: new Set<Permission>(["credits.read"]),
+  };
+}
+
+test("a stream tells what happened in the account's order, all of it, while transactions commit out of theirs", async () => {
+  const account = await makeAccount(api.app);
+  const reader = await listen(account);
+  const writing = new AbortController();
+  const write = async (writer: number) => {
+    for (let i = 0; i < 10; i++) {
+      await api.app.db.query.transaction().execute(async (tx) => {
+        const event = { account_id: account.account_id, type: "lead.created" as const };
+        for (const n of [0, 1])
+          await tx
+            .insertInto("events")
+            .values({ ...event, occurred_at: new Date(), data: JSON.stringify({ writer, i, n }) })
+            .execute();
+      });
+    }
+  };
+  const relay = async () => {
+    while (!writing.signal.aborted) await relayEvents(api.app, going);
+  };
+  // The lowest ids commit last.
+  const held = await api.app.db.pool.connect();
+  await held.query("begin");
+  await held.query(
+    `insert into events (account_id, type, occurred_at, data)
+     select $1, 'lead.created', now(), '{"writer": "held"}' from generate_series(1, 5)`,
+    [account.account_id],
+  );
+  const relays = [relay(), relay()];
+  await Promise.all(numbers(1, 6).map(write));
+  await eventually(() => reader.told.length === 120);
+  await held.query("commit");
+  held.release();
+  await eventually(() => reader.told.length === 125);
+  writing.abort();
+  await Promise.all(relays);
+  await nextHeartbeat(reader);
+  assert.deepEqual(idsOf(reader), numbers(1, 125));
+  const data = reader.dataOf().map((one) => JSON.stringify(one));
+  assert.equal(new Set(data.slice(0, 120)).size, 120);
+  assert.deepEqual(new Set(data.slice(120)), new Set(['{"writer":"held"}']));
+});
+
+test("an event is its id, its type, and the body of a callback on one line", async () => {
+  const account = await makeAccount(api.app);
+  const reader = await listen(account);
+  await insert(account, ["call.answered"], { text: "two\nlines, and\r\u2028more 😀" });
+  await drain();
+  await eventually(() => reader.told.length === 1);
+  const [{ id, event, data }] = reader.told as [EventReader["told"][0]];
+  assert.deepEqual([id, event, data.type], [1, "call.answered", "call.answered"]);
+  assert.deepEqual(Object.keys(data), ["type", "timestamp", "data"]);
+  assert.equal(new Date(data.timestamp).toISOString(), data.timestamp);
+  assert.equal(data.data.text, "two\nlines, and\r\u2028more 😀");
+  const { headers } = reader.response;
+  assert.equal(headers["content-type"], "text/event-stream");
+  assert.equal(headers["cache-control"], "no-store");
+  assert.equal(headers["x-accel-buffering"], "no");
+  assert.ok(headers["x-request-id"]);
+  assert.equal(reader.retryMs(), 3_000);
+});
+
+test("who connects again is told what happened meanwhile, once, and nothing else", async () => {
+  const account = await makeAccount(api.app);
+  const type = "credit.low";
+  await record(account, type, type);
+  const first = await listen(account);
+  // Before anything happened it has a place already.
+  await eventually(() => first.lastId() === 2);
+  await record(account, type, "lead.created", type);
+  await eventually(() => first.told.length === 3);
+  first.close();
+  await record(account, ...numbers(1, 450).map(() => type as EventType));
+  const last = String(first.lastId());
+  const again = await listen(account, { headers: { "last-event-id": last } });
+  const browser = await listen(account, { query: `?last_event_id=${last}` });
+  // A browser that connects again sends its first URL, and what it has heard since.
+  const both = await listen(account, {
+    query: `?last_event_id=0`,
+    headers: { "last-event-id": last },
+  });
+  const all = await listen(account, { query: `?last_event_id=0` });
+  await record(account, "lead.created");
+  for (const reader of [again, browser, both]) {
+    await eventually(() => reader.lastId() === 456);
+    assert.deepEqual(idsOf(reader), numbers(6, 456));
+  }
+  await eventually(() => all.lastId() === 456);
+  assert.deepEqual(idsOf(all), numbers(1, 456));
+});
+
+test("a heartbeat moves on the place of a reader whose events were none, and the resume begins there", async () => {
+  const account = await makeAccount(api.app);
+  const reader = await listen(account, { query: "?types=lead.*" });
+  await record(account, "credit.low", "credit.low");
+  await nextHeartbeat(reader);
+  assert.deepEqual([reader.told, reader.lastId()], [[], 2]);
+});
+
+const one_of_each = [
+  "lead.created",
+  "chat.optout",
+  "voice.campaign.started",
+  "call.answered",
+  "credit.low",
+  "callback.endpoint.disabled",
+  "callback.test",
+] as const;
+
+test("each permission tells of its own kind, within the account's features, and of nothing else", async () => {
+  const account = await makeAccount(api.app);
+  const crm_only = await makeAccount(api.app, { features: ["crm"] });
+  const kinds: [Permission, string[]][] = [
+    ["crm.read", ["lead.created"]],
+    ["chat.read", ["chat.optout"]],
+    ["chat.manage", ["chat.optout"]],
+    ["voice.campaigns.read", ["voice.campaign.started"]],
+    ["voice.campaigns.manage", ["voice.campaign.started"]],
+    ["calls.read", ["call.answered"]],
+    ["credits.read", ["credit.low"]],
+    ["callbacks.read", ["callback.endpoint.disabled", "callback.test"]],
+    ["callbacks.manage", ["callback.endpoint.disabled", "callback.test"]],
+  ];
+  const listening: [EventReader, readonly string[]][] = [
+    [await listen(account), one_of_each],
+    [
+      await listen(crm_only),
+      ["lead.created", "credit.low", "callback.endpoint.disabled", "callback.test"],
+    ],
+  ];
+  for (const [permission, expected] of kinds) {
+    const token = await makeAgentToken(api.app, account, [permission, "users.read"]);
+    listening.push([await listen(account, { token }), expected]);
+  }
+  await insert(crm_only, one_of_each);
+  await record(account, ...one_of_each);
+  for (const [reader, expected] of listening) {
+    await nextHeartbeat(reader);
+    assert.deepEqual(typesTold(reader), expected);
+  }
+  const refused = await api.send("GET", "/api/v1/events?types=call.*", { token: crm_only.token });
+  assert.deepEqual([refused.status, refused.body.type], [403, "forbidden"]);
+});
+
+test("only the types that were asked for are told", async () => {
+  const account = await makeAccount(api.app);
+  const queries = {
+    "?types=call.*": ["call.answered"],
+    "?types=callback.test,chat.*": ["chat.optout", "callback.test"],
+    "?types=call.answered%2C%20lead.created": ["lead.created", "call.answered"],
+    "?types=chat.campaign.*": [],
+  };
+  const listening: [EventReader, readonly string[]][] = [];
+  for (const [query, expected] of Object.entries(queries))
+    listening.push([await listen(account, { query }), expected]);
+  await record(account, ...one_of_each);
+  for (const [reader, expected] of listening) {
+    await nextHeartbeat(reader);
+    assert.deepEqual(typesTold(reader), expected);
+  }
+});
+
+test("what is no type and no id is refused with its name, all at once", async () => {
+  const { token } = await makeAccount(api.app);
+  const fieldsOf = async (query: string, headers = {}) => {
+    const { status, body } = await api.send("GET", `/api/v1/events${query}`, { token, headers });
+    assert.equal(status, 422, query);
+    return body.errors.map(({ field, reason }: { field: string; reason: string }) => [
+      field,
+      /"([^"]*)"/.exec(reason)?.[1],
+    ]);
+  };
+  assert.deepEqual(await fieldsOf("?types=call.*,calls.*,lead.creatd,call.*x,*"), [
+    ["types", "calls.*"],
+    ["types", "lead.creatd"],
+    ["types", "call.*x"],
+    ["types", "*"],
+  ]);
+  assert.deepEqual(await fieldsOf("?types="), [["types", ""]]);
+  assert.deepEqual(await fieldsOf("?types=x", { "last-event-id": "12a" }), [
+    ["types", "x"],
+    ["Last-Event-ID", undefined],
+  ]);
+  assert.deepEqual(await fieldsOf("?last_event_id=-1"), [["last_event_id", undefined]]);
+});
+
+test("what happens in another account is never told", async () => {
+  const [mine, theirs] = [await makeAccount(api.app), await makeAccount(api.app)];
+  const [reader, other] = [await listen(mine), await listen(theirs)];
+  await insert(theirs, ["lead.created", "call.answered"], { whose: "theirs" });
+  await insert(mine, ["lead.created"], { whose: "mine" });
+  await drain();
+  for (const one of [reader, other]) await nextHeartbeat(one);
+  assert.deepEqual(reader.dataOf(), [{ whose: "mine" }]);
+  assert.deepEqual(other.dataOf(), [{ whose: "theirs" }, { whose: "theirs" }]);
+});
+
+test("a hint that is lost costs a second: the poll finds what it told of", async () => {
+  const account = await makeAccount(api.app);
+  const reader = await listen(account);
+  await insert(account, ["lead.created"]);
+  await api.app.db.pool.query("select relay_events($1, 1000, now())", [account.account_id]);
+  await eventually(() => {
+    here.time.advance(1_000);
+    return reader.told.length === 1;
+  });
+  assert.deepEqual(idsOf(reader), [1]);
+});
+
+test("a revoked token's stream ends at once, an expired one's at the next heartbeat, and others go on", async () => {
+  const account = await makeAccount(api.app);
+  const expires_at = new Date(Date.now() + 3_600_000);
+  const [revoked, expiring] = [
+    await makeToken(api.app, account),
+    await makeToken(api.app, account, { expires_at }),
+  ];
+  const first = await listen(account, { token: revoked });
+  const second = await listen(account, { token: expiring });
+  const third = await listen(account);
+  const path = `/api/v1/tokens/${revoked.split("_")[2]}/revoke`;
+  assert.equal((await api.send("POST", path, { token: account.token })).status, 200);
+  const unauthorized = [{ id: 0, event: "end", data: { reason: "unauthorized" } }];
+  await eventually(() => first.hasEnded());
+  assert.deepEqual(first.told, unauthorized);
+  api.clock.set(expires_at);
+  await nextHeartbeat(third);
+  await eventually(() => second.hasEnded());
+  api.clock.set(new Date());
+  assert.deepEqual(second.told, unauthorized);
+  await record(account, "lead.created");
+  await eventually(() => third.told.length === 1);
+});
+
+test("a role that changes changes what its users' streams tell, and one that leaves nothing ends them", async () => {
+  const account = await makeAccount(api.app);
+  const { token } = account;
+  const token_of_user = await makeAgentToken(api.app, account, ["crm.read", "calls.read"]);
+  const { body: roles } = await api.send("GET", "/api/v1/roles", { token });
+  const set = async (permissions: readonly Permission[]) => {
+    const json = { name: unique("role"), permissions };
+    const path = `/api/v1/roles/${roles.data[0].id}`;
+    assert.equal((await api.send("PATCH", path, { token, json })).status, 200);
+  };
+  const reader = await listen(account, { token: token_of_user });
+  await record(account, "lead.created", "call.answered", "credit.low");
+  await nextHeartbeat(reader);
+  await set(["calls.read", "credits.read"]);
+  await nextHeartbeat(reader);
+  await record(account, "lead.created", "call.answered", "credit.low");
+  await nextHeartbeat(reader);
+  assert.deepEqual(typesTold(reader), [
+    "lead.created",
+    "call.answered",
+    "call.answered",
+    "credit.low",
+  ]);
+  await set(["users.read"]);
+  await eventually(() => reader.hasEnded());
+  assert.deepEqual(reader.told.at(-1), { id: 6, event: "end", data: { reason: "forbidden" } });
+});
+
+/** More than the system keeps for a connection that nobody reads. */
+async function fill(account: TestAccount) {
+  const types = Array<EventType>(2_500).fill("lead.created");
+  await insert(account, types, { text: "x".repeat(18_000) });
+  await drain();
+}
+
+test("a reader that stops reading is told to load anew once it is too far behind, and goes on from there", async () => {
+  const account = await makeAccount(api.app);
+  const slow = await listen(account, { paused: true });
+  await fill(account);
+  await insert(account, Array<EventType>(behind_max).fill("lead.created"));
+  await record(account, "call.answered");
+  const head = 2_500 + behind_max + 1;
+  slow.response.resume();
+  await eventually(() => slow.lastId() === head);
+  const at = slow.told.findIndex(({ event }) => event === "resync");
+  const { id, data } = slow.told[at]!;
+  // Where the head was when it was found out depends on how soon that was.
+  assert.deepEqual(data, { reason: "behind", from: at, to: id });
+  assert.deepEqual(idsOf(slow).slice(0, at), numbers(1, at));
+  assert.deepEqual(idsOf(slow).slice(at), numbers(id!, head));
+});
+
+test("for a reader that takes nothing, one page is read and a socket's worth is held, whatever comes", async () => {
+  const account = await makeAccount(api.app);
+  const metrics = openMetrics();
+  const live = openLiveEvents(api.app, metrics, standingTime().timers);
+  const caller = callerOf(account.account_id);
+  const again = () => Promise.resolve(caller);
+  const types = typesOf(undefined);
+  const readable = await live.open({ caller, again, types, from: 0, cut: () => {} });
+  // Wanted, and not taken.
+  readable.on("readable", () => {});
+  await eventually(() => readable.readableLength > 0);
+  const text = "x".repeat(2_000);
+  await insert(account, Array<EventType>(1_000).fill("credit.low"), { text });
+  await drain();
+  await eventually(() => readable.readableLength > 16_384);
+  const reads = await valueOf(metrics.eventReads);
+  await insert(account, Array<EventType>(behind_max).fill("credit.low"), { text });
+  await drain();
+  assert.equal(await valueOf(metrics.eventReads), reads);
+  assert.ok(readable.readableLength < 40_000, `${readable.readableLength} bytes`);
+  readable.removeAllListeners("readable");
+  let told = "";
+  readable.on("data", (chunk: Buffer) => (told += chunk.toString()));
+  await eventually(() => told.includes("event: resync"));
+  // A page holds 131,072 bytes: what was read before is told, and the rest is not read.
+  assert.equal((await valueOf(metrics.eventReads)) - reads, 1);
+  const count = told.match(/event: credit.low/g)!.length;
+  assert.ok(count > 10 && count < 70, `${count} events`);
+  const resync = { reason: "behind", from: count, to: 1_000 + behind_max };
+  assert.ok(told.endsWith(`event: resync\ndata: ${JSON.stringify(resync)}\n\n`), told.slice(-300));
+  readable.destroy();
+});
+
+test("a reader that takes nothing of what waits for it for a minute is cut", async () => {
+  const account = await makeAccount(api.app);
+  const slow = await listen(account, { paused: true });
+  const quiet = await listen(account, { query: "?types=callback.test" });
+  await fill(account);
+  await eventually(async () => {
+    here.time.advance(stalled_max_ms);
+    return (await streamsAt(here)) === 1;
+  });
+  slow.response.resume();
+  await eventually(() => slow.hasEnded());
+  assert.notEqual(slow.lastId(), 2_500);
+  assert.equal(quiet.hasEnded(), false);
+});
+
+test("a place that is not kept any more, or was never given, is told with where it goes on", async () => {
+  const account = await makeAccount(api.app);
+  await record(account, ...Array<EventType>(20).fill("lead.created"));
+  await api.app.db.pool.query("delete from events where account_id = $1 and seq <= 10", [
+    account.account_id,
+  ]);
+  type Case = { readonly from: number; readonly told: string[]; readonly data?: object };
+  const cases: Case[] = [
+    { from: 9, told: ["resync", "call.answered"], data: { reason: "expired", from: 9, to: 20 } },
+    { from: 21, told: ["resync", "call.answered"], data: { reason: "ahead", from: 21, to: 20 } },
+    { from: 20, told: ["call.answered"] },
+    { from: 18, told: ["lead.created", "lead.created", "call.answered"] },
+  ];
+  const listening: (Case & { readonly reader: EventReader })[] = [];
+  for (const one of cases) {
+    const reader = await listen(account, { query: `?last_event_id=${one.from}` });
+    listening.push({ ...one, reader });
+    await eventually(() => reader.told.length === one.told.length - 1);
+  }
+  await record(account, "call.answered");
+  for (const { reader, told, data } of listening) {
+    await eventually(() => reader.lastId() === 21);
+    assert.deepEqual(typesTold(reader), told);
+    if (data) assert.deepEqual(reader.told[0], { id: 20, event: "resync", data });
+  }
+});
+
+test("readers at one place share their reads, however many they are", async () => {
+  const account = await makeAccount(api.app);
+  const listening: EventReader[] = [];
+  for (let i = 0; i < 20; i++) listening.push(await listen(account));
+  // Each looked once for what happened while it was opened.
+  await eventually(() => listening.every((reader) => reader.lastId() === 0));
+  for (const reader of listening) await nextHeartbeat(reader);
+  const so_far = await valueOf(here.metrics.eventReads);
+  for (const n of numbers(1, 10)) {
+    await record(account, "lead.created");
+    await eventually(() => listening.every((reader) => reader.lastId() === n));
+  }
+  const reads = (await valueOf(here.metrics.eventReads)) - so_far;
+  // Each by itself would make 200. The hint of another process's relay may come beside ours.
+  assert.ok(reads >= 10 && reads <= 40, `${reads} reads`);
+});
+
+test("an account has so many streams at most, and one that is closed makes room", async () => {
+  const [account, other] = [await makeAccount(api.app), await makeAccount(api.app)];
+  const listening: EventReader[] = [];
+  for (let i = 0; i < streams_of_account_max; i++) listening.push(await listen(account));
+  const { token } = account;
+  const ask = () => readEvents(here.url, { token });
+  const refused = await ask();
+  readers.push(refused);
+  assert.equal(refused.response.statusCode, 429);
+  assert.equal(refused.response.headers["content-type"], "application/problem+json");
+  assert.ok(Number(refused.response.headers["retry-after"]) > 0);
+  await listen(other);
+  listening[7]!.close();
+  await eventually(async () => {
+    const reader = await ask();
+    readers.push(reader);
+    return reader.response.statusCode === 200;
+  });
+});
+
+test("a process has so many streams at most, whoever opens them, and none once it stops", async () => {
+  const metrics = openMetrics();
+  const live = openLiveEvents(api.app, metrics, standingTime().timers);
+  const open = (account_id: number) =>
+    live.open({
+      caller: callerOf(account_id),
+      again: () => Promise.resolve(callerOf(account_id)),
+      types: typesOf(undefined),
+      from: 0,
+      cut: () => {},
+    });
+  const opened = await Promise.all(numbers(1, 1_000).map((i) => open(-1 - Math.floor(i / 40))));
+  const refusal = { type: "unavailable", headers: { "retry-after": "5" } };
+  await assert.rejects(open(-100), { ...refusal, message: /1000 streams/ });
+  opened[0]!.destroy();
+  await eventually(async () => (await valueOf(metrics.eventStreams)) === 999);
+  const last = await open(-100);
+  live.close();
+  await assert.rejects(open(-100), { type: "unavailable", message: /stopping/ });
+  for (const readable of [...opened, last]) readable.destroy();
+  await eventually(async () => (await valueOf(metrics.eventStreams)) === 0);
+});
+
+test("while nobody can say whose a stream is it tells nothing, and nothing is lost by that", async () => {
+  const account = await makeAccount(api.app);
+  const metrics = openMetrics();
+  const time = standingTime();
+  const live = openLiveEvents(api.app, metrics, time.timers);
+  let knows = true;
+  let asked = 0;
+  const caller = callerOf(account.account_id);
+  const again = async () => {
+    asked += 1;
+    if (!knows) throw new Error("the database is away");
+    return caller;
+  };
+  const types = typesOf("credit.low");
+  const readable = await live.open({ caller, again, types, from: 0, cut: () => {} });
+  let text = "";
+  readable.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  await record(account, "credit.low");
+  await eventually(() => text.includes("id: 1\n"));
+  knows = false;
+  time.advance(heartbeat_ms);
+  await eventually(() => asked === 2);
+  await record(account, "credit.low");
+  const reads = await valueOf(metrics.eventReads);
+  time.advance(1_000);
+  await eventually(() => asked === 3);
+  assert.equal(await valueOf(metrics.eventReads), reads);
+  assert.equal(text.includes("id: 2\n"), false);
+  knows = true;
+  await eventually(() => {
+    time.advance(1_000);
+    return text.includes("id: 2\n");
+  });
+  assert.equal(text.match(/event: credit.low/g)!.length, 2);
+  readable.destroy();
+});
+
+test("a stop ends every stream, read or not, and a connection that nothing was sent on", async () => {
+  const account = await makeAccount(api.app);
+  const at = await startStreaming();
+  const reader = await listen(account, { at, query: "?types=call.*" });
+  const slow = await listen(account, { at, paused: true });
+  const unused = connect(Number(new URL(at.url).port), "127.0.0.1");
+  unused.on("error", () => {});
+  await once(unused, "connect");
+  await fill(account);
+  await record(account, "call.answered");
+  await eventually(() => reader.told.length === 1);
+  const closing = at.server.close();
+  await eventually(() => reader.hasEnded());
+  assert.equal(reader.response.complete, true);
+  assert.equal(reader.retryMs(), 3_000);
+  // One that waits to be read has a second for its end.
+  await eventually(async () => {
+    at.time.advance(1_000);
+    return (await streamsAt(at)) === 0;
+  });
+  await closing;
+  slow.response.resume();
+  await eventually(() => slow.hasEnded());
+  unused.destroy();
+});
+
+test("a HEAD has the headers and leaves no stream behind", async () => {
+  const { token } = await makeAccount(api.app);
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await fetch(`${here.url}/api/v1/events`, { method: "HEAD", headers });
+  assert.deepEqual([answer.status, answer.headers.get("content-type")], [200, "text/event-stream"]);
+  assert.equal(await streamsAt(here), 0);
+});

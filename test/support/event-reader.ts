@@ -1,0 +1,93 @@
+// A reader of server-sent events that can stop reading, and that remembers what a browser would.
+import { request, type IncomingMessage } from "node:http";
+
+export type ToldEvent = {
+  /** Of the event itself or, without one, of the last that had one. */
+  readonly id: number | null;
+  readonly event: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into data of every shape
+  readonly data: any;
+};
+
+export type EventReader = {
+  readonly response: IncomingMessage;
+  readonly told: readonly ToldEvent[];
+  /** How many comments came: heartbeats. */
+  comments(): number;
+  /** What it would resume from. */
+  lastId(): number | null;
+  retryMs(): number | null;
+  hasEnded(): boolean;
+  /** The data of the events of this type, or of all but the stream's own. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  dataOf(event?: string): any[];
+  close(): void;
+};
+
+/** Opens a stream and resolves at the head of its answer; `paused`, it reads nothing until the response is resumed. */
+export async function readEvents(
+  url: string,
+  options: {
+    readonly token: string;
+    readonly query?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly paused?: true;
+  },
+): Promise<EventReader> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const headers = { authorization: `Bearer ${options.token}`, ...options.headers };
+  const sent = request(`${url}/api/v1/events${options.query ?? ""}`, { agent: false, headers });
+  sent.on("response", resolve);
+  sent.on("error", reject);
+  sent.end();
+  const response = await promise;
+  sent.on("error", () => {});
+  const told: ToldEvent[] = [];
+  const kept: Kept = { id: null, retry_ms: null, comments: 0, ended: false, rest: "" };
+  response.setEncoding("utf8");
+  response.on("data", (text: string) => take(text, kept, told));
+  response.on("error", () => {});
+  response.on("close", () => (kept.ended = true));
+  if (options.paused) response.pause();
+  return {
+    response,
+    told,
+    comments: () => kept.comments,
+    lastId: () => kept.id,
+    retryMs: () => kept.retry_ms,
+    hasEnded: () => kept.ended,
+    dataOf: (event) =>
+      told
+        .filter((one) => (event === undefined ? "data" in one.data : one.event === event))
+        .map(({ data }) => data.data ?? data),
+    close: () => sent.destroy(),
+  };
+}
+
+type Kept = {
+  id: number | null;
+  retry_ms: number | null;
+  comments: number;
+  ended: boolean;
+  rest: string;
+};
+
+/** As the standard has it: a message ends with an empty line, and without data it is no event. */
+function take(text: string, kept: Kept, told: ToldEvent[]): void {
+  const messages = (kept.rest + text).split("\n\n");
+  kept.rest = messages.pop()!;
+  for (const message of messages) {
+    let event = "message";
+    let data = "";
+    for (const line of message.split("\n")) {
+      const [, field, value] = /^(\w*): (.*)$/s.exec(line) ?? [];
+      if (field === "") kept.comments += 1;
+      else if (field === "id") kept.id = Number(value);
+      else if (field === "retry") kept.retry_ms = Number(value);
+      else if (field === "event") event = value!;
+      else if (field === "data") data = value!;
+      else throw new Error(`no line of a stream of events: ${line}`);
+    }
+    if (data !== "") told.push({ id: kept.id, event, data: JSON.parse(data) });
+  }
+}
