@@ -54,16 +54,8 @@ async function makeCampaigns(): Promise<number[]> {
     const people = Array.from({ length: 14 }, (_, n) => ({ phone: `9198000${i}00${n + 10}` }));
     const id = await makeChatCampaign(api.app, account, number, template, people);
     ids.push(id);
-    if (i < 4)
-      await liveThrough(
-        id,
-        i === 3
-          ? [3]
-          : times
-              .keys()
-              .filter((at) => at >= first)
-              .toArray(),
-      );
+    const days = i === 3 ? [3] : times.map((_, at) => at).slice(first);
+    if (i < 4) await liveThrough(id, days);
   }
   api.clock.set(times[4]!);
   await completeCampaigns(api.app, account.account_id, ids);
@@ -203,7 +195,7 @@ test("a campaign's row is what its own record tells, and the credits are the led
     [account.account_id],
   );
   assert.equal(totals["credits"], rows[0]!.spent);
-  assert.ok(Number(totals["credits"]) > 0 && Number(totals["pending"]) > 0);
+  assert.ok(rows[0]!.spent > 0 && data.some((row) => row["pending"] !== 0));
 });
 
 test("rates are shares of what was sent and delivered, and null of nothing", async () => {

@@ -1,0 +1,56 @@
+// A million recipients and a million calls as CSV to the last byte, beside psql \copy of the same rows, and
+// to a reader who is slow: `npm --prefix bench run export`; `-- --smoke` does everything once and small.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { layGround, type Ground } from "./export/ground.ts";
+import { readExport, readSlowly } from "./export/readers.ts";
+import { reportExports, type ExportFigures } from "./export/report.ts";
+import { describeMachine } from "./lib/describe-machine.ts";
+import { settledMemory_mb } from "./lib/memory.ts";
+
+const smoke = process.argv.includes("--smoke");
+const size = smoke ? { rows: 20_000, slow_seconds: 2 } : { rows: 1_000_000, slow_seconds: 10 };
+
+const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+try {
+  const report = await measure();
+  console.log(report);
+  if (!smoke) {
+    const date = new Date().toISOString().slice(0, 10);
+    await writeFile(join(import.meta.dirname, "results", `${date}-export.md`), report);
+  }
+} finally {
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function measure(): Promise<string> {
+  const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, "db"), log: () => {} });
+  try {
+    const ground = await layGround(postgres.url, join(dataDir, "service"), size.rows);
+    try {
+      const figures: ExportFigures[] = [];
+      for (const name of ["recipients", "calls"] as const)
+        figures.push(await runExport(ground, name));
+      return reportExports(figures, size, describeMachine(await ground.version()));
+    } finally {
+      await ground.close();
+    }
+  } finally {
+    await postgres.stop();
+  }
+}
+
+async function runExport(ground: Ground, name: "recipients" | "calls"): Promise<ExportFigures> {
+  const of = { ...ground.exports[name], token: ground.token, pid: ground.service.pid };
+  const idle_mb = await settledMemory_mb(ground.service.pid);
+  const copy_seconds = await ground.copy(name);
+  console.log(`${name}: psql ${copy_seconds.toFixed(1)} s`);
+  const whole = await readExport(of);
+  console.log(`${name}: export ${whole.seconds.toFixed(1)} s, ${whole.rows} rows`);
+  if (whole.rows !== size.rows) throw new Error(`${whole.rows} of ${size.rows} rows came`);
+  const after_mb = await settledMemory_mb(ground.service.pid);
+  const slow = await readSlowly(of, size.slow_seconds, ground.transactions);
+  return { name, idle_mb, copy_seconds, whole, after_mb, slow };
+}
