@@ -44,7 +44,7 @@ create index call_messages_recorded on call_messages (account_id, at, call_id) w
 
 -- Takes the oldest events, with what was to be told of them, in their order. At most p_rows_max rows go,
 -- an event's deliveries and attempts together with it; one without its place in the order stays. `more`:
--- there may be others. The endpoints are locked first, as callback_turn and make_deliveries do.
+-- there may be others. Locked in the order of make_deliveries and callback_turn: events, endpoints, deliveries.
 create function forget_events(
   p_account_id bigint, p_before timestamptz, p_rows_max int, out forgotten int, out more boolean
 )
@@ -77,12 +77,12 @@ begin
   forgotten := cardinality(v_ids);
   if forgotten = 0 then return; end if;
 
+  perform from events e where e.account_id = p_account_id and e.id = any (v_ids) order by e.id for update;
   perform from callback_endpoints c
     where c.account_id = p_account_id and c.id in (
       select d.endpoint_id from callback_deliveries d
       where d.account_id = p_account_id and d.event_id = any (v_ids))
     order by c.id for no key update;
-  perform from events e where e.account_id = p_account_id and e.id = any (v_ids) order by e.id for update;
   delete from callback_deliveries d where d.account_id = p_account_id and d.event_id = any (v_ids);
   delete from events e where e.account_id = p_account_id and e.id = any (v_ids);
 end $$;
