@@ -329,3 +329,28 @@ test("unless said a report is of the last 30 days of the account's zone; what ca
   const longest = "from=2025-03-02T00:00&to=2026-03-03T00:00";
   assert.equal((await report(`group_by=day&${longest}`)).data.length > 0, true);
 });
+
+test("a campaign whose recipients are no longer kept counts as a whole on the day it began", async () => {
+  const query = `group_by=day&campaign_id=${campaigns[0]}`;
+  const before = await report(query);
+  assert.ok(before.data.length > 1);
+  const { account_id } = account;
+  const values = [account_id, campaigns[0]];
+  for (const table of ["chat_recipients", "chat_replies"])
+    await api.app.db.pool.query(
+      `delete from ${table} where account_id = $1 and campaign_id = $2`,
+      values,
+    );
+  await api.app.db.pool.query(
+    `update chat_campaigns set purged_at = now(), purged_replies = 2 where account_id = $1 and id = $2`,
+    values,
+  );
+  const { data, totals } = await report(query);
+  assert.deepEqual(sums([totals]), sums([before.totals]));
+  assert.deepEqual(
+    data.map((row) => [row["date"], row["total"], row["replies"]]),
+    [["2026-03-01", 14, 2]],
+  );
+  const later = await report(`${query}&from=2026-03-02T00:00`);
+  assert.deepEqual([later.data, later.totals["total"]], [[], 0]);
+});

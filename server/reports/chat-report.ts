@@ -124,7 +124,8 @@ const fromRecipients = sql.join(
 
 /**
  * All that a campaign is stands in its slots and in the ledger, so that a campaign that lies within the
- * span, and within one day where days are asked for, is never read by recipient: only others are.
+ * span, and within one day where days are asked for, is never read by recipient: only others are. One
+ * whose recipients are no longer kept counts as a whole where it began.
  */
 function countingOf(asked: ChatAsked): Counting {
   const { account_id, from, to, now, time_zone, group_by } = asked;
@@ -138,13 +139,15 @@ function countingOf(asked: ChatAsked): Counting {
     asked as materialized (
       select c.id as campaign_id, c.chat_number_id, c.reservation_id, c.created_at,
         coalesce(c.started_at, c.created_at) as began,
-        c.created_at >= ${from} and coalesce(c.finished_at < ${to}, ${now}::timestamptz <= ${to})
-          ${isOneDay} as is_whole
+        c.created_at >= ${from} and (c.purged_at is not null
+          or (coalesce(c.finished_at < ${to}, ${now}::timestamptz <= ${to}) ${isOneDay})) as is_whole,
+        c.purged_at, c.purged_replies
       from chat_campaigns c
       where ${sql.join(conditionsOf(asked), sql` and `)}
     ),
     whole as (
-      select campaign_id, chat_number_id, created_at as at, n.*, 0 as replies, 0 as opt_outs, p.credits
+      select campaign_id, chat_number_id, created_at as at, n.*, c.purged_replies as replies, 0 as opt_outs,
+        p.credits
       from asked c
       cross join lateral (
         select ${fromSlots} from chat_counts n
@@ -162,7 +165,7 @@ function countingOf(asked: ChatAsked): Counting {
       from asked c
       join chat_recipients r on r.account_id = ${account_id} and r.campaign_id = c.campaign_id
       cross join lateral (select coalesce(r.dispatched_at, r.ended_at, c.began) as at) t
-      where not c.is_whole and at >= ${from} and at < ${to}
+      where not c.is_whole and c.purged_at is null and at >= ${from} and at < ${to}
       group by c.campaign_id, c.chat_number_id, ${dayOf(sql`at`, time_zone)}
     ),
     answers as (
