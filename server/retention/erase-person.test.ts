@@ -380,13 +380,13 @@ function watched(stopping: AbortController, loses: boolean) {
       const value = Reflect.get(target, name, target) as unknown;
       if (name !== "transaction") return typeof value === "function" ? value.bind(target) : value;
       return () => ({
-        execute: async (work: never) => {
+        execute: async (effect: never) => {
           stopping.abort();
           if (loses)
             await pool.query(
               "update jobs set fence = fence + 1, lease_until = null where kind like 'retention%'",
             );
-          return target.transaction().execute(work);
+          return target.transaction().execute(effect);
         },
       });
     },
