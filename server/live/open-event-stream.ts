@@ -1,7 +1,6 @@
 // One reader's stream: pulled by its socket, from a page at a time. What a slow reader has not taken is
 // in the database, not here.
 import { Readable } from "node:stream";
-import type { Log } from "../lib/log.ts";
 import type { Timers } from "../lib/timers.ts";
 import { eventFrame } from "./event-frame.ts";
 import type { EventsPage, LiveEvent } from "./read-events-page.ts";
@@ -38,7 +37,6 @@ const last_words_ms = 1_000;
 
 type State = {
   readonly source: EventSource;
-  readonly log: Log;
   readonly readable: Readable;
   /** Everything up to here is told, or none of the reader's. */
   cursor: number;
@@ -64,7 +62,6 @@ type Parts = {
   readonly from: number;
   readonly types: ReadonlySet<string>;
   readonly timers: Timers;
-  readonly log: Log;
   /** Breaks the connection, unless all was sent. */
   readonly cut: () => void;
   /** Called once, however it ends. */
@@ -73,7 +70,7 @@ type Parts = {
 
 /** Opens a stream; it begins when its `readable` is read. */
 export function openEventStream(parts: Parts): EventStream {
-  const { source, from, types, timers, log, closed } = parts;
+  const { source, from, types, timers, closed } = parts;
   const readable = new Readable({
     highWaterMark: chunk_bytes,
     read() {
@@ -88,7 +85,6 @@ export function openEventStream(parts: Parts): EventStream {
   });
   const state: State = {
     source,
-    log,
     readable,
     cursor: from,
     told_id: from,
@@ -138,9 +134,8 @@ async function pump(state: State, timers: Timers): Promise<void> {
       } else if (hasRead) break;
       else await readMore(state);
     }
-  } catch (err) {
-    // The next poll wakes it again.
-    state.log.warn({ err }, "a stream could not read its events");
+  } catch {
+    // Whoever reads tells of it; the next second wakes the stream again.
   } finally {
     state.pumping = false;
   }

@@ -91,7 +91,6 @@ function join(
     from,
     types,
     timers,
-    log: app.log,
     cut: listener.cut,
     closed() {
       account.readers.delete(reader);
@@ -120,14 +119,19 @@ function readShared(hub: Hub, account: Account, after: number): Promise<EventsPa
   const underWay = account.reads.get(key);
   if (underWay) return underWay;
   hub.metrics.eventReads.inc();
-  const reading = hub.reading
-    .use(() => readEventsPage(hub.app.db.pool, account.id, { after, limit: account.page_events }))
-    .then((page) => {
+  const read = async () => {
+    try {
+      const place = { after, limit: account.page_events };
+      const page = await readEventsPage(hub.app.db.pool, account.id, place);
       account.head = page.head;
       account.page_events = page.limit;
       return page;
-    })
-    .finally(() => account.reads.delete(key));
+    } catch (err) {
+      hub.app.log.warn({ err }, "events could not be read for their streams; trying again");
+      throw err;
+    }
+  };
+  const reading = hub.reading.use(read).finally(() => account.reads.delete(key));
   account.reads.set(key, reading);
   return reading;
 }

@@ -99,7 +99,8 @@ export async function check(hub: Hub, reader: Reader): Promise<void> {
     stream.show(types);
   } catch (err) {
     if (!isLast()) return;
-    hub.app.log.warn({ err }, "a stream's token could not be checked; trying again");
+    // When the database is away, of every stream: the poll tells of that.
+    hub.app.log.debug({ err }, "a stream's token could not be checked; trying again");
     stream.show(null);
     reader.check_at_ms = hub.timers.now();
   }

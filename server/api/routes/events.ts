@@ -53,20 +53,27 @@ export const eventRoutes = [
       ...judgeLastEventId(request),
     ],
     handle: async ({ app, caller, query: { types, last_event_id }, request, reply }) => {
-      void reply.header("content-type", "text/event-stream");
-      // Proxies that gather an answer would hold events back.
-      void reply.header("x-accel-buffering", "no");
+      const begin = () => {
+        void reply.header("content-type", "text/event-stream");
+        // Proxies that gather an answer would hold events back.
+        void reply.header("x-accel-buffering", "no");
+      };
       // Nobody reads what belongs to a HEAD.
-      if (request.method === "HEAD") return "";
+      if (request.method === "HEAD") {
+        begin();
+        return "";
+      }
       const token = bearerToken(request);
       const from = lastEventId(request) ?? last_event_id;
-      return app.live.open({
+      const stream = await app.live.open({
         caller,
         again: () => app.tokens.find(token),
         types: typesOf(types),
         from: from === undefined ? null : Number(from),
         cut: () => void (reply.raw.writableFinished || reply.raw.destroy()),
       });
+      begin();
+      return stream;
     },
   }),
 ];
