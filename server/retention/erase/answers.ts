@@ -3,7 +3,7 @@
 // about a message or a call holds one, and so none of these is ever done twice.
 import { statement } from "../../lib/database.ts";
 import { change_rows, type Part } from "./part.ts";
-import { readPage } from "./read-page.ts";
+import { readPage, type Page } from "./read-page.ts";
 
 type At = readonly [endpoint: string, key: string];
 
@@ -11,14 +11,14 @@ export const eraseAnswers: Part = async ({ app, person, progress, write }) => {
   const { account_id, digits, pattern } = person;
   const at = (progress.at ?? ["", ""]) as At;
   const values = [account_id, ...at, change_rows, digits, pattern];
-  const { found, last, rows } = await readPage(app, findThem, values);
+  const { found, next } = await readPage(app, findThem, values, change_rows);
   return write(async (tx) => {
     for (const place of found) await deleteAnswer(tx, [account_id, ...place]);
-    return { at: rows < change_rows ? null : last };
+    return { at: next };
   });
 };
 
-const findThem = statement<{ found: At[]; last: At | null; rows: number }>(`
+const findThem = statement<Page<At>>(`
   with page as materialized (
     select k.endpoint, k.key, position($5 in k.response) > 0 and k.response ~ $6 as is_theirs
     from idempotency_keys k
@@ -26,7 +26,7 @@ const findThem = statement<{ found: At[]; last: At | null; rows: number }>(`
     order by k.endpoint, k.key limit $4
   )
   select
-    (select coalesce(json_agg(json_build_array(p.endpoint, p.key)), '[]')
+    (select coalesce(json_agg(json_build_array(p.endpoint, p.key) order by p.endpoint, p.key), '[]')
       from page p where p.is_theirs) as found,
     (select json_build_array(p.endpoint, p.key) from page p
       order by p.endpoint desc, p.key desc limit 1) as last,

@@ -4,7 +4,7 @@ import { completeCampaigns } from "../../chat/complete-campaigns.ts";
 import { moveRecipients } from "../../chat/move-recipients.ts";
 import { statement, type Tx } from "../../lib/database.ts";
 import { scan_rows, type Part, type Person, type Place } from "./part.ts";
-import { readPage } from "./read-page.ts";
+import { readPage, type Page } from "./read-page.ts";
 
 /** A message whose outcome is unknown may take an hour to settle. */
 const wait_ms = 10_000;
@@ -14,11 +14,11 @@ export const scanChatRecipients: Part = async ({ app, person, progress, write })
   const { account_id, phone } = person;
   const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
   const values = [account_id, campaign_id, id, scan_rows, phone];
-  const { found, last, rows } = await readPage(app, findThem, values);
+  const { found, next } = await readPage(app, findThem, values, scan_rows);
   const step = await write(async (tx, now) => {
     const { erased, open } = await eraseRecipients(tx, person, found, now);
     return {
-      at: rows < scan_rows ? null : last,
+      at: next,
       counts: { recipients: erased },
       chat: [...progress.chat, ...open],
     };
@@ -79,14 +79,15 @@ async function eraseRecipients(
   return { erased, open };
 }
 
-const findThem = statement<{ found: Place[]; last: Place | null; rows: number }>(`
+const findThem = statement<Page<Place>>(`
   with page as materialized (
     select r.campaign_id, r.id, r.phone from chat_recipients r
     where r.account_id = $1 and (r.campaign_id, r.id) > ($2, $3)
     order by r.campaign_id, r.id limit $4
   )
   select
-    (select coalesce(json_agg(json_build_array(p.campaign_id, p.id)), '[]') from page p where p.phone = $5) as found,
+    (select coalesce(json_agg(json_build_array(p.campaign_id, p.id) order by p.campaign_id, p.id), '[]')
+      from page p where p.phone = $5) as found,
     (select json_build_array(p.campaign_id, p.id) from page p order by p.campaign_id desc, p.id desc limit 1) as last,
     (select count(*)::int from page) as rows`);
 

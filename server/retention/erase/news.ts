@@ -3,7 +3,7 @@
 // answered to it, which may repeat it, goes.
 import { statement } from "../../lib/database.ts";
 import { scan_rows, type Part } from "./part.ts";
-import { readPage } from "./read-page.ts";
+import { readPage, type Page } from "./read-page.ts";
 
 /** For the relay, that gives events their seq. */
 const wait_ms = 2_000;
@@ -11,22 +11,24 @@ const wait_ms = 2_000;
 /** The last seq that was looked at, and the last id that may tell of the person. */
 type At = { readonly seq: number; readonly to_id: number };
 
+type EventPlace = readonly [seq: number, id: number];
+
 export const eraseNews: Part = async ({ app, person, progress, write }) => {
   const { account_id, digits, pattern } = person;
   const at = (progress.at as At | null) ?? {
     seq: 0,
     to_id: (await findLastId(app.db.pool, [account_id]))[0]?.id ?? 0,
   };
+  // Before the page: what gets its seq in between may stand behind it.
+  const [open] = await findUnordered(app.db.pool, [account_id, at.to_id]);
   const values = [account_id, at.seq, scan_rows, digits, pattern];
-  const { found, last, rows } = await readPage(app, findThem, values);
+  const { found, next } = await readPage(app, findThem, values, scan_rows);
+  const ids = found.map(([, id]) => id);
   return write(async (tx) => {
-    const events = (await emptyEvents(tx, [account_id, found])).length;
-    if (found.length > 0) await emptyAnswers(tx, [account_id, found]);
-    const counts = { events };
-    const next = { seq: last ?? at.seq, to_id: at.to_id };
-    if (rows === scan_rows) return { at: next, counts };
-    const [open] = await findUnordered(tx, [account_id, at.to_id]);
-    return open ? { at: next, counts, wait_ms } : { at: null, counts };
+    const counts = { events: (await emptyEvents(tx, [account_id, ids])).length };
+    if (ids.length > 0) await emptyAnswers(tx, [account_id, ids]);
+    if (next) return { at: { ...at, seq: next[0] }, counts };
+    return open ? { at, counts, wait_ms } : { at: null, counts };
   });
 };
 
@@ -37,7 +39,7 @@ const findLastId = statement<{ id: number }>(
 const findUnordered = statement<{ id: number }>(`
   select id from events where account_id = $1 and seq is null and id <= $2 order by id limit 1`);
 
-const findThem = statement<{ found: number[]; last: number | null; rows: number }>(`
+const findThem = statement<Page<EventPlace>>(`
   with page as materialized (
     select e.id, e.seq,
       position($4 in e.data::text) > 0 and e.data::text ~ $5 as is_theirs
@@ -46,8 +48,9 @@ const findThem = statement<{ found: number[]; last: number | null; rows: number 
     order by e.seq limit $3
   )
   select
-    (select coalesce(json_agg(p.id), '[]') from page p where p.is_theirs) as found,
-    (select max(p.seq) from page p) as last,
+    (select coalesce(json_agg(json_build_array(p.seq, p.id) order by p.seq), '[]')
+      from page p where p.is_theirs) as found,
+    (select json_build_array(p.seq, p.id) from page p order by p.seq desc limit 1) as last,
     (select count(*)::int from page) as rows`);
 
 const emptyEvents = statement<{ id: number }>(`

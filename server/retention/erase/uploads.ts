@@ -2,12 +2,10 @@
 // the numbers in them, so the account's are read, some at a time.
 import { statement, type Tx } from "../../lib/database.ts";
 import { scan_rows, type Part, type Person } from "./part.ts";
-import { readPage } from "./read-page.ts";
+import { readPage, type Page } from "./read-page.ts";
 
 /** The upload or campaign, and the row in it. */
 type RowPlace = readonly [of: number, row: number];
-
-type Page = { readonly found: RowPlace[]; readonly last: RowPlace | null; readonly rows: number };
 
 /** Emptied, such a row becomes no lead. */
 export const eraseImportRows = scanRows({
@@ -36,7 +34,7 @@ export const eraseVoiceRejects = scanRows({
 });
 
 function scanRows(how: {
-  readonly find: ReturnType<typeof statement<Page>>;
+  readonly find: ReturnType<typeof statement<Page<RowPlace>>>;
   readonly hold?: (tx: Tx, person: Person, found: readonly RowPlace[]) => Promise<unknown>;
   readonly empty: ReturnType<typeof statement>;
 }): Part {
@@ -44,13 +42,13 @@ function scanRows(how: {
     const { account_id, digits } = person;
     const [of, row] = (progress.at ?? [0, 0]) as RowPlace;
     const values = [account_id, of, row, scan_rows, digits];
-    const { found, last, rows } = await readPage(app, how.find, values);
+    const { found, next } = await readPage(app, how.find, values, scan_rows);
     return write(async (tx) => {
       if (found.length > 0) await how.hold?.(tx, person, found);
       let import_rows = 0;
       for (const place of found)
         import_rows += (await how.empty(tx, [account_id, ...place])).length;
-      return { at: rows < scan_rows ? null : last, counts: { import_rows } };
+      return { at: next, counts: { import_rows } };
     });
   };
 }
@@ -73,7 +71,7 @@ function anyCell(cells: string): string {
 }
 
 function findIn(table: string, of: string, row: string, isTheirs: string) {
-  return statement<Page>(`
+  return statement<Page<RowPlace>>(`
     with page as materialized (
       select r.${of} as of, r.${row} as row, ${isTheirs} as is_theirs from ${table} r
       where r.account_id = $1 and (r.${of}, r.${row}) > ($2, $3)
