@@ -1,6 +1,6 @@
 // Connections that end where the guard allows, and nowhere else: the address that was judged is the one
 // that is connected to, since both come of one look-up.
-import { lookup, type LookupAddress } from "node:dns";
+import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { buildConnector } from "undici";
 import { hostOf, portOf, type Guard } from "./guard.ts";
@@ -66,6 +66,3 @@ function guardedLookup(guard: Guard, port: number, find: LookupFunction): Lookup
     });
   };
 }
-
-/** As the operating system finds names: /etc/hosts, then DNS. */
-export const systemLookup = lookup as LookupFunction;

@@ -1,8 +1,9 @@
 import type { LookupFunction, Socket } from "node:net";
 import { Pool } from "undici";
 import { exchange } from "./exchange.ts";
+import { findAddresses } from "./find-addresses.ts";
 import { openGuard } from "./guard.ts";
-import { guardedConnect, systemLookup } from "./guarded-connect.ts";
+import { guardedConnect } from "./guarded-connect.ts";
 import { OutgoingError, type OutgoingHttp } from "./outgoing-http.ts";
 
 /** Of one that a user gives; what we append to its query comes on top. */
@@ -20,7 +21,7 @@ const keep_alive_ms = 4_000;
  */
 export function openOutgoingHttp(
   allowed: readonly string[],
-  find: LookupFunction = systemLookup,
+  find: LookupFunction = findAddresses(allowed.length > 0),
 ): OutgoingHttp {
   const guard = openGuard(allowed);
   const pools = new Map<string, Pool>();
