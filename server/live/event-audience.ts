@@ -20,9 +20,9 @@ const audiences: Readonly<
   >
 > = {
   lead: { features: ["crm"], anyOf: ["crm.read"] },
-  chat: { features: ["bulk_chat"], anyOf: ["chat.read", "chat.manage"] },
+  chat: { features: ["bulk_chat"], anyOf: ["chat.read", "chat.campaigns.manage", "chat.manage"] },
   voice: { features: ["voice"], anyOf: ["voice.campaigns.read", "voice.campaigns.manage"] },
-  call: { features: ["calls", "voice"], anyOf: ["calls.read"] },
+  call: { features: ["calls", "voice"], anyOf: ["calls.read", "calls.manage"] },
   credit: { features: null, anyOf: ["credits.read"] },
   callback: { features: null, anyOf: ["callbacks.read", "callbacks.manage"] },
 };
