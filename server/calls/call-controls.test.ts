@@ -42,8 +42,11 @@ async function newScene(credits = 100) {
     post: (path: string, json?: unknown, headers: Record<string, string> = {}) =>
       api.send("POST", `/api/v1/calls/${path}`, { token: account.token, json, headers }),
     commands: () => rows("call_commands").orderBy("id").execute(),
+    /** Of calls: that credit runs low is told beside. */
     events: async () =>
-      (await rows("events").orderBy("id").execute()).map(({ type, data }) => ({ type, data })),
+      (await rows("events").where("type", "like", "call.%").orderBy("id").execute()).map(
+        ({ type, data }) => ({ type, data }),
+      ),
     audit: async () => {
       const found = await rows("audit_entries").orderBy("id").execute();
       return found.filter(({ user_id }) => user_id !== null).map(({ action }) => action);
