@@ -378,7 +378,7 @@ test("an export of suppressions suppresses the same numbers where it is imported
   const other = await makeAccount(api.app);
   assert.equal((await upload(other, answer.text)).body.suppressed_count, 2);
   const copied = (await list("", other)).map(({ phone_number }) => phone_number);
-  assert.deepEqual(copied.toSorted(), ["6591234567", "919876543210"]);
+  assert.deepEqual(new Set(copied), new Set(["6591234567", "919876543210"]));
   const entries = await api.app.db.query
     .selectFrom("audit_entries")
     .select("detail")

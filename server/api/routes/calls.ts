@@ -46,11 +46,11 @@ const reportRoutes = [
     access: { features: ["calls", "voice"], anyOf: ["calls.export"] },
     query: closed(callFilterQuery),
     success: { 200: { contentType: "text/csv" } },
-    handle: async (call) => {
-      const { app, caller, query } = call;
+    handle: async (asked) => {
+      const { app, caller, query } = asked;
       const filter = readCallFilter(query, caller.account);
       const entry = { action: "calls.exported", file: "calls.csv" };
-      return sendExport(call, entry, exportCalls(app, caller.account.id, filter));
+      return sendExport(asked, entry, exportCalls(app, caller.account.id, filter));
     },
   }),
   route({

@@ -184,12 +184,13 @@ const recipientRoutes = [
     query: closed(recipientQuery),
     success: { 200: { contentType: "text/csv" } },
     handle: async (call) => {
-      const { app, caller, params, query } = call;
-      const place = { account_id: caller.account.id, campaign_id: params.id };
+      const { app, caller, query } = call;
+      const { id: campaign_id } = call.params;
+      const place = { account_id: caller.account.id, campaign_id };
       const filter = readRecipientFilter(query);
       await requireCampaign(app.db.query, place);
-      const file = `recipients-${params.id}.csv`;
-      const entry = { action: "chat_recipients.exported", subject_id: params.id, file };
+      const file = `recipients-${campaign_id}.csv`;
+      const entry = { action: "chat_recipients.exported", subject_id: campaign_id, file };
       return sendExport(call, entry, exportRecipients(app, place, filter));
     },
   }),

@@ -125,7 +125,8 @@ test("an export of replies has what the list shows, what a spreadsheet would run
   const query = `?campaign_id=${silent_campaign_id}`;
   const answer = await get(`/api/v1/chat/replies/export${query}`);
   assert.equal(answer.status, 200, answer.text);
-  const [row, ...more] = parse(answer.text, { columns: true }) as Record<string, string>[];
+  const rows: Record<string, string>[] = parse(answer.text, { columns: true });
+  const [row, ...more] = rows;
   const [listed] = (await get(`/api/v1/chat/replies${query}`)).body.data;
   assert.deepEqual([more, Object.keys(row!)], [[], Object.keys(listed)]);
   assert.deepEqual(

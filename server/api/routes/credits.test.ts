@@ -129,7 +129,7 @@ test("an export of the ledger has what the list shows, and is written into the a
   assert.equal(answer.status, 200, answer.text);
   const disposition = answer.headers.get("content-disposition");
   assert.equal(disposition, 'attachment; filename="ledger.csv"');
-  const shown: Record<string, unknown>[] = (await list("?kind=chat")).body.data;
+  const shown: Record<string, string | number | null>[] = (await list("?kind=chat")).body.data;
   const cells = shown.map((row) =>
     Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value ?? "")])),
   );

@@ -187,9 +187,9 @@ const reportRoutes = [
     query: closed(recipientQuery),
     success: { 200: { contentType: "text/csv" } },
     handle: async (call) => {
-      const { app, caller, params, query } = call;
+      const { app, caller, query } = call;
       const filter = readRecipientFilter(query, caller.account);
-      const place = await placeOf(app, caller, params.id);
+      const place = await placeOf(app, caller, call.params.id);
       const { campaign_id: subject_id } = place;
       const entry = { action: "voice_recipients.exported", subject_id };
       const file = `recipients-${subject_id}.csv`;
