@@ -9,7 +9,7 @@ import { openMakersApp } from "../calls/ground.ts";
 import { runTool } from "../lib/run-tool.ts";
 import { fillAccount } from "./fill-account.ts";
 
-type Name = "recipients" | "calls";
+export type Name = "recipients" | "calls";
 
 export type Ground = {
   readonly service: ServiceProcess;

@@ -26,7 +26,7 @@ export function reportExports(
     ...machine.map((fact) => `- ${fact}`),
     "",
     `${size.rows} rows each, read over HTTP to the last byte. \`\\copy\` writes the same rows, a call with its`,
-    "legs, to /dev/null. Memory is the server's process (PSS), looked at ten times a second.",
+    "legs, to /dev/null. One export went before. Memory is the server's process (PSS), looked at ten times a second.",
     `The slow reader takes a megabyte a second for ${size.slow_seconds} seconds.`,
     "",
     renderTable(["what", "measured", "figure", "limit", ""], figures.flatMap(rowsOf)),
