@@ -288,13 +288,25 @@ test("a report is narrowed by type, campaign, and an agent's or a customer's num
   const calls = async (query: string) =>
     (await report(`group_by=day&${span}&${query}`)).totals["calls"];
   assert.equal(await calls("type=click_to_call"), 9);
-  assert.equal(await calls("type=voice"), 8);
+  assert.equal(await calls("type=voice_campaign"), 8);
   assert.equal(await calls(`campaign_id=${campaigns[0]!.id}`), 4);
   assert.equal(await calls(`campaign_id=${campaigns[0]!.id}&type=click_to_call`), 0);
   assert.equal(await calls("number=101"), 5);
   assert.equal(await calls("number=9876543210"), 9);
   assert.equal(await calls("number=+919800000001"), 2);
   assert.equal(await calls("campaign_id=9007199254740992"), 0);
+});
+
+test("a day in place of a time is its beginning in the account's zone, so the days of a span make up its rows", async () => {
+  const { from, to, data } = await report("group_by=day&from=2026-03-18&to=2026-03-20");
+  assert.deepEqual([from, to], ["2026-03-17T18:30:00.000Z", "2026-03-19T18:30:00.000Z"]);
+  assert.deepEqual(
+    data.map((row) => pick(row, "date", "calls")),
+    [
+      ["2026-03-18", 8],
+      ["2026-03-19", 5],
+    ],
+  );
 });
 
 test("rows come page by page with the same totals", async () => {
@@ -324,6 +336,8 @@ test("an export is the report's rows as CSV, what a spreadsheet would run inert,
     const query = `group_by=${group}&${span}`;
     const answer = await api.send("GET", `/api/v1/reports/calls/export?${query}`, account);
     assert.equal(answer.headers.get("content-type"), "text/csv; charset=utf-8", answer.text);
+    const disposition = answer.headers.get("content-disposition");
+    assert.equal(disposition, `attachment; filename="call-report-by-${group}.csv"`);
     const { data } = await report(query);
     const cells = data.map((row) =>
       Object.fromEntries(
@@ -349,7 +363,7 @@ test("what cannot be asked for is 422 by field", async () => {
   const faults: Record<string, readonly string[]> = {
     "": ["group_by"],
     "group_by=trunk": ["group_by"],
-    "group_by=agent&type=chat": ["type"],
+    "group_by=agent&type=voice": ["type"],
     "group_by=agent&number=x": ["number"],
     "group_by=agent&from=1969-01-01T00:00": ["from"],
     "group_by=agent&from=2026-03-02T00:00&to=2026-03-01T00:00": ["to"],

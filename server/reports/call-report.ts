@@ -31,7 +31,7 @@ export type CallsAsked = Span & {
   readonly time_zone: string;
   readonly country_code: string;
   readonly group_by: CallGroup;
-  readonly type?: "click_to_call" | "voice" | undefined;
+  readonly type?: "click_to_call" | "voice_campaign" | undefined;
   readonly campaign_id?: number | undefined;
   /** The agent's or the customer's. */
   readonly number?: NumberForms | undefined;
@@ -154,7 +154,7 @@ function conditionsOf({ account_id, from, to, type, campaign_id, number }: Calls
     sql`c.queued_at < ${to}`,
   ];
   if (type === "click_to_call") conditions.push(sql`c.recipient_id is null`);
-  if (type === "voice") conditions.push(sql`c.recipient_id is not null`);
+  if (type === "voice_campaign") conditions.push(sql`c.recipient_id is not null`);
   if (campaign_id !== undefined) conditions.push(sql`c.campaign_id = ${campaign_id}`);
   if (number !== undefined)
     conditions.push(

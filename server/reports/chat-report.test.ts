@@ -289,6 +289,8 @@ test("an export is the report's rows as CSV, and is written into the audit trail
     const query = `group_by=${group}&from=2026-03-01T00:00`;
     const answer = await api.send("GET", `/api/v1/reports/chat/export?${query}`, account);
     assert.equal(answer.headers.get("content-type"), "text/csv; charset=utf-8", answer.text);
+    const disposition = answer.headers.get("content-disposition");
+    assert.equal(disposition, `attachment; filename="chat-report-by-${group}.csv"`);
     const { data } = await report(query);
     const cells = data.map((row) =>
       Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value ?? "")])),
@@ -315,6 +317,7 @@ test("unless said a report is of the last 30 days of the account's zone; what ca
     "group_by=agent": ["group_by"],
     "group_by=day&from=yesterday&to=2026-02-30T00:00Z": ["from", "to"],
     "group_by=day&from=2026-03-02T00:00&to=2026-03-02T00:00": ["to"],
+    "group_by=day&from=2026-02-29&to=2026-3-1": ["from", "to"],
     "group_by=day&from=2026-03-21T00:00": ["from"],
     "group_by=day&from=2025-03-01T00:00&to=2026-03-03T00:00": ["from"],
     "group_by=day&from=2025-03-01T00:00": ["from"],

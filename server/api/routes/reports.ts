@@ -9,7 +9,6 @@ import { closed, id, pageQuery } from "../../lib/schemas.ts";
 import { callFilterQuery, readCallFilter } from "../call-filter.ts";
 import { route, type Call } from "../route.ts";
 import { sendExport } from "../send-csv.ts";
-import { timeRangeQuery } from "../time-range.ts";
 
 const tag = "Reports";
 const chat = { features: ["bulk_chat"] } as const;
@@ -24,18 +23,27 @@ const page = {
   ),
 };
 
+const time = (description: string) => Type.Optional(Type.String({ maxLength: 64, description }));
+const span = {
+  from: time(
+    "From this time on, or from the beginning of a day such as 2026-01-31; without an offset it is local to " +
+      "the account's zone; 30 days, today included, unless said",
+  ),
+  to: time("Before this time, or before the beginning of a day; now unless said"),
+};
+
 const chatQuery = closed({
   group_by: Type.Enum(chat_groups, { type: "string", description: "A row for each" }),
-  ...timeRangeQuery,
+  ...span,
   campaign_id: Type.Optional(id("Only this campaign")),
   chat_number_id: Type.Optional(id("Only what was sent from this number")),
 });
 
 const callQuery = closed({
   group_by: Type.Enum(call_groups, { type: "string", description: "A row for each" }),
-  ...timeRangeQuery,
+  ...span,
   type: Type.Optional(
-    Type.Enum(["click_to_call", "voice"], {
+    Type.Enum(["click_to_call", "voice_campaign"], {
       type: "string",
       description: "Only click-to-calls, or only calls of voice campaigns",
     }),
@@ -102,8 +110,9 @@ export const reportRoutes = [
     query: chatQuery,
     success: { 200: { contentType: "text/csv" } },
     handle: async (call) => {
+      const file = `chat-report-by-${call.query.group_by}.csv`;
       const chunks = exportChatReport(call.app.db.query, readChatAsked(call));
-      return sendExport(call, { action: "chat_report.exported", file: "chat-report.csv" }, chunks);
+      return sendExport(call, { action: "chat_report.exported", file }, chunks);
     },
   }),
   route({
@@ -130,8 +139,9 @@ export const reportRoutes = [
     query: callQuery,
     success: { 200: { contentType: "text/csv" } },
     handle: async (call) => {
+      const file = `call-report-by-${call.query.group_by}.csv`;
       const chunks = exportCallReport(call.app.db.query, readCallsAsked(call));
-      return sendExport(call, { action: "call_report.exported", file: "call-report.csv" }, chunks);
+      return sendExport(call, { action: "call_report.exported", file }, chunks);
     },
   }),
 ];
