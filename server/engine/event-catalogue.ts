@@ -227,7 +227,7 @@ const callEvents = {
     data: Type.Object({ ...call, recording_url: text(recording_url) }),
   },
   "call.completed": {
-    summary: "A call is over, whatever it came to: the last that is told of it.",
+    summary: "A call is over, whatever it came to; the timestamp is when it ended.",
     data: Type.Object({
       ...call,
       type: word(["click_to_call", "voice_campaign"], "What it was part of"),
