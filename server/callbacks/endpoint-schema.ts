@@ -85,7 +85,9 @@ const fields = {
   ),
   disabled_at: nullable(timestamp("UTC")),
   failing_since: nullable(timestamp("UTC: the first failure since the last success")),
-  resume_at: nullable(timestamp("UTC: nothing is sent before, because it asked for a pause")),
+  resume_at: nullable(
+    timestamp("UTC: nothing is sent before, because it asked for a pause or keeps failing"),
+  ),
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 };
