@@ -24,13 +24,15 @@ export function callbackBody(event: ToldEvent): string {
 
 /**
  * The same for a callback whose method is GET: type, timestamp and the plain values of data, to be put
- * behind the URL's question mark.
+ * behind the URL's question mark. A call's own type is `data_type` there.
  */
 export function callbackQuery({ type, occurred_at, data }: ToldEvent): string {
   const query = new URLSearchParams({ type, timestamp: occurred_at.toISOString() });
   const scalars = Object.entries(data).filter(([, value]) => isScalar(value));
-  for (const [field, value] of scalars)
-    if (!query.has(field)) query.set(field, String(value).slice(0, query_value_max).toWellFormed());
+  for (const [field, value] of scalars) {
+    const name = query.has(field) ? `data_${field}` : field;
+    query.set(name, String(value).slice(0, query_value_max).toWellFormed());
+  }
   return query.toString();
 }
 

@@ -351,6 +351,7 @@ test("a click-to-call's callback_method is the method of its callbacks: GET carr
     call_id: i,
     campaign_id: campaigns[i]!.id,
     reference: "a&b",
+    type: "click_to_call",
     x: {},
   });
   await record(
@@ -369,6 +370,7 @@ test("a click-to-call's callback_method is the method of its callbacks: GET carr
   assert.equal(url.searchParams.get("key"), "a b");
   assert.equal(url.searchParams.get("type"), "call.completed");
   assert.equal(url.searchParams.get("reference"), "a&b");
+  assert.equal(url.searchParams.get("data_type"), "click_to_call");
   assert.equal(url.searchParams.get("call_id"), "0");
   assert.equal(url.searchParams.has("x"), false);
   const query = path.slice(path.indexOf("&") + 1);
@@ -439,4 +441,59 @@ test("the largest fields of data beyond 20,000 bytes are left out, and named", a
     customFields: data.customFields,
     omitted: ["notes"],
   });
+});
+
+test("an account whose endpoints all hang leaves places and connections to others", async () => {
+  const receiver = await newReceiver();
+  receiver.answer = () => {};
+  const { account_id } = await makeAccount(api.app);
+  const hanging = await Promise.all(
+    Array.from({ length: 70 }, () => newEndpoint(receiver.url, account_id)),
+  );
+  await record(account_id, told);
+  const good = await newReceiver();
+  const endpoint = await newEndpoint(good.url);
+  await record(endpoint.account_id, told);
+  const deliverers = openDeliverers(api.app);
+  both.push(deliverers);
+  await eventually(async () => {
+    await deliverers.startDue();
+    return good.received.length === 1 && receiver.received.length >= 64;
+  });
+  await deliverers.startDue();
+  const leases = await api.app.db.query
+    .selectFrom("leases")
+    .select("name")
+    .where("account_id", "=", account_id)
+    .where("holder", "is not", null)
+    .execute();
+  assert.ok(leases.length <= 64, `${leases.length} of ${hanging.length} endpoints`);
+});
+
+test("what the old URL answers after the endpoint has moved does not disable it", async () => {
+  const receiver = await newReceiver();
+  const held: ServerResponse[] = [];
+  receiver.answer = (response) => void held.push(response);
+  const endpoint = await newEndpoint(receiver.url);
+  await record(endpoint.account_id, told);
+  await whileDelivering(() => held.length === 1);
+  const moved = await newReceiver();
+  await api.app.db.query
+    .updateTable("callback_endpoints")
+    .set({ url: moved.url })
+    .where("account_id", "=", endpoint.account_id)
+    .execute();
+  held[0]!.writeHead(410).end();
+  await whileDelivering(async () => (await statesOf(endpoint)) !== "pending 0");
+  assert.equal((await endpointOf(endpoint)).enabled, true);
+});
+
+test("an event that no request can be made of fails, and what else there is is told", async () => {
+  const receiver = await newReceiver();
+  const endpoint = await newEndpoint(receiver.url);
+  const fields = Array.from({ length: 300 }, (_, i) => [`${"field".repeat(20)}${i}`, 1]);
+  const data = Object.fromEntries(fields) as Record<string, number>;
+  await record(endpoint.account_id, { type: "lead.updated", data }, told);
+  await whileDelivering(async () => (await statesOf(endpoint)) === "pending 1,delivered 1");
+  assert.equal(receiver.received.length, 1);
 });

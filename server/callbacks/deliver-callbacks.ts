@@ -15,11 +15,13 @@ export type Deliverers = {
 
 /** Endpoints one process delivers to at once: the others go to the next process. */
 const deliverers_max = 1_000;
+/** Of one account, more than it has endpoints of its own: each keeps a lease while a bad one hangs. */
+const account_deliverers_max = 64;
 const window_first = 8;
 
 const due_endpoints = statement<{ account_id: number; endpoint_id: number }>(`
   select c.account_id, c.id as endpoint_id from callback_endpoints c
-  where c.enabled and c.work_at <= $1
+  where c.enabled and c.work_at <= $1 and c.account_id <> all ($2::bigint[])
     and not exists (
       select from leases l
       where l.account_id = c.account_id and l.name = 'callbacks:' || c.id
@@ -29,6 +31,14 @@ const due_endpoints = statement<{ account_id: number; endpoint_id: number }>(`
 export function openDeliverers(app: App, times: LeaseTimes = lease_times): Deliverers {
   const stopping = new AbortController();
   const running = new Map<string, { account: string; done: Promise<void>; wake: () => void }>();
+  /** Deliverers by account. */
+  const counts = new Map<number, number>();
+  const count = (account_id: number, change: 1 | -1) => {
+    const counted = (counts.get(account_id) ?? 0) + change;
+    if (counted > 0) counts.set(account_id, counted);
+    else counts.delete(account_id);
+  };
+  const isFull = (account_id: number) => (counts.get(account_id) ?? 0) >= account_deliverers_max;
   app.hints.on("callback_work", (account) => {
     for (const entry of running.values()) if (entry.account === account) entry.wake();
   });
@@ -63,16 +73,21 @@ export function openDeliverers(app: App, times: LeaseTimes = lease_times): Deliv
 
   return {
     async startDue() {
-      const due = await due_endpoints(app.db.pool, [app.clock.now()]);
+      const full = [...counts.keys()].filter(isFull);
+      const due = await due_endpoints(app.db.pool, [app.clock.now(), full]);
       for (const { account_id, endpoint_id } of due) {
         const subject = `${account_id}:${endpoint_id}`;
         if (stopping.signal.aborted || running.size >= deliverers_max) break;
-        if (running.has(subject)) continue;
+        if (running.has(subject) || isFull(account_id)) continue;
+        count(account_id, 1);
         const entry = { account: String(account_id), done: Promise.resolve(), wake: () => {} };
         running.set(subject, entry);
         entry.done = start(account_id, endpoint_id)
           .catch((err: unknown) => app.log.warn({ err, account_id }, "a lease was not to be had"))
-          .finally(() => running.delete(subject));
+          .finally(() => {
+            running.delete(subject);
+            count(account_id, -1);
+          });
       }
       // The deliverers work by themselves: there is nothing to go on with here.
       return 0;

@@ -3,23 +3,25 @@ import { recordEvent } from "../engine/record-event.ts";
 import type { Tx } from "../lib/database.ts";
 
 /**
- * Disables an endpoint that takes nothing any more, unless it is disabled already, and says so: in the
- * audit trail and by an event, which the account's other endpoints and its live streams are told.
+ * Disables an endpoint whose URL takes nothing any more, unless it is disabled already or leads elsewhere
+ * by now, and says so: in the audit trail and by an event, which the account's other endpoints and its live
+ * streams are told.
  */
 export async function disableEndpoint(
   tx: Tx,
-  endpoint: { readonly account_id: number; readonly endpoint_id: number },
+  endpoint: { readonly account_id: number; readonly endpoint_id: number; readonly url: string },
   reason: "failing" | "gone",
   now: Date,
 ): Promise<void> {
-  const { account_id, endpoint_id } = endpoint;
+  const { account_id, endpoint_id, url } = endpoint;
   const disabled = await tx
     .updateTable("callback_endpoints")
     .set({ enabled: false, disabled_reason: reason, disabled_at: now, updated_at: now })
     .where("account_id", "=", account_id)
     .where("id", "=", endpoint_id)
     .where("enabled", "=", true)
-    .returning("url")
+    .where("url", "=", url)
+    .returning("id")
     .executeTakeFirst();
   if (!disabled) return;
   const actor = { account_id, user_id: null, token_id: null, request_id: "deliveries" };
@@ -33,6 +35,6 @@ export async function disableEndpoint(
     account_id,
     type: "callback.endpoint.disabled",
     occurred_at: now,
-    data: { endpoint_id, url: disabled.url, reason },
+    data: { endpoint_id, url, reason },
   });
 }

@@ -22,8 +22,9 @@ export async function attemptDelivery(
   const { app, lease } = deliverer;
   const at = app.clock.now();
   const began_ms = performance.now();
-  const request = callbackRequest(lease.account_id, endpoint, due, at);
-  const outcome = await exchange(deliverer, request, cut);
+  const outcome = await exchange(deliverer, cut, () =>
+    callbackRequest(lease.account_id, endpoint, due, at),
+  );
   if (cut.aborted && outcome.answer === null) return;
   const now = app.clock.now();
   const { answer, error } = outcome;
@@ -31,8 +32,13 @@ export async function attemptDelivery(
   const { attempts } = due;
   const follows = afterAttempt({ attempts, answer, failing_since }, now, Math.random());
   adjustWindow(deliverer, follows.state === "delivered");
-  deliverer.disable ??= follows.disable;
-  pauseUntil(deliverer, follows.resume_at);
+  // What was said at a URL that the endpoint has left counts for nothing.
+  const isPast = (deliverer.endpoint ?? endpoint).url !== endpoint.url;
+  const isAgain = isPast && follows.state !== "delivered";
+  if (!isPast) {
+    if (follows.disable) deliverer.disable ??= { reason: follows.disable, url: endpoint.url };
+    pauseUntil(deliverer, follows.resume_at);
+  }
   const result: Result = {
     id: due.id,
     attempts,
@@ -41,8 +47,8 @@ export async function attemptDelivery(
     status: answer?.status ?? null,
     error,
     response: answer?.text ?? null,
-    state: follows.state,
-    due_at: follows.due_at,
+    state: isAgain ? "pending" : follows.state,
+    due_at: isAgain ? now : follows.due_at,
   };
   deliverer.results.push(result);
 }
@@ -51,11 +57,11 @@ type Outcome = { readonly answer: OutgoingAnswer | null; readonly error: string 
 
 async function exchange(
   { app, lease, endpoint_id }: Deliverer,
-  request: OutgoingRequest,
   cut: AbortSignal,
+  make: () => OutgoingRequest,
 ): Promise<Outcome> {
   try {
-    const answer = await app.outgoing.send(request, cut);
+    const answer = await app.outgoing.send(make(), cut);
     const isRedirect = answer.status >= 300 && answer.status < 400;
     return { answer, error: isRedirect ? "redirects are not followed" : null };
   } catch (error) {
@@ -78,6 +84,7 @@ function callbackRequest(
   const id = webhookId(accountId, due.event_id);
   const seconds = Math.floor(at.getTime() / 1_000);
   return {
+    sender: accountId,
     method: due.method,
     url: isGet ? withQuery(url, content) : url,
     headers: {

@@ -18,7 +18,8 @@ export type Deliverer = {
   readonly results: Result[];
   /** Until when the endpoint is to be left alone, as far as that is not recorded. */
   resume_at: Date | null;
-  disable: "gone" | "failing" | null;
+  /** What the endpoint at this URL is to be disabled for. */
+  disable: { readonly reason: "gone" | "failing"; readonly url: string } | null;
   /** Requests at once: as many as the endpoint takes. */
   window: number;
   /** Makes the loop look again. */

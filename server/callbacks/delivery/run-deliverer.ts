@@ -99,9 +99,12 @@ async function turn(deliverer: Deliverer): Promise<void> {
   else waiting.length = 0;
 }
 
-async function disableNow(deliverer: Deliverer, reason: "gone" | "failing"): Promise<void> {
+async function disableNow(
+  deliverer: Deliverer,
+  { reason, url }: NonNullable<Deliverer["disable"]>,
+): Promise<void> {
   const { app, lease, endpoint_id } = deliverer;
-  const endpoint = { account_id: lease.account_id, endpoint_id };
+  const endpoint = { account_id: lease.account_id, endpoint_id, url };
   await app.db.query
     .transaction()
     .execute((tx) => disableEndpoint(tx, endpoint, reason, app.clock.now()));

@@ -10,11 +10,12 @@ const tries = 2;
 const unknown_codes: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "ECONNREFUSED"]);
 
 /**
- * Finds names by their A and AAAA records. `knows_house`: names that DNS does not have are asked of the
- * operating system, for /etc/hosts to count.
+ * Finds names by their A and AAAA records. `isOfHouse`: of such names, those that DNS does not have are
+ * asked of the operating system, for /etc/hosts to count. Of no others: whoever owns a public name could
+ * deny it first and be silent then.
  */
 export function findAddresses(
-  knows_house: boolean,
+  isOfHouse: (name: string) => boolean,
   resolver: Resolver = new Resolver({ timeout: timeout_ms, tries }),
 ): LookupFunction {
   return (name, options, callback) => {
@@ -28,7 +29,7 @@ export function findAddresses(
       if (found.length > 0) return callback(null, found);
       // That it has no address of one family says less than why the other could not be asked for.
       const [failure] = failures.toSorted((a, b) => Number(isUnknown(a)) - Number(isUnknown(b)));
-      if (knows_house && isUnknown(failure!))
+      if (isUnknown(failure!) && isOfHouse(name))
         return lookup(name, { ...options, all: true }, callback as never);
       callback(failure!, []);
     };

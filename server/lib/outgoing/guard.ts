@@ -51,7 +51,8 @@ export function openGuard(allowed: readonly string[]): Guard {
     if (kind === null) return web_ports.has(port) ? null : closedPort(port);
     return name === undefined
       ? `${address} is ${kind}; ${remedy}`
-      : `${name} leads to ${address}, ${kind}; ${remedy}`;
+      : // Not where: a name may have another address inside the operator's network.
+        `${name} leads to ${kind}; ${remedy}`;
   };
   return {
     judgeAddress,

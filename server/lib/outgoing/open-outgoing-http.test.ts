@@ -69,6 +69,7 @@ function guarded(allowed: readonly string[], find?: LookupFunction): OutgoingHtt
 const outgoing = guarded(["127.0.0.1"]);
 
 const get = (url: string, more: Partial<OutgoingRequest> = {}): OutgoingRequest => ({
+  sender: 1,
   method: "GET",
   url,
   headers: {},
@@ -196,7 +197,8 @@ test("a name that leads to a closed address is blocked, whatever the address and
       guarded([], find).send(get("http://hooks.example.com/")),
     );
     assert.equal(failure, "blocked", address);
-    assert.ok(message.startsWith(`hooks.example.com leads to ${address.replace("%lo", "")}, a`));
+    assert.match(message, /^hooks\.example\.com leads to an? [\w' -]*address/);
+    assert.ok(!message.includes(address.replace("%lo", "")));
     assert.match(message, /CALLBACK_ALLOW/);
     // At the trap's own port too, which an operator has opened for somewhere else.
     const there = guarded([`203.0.113.9:${trap.port}`], find);
@@ -232,7 +234,7 @@ test("a name that changes its answer between look-ups never leads a connection t
     outcomes.push(i % 2 === 0 ? (await sending).status : (await failureOf(sending)).message);
   }
   const blocked =
-    "turns.example.com leads to 127.0.0.1, a loopback address; the operator can open it with CALLBACK_ALLOW";
+    "turns.example.com leads to a loopback address; the operator can open it with CALLBACK_ALLOW";
   assert.deepEqual(outcomes, [200, blocked, 200, blocked, 200, blocked]);
   for (let i = 0; i < 4; i++) {
     const answer = await some.send(get(`http://both.example.com:${closed.port}/`));
@@ -477,6 +479,22 @@ test("however many hosts there are, the answer that one takes its time for still
   assert.equal((await slow).text, "at last");
 });
 
+test("a sender whose requests all hang keeps no other sender of the same host waiting", async () => {
+  const receiver = await answering(({ url }, answer) => {
+    if (url === "/good") answer.end("good");
+  });
+  const aborting = new AbortController();
+  const sender = guarded(["127.0.0.1"]);
+  const hanging = Array.from({ length: 300 }, () =>
+    sender.send(get(at(receiver, "/hangs")), aborting.signal).catch(() => {}),
+  );
+  await eventually(async () => receiver.open.size === 256);
+  const answer = await sender.send(get(at(receiver, "/good"), { sender: 2, timeout_ms: 30_000 }));
+  assert.equal(answer.text, "good");
+  aborting.abort();
+  await Promise.all(hanging);
+});
+
 test("an aborted request ends at once, and one that is aborted beforehand never leaves", async () => {
   const receiver = await answering(({ url }, answer) => {
     if (url === "/begun") answer.write("begun");
@@ -514,8 +532,10 @@ test("a request whose time ran out before there was a connection never leaves", 
   const release = () => {
     for (const give of held.splice(0)) give();
   };
-  release();
-  await eventually(() => receiver.connections === 1);
+  await eventually(() => {
+    release();
+    return receiver.connections > 0;
+  });
   const sending = late.send(get(`${url}/second`));
   await eventually(() => {
     release();

@@ -9,31 +9,31 @@ import { OutgoingError, type OutgoingHttp } from "./outgoing-http.ts";
 /** Of one that a user gives; what we append to its query comes on top. */
 const url_characters_max = 2_048;
 /** Beyond it the longest unused one is closed; what is under way on it still ends. */
-const origins_max = 256;
-/** So many that no slow path of a host keeps another one of the same host waiting. */
-const connections_per_origin_max = 256;
+const pools_max = 512;
+/** Of one sender to one host: its slow path keeps no other one waiting, and no other sender's. */
+const connections_max = 256;
 /** Below the idle limits of common servers, so that a dying connection is seldom written to. */
 const keep_alive_ms = 4_000;
 
 /**
  * Requests that leave only for public addresses and for `allowed` (CALLBACK_ALLOW's entries; throws on
- * one that parseOpening does not read). `find` is how names become addresses.
+ * one that parseOpening does not read). `given` is how names become addresses.
  */
-export function openOutgoingHttp(
-  allowed: readonly string[],
-  find: LookupFunction = findAddresses(allowed.length > 0),
-): OutgoingHttp {
+export function openOutgoingHttp(allowed: readonly string[], given?: LookupFunction): OutgoingHttp {
   const guard = openGuard(allowed);
+  // Without an opening the guard lets none of the house's names come so far.
+  const find = given ?? findAddresses((name) => guard.judgeName(name) !== null);
   const pools = new Map<string, Pool>();
   const sockets = new Set<Socket>();
   const stopped = new AbortController();
 
-  const poolFor = (url: URL): Pool => {
+  const poolFor = (sender: number, url: URL): Pool => {
+    const key = `${sender} ${url.origin}`;
     const pool =
-      pools.get(url.origin) ??
+      pools.get(key) ??
       new Pool(url.origin, {
         connect: guardedConnect(guard, url, find, sockets),
-        connections: connections_per_origin_max,
+        connections: connections_max,
         pipelining: 1,
         keepAliveTimeout: keep_alive_ms,
         keepAliveMaxTimeout: keep_alive_ms,
@@ -44,11 +44,11 @@ export function openOutgoingHttp(
         bodyTimeout: 0,
       });
     // Moved to the end: a Map is in the order of insertion.
-    pools.delete(url.origin);
-    pools.set(url.origin, pool);
-    for (const [origin, unused] of pools) {
-      if (pools.size <= origins_max) break;
-      pools.delete(origin);
+    pools.delete(key);
+    pools.set(key, pool);
+    for (const [oldest, unused] of pools) {
+      if (pools.size <= pools_max) break;
+      pools.delete(oldest);
       void unused.close();
     }
     return pool;
@@ -59,7 +59,7 @@ export function openOutgoingHttp(
       const fault = guard.judgeUrl(request.url);
       if (fault !== null) throw new OutgoingError("blocked", fault);
       const signals = signal ? [stopped.signal, signal] : [stopped.signal];
-      return exchange(poolFor(new URL(request.url)), request, signals);
+      return exchange(poolFor(request.sender, new URL(request.url)), request, signals);
     },
     judge: (url) =>
       url.length > url_characters_max

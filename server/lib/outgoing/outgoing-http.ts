@@ -1,6 +1,8 @@
 // Requests to addresses that users gave us.
 
 export type OutgoingRequest = {
+  /** The account: no connection is shared with another one, nor waited for because of it. */
+  readonly sender: number;
   readonly method: "GET" | "POST" | "PUT";
   /** http or https, without a user name. */
   readonly url: string;

@@ -15,6 +15,8 @@ const ipv4: Blocks = [
   ["a benchmarking address", "198.18.0.0/15"],
   ["a multicast address", "224.0.0.0/4"],
   ["a broadcast address", "255.255.255.255/32"],
+  // Public by the registry; on Azure the host's own service answers there.
+  ["a platform's own address", "168.63.129.16/32"],
   [
     "a reserved address",
     "192.0.0.0/24",
