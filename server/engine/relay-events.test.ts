@@ -218,3 +218,20 @@ test("a plan made while there was no event still reads only what has no seq, whe
   // The five are looked up to be written, and nothing else is.
   assert.ok(read >= 5 && read < 100, `${read} rows`);
 });
+
+test("accounts whose events cannot be relayed keep no other account's waiting", async () => {
+  const poisoned = [1, 2, 3, 4, 5];
+  await fill(6, 1);
+  await app.db.pool.query(
+    `insert into callback_endpoints (account_id, kind, url, secret, created_at, updated_at)
+     select a, 'account', 'http://127.0.0.1:1/', '', now(), now() from unnest($1::bigint[]) a`,
+    [poisoned],
+  );
+  await app.db.pool.query(
+    `update events set type = 'call.ringing', data = '{"call_id": "\\u0000"}' where account_id = any ($1)`,
+    [poisoned],
+  );
+  assert.equal(await relayEvents(app, going), 1);
+  assert.equal((await sequenced(6)).length, 1);
+  await app.db.pool.query("truncate callback_endpoints cascade");
+});

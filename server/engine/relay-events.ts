@@ -2,6 +2,7 @@
 // to be delivered of them. Readers follow `seq > last`: it is given after commit, without gaps, so
 // nothing can appear behind them.
 import { statement } from "../lib/database.ts";
+import { isDatabaseUnavailable } from "../lib/database-errors.ts";
 import type { App } from "./app.ts";
 
 /** Events of one account in one transaction. */
@@ -38,10 +39,15 @@ async function relayAccounts(
     for (const { account_id } of accounts) {
       if (stopping.aborted) break;
       const values = [account_id, batch_events, app.clock.now()];
-      const [batch] = await relayBatch(app.db.pool, values);
-      relayed += batch!.relayed;
-      if (batch!.relayed > 0) app.hints.send("events", String(account_id));
-      if (batch!.deliveries > 0) app.hints.send("callback_work", String(account_id));
+      try {
+        const [batch] = await relayBatch(app.db.pool, values);
+        relayed += batch!.relayed;
+        if (batch!.relayed > 0) app.hints.send("events", String(account_id));
+        if (batch!.deliveries > 0) app.hints.send("callback_work", String(account_id));
+      } catch (err) {
+        if (isDatabaseUnavailable(err)) throw err;
+        app.log.error({ err, account_id }, "an account's events could not be relayed");
+      }
     }
   };
   await Promise.all(Array.from({ length: lanes }, work));
