@@ -467,3 +467,25 @@ test("an erasure is for people.erase, of a phone number, and shows nothing of it
   });
   assert.equal(answer.status, 404);
 });
+
+test("a number of less than ten digits takes no row of a longer one that holds its digits", async () => {
+  const owner = await account();
+  const { account_id } = owner;
+  const rows = ["+290 22222", "(00290) 22-222", "9290222221"];
+  for (const [i, cell] of rows.entries())
+    await query("insert into lead_import_rejects values ($1, 1, $2, $3, '[]')", [
+      account_id,
+      i + 1,
+      [cell, "Asha"],
+    ]);
+  await post(owner, "/api/v1/erasures", { phone_number: "+29022222" });
+  await work();
+  const left = await query<{ cells: string[] }>(
+    "select cells from lead_import_rejects where account_id = $1 order by row_number",
+    [account_id],
+  );
+  assert.deepEqual(
+    left.map(({ cells }) => cells[0]),
+    ["", "", "9290222221"],
+  );
+});

@@ -39,9 +39,9 @@ function scanRows(how: {
   readonly empty: ReturnType<typeof statement>;
 }): Part {
   return async ({ app, person, progress, write }) => {
-    const { account_id, digits } = person;
+    const { account_id, digits, pattern } = person;
     const [of, row] = (progress.at ?? [0, 0]) as RowPlace;
-    const values = [account_id, of, row, scan_rows, digits];
+    const values = [account_id, of, row, scan_rows, digits, pattern];
     const { found, next } = await readPage(app, how.find, values, scan_rows);
     return write(async (tx) => {
       if (found.length > 0) await how.hold?.(tx, person, found);
@@ -61,9 +61,13 @@ function holdImports(tx: Tx, { account_id }: Person, found: readonly RowPlace[])
   return lockImports(tx, [account_id, [...new Set(found.map(([import_id]) => import_id))]]);
 }
 
-/** Rather a row too many: what stands around the number does not matter. */
+/**
+ * Rather a row too many: what stands around the number does not matter. But for a number of less than ten
+ * digits, which is part of many others' numbers.
+ */
 function hasDigits(text: string): string {
-  return `position($5 in regexp_replace(${text}, '[^0-9]', '', 'g')) > 0`;
+  return `case when length($5) >= 10 then position($5 in regexp_replace(${text}, '[^0-9]', '', 'g')) > 0
+    else regexp_replace(${text}, '[\\s().-]', '', 'g') ~ $6 end`;
 }
 
 function anyCell(cells: string): string {
