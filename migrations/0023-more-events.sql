@@ -4,7 +4,8 @@
 alter function chat_apply_moves(bigint, text, chat_move[], timestamptz) rename to chat_write_moves;
 
 -- Of a thousand messages a second, an event each would be as much work again as sending them: they are
--- recorded only while somebody wants to hear of them. Otherwise it is one look at an index a batch;
+-- recorded only while an endpoint wants to hear of them, also one that is disabled: what it missed can be
+-- replayed. Otherwise it is one look at an index a batch;
 -- told of, 25 reports took the backend 1.9 ms instead of 1.1.
 create function chat_apply_moves(p_account_id bigint, p_slot text, p_moves chat_move[], p_now timestamptz)
 returns setof chat_moved
@@ -13,7 +14,7 @@ declare
   v_moved chat_moved[];
 begin
   perform from callback_endpoints c
-    where c.account_id = p_account_id and c.enabled and c.kind = 'account' and (c.types is null or c.types
+    where c.account_id = p_account_id and c.deleted_at is null and c.kind = 'account' and (c.types is null or c.types
       && '{chat.message.sent,chat.message.delivered,chat.message.read,chat.message.failed}'::text[])
     limit 1;
   if not found then
@@ -52,7 +53,7 @@ begin
     limit 1) r
   where exists (
     select from callback_endpoints c
-    where c.account_id = p_account_id and c.enabled and c.kind = 'account'
+    where c.account_id = p_account_id and c.deleted_at is null and c.kind = 'account'
       and (c.types is null or t.type = any (c.types)));
 end $$;
 
