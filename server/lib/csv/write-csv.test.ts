@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { cellText } from "./cell-text.ts";
-import { csvLine, writeCsv } from "./write-csv.ts";
+import { csvLines, writeCsv } from "./write-csv.ts";
 
 /** Texts near what the writer looks at, besides any text at all. */
 const text = fc.oneof(
@@ -11,7 +11,7 @@ const text = fc.oneof(
   fc.string({ unit: fc.constantFrom(..."=+-@＝＋－＠ \t\r\n',\"\u00a0\ufeffa1(".split("")) }),
 );
 
-const written = (cell: string) => parse(csvLine([cell, "end"]))[0]![0]!;
+const written = (cell: string) => parse(csvLines([[cell, "end"]]))[0]![0]!;
 
 test("whatever the text, its cell begins with no formula, blanks aside, unless it is a phone or a number", () => {
   fc.assert(
@@ -55,7 +55,9 @@ test("a cell that is given as it is gets an apostrophe only before what a spread
 
 test("numbers, times, truth values, lists and nothing are written as what they are", () => {
   const at = new Date("2026-01-31T09:30:00Z");
-  const line = csvLine([-1.5, 0, true, false, at, null, undefined, ["=1"], { a: 'b"' }, "a\r\nb"]);
+  const line = csvLines([
+    [-1.5, 0, true, false, at, null, undefined, ["=1"], { a: 'b"' }, "a\r\nb"],
+  ]);
   assert.equal(
     line,
     '-1.5,0,true,false,2026-01-31T09:30:00.000Z,,,"[""=1""]","{""a"":""b\\""""}","a\r\nb"\r\n',

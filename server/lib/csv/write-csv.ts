@@ -1,5 +1,6 @@
 // Everything that leaves the house as CSV is written here: page by page, so that memory holds one page,
 // no transaction stays open, and when nobody reads on, no further page is asked for.
+import { stringify } from "csv-stringify/sync";
 import { inertCell } from "./inert-cell.ts";
 
 /** Times become ISO 8601, lists and objects JSON; what is null leaves the cell empty. */
@@ -17,25 +18,19 @@ export type CsvPages<Row> = {
 /** Chunks of CSV (RFC 4180) with a header line; text that a spreadsheet would run is inert. */
 export async function* writeCsv<Row>(pages: CsvPages<Row>): AsyncGenerator<string> {
   const { header, page_rows, next, cells } = pages;
-  yield csvLine(header);
+  yield csvLines([header]);
   for (let after: Row | null = null; ;) {
     const rows: readonly Row[] = await next(after, page_rows);
-    if (rows.length > 0) yield rows.map((row) => csvLine(cells(row))).join("");
+    if (rows.length > 0) yield csvLines(rows.map(cells));
     if (rows.length < page_rows) return;
     after = rows.at(-1)!;
   }
 }
 
-/** One row with its line's end. */
-export function csvLine(cells: readonly Cell[]): string {
-  return `${cells.map(csvCell).join(",")}\r\n`;
-}
-
-const needs_quotes = /[",\r\n]/;
-
-function csvCell(cell: Cell): string {
-  const text = textOf(cell);
-  return needs_quotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+/** Rows, each with its line's end. */
+export function csvLines(rows: readonly (readonly Cell[])[]): string {
+  const texts = rows.map((cells) => cells.map(textOf));
+  return stringify(texts, { record_delimiter: "\r\n", quoted_match: /[\r\n]/ });
 }
 
 function textOf(cell: Cell): string {
