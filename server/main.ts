@@ -76,14 +76,14 @@ async function start(config: Config): Promise<void> {
   const seeded =
     config.seed === "demo" &&
     (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;
+  // First: what makes the server's validators keeps the processor busy for seconds, and the worker's
+  // connections would give up meanwhile.
+  if (config.roles.includes("api")) await serve(config, app);
   if (config.roles.includes("worker")) {
     const work = startWorker(app, workerSettings(config));
     ends.push(() => work.stop());
   }
-  if (config.roles.includes("api")) {
-    await serve(config, app);
-    printWelcome(config, seeded);
-  }
+  if (config.roles.includes("api")) printWelcome(config, seeded);
 }
 
 async function startDatabase(config: Config, log: Log): Promise<string> {
