@@ -74,6 +74,8 @@ test("an operator makes an account, a role, a user and tokens that work at once,
     time_zone: "Asia/Kolkata",
     chat: made.chat,
     calls: made.calls,
+    credits: made.credits,
+    retention: made.retention,
     owner_id: made.owner_id,
   });
   assert.equal(made.chat.writes_a_minute, 300);
