@@ -31,14 +31,7 @@ const due_endpoints = statement<{ account_id: number; endpoint_id: number }>(`
 export function openDeliverers(app: App, times: LeaseTimes = lease_times): Deliverers {
   const stopping = new AbortController();
   const running = new Map<string, { account: string; done: Promise<void>; wake: () => void }>();
-  /** Deliverers by account. */
-  const counts = new Map<number, number>();
-  const count = (account_id: number, change: 1 | -1) => {
-    const counted = (counts.get(account_id) ?? 0) + change;
-    if (counted > 0) counts.set(account_id, counted);
-    else counts.delete(account_id);
-  };
-  const isFull = (account_id: number) => (counts.get(account_id) ?? 0) >= account_deliverers_max;
+  const shares = countShares();
   app.hints.on("callback_work", (account) => {
     for (const entry of running.values()) if (entry.account === account) entry.wake();
   });
@@ -73,20 +66,19 @@ export function openDeliverers(app: App, times: LeaseTimes = lease_times): Deliv
 
   return {
     async startDue() {
-      const full = [...counts.keys()].filter(isFull);
-      const due = await due_endpoints(app.db.pool, [app.clock.now(), full]);
+      const due = await due_endpoints(app.db.pool, [app.clock.now(), shares.full()]);
       for (const { account_id, endpoint_id } of due) {
         const subject = `${account_id}:${endpoint_id}`;
         if (stopping.signal.aborted || running.size >= deliverers_max) break;
-        if (running.has(subject) || isFull(account_id)) continue;
-        count(account_id, 1);
+        if (running.has(subject) || shares.isFull(account_id)) continue;
+        shares.add(account_id, 1);
         const entry = { account: String(account_id), done: Promise.resolve(), wake: () => {} };
         running.set(subject, entry);
         entry.done = start(account_id, endpoint_id)
           .catch((err: unknown) => app.log.warn({ err, account_id }, "a lease was not to be had"))
           .finally(() => {
             running.delete(subject);
-            count(account_id, -1);
+            shares.add(account_id, -1);
           });
       }
       // The deliverers work by themselves: there is nothing to go on with here.
@@ -97,5 +89,20 @@ export function openDeliverers(app: App, times: LeaseTimes = lease_times): Deliv
       for (const { wake } of running.values()) wake();
       await Promise.all([...running.values()].map(({ done }) => done));
     },
+  };
+}
+
+/** How many deliverers each account has. */
+function countShares() {
+  const counts = new Map<number, number>();
+  const isFull = (account_id: number) => (counts.get(account_id) ?? 0) >= account_deliverers_max;
+  return {
+    add(account_id: number, change: 1 | -1) {
+      const count = (counts.get(account_id) ?? 0) + change;
+      if (count > 0) counts.set(account_id, count);
+      else counts.delete(account_id);
+    },
+    isFull,
+    full: () => [...counts.keys()].filter(isFull),
   };
 }

@@ -1,29 +1,19 @@
 // Calls counted by campaign, day, number or agent: each attempt once, by the time it was queued.
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { NumberForms } from "../calls/call-records.ts";
-import { writeCsv } from "../lib/csv/write-csv.ts";
-import { decodeCursor, page } from "../lib/cursor.ts";
 import type { DB } from "../lib/database.ts";
 import {
   byRank,
-  countGroups,
   dayOf,
+  exportReport,
   ratio,
-  type Counted,
+  readReport,
   type CountedRow,
   type Counting,
-  type ReportPlace,
+  type Report,
 } from "./report-page.ts";
-import {
-  call_counts,
-  call_keys,
-  type CallGroup,
-  type CallReport,
-  type CallReportRow,
-} from "./report-schema.ts";
+import { call_counts, call_keys, type CallGroup, type CallReport } from "./report-schema.ts";
 import type { Span } from "./report-span.ts";
-
-const csv_page_rows = 5_000;
 
 /** What is counted, and how it is told apart. */
 export type CallsAsked = Span & {
@@ -38,46 +28,27 @@ export type CallsAsked = Span & {
 };
 
 /** A page of the report; 422 on a cursor that is not of it. */
-export async function readCallReport(
+export function readCallReport(
   db: Kysely<DB>,
   asked: CallsAsked,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<CallReport> {
-  const after = at.cursor === undefined ? null : decodeCursor(at.cursor);
-  const { rows, totals } = await countCalls(db, asked, { after, limit: at.limit });
-  const shown = page(
-    rows.map((row) => ({ id: row.sort, row: rowOf(asked.group_by, row) })),
-    at.limit,
-  );
-  return {
-    from: asked.from.toISOString(),
-    to: asked.to.toISOString(),
-    data: shown.rows.map(({ row }) => row),
-    totals: countsOf(totals),
-    next_cursor: shown.next,
-  };
+  return readReport(db, reportOf(asked), at);
 }
 
 /** Its rows, without the totals, as chunks of CSV with a header line. */
 export function exportCallReport(db: Kysely<DB>, asked: CallsAsked): AsyncGenerator<string> {
-  const columns = [...call_keys[asked.group_by], ...call_counts];
-  return writeCsv<CountedRow>({
-    header: columns,
-    page_rows: csv_page_rows,
-    next: async (after, limit) => {
-      const { rows } = await countCalls(db, asked, { after: after?.sort ?? null, limit });
-      return rows.slice(0, limit);
-    },
-    cells: (counted) => {
-      const row = rowOf(asked.group_by, counted);
-      return columns.map((column) => row[column]);
-    },
-  });
+  return exportReport(db, reportOf(asked));
 }
 
-function rowOf(group: CallGroup, row: CountedRow): CallReportRow {
-  const key = Object.fromEntries(call_keys[group].map((column) => [column, row[column]]));
-  return { ...key, ...countsOf(row) };
+function reportOf(asked: CallsAsked): Report<CallReport["totals"]> {
+  return {
+    span: asked,
+    keys: call_keys[asked.group_by],
+    counts: call_counts,
+    countsOf,
+    counting: countingOf(asked),
+  };
 }
 
 function countsOf(row: CountedRow): CallReport["totals"] {
@@ -88,10 +59,6 @@ function countsOf(row: CountedRow): CallReport["totals"] {
     average_talk_seconds: ratio(n.talk_seconds, n.talks, 1),
     answer_rate: ratio(n.answered, n.calls - n.in_progress),
   };
-}
-
-function countCalls(db: Kysely<DB>, asked: CallsAsked, place: ReportPlace): Promise<Counted> {
-  return countGroups(db, countingOf(asked), place);
 }
 
 /** A call that was answered came to that, whatever ended it. */

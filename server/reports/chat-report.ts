@@ -2,28 +2,18 @@
 // was last tried, or else it came to its end, or else its campaign began.
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { countOfState, recipientStates } from "../chat/recipient-states.ts";
-import { writeCsv } from "../lib/csv/write-csv.ts";
-import { decodeCursor, page } from "../lib/cursor.ts";
 import type { DB } from "../lib/database.ts";
 import {
-  countGroups,
   dayOf,
+  exportReport,
   ratio,
-  type Counted,
+  readReport,
   type CountedRow,
   type Counting,
-  type ReportPlace,
+  type Report,
 } from "./report-page.ts";
-import {
-  chat_counts,
-  chat_keys,
-  type ChatGroup,
-  type ChatReport,
-  type ChatReportRow,
-} from "./report-schema.ts";
+import { chat_counts, chat_keys, type ChatGroup, type ChatReport } from "./report-schema.ts";
 import type { Span } from "./report-span.ts";
-
-const csv_page_rows = 5_000;
 
 /** What is counted, and how it is told apart. */
 export type ChatAsked = Span & {
@@ -36,46 +26,27 @@ export type ChatAsked = Span & {
 };
 
 /** A page of the report; 422 on a cursor that is not of it. */
-export async function readChatReport(
+export function readChatReport(
   db: Kysely<DB>,
   asked: ChatAsked,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<ChatReport> {
-  const after = at.cursor === undefined ? null : decodeCursor(at.cursor);
-  const { rows, totals } = await countChat(db, asked, { after, limit: at.limit });
-  const shown = page(
-    rows.map((row) => ({ id: row.sort, row: rowOf(asked.group_by, row) })),
-    at.limit,
-  );
-  return {
-    from: asked.from.toISOString(),
-    to: asked.to.toISOString(),
-    data: shown.rows.map(({ row }) => row),
-    totals: countsOf(totals),
-    next_cursor: shown.next,
-  };
+  return readReport(db, reportOf(asked), at);
 }
 
 /** Its rows, without the totals, as chunks of CSV with a header line. */
 export function exportChatReport(db: Kysely<DB>, asked: ChatAsked): AsyncGenerator<string> {
-  const columns = [...chat_keys[asked.group_by], ...chat_counts];
-  return writeCsv<CountedRow>({
-    header: columns,
-    page_rows: csv_page_rows,
-    next: async (after, limit) => {
-      const { rows } = await countChat(db, asked, { after: after?.sort ?? null, limit });
-      return rows.slice(0, limit);
-    },
-    cells: (counted) => {
-      const row = rowOf(asked.group_by, counted);
-      return columns.map((column) => row[column]);
-    },
-  });
+  return exportReport(db, reportOf(asked));
 }
 
-function rowOf(group: ChatGroup, row: CountedRow): ChatReportRow {
-  const key = Object.fromEntries(chat_keys[group].map((column) => [column, row[column]]));
-  return { ...key, ...countsOf(row) };
+function reportOf(asked: ChatAsked): Report<ChatReport["totals"]> {
+  return {
+    span: asked,
+    keys: chat_keys[asked.group_by],
+    counts: chat_counts,
+    countsOf,
+    counting: countingOf(asked),
+  };
 }
 
 function countsOf(row: CountedRow): ChatReport["totals"] {
@@ -86,10 +57,6 @@ function countsOf(row: CountedRow): ChatReport["totals"] {
     delivery_rate: ratio(n.delivered, n.sent),
     read_rate: ratio(n.read, n.delivered),
   };
-}
-
-function countChat(db: Kysely<DB>, asked: ChatAsked, place: ReportPlace): Promise<Counted> {
-  return countGroups(db, countingOf(asked), place);
 }
 
 /** Which states make which count: as a campaign's own record has it. */

@@ -1,18 +1,23 @@
 // What reports of messages and of calls have in common: one statement counts all groups and the totals
 // in one pass, and gives a page of the groups.
 import { sql, type Kysely, type RawBuilder } from "kysely";
+import { writeCsv, type Cell } from "../lib/csv/write-csv.ts";
+import { decodeCursor, page } from "../lib/cursor.ts";
 import type { DB } from "../lib/database.ts";
 import { searches } from "../lib/searches.ts";
+import type { Span } from "./report-span.ts";
+
+const csv_page_rows = 5_000;
 
 /** Of a page: the groups after a place in their order, null for the first. */
-export type ReportPlace = { readonly after: number | null; readonly limit: number };
+type ReportPlace = { readonly after: number | null; readonly limit: number };
 
 /** A group as it is read; `sort` is its place in their order. */
 export type CountedRow = Readonly<Record<string, number | string | null>> & {
   readonly sort: number;
 };
 
-export type Counted = { readonly rows: readonly CountedRow[]; readonly totals: CountedRow };
+type Counted = { readonly rows: readonly CountedRow[]; readonly totals: CountedRow };
 
 export type Counting = {
   readonly account_id: number;
@@ -25,8 +30,62 @@ export type Counting = {
   readonly joins: RawBuilder<unknown>;
 };
 
+/** What is asked for of a report, and how it is made. */
+export type Report<Totals extends object> = {
+  readonly span: Span;
+  /** The columns that tell a group apart. */
+  readonly keys: readonly string[];
+  /** The columns that tell what it came to; `countsOf` gives each. */
+  readonly counts: readonly string[];
+  readonly countsOf: (row: CountedRow) => Totals;
+  readonly counting: Counting;
+};
+
+/** A page of the groups, and the totals of all of them; 422 on a cursor that is not of it. */
+export async function readReport<Totals extends object>(
+  db: Kysely<DB>,
+  report: Report<Totals>,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+) {
+  const after = cursor === undefined ? null : decodeCursor(cursor);
+  const { rows, totals } = await countGroups(db, report.counting, { after, limit });
+  const groups = rows.map((row) => ({ id: row.sort, row: rowOf(report, row) }));
+  const shown = page(groups, limit);
+  return {
+    from: report.span.from.toISOString(),
+    to: report.span.to.toISOString(),
+    data: shown.rows.map(({ row }) => row),
+    totals: report.countsOf(totals),
+    next_cursor: shown.next,
+  };
+}
+
+/** The groups, without the totals, as chunks of CSV with a header line. */
+export function exportReport<Totals extends object>(
+  db: Kysely<DB>,
+  report: Report<Totals>,
+): AsyncGenerator<string> {
+  const columns = [...report.keys, ...report.counts];
+  return writeCsv<CountedRow>({
+    header: columns,
+    page_rows: csv_page_rows,
+    next: async (last, limit) => {
+      const place = { after: last?.sort ?? null, limit };
+      return (await countGroups(db, report.counting, place)).rows.slice(0, limit);
+    },
+    cells: (counted) => {
+      const row: Readonly<Record<string, unknown>> = rowOf(report, counted);
+      return columns.map((column) => row[column] as Cell);
+    },
+  });
+}
+
+function rowOf<Totals extends object>({ keys, countsOf }: Report<Totals>, row: CountedRow) {
+  return { ...Object.fromEntries(keys.map((key) => [key, row[key]])), ...countsOf(row) };
+}
+
 /** Groups after the place, one more than `limit` where there are more. */
-export async function countGroups(
+async function countGroups(
   db: Kysely<DB>,
   { account_id, ctes, sort, names, joins }: Counting,
   { after, limit }: ReportPlace,
