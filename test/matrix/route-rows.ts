@@ -69,10 +69,12 @@ const accounts: Record<string, RouteRow> = {
     [
       "crm.read",
       "chat.read",
+      "chat.campaigns.manage",
       "chat.manage",
       "voice.campaigns.read",
       "voice.campaigns.manage",
       "calls.read",
+      "calls.manage",
       "credits.read",
       "callbacks.read",
       "callbacks.manage",
