@@ -1,4 +1,4 @@
-import { Ajv, type Options } from "ajv";
+import { Ajv, type Options, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 
 // Verbose: a reason may need the schema around the finding (unknown field; did you mean …?).
@@ -23,7 +23,10 @@ for (const ajv of [strict, coercing]) {
   ajv.addVocabulary(["x-reason", "example"]);
 }
 
-/** Fastify's validator compiler: `schema` is one part of a request. */
+/**
+ * Fastify's validator compiler: `schema` is one part of a request. Compiled when it is first needed: all of
+ * them at once kept the processor busy for most of a start.
+ */
 export function compileValidator({
   schema,
   httpPart,
@@ -31,5 +34,14 @@ export function compileValidator({
   schema: object;
   httpPart?: string | undefined;
 }) {
-  return (httpPart === "body" ? strict : coercing).compile(schema);
+  const ajv = httpPart === "body" ? strict : coercing;
+  let compiled: ValidateFunction | undefined;
+  const validate = (data: unknown): boolean => {
+    compiled ??= ajv.compile(schema);
+    const isValid = compiled(data);
+    validate.errors = compiled.errors ?? null;
+    return isValid;
+  };
+  validate.errors = null as NonNullable<ValidateFunction["errors"]> | null;
+  return validate;
 }
