@@ -148,7 +148,8 @@ test("a holder stops the margin before the end, while the database still keeps o
   await eventually(() => lease.lost.aborted);
   const held_ms = performance.now() - began;
   assert.ok(!lease.mayAct());
-  assert.ok(held_ms >= times.lease_ms - times.margin_ms, `${held_ms} ms`);
+  // The wall clock counts whole milliseconds: its end may be up to one earlier.
+  assert.ok(held_ms > times.lease_ms - times.margin_ms - 1, `${held_ms} ms`);
   assert.equal(await acquireLease(app, 1, "sender:7", long), null);
   await lease.release();
 });
