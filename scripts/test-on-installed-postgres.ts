@@ -2,11 +2,11 @@
 // machine has installed, instead of the embedded one: the oldest version we support must pass like the
 // newest. The server lives as long as it runs.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { chownSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { scratchFolder } from "../test/support/scratch-folder.ts";
 
 const installed = "/usr/lib/postgresql";
 const versions = readdirSync(installed).map(Number).filter(Number.isInteger);
@@ -17,7 +17,7 @@ const bin = join(installed, String(version), "bin");
 const nobody = 65_534;
 const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
 
-const dir = mkdtempSync(join(tmpdir(), "trunkline-installed-postgres-"));
+const dir = scratchFolder("trunkline-installed-postgres-");
 if ("uid" in user) chownSync(dir, nobody, nobody);
 const data = join(dir, "data");
 const port = await freePort();

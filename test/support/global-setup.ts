@@ -1,19 +1,18 @@
 // Runs once before all test files: a real PostgreSQL and a migrated template that each file clones.
 // TEST_DATABASE_URL names a server to use instead of an embedded one.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../../server/lib/migrate.ts";
 import { databaseUrl, template_database } from "./database.ts";
+import { scratchFolder } from "./scratch-folder.ts";
 
 let undo = async () => {};
 
 export async function globalSetup(): Promise<void> {
   const given = process.env["TEST_DATABASE_URL"];
   if (!given) {
-    const dataDir = await mkdtemp(join(tmpdir(), "trunkline-test-"));
+    const dataDir = scratchFolder("trunkline-test-");
     const postgres = await startEmbeddedPostgres({ dataDir, log: () => {}, maxConnections: 300 });
     process.env["TEST_DATABASE_URL"] = postgres.url;
     undo = async () => {

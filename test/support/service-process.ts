@@ -1,12 +1,12 @@
 // The service as its operator runs it: a process of its own, stopped and killed for real.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { send, type Answer, type RequestOptions } from "./api.ts";
 import { eventually } from "./eventually.ts";
+import { scratchFolder } from "./scratch-folder.ts";
 
 export type ServiceProcess = {
   readonly url: string;
@@ -41,7 +41,7 @@ export async function spawnService(
 ): Promise<ServiceProcess & { child: ChildProcess }> {
   const port = await freePort();
   const ownDir = env["DATA_DIR"] === undefined;
-  const data_dir = env["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "trunkline-service-")));
+  const data_dir = env["DATA_DIR"] ?? scratchFolder("trunkline-service-");
   const child = spawn(process.execPath, [main], {
     env: {
       PATH: process.env["PATH"],
