@@ -87,6 +87,49 @@ begin
   delete from events e where e.account_id = p_account_id and e.id = any (v_ids);
 end $$;
 
+-- Whether nothing is kept of what a voice campaigns' endpoint was told, nor needs it any more.
+create function is_unused_endpoint(p_account_id bigint, p_endpoint_id bigint, p_url text, p_before timestamptz)
+returns boolean
+language sql stable as $$
+  select not exists (
+      select from callback_deliveries d where d.account_id = p_account_id and d.endpoint_id = p_endpoint_id)
+    and not exists (
+      select from voice_campaigns v
+      where v.account_id = p_account_id and v.callback_url = p_url and octet_length(v.callback_url) <= 2048
+        and (v.finished_at is null or v.finished_at >= p_before))
+$$;
+
+-- Deletes endpoints that launches made, at most p_rows_max, once what happened on their campaigns' calls has
+-- gone. One that somebody has adopted stays: its receiver knows its secret.
+create function forget_endpoints(
+  p_account_id bigint, p_before timestamptz, p_rows_max int, p_now timestamptz,
+  out forgotten int, out more boolean
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_ids bigint[];
+begin
+  -- A launch that relies on one holds it: either it is not found here, or its campaign is seen below.
+  v_ids := array(
+    select c.id from callback_endpoints c
+    where c.account_id = p_account_id and c.kind = 'campaign' and c.deleted_at is null and not c.adopted
+      and c.created_at < p_before and is_unused_endpoint(p_account_id, c.id, c.url, p_before)
+    order by c.id limit p_rows_max
+    for update skip locked);
+  with gone as (
+    update callback_endpoints c set deleted_at = p_now, enabled = false, work_at = null, updated_at = p_now
+    where c.account_id = p_account_id and c.id = any (v_ids)
+      and is_unused_endpoint(p_account_id, c.id, c.url, p_before)
+    returning c.id
+  )
+  insert into jobs (account_id, kind, subject, run_at, created_at)
+  select p_account_id, 'callbacks.clear_endpoint', g.id::text, p_now, p_now from gone g;
+  get diagnostics forgotten = row_count;
+  more := cardinality(v_ids) = p_rows_max;
+end $$;
+
 -- Takes recipients and replies of chat campaigns that finished before, campaign by campaign, and replies
 -- to nothing we know of: at most p_rows_max rows. What the campaigns counted stays.
 create function forget_messages(
@@ -292,15 +335,17 @@ begin
     where a.account_id = p_account_id and a.retention_due_at <= p_now
     for no key update skip locked;
   if not found then return; end if;
-  v_days := case p_setting
-    when 'events' then v_account.retention_events_days
-    when 'messages' then v_account.retention_messages_days
+  v_days := case
+    when p_setting in ('events', 'endpoints') then v_account.retention_events_days
+    when p_setting = 'messages' then v_account.retention_messages_days
     else v_account.retention_calls_days end;
   v_before := p_now - v_days * interval '24 hours';
   if v_days is null then
     return query select 0, false;
   elsif p_setting = 'events' then
     return query select * from forget_events(p_account_id, v_before, p_rows_max);
+  elsif p_setting = 'endpoints' then
+    return query select * from forget_endpoints(p_account_id, v_before, p_rows_max, p_now);
   elsif p_setting = 'messages' then
     return query select * from forget_messages(p_account_id, v_before, p_rows_max, p_now);
   elsif p_setting = 'voice_recipients' then

@@ -111,6 +111,7 @@ export interface CallbackDeliveries {
 
 export interface CallbackEndpoints {
   account_id: number;
+  adopted: Generated<boolean>;
   created_at: Date;
   created_by: number | null;
   deleted_at: Date | null;
@@ -129,6 +130,23 @@ export interface CallbackEndpoints {
   updated_at: Date;
   url: string;
   work_at: Date | null;
+}
+
+export interface CallbackReplays {
+  account_id: number;
+  created_at: Date;
+  created_by: number | null;
+  deliveries_count: Generated<number>;
+  endpoint_id: number;
+  events_count: Generated<number>;
+  finished_at: Date | null;
+  from_at: Date;
+  id: Generated<number>;
+  include: string;
+  reached_at: Date;
+  reached_seq: Generated<number>;
+  state: Generated<string>;
+  to_at: Date;
 }
 
 export interface CallCampaigns {
@@ -936,6 +954,7 @@ export interface DB {
   callback_attempts: CallbackAttempts;
   callback_deliveries: CallbackDeliveries;
   callback_endpoints: CallbackEndpoints;
+  callback_replays: CallbackReplays;
   calls: Calls;
   chat_campaigns: ChatCampaigns;
   chat_counts: ChatCounts;

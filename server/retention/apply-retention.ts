@@ -9,12 +9,12 @@ import { anew_ms, findDueAccounts, type DueAccount } from "./due-accounts.ts";
 const rows_max = 1_000;
 
 /** In this order; each is a step of its own. Recordings go by forget-recordings.ts, and calls after them. */
-const settings = ["events", "messages", "voice_recipients", "calls"] as const;
+const settings = ["events", "endpoints", "messages", "voice_recipients", "calls"] as const;
 
 /**
  * A turn: a step of each setting for each account that is due. An account without more to take is due
  * again some hours later. Any number of processes may run it, one at a time has an account. Returns how
- * many events, recipients, replies and calls went.
+ * many events, endpoints, recipients, replies and calls went.
  */
 export async function applyRetention(app: App, stopping: AbortSignal): Promise<number> {
   let forgotten = 0;
