@@ -106,26 +106,26 @@ test("a holder that renews keeps the lease beyond its length", async (t) => {
  * lease half of its time.
  */
 async function renewals(name: string): Promise<void> {
-  for (let seen = 0; seen < 4; seen++)
-    await eventually(async () => {
-      const asked = app.db.pool.query(
+  const isRenewed = () =>
+    app.db.pool
+      .query(
         `update leases set expires_at = now() + interval '30 s'
         where name = $1 and expires_at > now() + interval '45 s'`,
         [name],
-      );
-      return asked.then(
+      )
+      .then(
         ({ rowCount }) => rowCount === 1,
         () => false,
       );
-    });
+  for (let seen = 0; seen < 4; seen++) await eventually(isRenewed);
 }
 
 test("a holder's renewals are not hindered by transactions of its own that overlap without a gap", async () => {
   const lease = await take("sender:5", { lease_ms: 15_000, renew_ms: 100, margin_ms: 1_000 });
-  let isOver = false;
+  const writing = new AbortController();
   const write = async (first_ms: number) => {
     await wait(first_ms);
-    while (!isOver) {
+    while (!writing.signal.aborted) {
       await app.db.query.transaction().execute(async (tx) => {
         await sql`select check_lease(${lease.account_id}, ${lease.name}, ${lease.fence})`.execute(
           tx,
@@ -144,7 +144,7 @@ test("a holder's renewals are not hindered by transactions of its own that overl
       });
     }
   } finally {
-    isOver = true;
+    writing.abort();
     await writers;
   }
   assert.ok(!lease.lost.aborted);
