@@ -1,7 +1,6 @@
 // Callbacks delivered by one worker, beside a bare loop of the same requests, and beside an endpoint
 // that hangs: `npm --prefix bench run callbacks`; `-- --smoke` does everything once and small.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/migrate.ts";
@@ -9,6 +8,7 @@ import { layGround, type Ground } from "./callbacks/ground.ts";
 import { reportCallbacks, type OurRate, type Rate, type Round } from "./callbacks/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
+import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 
 const smoke = process.argv.includes("--smoke");
@@ -29,7 +29,7 @@ type Stage = {
   readonly database_pid: number;
 };
 
-const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+const dataDir = dataFolder(smoke);
 /** What was started, the last first. */
 const stops: (() => Promise<void>)[] = [];
 try {

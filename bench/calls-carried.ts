@@ -7,8 +7,7 @@
 // trunk of so many channels allows: whoever leaves a place empty for longer carries less. Ours is
 // asked over HTTP for a new call whenever one is over. A run in which a call fails does not count,
 // it ends the bench. `npm --prefix bench run calls-carried`; `-- --smoke` does everything once and small.
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
@@ -18,11 +17,12 @@ import { migrate } from "../server/lib/migrate.ts";
 import { startCarrier, startPhones } from "../test/support/sipp.ts";
 import { openAsker, type Asker } from "./calls/ask-for-calls.ts";
 import { layGround, type Ground } from "./calls/ground.ts";
-import { endOfRecords, readCarried } from "./calls/call-records.ts";
+import { awaitRecords, endOfRecords, readCarried } from "./calls/call-records.ts";
 import { callStraight } from "./calls/call-straight.ts";
 import { reportCarried, type Contender, type Round, type Run } from "./calls-carried/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
+import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 
 const smoke = process.argv.includes("--smoke");
@@ -47,7 +47,7 @@ type Stage = {
 let customers = 0;
 let carried_by_us = 0;
 
-const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+const dataDir = dataFolder(smoke);
 // Root's Asterisk runs as user nobody.
 await chmod(dataDir, 0o755);
 /** What was started, the last first. */
@@ -201,6 +201,7 @@ async function measure(
     name,
     ((seconds - before.get(name)!) * 1_000) / calls.count,
   ]);
+  await awaitRecords(asterisk.cdr_path, from, calls.count * calls.legs);
   const carried = readCarried(asterisk.cdr_path, from, { ...calls, in_flight: size.in_flight });
   return { ...carried, cpu_ms: Object.fromEntries(costs) as Record<string, number> };
 }

@@ -3,8 +3,7 @@
 // in between. Asked for at appointed times (open loop), with api and worker in one process and in
 // two; each call is carried to its end over a switch that costs next to nothing, so that the figure is
 // ours: `npm --prefix bench run calls-placed`; `-- --smoke` does everything once and small.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
@@ -15,6 +14,7 @@ import { askOpenLoop } from "./calls-placed/ask-open-loop.ts";
 import { reportPlaced, type Placed, type Run } from "./calls-placed/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
+import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 
 const smoke = process.argv.includes("--smoke");
@@ -32,7 +32,7 @@ type Stage = {
 /** Of every call so far: no customer is called twice. */
 let customers = 0;
 
-const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+const dataDir = dataFolder(smoke);
 /** What was started, the last first. */
 const stops: (() => Promise<void>)[] = [];
 try {

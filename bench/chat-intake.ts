@@ -1,21 +1,21 @@
 // Campaigns of 100,000 recipients in one JSON body and of a million from a CSV file, beside psql \copy of
 // the same rows: `npm --prefix bench run chat-intake`; `-- --smoke` does everything once and small.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { checkLedger } from "../test/support/check-books.ts";
 import { layGround, type Ground } from "./chat-intake/ground.ts";
 import { reportIntake, type Figures, type Round } from "./chat-intake/report.ts";
+import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 import { pssOfTree_mb, settledMemory_mb } from "./lib/memory.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
-  ? { rows: { json: 10_000, csv: 20_000 }, rounds: 1 }
-  : { rows: { json: 100_000, csv: 1_000_000 }, rounds: 5 };
+  ? { rows: { json: 2_000, csv: 5_000 }, rounds: 1, looks: 2 }
+  : { rows: { json: 100_000, csv: 1_000_000 }, rounds: 5, looks: 20 };
 
-const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+const dataDir = dataFolder(smoke);
 try {
   const report = await measure();
   console.log(report);
@@ -32,7 +32,7 @@ async function measure(): Promise<string> {
   try {
     const ground = await layGround(postgres.url, dataDir, size.rows);
     try {
-      const idle_mb = await settledMemory_mb(ground.service.pid);
+      const idle_mb = await settledMemory_mb(ground.service.pid, size.looks);
       await ground.postJson();
       await ground.postCsv();
       const rounds: Round[] = [];

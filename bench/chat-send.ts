@@ -1,7 +1,6 @@
 // A campaign sent with all its bookkeeping, beside a bare loop of the same requests and BullMQ:
 // `npm --prefix bench run chat-send`; `-- --smoke` does everything once and small.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/migrate.ts";
@@ -11,11 +10,12 @@ import { startRedis } from "./chat-send/redis.ts";
 import { reportSends, type Round, type Sent, type SentByUs } from "./chat-send/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
+import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
-  ? { rounds: 1, warm_count: 200, slow_count: 400, fast_count: 1_000 }
+  ? { rounds: 1, warm_count: 50, slow_count: 200, fast_count: 200 }
   : { rounds: 5, warm_count: 20_000, slow_count: 10_000, fast_count: 20_000 };
 const delay_ms = 50;
 const in_flight = 100;
@@ -31,7 +31,7 @@ type Stage = {
   readonly redis_pid: number;
 };
 
-const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+const dataDir = dataFolder(smoke);
 /** What was started, the last first. */
 const stops: (() => Promise<void>)[] = [];
 try {

@@ -2,8 +2,7 @@
 // `npm --prefix bench run chat-webhooks`; `-- --smoke` does everything once and small.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { applyReports } from "../server/chat/apply-reports.ts";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
@@ -11,17 +10,18 @@ import { migrate } from "../server/lib/migrate.ts";
 import { layGround, type Ground } from "./chat-webhooks/ground.ts";
 import { postOpenLoop } from "./chat-webhooks/open-loop.ts";
 import { reportWebhooks, type Round } from "./chat-webhooks/report.ts";
+import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 import { median, percentile } from "./lib/figures.ts";
 import { runTool } from "./lib/run-tool.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
-  ? { recipients: 1_000, rounds: 1, warm_seconds: 1, seconds: 2, open_seconds: 2 }
+  ? { recipients: 300, rounds: 1, warm_seconds: 1, seconds: 1, open_seconds: 1 }
   : { recipients: 20_000, rounds: 5, warm_seconds: 5, seconds: 5, open_seconds: 15 };
 const connections = 128;
 
-const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+const dataDir = dataFolder(smoke);
 try {
   const report = await measure();
   console.log(report);

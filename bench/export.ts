@@ -1,19 +1,21 @@
 // A million recipients and a million calls as CSV to the last byte, beside psql \copy of the same rows, and
 // to a reader who is slow: `npm --prefix bench run export`; `-- --smoke` does everything once and small.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { layGround, type Ground, type Name } from "./export/ground.ts";
 import { readExport, readSlowly, type Export } from "./export/readers.ts";
 import { reportExports, type ExportFigures } from "./export/report.ts";
+import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 import { settledMemory_mb } from "./lib/memory.ts";
 
 const smoke = process.argv.includes("--smoke");
-const size = smoke ? { rows: 20_000, slow_seconds: 2 } : { rows: 1_000_000, slow_seconds: 10 };
+const size = smoke
+  ? { rows: 5_000, slow_seconds: 1, looks: 2 }
+  : { rows: 1_000_000, slow_seconds: 10, looks: 20 };
 
-const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+const dataDir = dataFolder(smoke);
 try {
   const report = await measure();
   console.log(report);
@@ -30,7 +32,7 @@ async function measure(): Promise<string> {
   try {
     const ground = await layGround(postgres.url, join(dataDir, "service"), size.rows);
     try {
-      const idle_mb = await settledMemory_mb(ground.service.pid);
+      const idle_mb = await settledMemory_mb(ground.service.pid, size.looks);
       // The first export lets the heap grow to what one takes; each after it takes no more.
       await readExport(exportOf(ground, "recipients"));
       const figures: ExportFigures[] = [];
@@ -56,7 +58,7 @@ async function runExport(ground: Ground, name: Name, idle_mb: number): Promise<E
   const whole = await readExport(of);
   console.log(`${name}: export ${whole.seconds.toFixed(1)} s, ${whole.rows} rows`);
   if (whole.rows !== size.rows) throw new Error(`${whole.rows} of ${size.rows} rows came`);
-  const after_mb = await settledMemory_mb(ground.service.pid);
+  const after_mb = await settledMemory_mb(ground.service.pid, size.looks);
   const slow = await readSlowly(of, size.slow_seconds, ground.transactions);
   return { name, idle_mb, copy_seconds, whole, after_mb, slow };
 }

@@ -1,7 +1,6 @@
 // Lead creation over HTTP beside the best plain SQL can do, in one run on one cluster:
 // `npm --prefix bench run leads`; `run smoke` does everything once and small.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { startService } from "../test/support/service-process.ts";
@@ -12,15 +11,23 @@ import { connections, pgbench, wrk } from "./leads/load.ts";
 import { measureLatency } from "./leads/measure-latency.ts";
 import { measureStart } from "./leads/measure-start.ts";
 import { reportLeads, type Figures, type Round } from "./leads/report.ts";
+import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
-  ? { known: 5_000, rounds: 1, warm_seconds: 1, seconds: 2, requests: 300, starts: 1 }
-  : { known: 100_000, rounds: 5, warm_seconds: 5, seconds: 5, requests: 2_000, starts: 5 };
-const client_counts = [8, 16, 32];
+  ? { known: 5_000, rounds: 1, warm_seconds: 1, seconds: 1, requests: 50, starts: 1, clients: [8] }
+  : {
+      known: 100_000,
+      rounds: 5,
+      warm_seconds: 5,
+      seconds: 5,
+      requests: 2_000,
+      starts: 5,
+      clients: [8, 16, 32],
+    };
 
-const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+const dataDir = dataFolder(smoke);
 try {
   const { figures, postgres } = await measureLoad();
   const start = await measureStart(dataDir, size.starts);
@@ -63,7 +70,7 @@ async function runRound(ground: Ground, number: number): Promise<Round> {
   const round: Record<string, number> = {};
   const best = async (script: "one-lead" | "function") => {
     const rates = [];
-    for (const clients of client_counts)
+    for (const clients of size.clients)
       rates.push((await pgbench(ground, script, clients, size.seconds)).per_second);
     return Math.max(...rates);
   };

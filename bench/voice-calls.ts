@@ -6,17 +6,17 @@
 // The figure is calls a second by Asterisk's own records. A run in which a call fails does not count, it
 // ends the bench; only where the pace asks for more than the machine may have, failures are told.
 // `npm --prefix bench run voice-calls`; `-- --smoke` does everything once and small.
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
 import { startAsterisk, type RunningAsterisk } from "../scripts/asterisk/start-asterisk.ts";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { startCarrier } from "../test/support/sipp.ts";
-import { countRecords, endOfRecords, readCarried } from "./calls/call-records.ts";
+import { awaitRecords, endOfRecords, readCarried } from "./calls/call-records.ts";
 import { callStraight } from "./calls/call-straight.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
+import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 import { until } from "./lib/until.ts";
 import { layGround, type Ground } from "./voice/ground.ts";
@@ -32,7 +32,7 @@ import {
 } from "./voice-calls/report.ts";
 
 const smoke = process.argv.includes("--smoke");
-const clip_ms = 1_500;
+const clip_ms = smoke ? 500 : 1_500;
 const size = smoke
   ? { rounds: 1, warm: 0, in_flight: [10], waves: 2, rates: [20], paced_seconds: 1, clip_ms }
   : {
@@ -57,7 +57,7 @@ type Stage = {
   readonly pids: Readonly<Record<(typeof parts)[number], number>>;
 };
 
-const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+const dataDir = dataFolder(smoke);
 // Root's Asterisk runs as user nobody.
 await chmod(dataDir, 0o755);
 /** What was started, the last first. */
@@ -150,7 +150,7 @@ async function runCarried(
   };
   const { seconds, cpu_ms } = await measure(stage, count, runs[contender]);
   if (contender === "ours") await ground.shut();
-  await recorded(asterisk, from, count);
+  await awaitRecords(asterisk.cdr_path, from, count);
   const carried = readCarried(asterisk.cdr_path, from, { count, legs: 1, in_flight });
   return { ...carried, contender, in_flight, whole_per_second: count / seconds, cpu_ms };
 }
@@ -164,7 +164,7 @@ async function runPaced(stage: Stage, rate: number): Promise<PacedRun> {
   const from = endOfRecords(asterisk.cdr_path);
   const { cpu_ms } = await measure(stage, count, () => runCampaign(ground, count));
   await ground.shut();
-  await recorded(asterisk, from, count);
+  await awaitRecords(asterisk.cdr_path, from, count);
   const paced = readInvites(asterisk.cdr_path, from, { count, at_once: rate / 5 });
   console.log(`paced at ${rate}/s: ${paced.per_second.toFixed(1)}/s`);
   return { ...paced, rate, cpu_ms };
@@ -176,13 +176,6 @@ async function runCampaign(ground: Ground, count: number): Promise<number> {
   const isOver = async () => (await ground.pending(campaign)) === 0;
   await until("all recipients are final", isOver, { poll_ms, patience_ms });
   return campaign;
-}
-
-/** Asterisk writes a call down a moment after it has told of its end. */
-function recorded({ cdr_path }: RunningAsterisk, from: number, count: number): Promise<void> {
-  return until(`${count} calls are written down`, () =>
-    Promise.resolve(countRecords(cdr_path, from) >= count),
-  );
 }
 
 /** How long it took, and what each process used for it. */

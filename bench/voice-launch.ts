@@ -1,18 +1,20 @@
 // A voice campaign for a million recipients from a CSV file, beside psql \copy of the same rows:
 // `npm --prefix bench run voice-launch`; `-- --smoke` does everything once and small.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 import { pssOfTree_mb, settledMemory_mb } from "./lib/memory.ts";
 import { layGround, type Ground } from "./voice-launch/ground.ts";
 import { reportLaunch, type Round } from "./voice-launch/report.ts";
 
 const smoke = process.argv.includes("--smoke");
-const size = smoke ? { rows: 20_000, rounds: 1 } : { rows: 1_000_000, rounds: 5 };
+const size = smoke
+  ? { rows: 5_000, rounds: 1, looks: 2 }
+  : { rows: 1_000_000, rounds: 5, looks: 20 };
 
-const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+const dataDir = dataFolder(smoke);
 try {
   const report = await measure();
   console.log(report);
@@ -29,7 +31,7 @@ async function measure(): Promise<string> {
   try {
     const ground = await layGround(postgres.url, dataDir, size.rows);
     try {
-      const idle_mb = await settledMemory_mb(ground.service.pid);
+      const idle_mb = await settledMemory_mb(ground.service.pid, size.looks);
       await ground.launch();
       const rounds: Round[] = [];
       let peak_mb = 0;

@@ -1,14 +1,14 @@
 // The memory of the service while calls of a voice campaign hear a recording of a minute, hundreds at
 // once: idle, with all of them, and when they were hung up; in the sandbox and on a real Asterisk.
 // `npm --prefix bench run voice-memory`; `-- --smoke` does everything once and small.
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
 import { startAsterisk, type RunningAsterisk } from "../scripts/asterisk/start-asterisk.ts";
 import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { startCarrier } from "../test/support/sipp.ts";
+import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 import { pssOfTree_mb, rssOfTree_mb, settledMemory_mb } from "./lib/memory.ts";
 import { until } from "./lib/until.ts";
@@ -23,7 +23,7 @@ const calls_per_second = 50;
 const look_ms = 250;
 const hang_ups_at_once = 20;
 
-const dataDir = await mkdtemp(join(tmpdir(), "trunkline-bench-"));
+const dataDir = dataFolder(smoke);
 // Root's Asterisk runs as user nobody.
 await chmod(dataDir, 0o755);
 /** What was started, the last first. */

@@ -1,14 +1,21 @@
 // What Asterisk itself wrote down of the legs: the measure for everybody, whoever steered them.
 import { readFileSync, statSync } from "node:fs";
 import { parse } from "csv-parse/sync";
+import { until } from "../lib/until.ts";
 
 /** Where the records end now. */
 export function endOfRecords(cdr_path: string): number {
   return statSync(cdr_path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** How many legs were written down since `from`. */
-export function countRecords(cdr_path: string, from: number): number {
+/** Waits for `count` legs since `from`: Asterisk writes one down a moment after it has told of its end. */
+export function awaitRecords(cdr_path: string, from: number, count: number): Promise<void> {
+  return until(`${count} legs are written down`, () =>
+    Promise.resolve(countRecords(cdr_path, from) >= count),
+  );
+}
+
+function countRecords(cdr_path: string, from: number): number {
   if (endOfRecords(cdr_path) === from) return 0;
   const written = readFileSync(cdr_path).subarray(from);
   return written.toString("latin1").split("\n").length - 1;

@@ -14,14 +14,23 @@ export function rssOfTree_mb(pid: number): number {
 
 function sumOfTree_mb(pid: number, what: "Pss" | "Rss"): number {
   const kilobytes = treeOf(pid).map((one) => {
-    const rollup = readFileSync(`/proc/${one}/smaps_rollup`, "utf8");
-    return Number(new RegExp(`^${what}: +(\\d+) kB$`, "m").exec(rollup)?.[1]);
+    const rollup = readRollup(one);
+    return Number(new RegExp(`^${what}: +(\\d+) kB$`, "m").exec(rollup)?.[1] ?? 0);
   });
   return kilobytes.reduce((sum, kb) => sum + kb, 0) / 1_024;
 }
 
+/** Empty: it ended meanwhile. */
+function readRollup(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
 /** The least of some seconds, looked at four times each: what a start took is given back only by and by. */
-export async function settledMemory_mb(pid: number, looks = 20): Promise<number> {
+export async function settledMemory_mb(pid: number, looks: number): Promise<number> {
   let least_mb = Number.POSITIVE_INFINITY;
   for (let i = 0; i < looks; i++) {
     await wait(250);
