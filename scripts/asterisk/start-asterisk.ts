@@ -31,7 +31,8 @@ export type RunningAsterisk = {
   kill(): Promise<void>;
 };
 
-const patience_ms = 30_000;
+/** A busy machine is given all the time that it may take. */
+const patience_ms = 120_000;
 const stop_ms = 20_000;
 
 /**
@@ -120,7 +121,7 @@ async function answersPing({ ari_url, ari_user, ari_password }: RunningAsterisk)
   try {
     const answer = await fetch(`${ari_url}/asterisk/ping`, {
       headers: { authorization, connection: "close" },
-      signal: AbortSignal.timeout(2_000),
+      signal: AbortSignal.timeout(patience_ms),
     });
     await answer.body?.cancel();
     return answer.ok;

@@ -1,0 +1,44 @@
+// Ports for processes that are still to start. Whoever only looks for a free one may find the same as
+// another who looks at the same time.
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { createServer } from "node:net";
+
+/**
+ * `count` ports of 127.0.0.1 from `from` to below `to`, free by TCP and by UDP, that nobody else gets from
+ * here while this process lives: it listens on the one before them.
+ */
+export async function reservePorts(options: {
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+}): Promise<readonly number[]> {
+  const { from, to, count } = options;
+  const block = count + 1;
+  for (;;) {
+    const first = from + block * Math.floor((Math.random() * (to - from)) / block);
+    if (first + count >= to) continue;
+    const lock = createServer().listen(first, "127.0.0.1").unref();
+    if (!(await succeeds(lock))) continue;
+    const ports = Array.from({ length: count }, (_, i) => first + 1 + i);
+    const free = await Promise.all(ports.map(isFree));
+    if (free.every(Boolean)) return ports;
+    lock.close();
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, "127.0.0.1");
+  const socket = createSocket("udp4").bind(port, "127.0.0.1");
+  const both = await Promise.all([succeeds(server), succeeds(socket)]);
+  if (both[0]) server.close();
+  socket.close();
+  return both.every(Boolean);
+}
+
+function succeeds(listening: NodeJS.EventEmitter): Promise<boolean> {
+  return once(listening, "listening").then(
+    () => true,
+    () => false,
+  );
+}
