@@ -16,7 +16,8 @@ export type Child = {
 
 /** Starts the script; resolves when it says that it is ready. */
 export async function startChild(script: string, env: Record<string, string>): Promise<Child> {
-  const child = fork(script, { env: { PATH: process.env["PATH"], ...env } });
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = fork(script, { env: { PATH, NODE_COMPILE_CACHE, ...env } });
   const ended = once(child, "exit").then(([code]) => {
     throw new Error(`${script} ended with ${String(code)}`);
   });
