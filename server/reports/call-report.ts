@@ -1,11 +1,12 @@
 // Calls counted by campaign, day, number or agent: each attempt once, by the time it was queued.
-import { sql, type Kysely, type RawBuilder } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import type { NumberForms } from "../calls/call-records.ts";
-import type { DB } from "../lib/database.ts";
+import type { Database } from "../lib/database.ts";
 import {
   byRank,
   dayOf,
   exportReport,
+  quarterOf,
   ratio,
   readReport,
   type CountedRow,
@@ -29,7 +30,7 @@ export type CallsAsked = Span & {
 
 /** A page of the report; 422 on a cursor that is not of it. */
 export function readCallReport(
-  db: Kysely<DB>,
+  db: Database,
   asked: CallsAsked,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<CallReport> {
@@ -37,7 +38,7 @@ export function readCallReport(
 }
 
 /** Its rows, without the totals, as chunks of CSV with a header line. */
-export function exportCallReport(db: Kysely<DB>, asked: CallsAsked): AsyncGenerator<string> {
+export function exportCallReport(db: Database, asked: CallsAsked): AsyncGenerator<string> {
   return exportReport(db, reportOf(asked));
 }
 
@@ -70,47 +71,64 @@ const came_to = sql`case
   when c.status = 'no-answer' then 'no_answer'
   else 'failed' end`;
 
+const outcomes = ["answered", "machine", "busy", "no_answer", "failed", "canceled", "in_progress"];
+const sums = ["talks", "talk_seconds", "ring_seconds", "billed_seconds", "cost"];
+
+/**
+ * First by what stands in the rows, and then, of the few that are left, by what is meant by it. Calls and
+ * those who talked on them are read side by side in the order of the calls' ids.
+ */
 function countingOf(asked: CallsAsked): Counting {
-  const { account_id, group_by } = asked;
-  const { key, sort, names, joins } = groupOf(asked);
+  const { account_id, campaign_id, number } = asked;
+  const { parts, key, keyJoins, sort, names, joins } = groupOf(asked);
+  const conditions = sql.join(conditionsOf(asked), sql` and `);
+  // Those that an index has.
+  const sorted = sql.join(conditionsOf({ ...asked, type: undefined }), sql` and `);
   const ctes = sql`
-    talks as materialized (${talksOf(asked)}),
+    ids as materialized (
+      select min(id) as first, max(id) as last from (select c.id from calls c where ${sorted} offset 0) c
+    ),
     found as (
-      select ${key} as key, ${came_to} as came_to, c.ring_seconds, c.talk_seconds, c.billed_seconds, c.cost,
-        c.answered_at is not null and (c.recipient_id is null or a.call_id is not null) as connected
+      select ${parts}, ${came_to} as came_to, count(*) as calls,
+        count(*) filter (
+          where c.answered_at is not null and (c.recipient_id is null or a.call_id is not null)) as connected,
+        count(c.talk_seconds) as talks, sum(c.talk_seconds) as talk_seconds,
+        sum(c.ring_seconds) as ring_seconds, sum(c.billed_seconds) as billed_seconds, sum(c.cost) as cost
       from calls c
-      left join talks a on a.call_id = c.id
-      ${group_by === "number" ? sql`left join trunks t on t.id = c.trunk_id` : sql``}
-      where ${sql.join(conditionsOf(asked), sql` and `)}
+      left join (${talksOf(asked)}) a on a.call_id = c.id
+      where ${conditions} and c.id between (select first from ids) and (select last from ids)
+      group by part, more, came_to
     ),
     counted as (
-      select grouping(key) = 1 as is_total, key, count(*) as calls,
+      select grouping(key) = 1 as is_total, key, coalesce(sum(calls), 0)::bigint as calls,
         ${sql.join(
-          ["answered", "machine", "busy", "no_answer", "failed", "canceled", "in_progress"].map(
-            (one) => sql`count(*) filter (where came_to = ${sql.lit(one)}) as ${sql.ref(one)}`,
+          outcomes.map(
+            (one) =>
+              sql`coalesce(sum(calls) filter (where came_to = ${sql.lit(one)}), 0)::bigint as ${sql.ref(one)}`,
           ),
         )},
-        count(*) filter (where connected) as connected, count(talk_seconds) as talks,
         ${sql.join(
-          ["talk_seconds", "ring_seconds", "billed_seconds", "cost"].map(
-            (one) => sql`coalesce(sum(${sql.ref(one)}), 0) as ${sql.ref(one)}`,
+          ["connected", ...sums].map(
+            (one) => sql`coalesce(sum(${sql.ref(one)}), 0)::bigint as ${sql.ref(one)}`,
           ),
         )}
-      from found group by grouping sets ((key), ())
+      from (select f.*, ${key} as key from found f ${keyJoins}) f
+      group by grouping sets ((key), ())
     )`;
-  return { account_id, ctes, sort, names, joins };
+  const in_order = campaign_id === undefined && number === undefined;
+  return { account_id, in_order, ctes, sort, names, joins };
 }
 
 /**
  * The calls that an agent talked on, each with the one who came last. Of click-to-calls that is only
  * looked for where it is asked who: their customers are called once an agent has answered.
  */
-function talksOf({ account_id, from, group_by }: CallsAsked): RawBuilder<unknown> {
+function talksOf({ account_id, group_by }: CallsAsked): RawBuilder<unknown> {
   const of = group_by === "agent" ? sql`` : sql`and l.role = 'transfer'`;
   return sql`
     select distinct on (l.call_id) l.call_id, l.number from call_legs l
-    where l.account_id = ${account_id} and l.role <> 'customer' and l.answered_at is not null
-      and l.initiated_at >= ${from} ${of}
+    where l.account_id = ${account_id} and l.role <> 'customer' and l.answered_at is not null ${of}
+      and l.call_id between (select first from ids) and (select last from ids)
     order by l.call_id, l.id desc`;
 }
 
@@ -130,20 +148,30 @@ function conditionsOf({ account_id, from, to, type, campaign_id, number }: Calls
   return conditions;
 }
 
-type Group = Pick<Counting, "sort" | "names" | "joins"> & { readonly key: RawBuilder<unknown> };
+type Group = Pick<Counting, "sort" | "names" | "joins"> & {
+  /** Of the row: `part`, and where it does not tell the group, `more`. */
+  readonly parts: RawBuilder<unknown>;
+  /** The group, of `f` and `keyJoins`. */
+  readonly key: RawBuilder<unknown>;
+  readonly keyJoins: RawBuilder<unknown>;
+};
 
 function groupOf({ account_id, group_by, time_zone, country_code }: CallsAsked): Group {
+  const ofPart = { key: sql`part`, keyJoins: sql`` };
   switch (group_by) {
     case "campaign":
       return {
-        key: sql`case when c.recipient_id is not null then c.campaign_id end`,
+        ...ofPart,
+        parts: sql`case when c.recipient_id is not null then c.campaign_id end as part, null as more`,
         sort: sql`coalesce(-key, 0)`,
         names: sql`key as campaign_id, v.name as campaign_name`,
         joins: sql`left join voice_campaigns v on v.account_id = ${account_id} and v.id = key`,
       };
     case "day":
       return {
-        key: dayOf(sql`c.queued_at`, time_zone),
+        ...ofPart,
+        parts: sql`${quarterOf(sql`c.queued_at`)} as part, null as more`,
+        key: dayOf(sql`part`, time_zone),
         sort: sql`(key - date '1970-01-01')::bigint`,
         names: sql`key::text as date`,
         joins: sql``,
@@ -151,15 +179,19 @@ function groupOf({ account_id, group_by, time_zone, country_code }: CallsAsked):
     case "number":
       return {
         // As the leader chooses what to show (calls/leader/trunk-line.ts).
-        key: sql`case when c.recipient_id is not null then c.from_number
-          else coalesce(c.cli_number, t.caller_ids[1]) end`,
+        parts: sql`case when c.recipient_id is not null then c.from_number else c.cli_number end as part,
+          case when c.recipient_id is null and c.cli_number is null then c.trunk_id end as more`,
+        key: sql`coalesce(part, t.caller_ids[1])`,
+        keyJoins: sql`left join trunks t on t.id = more`,
         sort: byRank,
         names: sql`key as caller_id`,
         joins: sql``,
       };
     case "agent":
       return {
-        key: sql`coalesce(a.number, case when c.recipient_id is null then c.from_number end)`,
+        ...ofPart,
+        parts: sql`coalesce(a.number, case when c.recipient_id is null then c.from_number end) as part,
+          null as more`,
         sort: byRank,
         names: sql`key as agent_number, coalesce(u.name, e.name) as agent_name, u.id as agent_user_id`,
         joins: sql`

@@ -1,11 +1,12 @@
 // Messages of campaigns counted by campaign, day or number, each recipient once: by the time its message
 // was last tried, or else it came to its end, or else its campaign began.
-import { sql, type Kysely, type RawBuilder } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import { countOfState, recipientStates } from "../chat/recipient-states.ts";
-import type { DB } from "../lib/database.ts";
+import type { Database } from "../lib/database.ts";
 import {
   dayOf,
   exportReport,
+  quarterOf,
   ratio,
   readReport,
   type CountedRow,
@@ -27,7 +28,7 @@ export type ChatAsked = Span & {
 
 /** A page of the report; 422 on a cursor that is not of it. */
 export function readChatReport(
-  db: Kysely<DB>,
+  db: Database,
   asked: ChatAsked,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<ChatReport> {
@@ -35,7 +36,7 @@ export function readChatReport(
 }
 
 /** Its rows, without the totals, as chunks of CSV with a header line. */
-export function exportChatReport(db: Kysely<DB>, asked: ChatAsked): AsyncGenerator<string> {
+export function exportChatReport(db: Database, asked: ChatAsked): AsyncGenerator<string> {
   return exportReport(db, reportOf(asked));
 }
 
@@ -82,10 +83,11 @@ const fromSlots = sql.join(
   ),
 );
 
-const fromRecipients = sql.join(
+/** Of recipients, `n` of a state. */
+const fromStates = sql.join(
   counts.map(
     ([count, states]) =>
-      sql`count(*) filter (where r.state in (${sql.join(states.map((state) => sql.lit(state)))})) as ${sql.ref(count)}`,
+      sql`sum(n) filter (where state in (${sql.join(states.map((state) => sql.lit(state)))})) as ${sql.ref(count)}`,
   ),
 );
 
@@ -126,14 +128,19 @@ function countingOf(asked: ChatAsked): Counting {
           and t.type in ('capture', 'refund')) p
       where c.is_whole
     ),
-    parts as (
-      select c.campaign_id, c.chat_number_id, max(at) as at, ${fromRecipients}, 0 as replies, 0 as opt_outs,
-        count(*) filter (where r.charged) as credits
+    states as (
+      select c.campaign_id, c.chat_number_id, r.state, ${quarterOf(sql`t.at`)} as quarter, count(*) as n,
+        count(*) filter (where r.charged) as charged
       from asked c
       join chat_recipients r on r.account_id = ${account_id} and r.campaign_id = c.campaign_id
       cross join lateral (select coalesce(r.dispatched_at, r.ended_at, c.began) as at) t
-      where not c.is_whole and c.purged_at is null and at >= ${from} and at < ${to}
-      group by c.campaign_id, c.chat_number_id, ${dayOf(sql`at`, time_zone)}
+      where not c.is_whole and c.purged_at is null and t.at >= ${from} and t.at < ${to}
+      group by c.campaign_id, c.chat_number_id, r.state, quarter
+    ),
+    parts as (
+      select campaign_id, chat_number_id, quarter as at, ${fromStates}, 0 as replies, 0 as opt_outs,
+        sum(charged) as credits
+      from states group by campaign_id, chat_number_id, quarter
     ),
     answers as (
       select r.campaign_id, r.chat_number_id, r.received_at as at, ${sql.join(counts.map(() => sql`0`))},
@@ -153,7 +160,7 @@ function countingOf(asked: ChatAsked): Counting {
       )}
       from found group by grouping sets ((key), ())
     )`;
-  return { account_id, ctes, sort, names, joins };
+  return { account_id, in_order: false, ctes, sort, names, joins };
 }
 
 /** Of campaigns that anything of may have happened to within the span. */

@@ -1,13 +1,18 @@
 // What reports of messages and of calls have in common: one statement counts all groups and the totals
 // in one pass, and gives a page of the groups.
-import { sql, type Kysely, type RawBuilder } from "kysely";
+import { sql, type RawBuilder } from "kysely";
+import { clientTransaction } from "../lib/client-transaction.ts";
 import { writeCsv, type Cell } from "../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../lib/cursor.ts";
-import type { DB } from "../lib/database.ts";
+import type { Database, Tx } from "../lib/database.ts";
 import { searches } from "../lib/searches.ts";
 import type { Span } from "./report-span.ts";
 
 const csv_page_rows = 5_000;
+/** Of a year of an account with millions a month. */
+const seconds_max = 60;
+/** For the groups, and for what stands beside them. */
+const work_mem = "32MB";
 
 /** Of a page: the groups after a place in their order, null for the first. */
 type ReportPlace = { readonly after: number | null; readonly limit: number };
@@ -21,6 +26,8 @@ type Counted = { readonly rows: readonly CountedRow[]; readonly totals: CountedR
 
 export type Counting = {
   readonly account_id: number;
+  /** Whether what is joined stands in the order of indexes, and most of it is wanted. */
+  readonly in_order: boolean;
   /** CTEs, the last of them `counted`: rows with `is_total`, `key` and the counts. */
   readonly ctes: RawBuilder<unknown>;
   /** A group's place in the order, a bigint of `key`, without gaps that matter. */
@@ -43,7 +50,7 @@ export type Report<Totals extends object> = {
 
 /** A page of the groups, and the totals of all of them; 422 on a cursor that is not of it. */
 export async function readReport<Totals extends object>(
-  db: Kysely<DB>,
+  db: Database,
   report: Report<Totals>,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ) {
@@ -62,7 +69,7 @@ export async function readReport<Totals extends object>(
 
 /** The groups, without the totals, as chunks of CSV with a header line. */
 export function exportReport<Totals extends object>(
-  db: Kysely<DB>,
+  db: Database,
   report: Report<Totals>,
 ): AsyncGenerator<string> {
   const columns = [...report.keys, ...report.counts];
@@ -86,8 +93,8 @@ function rowOf<Totals extends object>({ keys, countsOf }: Report<Totals>, row: C
 
 /** Groups after the place, one more than `limit` where there are more. */
 async function countGroups(
-  db: Kysely<DB>,
-  { account_id, ctes, sort, names, joins }: Counting,
+  db: Database,
+  { account_id, in_order, ctes, sort, names, joins }: Counting,
   { after, limit }: ReportPlace,
 ): Promise<Counted> {
   const isAfter = after === null ? sql`true` : sql`sort > ${after}`;
@@ -99,9 +106,26 @@ async function countGroups(
       order by is_total desc, sort limit ${limit + 2}
     )
     select page.*, ${names} from page ${joins} order by is_total desc, sort`;
-  const { rows } = await searches.use(account_id, () => query.execute(db));
+  const { rows } = await searches.use(account_id, () =>
+    clientTransaction(db, seconds_max, async (tx) => {
+      await setPlanner(tx, in_order);
+      return query.execute(tx);
+    }),
+  );
   const [totals, ...groups] = rows;
   return { rows: groups, totals: totals! };
+}
+
+/**
+ * The planner expects as many groups as rows, and would sort all of those, of which it makes few; and what
+ * indexes have in one order is joined in it. A million calls by agent took 3.5 s of a processor, and take 1.2.
+ */
+async function setPlanner(tx: Tx, inOrder: boolean): Promise<void> {
+  const others = inOrder ? "off" : "on";
+  await sql`select set_config('work_mem', ${work_mem}, true), set_config('enable_sort', 'off', true),
+    set_config('enable_hashjoin', ${others}, true), set_config('enable_nestloop', ${others}, true)`.execute(
+    tx,
+  );
 }
 
 /** By rank, for keys that are texts; those without come last. */
@@ -110,6 +134,11 @@ export const byRank = sql`row_number() over (partition by is_total order by key)
 /** As the day of the account's zone. */
 export function dayOf(time: RawBuilder<unknown>, timeZone: string): RawBuilder<unknown> {
   return sql`(${time} at time zone ${timeZone})::date`;
+}
+
+/** The quarter of an hour: in no zone does a day begin within one. Ten times as fast as the day. */
+export function quarterOf(time: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`date_bin('15 minutes', ${time}, 'epoch')`;
 }
 
 /** A share or an average; null of nothing. */

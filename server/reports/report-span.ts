@@ -1,10 +1,9 @@
-import { parseTime, zoneOffset } from "../lib/parse-time.ts";
+import { parseTimeOrDay, zoneOffset } from "../lib/parse-time.ts";
 import { invalid, type FieldError } from "../lib/errors.ts";
 
 const day_ms = 86_400_000;
 const default_days = 30;
 const days_max = 366;
-const plain_date = /^\d{4}-\d{2}-\d{2}$/;
 
 /** What a report is of: from one time on, and before another. */
 export type Span = { readonly from: Date; readonly to: Date };
@@ -22,7 +21,7 @@ export function readSpan(
   const faults: FieldError[] = [];
   const read = (field: "from" | "to") => {
     const text = asked[field];
-    const at = text === undefined ? undefined : readTime(text, timeZone);
+    const at = text === undefined ? undefined : parseTimeOrDay(text, timeZone);
     if (typeof at !== "string") return at;
     faults.push({ field, reason: at });
     return undefined;
@@ -44,13 +43,8 @@ export function readSpan(
   return { from, to };
 }
 
-/** A day of the calendar, as rows name it, is the midnight it begins with. */
-function readTime(text: string, timeZone: string): Date | string {
-  return parseTime(plain_date.test(text) ? `${text}T00:00` : text, timeZone);
-}
-
 /** The begin, in the zone, of the day that is so many days before. */
 function midnightBefore(at: Date, days: number, timeZone: string): Date {
   const wall = new Date(at.getTime() + zoneOffset(timeZone, at.getTime()) - days * day_ms);
-  return readTime(wall.toISOString().slice(0, 10), timeZone) as Date;
+  return parseTimeOrDay(wall.toISOString().slice(0, 10), timeZone) as Date;
 }

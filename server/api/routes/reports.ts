@@ -97,7 +97,7 @@ export const reportRoutes = [
     success: { 200: ChatReport },
     handle: async (call) => {
       const { limit = 400, cursor } = call.query;
-      return readChatReport(call.app.db.query, readChatAsked(call), { limit, cursor });
+      return readChatReport(call.app.db, readChatAsked(call), { limit, cursor });
     },
   }),
   route({
@@ -111,7 +111,7 @@ export const reportRoutes = [
     success: { 200: { contentType: "text/csv" } },
     handle: async (call) => {
       const file = `chat-report-by-${call.query.group_by}.csv`;
-      const chunks = exportChatReport(call.app.db.query, readChatAsked(call));
+      const chunks = exportChatReport(call.app.db, readChatAsked(call));
       return sendExport(call, { action: "chat_report.exported", file }, chunks);
     },
   }),
@@ -126,7 +126,7 @@ export const reportRoutes = [
     success: { 200: CallReport },
     handle: async (call) => {
       const { limit = 400, cursor } = call.query;
-      return readCallReport(call.app.db.query, readCallsAsked(call), { limit, cursor });
+      return readCallReport(call.app.db, readCallsAsked(call), { limit, cursor });
     },
   }),
   route({
@@ -140,7 +140,7 @@ export const reportRoutes = [
     success: { 200: { contentType: "text/csv" } },
     handle: async (call) => {
       const file = `call-report-by-${call.query.group_by}.csv`;
-      const chunks = exportCallReport(call.app.db.query, readCallsAsked(call));
+      const chunks = exportCallReport(call.app.db, readCallsAsked(call));
       return sendExport(call, { action: "call_report.exported", file }, chunks);
     },
   }),

@@ -8,18 +8,44 @@ import { csvLines, writeCsv } from "./write-csv.ts";
 /** Texts near what the writer looks at, besides any text at all. */
 const text = fc.oneof(
   fc.string({ unit: "grapheme" }),
-  fc.string({ unit: fc.constantFrom(..."=+-@＝＋－＠ \t\r\n',\"\u00a0\ufeffa1(".split("")) }),
+  fc.string({ unit: fc.constantFrom(..."=+-@＝＋－＠ \t\r\n;',\"\u00a0\ufeffa1(".split("")) }),
 );
 
 const written = (cell: string) => parse(csvLines([[cell, "end"]]))[0]![0]!;
+
+/** A formula's sign before all else but blanks and quotes; phones and numbers aside. */
+function isRun(cell: string): boolean {
+  return /^[\s"]*[=+\-@＝＋－＠]/.test(cell) && !/^[+-][\d\s()+.,;-]+$/.test(cell.trim());
+}
 
 test("whatever the text, its cell begins with no formula, blanks aside, unless it is a phone or a number", () => {
   fc.assert(
     fc.property(text, (given) => {
       const cell = written(given);
-      if (/^\s*[=+\-@＝＋－＠]/.test(cell)) assert.match(cell, /^[+-][\d ().,-]+$/);
+      assert.ok(!isRun(cell), cell);
       if (given.trim() !== "") assert.doesNotMatch(cell, /^[\t\r]/);
     }),
+  );
+});
+
+test("whatever the text, and the text within a list, who splits lines at semicolons, tabs or breaks without minding quotes finds no formula either", () => {
+  fc.assert(
+    fc.property(text, fc.boolean(), (given, isListed) => {
+      const line = csvLines([[1, isListed ? [given] : given, 2]]);
+      for (const separator of [/;/, /\t/, /[\r\n]/, /[;\t\r\n]/])
+        for (const cell of line.split(separator).slice(1))
+          // What follows is the end of ours: a figure is one up to there.
+          assert.ok(!isRun(cell.replace(/"?,2(\r\n)?$/, "")), JSON.stringify(line));
+      if (isListed) assert.deepEqual(JSON.parse(parse(line)[0]![1]!), [given]);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("what a reader may take for a separator stands in quotes", () => {
+  assert.equal(
+    csvLines([["a;b", "a\tb", "a\rb", "a,b", "a b"]]),
+    '"a;b","a\tb","a\rb","a,b",a b\r\n',
   );
 });
 
@@ -32,22 +58,18 @@ test("whatever the text, the import reads the export's cell as the text itself, 
 });
 
 test("a cell that is given as it is gets an apostrophe only before what a spreadsheet would run", () => {
-  const inert = [
-    "=1+1",
-    "+x",
-    "-2+3",
-    "@sum",
-    "\t=1",
-    "\rx",
-    "  =1",
-    "\n=1",
-    "＝1",
-    "＋1",
-    "－1",
-    "＠x",
-  ];
-  for (const given of [...inert, "'=1", "+1-1", "+91 98765 43210; =1"])
-    assert.equal(written(given), `'${given}`);
+  const inert = ["=1+1", "+x", "-2+3", "@sum", "\rx", "  =1", '"=1', "＝1", "＋1", "－1", "＠x"];
+  for (const given of [...inert, "'=1", "+1-1"]) assert.equal(written(given), `'${given}`);
+  const parted: Record<string, string> = {
+    "a;=1;b": "a;'=1;b",
+    'a\t"@x': "a\t'\"@x",
+    "a\n- b\r\n+c": "a\n'- b\r\n'+c",
+    "\n=1": "'\n'=1",
+    "+91 98765 43210; =1": "'+91 98765 43210;' =1",
+    "x;-5;+919876543210": "x;-5;+919876543210",
+    "x;+1\t*cmd": "x;'+1\t*cmd",
+  };
+  for (const [given, expected] of Object.entries(parted)) assert.equal(written(given), expected);
   const phones = ["+919876543210", "+91 98765-43210", "+1 (202) 555-0100", "+44(20)79460958"];
   for (const given of [...phones, "919876543210", "a=1", "'quoted'", "-1.5", "", " ", "0", "{}"])
     assert.equal(written(given), given);

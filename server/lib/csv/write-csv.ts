@@ -30,12 +30,20 @@ export async function* writeCsv<Row>(pages: CsvPages<Row>): AsyncGenerator<strin
 /** Rows, each with its line's end. */
 export function csvLines(rows: readonly (readonly Cell[])[]): string {
   const texts = rows.map((cells) => cells.map(textOf));
-  return stringify(texts, { record_delimiter: "\r\n", quoted_match: /[\r\n]/ });
+  return stringify(texts, { record_delimiter: "\r\n", quoted_match: elsewhere_a_separator });
 }
+
+/** Many readers take these for separators as well, where they stand in no quotes. */
+const elsewhere_a_separator = /[\r\n\t;]/;
 
 function textOf(cell: Cell): string {
   if (cell === null || cell === undefined) return "";
   if (typeof cell === "string") return inertCell(cell);
   if (cell instanceof Date) return cell.toISOString();
-  return typeof cell === "object" ? JSON.stringify(cell) : String(cell);
+  return typeof cell === "object" ? inertJson(cell) : String(cell);
+}
+
+/** A reader who splits at semicolons, whatever is quoted, finds none there before a formula's sign. */
+function inertJson(value: object): string {
+  return JSON.stringify(value).replaceAll(/;(?=[\s']*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g, "\\u003b");
 }
