@@ -21,7 +21,8 @@ async function figure(name: string, node_id = scene.node_id): Promise<number | u
 test("the metrics tell of each active node whether it is connected, and how many calls wait and live", async () => {
   const idle = await makeNode(scene.app);
   const switched_off = await makeNode(scene.app, { active: false });
-  await scene.call({ from_number: "101", to_number: "9800000900" });
+  // It lasts until it is hung up.
+  await scene.call({ from_number: "101", to_number: "9800777900" });
   assert.equal(await figure("trunkline_calls_waiting"), 1);
   assert.ok((await figure("trunkline_calls_waiting_seconds"))! >= 0);
   assert.equal(await figure("trunkline_calls_live"), 0);

@@ -383,9 +383,8 @@ test("a campaign without credit is paused and nobody is called; one whose calls 
   const [hold] = await holds(failing);
   assert.equal(hold!.reason, "error_threshold");
   assert.match(hold!.detail!, /of the last \d+ calls failed, most lately: congestion \(SIP 503\)/);
-  await eventually(
-    async () => (await recipients(failing)).every(({ state }) => state !== "calling"),
-    30,
+  await eventually(async () =>
+    (await recipients(failing)).every(({ state }) => state !== "calling"),
   );
   await checkVoiceCampaigns(app.db.pool);
 

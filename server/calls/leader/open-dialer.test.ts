@@ -45,7 +45,7 @@ async function allCalled(campaigns: readonly Made[]): Promise<void> {
       [campaigns.map(({ id }) => id)],
     );
     return rows.length === 0;
-  }, 60);
+  });
 }
 
 test("accounts are called for in turn, and the campaigns of each, also where one place is free at a time", async () => {

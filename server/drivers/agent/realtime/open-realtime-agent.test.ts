@@ -472,5 +472,5 @@ function asJson(value: unknown): string {
 }
 
 function until(holds: () => boolean): Promise<void> {
-  return eventually(holds, 30);
+  return eventually(holds);
 }

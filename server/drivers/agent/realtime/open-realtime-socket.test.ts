@@ -21,7 +21,7 @@ test("a server that does not read is not waited for: of the sound that must wait
       url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`,
       api_key: null,
       model: "m",
-      handshake_ms: 30_000,
+      handshake_ms: 120_000,
     },
     { heard: () => {}, lost: (why) => void lost.push(why) },
   );
@@ -35,19 +35,19 @@ test("a server that does not read is not waited for: of the sound that must wait
   await eventually(() => {
     socket.sendSound(chunk(sent++));
     return arrived.length > 0;
-  }, 30);
+  });
   client.pause();
   // As much as the machine's own buffers hold, and more.
   await eventually(() => {
     for (let round = 0; round < 500; round++) socket.sendSound(chunk(sent++));
     return socket.dropped() > 0;
-  }, 30);
+  });
   client.resume();
   const resumed = sent;
   await eventually(() => {
     socket.sendSound(chunk(sent++));
     return Number(arrived.at(-1)) >= resumed;
-  }, 30);
+  });
   const orders = arrived.map(Number);
   assert.deepEqual(
     orders.toSorted((a, b) => a - b),
@@ -56,7 +56,7 @@ test("a server that does not read is not waited for: of the sound that must wait
   const missing = Number(arrived.at(-1)) + 1 - arrived.length;
   assert.ok(missing > 0 && missing <= socket.dropped(), `${missing} of ${socket.dropped()}`);
   client.terminate();
-  await eventually(() => lost.length === 1, 30);
+  await eventually(() => lost.length === 1);
   await socket.close();
 });
 
@@ -71,7 +71,7 @@ test("one that never says goodbye is left all the same", async (t) => {
   const lost: unknown[] = [];
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const socket = openRealtimeSocket(
-    { url, api_key: null, model: "m", handshake_ms: 30_000 },
+    { url, api_key: null, model: "m", handshake_ms: 120_000 },
     { heard: () => {}, lost: (why) => void lost.push(why) },
   );
   const [client] = (await connected) as [WebSocket];

@@ -155,9 +155,9 @@ export function userOf(pid: number): number {
   return Number(execFileSync("ps", ["-o", "uid=", "-p", String(pid)], { encoding: "utf8" }));
 }
 
-/** Polls until `condition` holds; fails with its name after 30 s. */
+/** Polls until `condition` holds; fails with its name after two minutes. */
 export async function until(name: string, condition: () => boolean | Promise<boolean>) {
-  const deadline_ms = performance.now() + 30_000;
+  const deadline_ms = performance.now() + 120_000;
   while (!(await condition())) {
     if (performance.now() > deadline_ms) throw new Error(`it did not come true that ${name}`);
     await delay(10);
