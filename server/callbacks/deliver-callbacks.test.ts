@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { after, before, test } from "node:test";
 import { Webhook } from "standardwebhooks";
@@ -120,6 +121,8 @@ test("a callback is accepted by two independent verifiers, under each secret of 
   const [callback] = receiver.received;
   assert.equal(callback!.method, "POST");
   assert.match(String(callback!.headers["content-type"]), /^application\/json/);
+  const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+  assert.equal(callback!.headers["user-agent"], `trunkline/${version}`);
   assert.deepEqual(Object.keys(JSON.parse(callback!.text) as object), [
     "type",
     "timestamp",
@@ -443,23 +446,28 @@ test("the largest fields of data beyond 20,000 bytes are left out, and named", a
   });
 });
 
-test("an account whose endpoints all hang leaves places and connections to others", async () => {
+/** So many endpoints of one account, which all hang, and have something to deliver. */
+async function makeHanging(count: number): Promise<{ account_id: number; url: string }> {
   const receiver = await newReceiver();
   receiver.answer = () => {};
+  const { url } = receiver;
   const { account_id } = await makeAccount(api.app);
-  const hanging = await Promise.all(
-    Array.from({ length: 70 }, () => newEndpoint(receiver.url, account_id)),
-  );
+  for (let i = 0; i < count; i++) await newEndpoint(url, account_id, ["lead.updated"]);
   await record(account_id, told);
+  return { account_id, url };
+}
+
+test("an account whose endpoints all hang leaves places and connections to others, which it does not hide", async () => {
+  // More than are found at once, and all before the other's.
+  const { account_id } = await makeHanging(150);
+  api.clock.advance(1_000);
   const good = await newReceiver();
   const endpoint = await newEndpoint(good.url);
   await record(endpoint.account_id, told);
   const deliverers = openDeliverers(api.app);
   both.push(deliverers);
-  await eventually(async () => {
-    await deliverers.startDue();
-    return good.received.length === 1 && receiver.received.length >= 64;
-  });
+  await deliverers.startDue();
+  await eventually(() => good.received.length === 1);
   await deliverers.startDue();
   const leases = await api.app.db.query
     .selectFrom("leases")
@@ -467,7 +475,40 @@ test("an account whose endpoints all hang leaves places and connections to other
     .where("account_id", "=", account_id)
     .where("holder", "is not", null)
     .execute();
-  assert.ok(leases.length <= 64, `${leases.length} of ${hanging.length} endpoints`);
+  assert.ok(leases.length <= 64, `${leases.length} endpoints`);
+});
+
+test("however many of an account's endpoints fail, those that do not find a place", async () => {
+  const { account_id } = await makeHanging(70);
+  await api.app.db.query
+    .updateTable("callback_endpoints")
+    .set({ failing_since: api.clock.now() })
+    .where("account_id", "=", account_id)
+    .execute();
+  const deliverers = openDeliverers(api.app);
+  both.push(deliverers);
+  await deliverers.startDue();
+  const good = await newReceiver();
+  await newEndpoint(good.url, account_id, ["lead.created"]);
+  await record(account_id, { type: "lead.created" });
+  await deliverers.startDue();
+  await eventually(() => good.received.length === 1);
+});
+
+test("an endpoint with nothing to do is given back, however much others of its account have to do", async () => {
+  const receiver = await newReceiver();
+  const { account_id, endpoint_id } = await newEndpoint(receiver.url);
+  await record(account_id, told);
+  await whileDelivering(() => receiver.received.length === 1);
+  await eventually(async () => {
+    // As with each event that another one is told of.
+    api.app.hints.send("callback_work", String(account_id));
+    const { rows } = await api.app.db.pool.query(
+      "select from leases where account_id = $1 and name = $2 and holder is null",
+      [account_id, `callbacks:${endpoint_id}`],
+    );
+    return rows.length === 1;
+  });
 });
 
 test("what the old URL answers after the endpoint has moved does not disable it", async () => {

@@ -112,7 +112,7 @@ function judge(): void {
       template: { ...right.template, components: [component] },
     });
     const judged = async (json: unknown) => {
-      const headers = { "user-agent": "trunkline/1.0.0" };
+      const headers = { "user-agent": "trunkline/0.0.0" };
       await send(relay.url, "POST", path, { token: stub.settings().access_token, json, headers });
       return relay.take().found.length;
     };

@@ -3,6 +3,7 @@ import {
   type OutgoingAnswer,
   type OutgoingRequest,
 } from "../../lib/outgoing/outgoing-http.ts";
+import { user_agent } from "../../lib/user-agent.ts";
 import { callbackBody, callbackQuery, webhookId } from "../callback-body.ts";
 import { signCallback } from "../sign-callback.ts";
 import { afterAttempt } from "./after-attempt.ts";
@@ -89,7 +90,7 @@ function callbackRequest(
     url: isGet ? withQuery(url, content) : url,
     headers: {
       ...(isGet ? {} : { "content-type": "application/json" }),
-      "user-agent": "trunkline/1.0.0",
+      "user-agent": user_agent,
       "webhook-id": id,
       "webhook-timestamp": String(seconds),
       "webhook-signature": signCallback(secrets, { id, seconds, content }),

@@ -33,12 +33,14 @@ export async function runDeliverer(deliverer: Deliverer): Promise<void> {
   };
 
   let going = true;
+  let busy_ms = performance.now();
   while (going && !lease.lost.aborted) {
     const rest = openRest(deliverer);
     try {
       await turn(deliverer);
       begin();
-      going = await isWorthGoingOn(deliverer, rest);
+      if (under_way.size > 0) busy_ms = performance.now();
+      going = await isWorthGoingOn(deliverer, rest, busy_ms);
     } catch (err) {
       if (isLeaseLost(err)) break;
       const about = { account_id: lease.account_id, subject_id: deliverer.endpoint_id };
@@ -121,6 +123,7 @@ function mayBegin({ app, lease, stopping, resume_at, endpoint, disable }: Delive
 async function isWorthGoingOn(
   deliverer: Deliverer,
   rest: (ms: number) => Promise<boolean>,
+  busy_ms: number,
 ): Promise<boolean> {
   const { app, lease, stopping, under_way, results, endpoint } = deliverer;
   if (results.length > 0 || deliverer.disable) return true;
@@ -134,5 +137,7 @@ async function isWorthGoingOn(
     await rest(Math.max(look_ms, due_in_ms));
     return true;
   }
-  return rest(linger_ms);
+  // However often it is woken: what others of the account have to do is no reason to stay.
+  const left_ms = busy_ms + linger_ms - performance.now();
+  return left_ms > 0 && rest(left_ms);
 }

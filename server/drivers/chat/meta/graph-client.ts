@@ -1,6 +1,7 @@
 // One request to the Graph API, and the certainty whether it left this machine. undici's `dispatch`
 // is used as it is: only there is it told when a request's first byte is about to be written.
 import { Pool, type Dispatcher } from "undici";
+import { user_agent } from "../../../lib/user-agent.ts";
 import { ChatSendError } from "../driver.ts";
 import { judgeAnswer, type GraphAnswer } from "./judge-answer.ts";
 import type { JsonRecord } from "./json.ts";
@@ -51,12 +52,7 @@ export function openGraphClient(settings: {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const known = [
-    "user-agent",
-    "trunkline/1.0.0",
-    "authorization",
-    `Bearer ${settings.access_token}`,
-  ];
+  const known = ["user-agent", user_agent, "authorization", `Bearer ${settings.access_token}`];
   const jsonHeaders = [...known, "content-type", "application/json"];
   return {
     async call(request) {
