@@ -4,7 +4,7 @@ import { closed, id, nullable, optional, timestamp } from "../lib/schemas.ts";
 
 const url_characters_max = 2_048;
 /** More than there are types, so that a list of all of them passes. */
-const types_max = 200;
+export const types_max = 200;
 
 /** Of an account. */
 export const endpoints_max = 50;
@@ -21,8 +21,9 @@ const kind = Type.Enum(endpoint_kinds, {
 const url = Type.String({
   minLength: 1,
   maxLength: url_characters_max,
+  pattern: "^[Hh][Tt][Tt][Pp][Ss]?://\\S+$",
   description: "http or https, without a user name; where callbacks are sent to",
-  "x-reason": `must have 1 to ${url_characters_max} characters`,
+  "x-reason": `must be an http or https URL of at most ${url_characters_max} characters, without spaces`,
 });
 const description = Type.String({ maxLength: 255, description: "What it is for" });
 const types = nullable(

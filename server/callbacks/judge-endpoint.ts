@@ -2,6 +2,7 @@ import { eventCatalogue } from "../engine/event-catalogue.ts";
 import type { App } from "../engine/app.ts";
 import { closestName } from "../lib/closest-name.ts";
 import type { FieldError } from "../lib/errors.ts";
+import { types_max } from "./endpoint-schema.ts";
 
 const known_types = Object.keys(eventCatalogue);
 
@@ -15,7 +16,8 @@ export function judgeEndpoint({ outgoing }: Pick<App, "outgoing">, body: unknown
   const fault = typeof url === "string" ? outgoing.judge(url) : null;
   return [
     ...(fault === null ? [] : [{ field: "url", reason: fault }]),
-    ...(Array.isArray(types) ? types.flatMap(judgeType) : []),
+    // Of more the schema says so; each costs a look for the name that was meant.
+    ...(Array.isArray(types) && types.length <= types_max ? types.flatMap(judgeType) : []),
   ];
 }
 
