@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import type { LeadFilter } from "../crm/list-leads.ts";
 import { invalid, type FieldError } from "../lib/errors.ts";
-import { parseTime } from "../lib/parse-time.ts";
+import { parseTimeOrDay } from "../lib/parse-time.ts";
 import { id, phone10 } from "../lib/schemas.ts";
 
 const time = (description: string) => Type.String({ maxLength: 64, description });
@@ -19,8 +19,12 @@ export const leadFilterQuery = {
   assignedAgentId: Type.Optional(id("User id of the agent")),
   contactId: Type.Optional(id("Contact")),
   phone: Type.Optional(phone10("The lead's number")),
-  createdFrom: Type.Optional(time("ISO 8601, inclusive; without an offset, the account's zone")),
-  createdTo: Type.Optional(time("ISO 8601, exclusive; without an offset, the account's zone")),
+  createdFrom: Type.Optional(
+    time("ISO 8601 or a day, inclusive; without an offset, the account's zone"),
+  ),
+  createdTo: Type.Optional(
+    time("ISO 8601 or a day, exclusive; without an offset, the account's zone"),
+  ),
   q: Type.Optional(search),
 };
 
@@ -34,7 +38,7 @@ export function readLeadFilter(query: FilterQuery, timeZone: string): LeadFilter
   const readTime = (field: "createdFrom" | "createdTo") => {
     const text = query[field];
     if (text === undefined) return {};
-    const at = parseTime(text, timeZone);
+    const at = parseTimeOrDay(text, timeZone);
     if (at instanceof Date) return { [field]: at };
     faults.push({ field, reason: at });
     return {};

@@ -8,6 +8,7 @@ import { auditRoutes } from "./routes/audit.ts";
 import { callRoutes } from "./routes/calls.ts";
 import { callbackDeliveryRoutes } from "./routes/callback-deliveries.ts";
 import { callbackEndpointRoutes } from "./routes/callback-endpoints.ts";
+import { callbackReplayRoutes } from "./routes/callback-replays.ts";
 import { chatCampaignRecordRoutes } from "./routes/chat-campaign-records.ts";
 import { chatCampaignRoutes } from "./routes/chat-campaigns.ts";
 import { chatHoldRoutes } from "./routes/chat-holds.ts";
@@ -77,6 +78,7 @@ export const routes: readonly Route[] = [
   ...trunkRoutes,
   ...callbackEndpointRoutes,
   ...callbackDeliveryRoutes,
+  ...callbackReplayRoutes,
   ...reportRoutes,
   ...suppressionRoutes,
   ...erasureRoutes,

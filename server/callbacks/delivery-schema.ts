@@ -1,7 +1,7 @@
-// What was delivered to whom, as the API shows it, and what of it is told again.
+// What was delivered to whom, as the API shows it.
 import Type, { type Static } from "typebox";
 import { eventCatalogue } from "../engine/event-catalogue.ts";
-import { closed, id, nullable, optional, timestamp } from "../lib/schemas.ts";
+import { id, nullable, timestamp } from "../lib/schemas.ts";
 
 export const delivery_states = ["pending", "delivered", "failed"] as const;
 export type DeliveryState = (typeof delivery_states)[number];
@@ -75,36 +75,3 @@ export const deliveryFilter = {
   webhook_id: Type.Optional(Type.String({ ...webhook_id, minLength: 1, maxLength: 64 })),
   call_id: Type.Optional(id("What was told of one call")),
 };
-
-const include = Type.Enum(["undelivered", "all"], {
-  type: "string",
-  default: "undelivered",
-  description:
-    "undelivered: what failed or still waits, and what no delivery was made of; all: what was delivered, too",
-});
-
-/** Which events an endpoint is told of again; judgeReplay says what this schema cannot. */
-export const NewReplay = closed(
-  {
-    from: Type.String({
-      maxLength: 64,
-      description: "Events from this time on; without an offset it is local to the account's zone",
-    }),
-    to: optional(Type.String({ maxLength: 64, description: "Events before this time; now" })),
-    include: optional(include),
-  },
-  {
-    description: "Which events to tell an endpoint of again",
-    examples: [{ from: "2026-01-31T09:30:00Z", include: "undelivered" }],
-  },
-);
-export type NewReplay = Static<typeof NewReplay>;
-
-/** A replay that has been taken on. */
-export const ReplayAnswer = Type.Object({
-  endpoint_id: id("Callback endpoint"),
-  from: timestamp("UTC"),
-  to: timestamp("UTC: now at most"),
-  include,
-});
-export type ReplayAnswer = Static<typeof ReplayAnswer>;

@@ -9,9 +9,10 @@ import { startApi, type TestApi } from "../../test/support/api.ts";
 import { makeEndpoint, makeEvents, relay } from "../../test/support/callback-makers.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { makeAccount, type TestAccount } from "../../test/support/makers.ts";
-import type { NewReplay } from "./delivery-schema.ts";
 import { replayEvents } from "./replay-events.ts";
 import { replayRange } from "./replay-range.ts";
+import type { NewReplay } from "./replay-schema.ts";
+import { listReplays } from "./replays.ts";
 
 /** More than two steps. */
 const many = 2_300;
@@ -53,6 +54,15 @@ async function statesOf(account: TestAccount, endpointId: number) {
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 }
 
+/** What is shown of the account's one replay. */
+async function progressOf({ account_id }: TestAccount) {
+  const at = { limit: 2, cursor: undefined };
+  const { data } = await listReplays(api.app.db.query, account_id, {}, at);
+  assert.equal(data.length, 1);
+  const { state, events_count, deliveries_count, reached, finished_at } = data[0]!;
+  return [state, events_count, deliveries_count, reached, finished_at];
+}
+
 async function jobsOf({ account_id }: TestAccount) {
   return api.app.db.query
     .selectFrom("jobs")
@@ -86,16 +96,24 @@ async function makeTold() {
 
 test("a replay that is killed after a step goes on behind it, and tells nothing twice", async () => {
   const { account, endpoint } = await makeTold();
-  await ask(account, endpoint.id, { include: "all" });
+  const from = new Date(began_at).toISOString();
+  const to = "2026-01-01T00:00:01.000Z";
+  await ask(account, endpoint.id, { include: "all", to });
+  assert.deepEqual(await progressOf(account), ["processing", 0, 0, from, null]);
   await work(async (...run) => {
     await takeStep(...run);
     throw new Error("killed");
   });
   assert.deepEqual(await statesOf(account, endpoint.id), { pending: 1_000, delivered: 1_300 });
+  // 23 events have each time: the thousandth is of the 44th.
+  const reached = new Date(began_at + 43).toISOString();
+  assert.deepEqual(await progressOf(account), ["processing", 1_000, 1_000, reached, null]);
   await deliverAll(account);
   api.clock.advance(3_600_000);
   await work(replayEvents);
   assert.deepEqual(await statesOf(account, endpoint.id), { pending: 1_300, delivered: 1_000 });
+  const now = api.app.clock.now().toISOString();
+  assert.deepEqual(await progressOf(account), ["completed", many, many, to, now]);
   assert.deepEqual(await jobsOf(account), []);
 });
 
@@ -127,6 +145,11 @@ test("a replay to an endpoint that is disabled or deleted meanwhile ends, and le
     await work(replayEvents);
     assert.deepEqual(await statesOf(account, endpoint.id), { pending: 1_000, delivered: 1_300 });
     assert.deepEqual(await jobsOf(account), []);
+    const { rows } = await api.app.db.pool.query(
+      "select state, events_count from callback_replays where account_id = $1",
+      [account.account_id],
+    );
+    assert.deepEqual(rows, [{ state: "failed", events_count: 1_000 }]);
   }
 });
 

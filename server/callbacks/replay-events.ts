@@ -2,15 +2,7 @@
 import type { App } from "../engine/app.ts";
 import { checkJob, type Job } from "../engine/work-jobs.ts";
 import { statement, type Tx } from "../lib/database.ts";
-import type { ReplayAnswer } from "./delivery-schema.ts";
-
-/** Where a replay has got to, kept with its job. */
-export type ReplayStep = {
-  /** The last event that was looked at; its time as PostgreSQL writes it, to the microsecond. */
-  readonly after: { readonly occurred_at: string; readonly seq: number };
-  readonly to: string;
-  readonly include: ReplayAnswer["include"];
-};
+import type { ReplayAnswer } from "./replay-schema.ts";
 
 const batch_events = 1_000;
 /** Then others' jobs have their turn. */
@@ -21,14 +13,6 @@ const states_again: Readonly<Record<ReplayAnswer["include"], readonly string[]>>
   undelivered: ["pending", "failed"],
   all: ["pending", "failed", "delivered"],
 };
-
-/** Before the first event: a seq is 1 or more. */
-export function firstStep({
-  from,
-  ...rest
-}: Pick<ReplayAnswer, "from" | "to" | "include">): ReplayStep {
-  return { ...rest, after: { occurred_at: from, seq: 0 } };
-}
 
 /**
  * The job callbacks.replay. A step and its place are one transaction, so that a crash repeats none.
@@ -42,45 +26,60 @@ export async function replayEvents(
   ms_max = run_ms_max,
 ): Promise<{ again_at: Date } | void> {
   const until_ms = performance.now() + ms_max;
-  let step = job.payload as ReplayStep;
   while (!stopping.aborted) {
-    const from: ReplayStep = step;
-    const { next, deliveries } = await app.db.query
-      .transaction()
-      .execute((tx) => takeStep(tx, job, from, app.clock.now()));
-    if (deliveries > 0) app.hints.send("callback_work", String(job.account_id));
-    if (!next) return;
+    const now = app.clock.now();
+    const step = await app.db.query.transaction().execute((tx) => takeStep(tx, job, now));
+    if (!step) return;
+    if (step.deliveries > 0) app.hints.send("callback_work", String(job.account_id));
     if (performance.now() >= until_ms) break;
-    step = next;
   }
   return { again_at: app.clock.now() };
 }
 
-/** `next` is null after the last step. */
-async function takeStep(
-  tx: Tx,
-  job: Job,
-  { after, to, include }: ReplayStep,
-  now: Date,
-): Promise<{ next: ReplayStep | null; deliveries: number }> {
+/** Null after the last step. */
+async function takeStep(tx: Tx, job: Job, now: Date): Promise<{ deliveries: number } | null> {
   const { account_id } = job;
   await checkJob(tx, job);
-  const endpoint_id = Number(job.subject);
+  const [replay] = await findReplay(tx, [account_id, Number(job.subject)]);
+  if (!replay) return null;
+  const finish = async (state: "completed" | "failed") => {
+    await finishReplay(tx, [account_id, replay.id, state, now]);
+    return null;
+  };
   // Before its deliveries, as whoever delivers does.
-  const isEnabled = (await lockEnabled(tx, [account_id, endpoint_id])).length > 0;
-  if (!isEnabled) return { next: null, deliveries: 0 };
-  const place = [after.occurred_at, after.seq, to, batch_events];
-  const events = await nextEvents(tx, [account_id, ...place]);
+  const isEnabled = (await lockEnabled(tx, [account_id, replay.endpoint_id])).length > 0;
+  if (!isEnabled) return finish("failed");
+  const { reached_at, reached_seq, to_at } = replay;
+  const events = await nextEvents(tx, [account_id, reached_at, reached_seq, to_at, batch_events]);
   const last = events.at(-1);
-  if (!last) return { next: null, deliveries: 0 };
-  const found = events.map(({ id }) => id);
-  const kept = (await keepEvents(tx, [account_id, found])).map(({ id }) => id);
-  const values = [account_id, kept, endpoint_id, states_again[include], now];
-  const [made] = await makeDeliveries(tx, values);
-  const next = { after: { occurred_at: last.occurred_at, seq: last.seq }, to, include };
-  await keepPlace(tx, [account_id, job.id, JSON.stringify(next)]);
-  return { next, deliveries: made!.deliveries };
+  if (!last) return finish("completed");
+  const kept = await keepEvents(tx, [account_id, events.map(({ id }) => id)]);
+  const [made] = await makeDeliveries(tx, [
+    account_id,
+    kept.map(({ id }) => id),
+    replay.endpoint_id,
+    states_again[replay.include],
+    now,
+  ]);
+  const { deliveries } = made!;
+  const place = [last.occurred_at, last.seq];
+  await keepPlace(tx, [account_id, replay.id, ...place, events.length, deliveries]);
+  return { deliveries };
 }
+
+/** Times as PostgreSQL writes them, to the microsecond. */
+type ReplayRow = {
+  id: number;
+  endpoint_id: number;
+  to_at: string;
+  include: ReplayAnswer["include"];
+  reached_at: string;
+  reached_seq: number;
+};
+
+const findReplay = statement<ReplayRow>(`
+  select id, endpoint_id, to_at::text as to_at, include, reached_at::text as reached_at, reached_seq
+  from callback_replays where account_id = $1 and id = $2 and state = 'processing'`);
 
 const lockEnabled = statement<{ id: number }>(`
   select id from callback_endpoints
@@ -89,7 +88,7 @@ const lockEnabled = statement<{ id: number }>(`
 const nextEvents = statement<{ id: number; seq: number; occurred_at: string }>(`
   select id, seq, occurred_at::text as occurred_at from events
   where account_id = $1 and seq is not null
-    and (occurred_at, seq) > ($2::text::timestamptz, $3) and occurred_at < $4
+    and (occurred_at, seq) > ($2::text::timestamptz, $3) and occurred_at < $4::text::timestamptz
   order by occurred_at, seq limit $5`);
 
 // What retention deletes at this moment is gone; what it would delete next waits for its delivery. In the
@@ -101,4 +100,10 @@ const makeDeliveries = statement<{ deliveries: number }>(
   "select make_deliveries($1, $2, $3, $4, $5) as deliveries",
 );
 
-const keepPlace = statement("update jobs set payload = $3 where account_id = $1 and id = $2");
+const keepPlace = statement(`
+  update callback_replays set reached_at = $3::text::timestamptz, reached_seq = $4,
+    events_count = events_count + $5, deliveries_count = deliveries_count + $6
+  where account_id = $1 and id = $2`);
+
+const finishReplay = statement(`
+  update callback_replays set state = $3, finished_at = $4 where account_id = $1 and id = $2`);

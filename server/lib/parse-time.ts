@@ -36,6 +36,11 @@ export function parseTime(text: string, timeZone: string): Date | string {
   return new Date(local.getTime() - (sign === "-" ? -1 : 1) * (hours * 60 + minutes) * 60_000);
 }
 
+/** The same, for a time that something is narrowed to: a day, `2026-01-31`, is the midnight it begins with. */
+export function parseTimeOrDay(text: string, timeZone: string): Date | string {
+  return parseTime(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00` : text, timeZone);
+}
+
 /** Whether `name` is a time zone of the IANA database, such as Asia/Kolkata or UTC. */
 export function isTimeZone(name: string): boolean {
   // Intl also takes offsets (+05:30), which are no zones.

@@ -47,6 +47,10 @@ export const callbackRows: Record<string, RouteRow> = {
   })),
   readCallbackDelivery: see((ids) => ({ path: deliveryOf(ids) })),
   replayCallbackDelivery: manage((ids) => ({ path: `${deliveryOf(ids)}/replay` })),
+  listCallbackReplays: see((ids) => ({
+    path: `${callbacks}/replays?limit=2&endpoint_id=${ids.callback_endpoint_id}`,
+  })),
+  readCallbackReplay: see((ids) => ({ path: `${callbacks}/replays/${ids.callback_replay_id}` })),
   replayCallbackEndpoint: manage((ids) => ({
     path: `${endpointOf(ids)}/replay`,
     json: { from: "2020-01-01T00:00:00Z", to: "2020-01-02T00:00:00Z", include: "all" },

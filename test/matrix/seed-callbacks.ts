@@ -13,7 +13,7 @@ export async function seedCallbacks(
   { app }: TestApi,
   account: TestAccount,
   mark: string,
-): Promise<Pick<Ids, "callback_endpoint_id" | "callback_delivery_id">> {
+): Promise<Pick<Ids, "callback_endpoint_id" | "callback_delivery_id" | "callback_replay_id">> {
   const { account_id } = account;
   const { actor } = operatorOf(account_id, "req_test");
   const wanted = { url: "https://example.com/callbacks", description: `${mark} endpoint` };
@@ -34,5 +34,20 @@ export async function seedCallbacks(
     .values({ ...event, ...stamps, endpoint_id, state: "failed" })
     .returning("id")
     .executeTakeFirstOrThrow();
-  return { callback_endpoint_id: endpoint_id, callback_delivery_id: id };
+  const { id: callback_replay_id } = await app.db.query
+    .insertInto("callback_replays")
+    .values({
+      account_id,
+      endpoint_id,
+      include: "all",
+      state: "completed",
+      from_at: at,
+      to_at: at,
+      reached_at: at,
+      created_at: at,
+      finished_at: at,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { callback_endpoint_id: endpoint_id, callback_delivery_id: id, callback_replay_id };
 }

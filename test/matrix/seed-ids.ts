@@ -81,6 +81,8 @@ export type Ids = {
   readonly callback_endpoint_id: number;
   /** The endpoint's, failed. */
   readonly callback_delivery_id: number;
+  /** The endpoint's, through. */
+  readonly callback_replay_id: number;
 };
 
 /** Ids that nothing has. */
@@ -124,6 +126,7 @@ export const unknownIds: Ids = {
   erasure_id: 8_000_000_000_000_601,
   callback_endpoint_id: 8_000_000_000_000_501,
   callback_delivery_id: 8_000_000_000_000_502,
+  callback_replay_id: 8_000_000_000_000_503,
 };
 
 /** Makes one of everything in the account; whatever has a name or text carries `mark`. */

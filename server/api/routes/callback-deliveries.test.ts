@@ -109,6 +109,8 @@ test("the list is narrowed by each of its filters, and by several at once", asyn
   assert.deepEqual(await found(`webhook_id=${webhook_id}&endpoint_id=${desk.id}`), new Set([twin]));
   assert.deepEqual(await found("from=2026-01-01T11:00:00Z"), new Set([lead.id, twin]));
   assert.deepEqual(await found("to=2026-01-01T11:00:00Z"), new Set([call.id]));
+  assert.deepEqual(await found("from=2026-01-01&to=2026-01-02"), new Set([call.id, lead.id, twin]));
+  assert.deepEqual(await found("from=2026-01-02"), new Set([]));
   assert.deepEqual(await found("state=failed&type=call.completed"), new Set([]));
   assert.deepEqual(
     await found("endpoint_id=9007199254740992&call_id=9007199254740992"),
@@ -120,6 +122,8 @@ test("the list is narrowed by each of its filters, and by several at once", asyn
     "webhook_id=17",
     "call_id=x",
     "from=today",
+    "from=2026-02-30",
+    "to=2026-1-1",
     "seq=1",
   ]) {
     const answer = await get(account, `?${query}`);
@@ -284,15 +288,32 @@ test("every failing field of a replay is told, and its times are read in the acc
   const json = { from: "2026-03-01T05:30:00", to: "2030-01-01T00:00:00Z" };
   const answer = await api.send("POST", path, { token: other, json });
   assert.equal(answer.status, 202);
+  const { id: replay_id, created_by } = answer.body;
   assert.deepEqual(answer.body, {
+    id: replay_id,
     endpoint_id: id,
     from: "2026-03-01T00:00:00.000Z",
     to: "2026-03-03T00:00:00.000Z",
     include: "undelivered",
+    state: "processing",
+    reached: "2026-03-01T00:00:00.000Z",
+    events_count: 0,
+    deliveries_count: 0,
+    created_by,
+    created_at: "2026-03-03T00:00:00.000Z",
+    finished_at: null,
   });
   const second = await api.send("POST", path, { token: other, json });
   assert.equal(second.status, 409);
-  assert.match(second.body.detail, /under way/);
+  assert.match(second.body.detail, new RegExp(`^Replay ${replay_id} .* under way`));
+  await workJobs(api.app, { "callbacks.replay": replayEvents }, new AbortController().signal);
+  // A day is the midnight, in that zone, that it begins with.
+  const days = await api.send("POST", path, {
+    token: other,
+    json: { from: "2026-03-01", to: "2026-03-02" },
+  });
+  const { from, to } = days.body;
+  assert.deepEqual([from, to], ["2026-02-28T18:30:00.000Z", "2026-03-01T18:30:00.000Z"]);
 });
 
 test("a replayed time reaches the endpoint: what failed, and what nobody was told of, each under its webhook-id", async (t) => {
@@ -308,7 +329,8 @@ test("a replayed time reaches the endpoint: what failed, and what nobody was tol
   api.clock.set("2026-04-01T11:00:00Z");
   await makeDelivery(api.app, account, endpoint_id, { state: "failed" });
   const range = { from: "2026-04-01T10:00:00Z", to: "2026-04-01T11:00:00Z" };
-  assert.equal((await replayRange(account, endpoint_id, range)).status, 202);
+  const asked = await replayRange(account, endpoint_id, range);
+  assert.equal(asked.status, 202);
   const going = new AbortController().signal;
   await workJobs(api.app, { "callbacks.replay": replayEvents }, going);
   const deliverers = openDeliverers(api.app);
@@ -321,8 +343,31 @@ test("a replayed time reaches the endpoint: what failed, and what nobody was tol
   const webhookIds = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
   const expected = [missed, failed.event_id].map((id) => `evt_${account.account_id}_${id}`);
   assert.deepEqual(webhookIds, new Set<unknown>(expected));
-  // The job is gone: another may come.
-  assert.equal((await replayRange(account, endpoint_id, range)).status, 202);
+  // Every event of the time was looked at; what was delivered already was left out.
+  const { token } = account;
+  const replays = "/api/v1/callbacks/replays";
+  const { body: through } = await api.send("GET", `${replays}/${asked.body.id}`, { token });
+  assert.deepEqual(through, {
+    ...asked.body,
+    state: "completed",
+    reached: asked.body.to,
+    events_count: 3,
+    deliveries_count: 2,
+    finished_at: api.clock.now().toISOString(),
+  });
+  // It is over: another may come.
+  const again = await replayRange(account, endpoint_id, range);
+  assert.equal(again.status, 202);
+  const list = async (query: string) =>
+    idsOf(await api.send("GET", `${replays}?${query}`, { token }));
+  assert.deepEqual(await list(`endpoint_id=${endpoint_id}`), [again.body.id, asked.body.id]);
+  assert.deepEqual(await list("endpoint_id=9007199254740992"), []);
+  const { body: page } = await api.send("GET", `${replays}?limit=1`, { token });
+  assert.deepEqual(await list(`limit=1&cursor=${page.next_cursor}`), [asked.body.id]);
+  const other = await makeAccount(api.app);
+  const foreign = await api.send("GET", `${replays}/${asked.body.id}`, { token: other.token });
+  assert.equal(foreign.status, 404);
+  assert.equal((await api.send("GET", replays, { token: other.token })).body.data.length, 0);
 });
 
 test("an account sees and replays its own deliveries only", async () => {

@@ -1,16 +1,8 @@
-// What callback endpoints were told, and telling it again.
+// What callback endpoints were told, and telling one thing again.
 import { listDeliveries, findDeliveryRecord } from "../../callbacks/deliveries.ts";
-import {
-  DeliveryDetail,
-  deliveryFilter,
-  DeliveryRecord,
-  NewReplay,
-  ReplayAnswer,
-} from "../../callbacks/delivery-schema.ts";
+import { DeliveryDetail, deliveryFilter, DeliveryRecord } from "../../callbacks/delivery-schema.ts";
 import { findDelivery } from "../../callbacks/find-delivery.ts";
 import { replayDelivery } from "../../callbacks/replay-delivery.ts";
-import { judgeReplay, replayRange } from "../../callbacks/replay-range.ts";
-import { hintJob } from "../../engine/add-job.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
 import { readTimeRange, timeRangeQuery } from "../time-range.ts";
@@ -64,25 +56,6 @@ export const callbackDeliveryRoutes = [
         return findDeliveryRecord(tx, account_id, id);
       });
       app.hints.send("callback_work", String(account_id));
-      return answer;
-    },
-  }),
-  route({
-    method: "POST",
-    url: "/api/v1/callbacks/endpoints/:id/replay",
-    id: "replayCallbackEndpoint",
-    summary: "Tell an endpoint again of what happened in a time",
-    tag,
-    access: manage,
-    params: closed({ id: pathId("The callback endpoint") }),
-    body: NewReplay,
-    success: { 202: ReplayAnswer },
-    judge: async ({ app, caller, body }) =>
-      judgeReplay(body, caller.account.time_zone, app.clock.now()),
-    handle: async ({ app, caller, actor, params: { id }, body, write }) => {
-      const replay = { body, timeZone: caller.account.time_zone };
-      const answer = await write((tx) => replayRange(tx, actor, id, replay, app.clock.now()));
-      hintJob(app, actor.account_id);
       return answer;
     },
   }),

@@ -1,0 +1,57 @@
+// Telling callback endpoints again of what happened in a time, and how far that is.
+import { deliveryFilter } from "../../callbacks/delivery-schema.ts";
+import { judgeReplay, replayRange } from "../../callbacks/replay-range.ts";
+import { NewReplay, ReplayAnswer } from "../../callbacks/replay-schema.ts";
+import { findReplay, listReplays } from "../../callbacks/replays.ts";
+import { hintJob } from "../../engine/add-job.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
+import { route, type Access } from "../route.ts";
+
+const replays = "/api/v1/callbacks/replays";
+const tag = "Callbacks";
+const see: Access = { anyOf: ["callbacks.read", "callbacks.manage"] };
+
+export const callbackReplayRoutes = [
+  route({
+    method: "POST",
+    url: "/api/v1/callbacks/endpoints/:id/replay",
+    id: "replayCallbackEndpoint",
+    summary: "Tell an endpoint again of what happened in a time",
+    tag,
+    access: { anyOf: ["callbacks.manage"] },
+    params: closed({ id: pathId("The callback endpoint") }),
+    body: NewReplay,
+    success: { 202: ReplayAnswer },
+    judge: async ({ app, caller, body }) =>
+      judgeReplay(body, caller.account.time_zone, app.clock.now()),
+    handle: async ({ app, caller, actor, params: { id }, body, write }) => {
+      const replay = { body, timeZone: caller.account.time_zone };
+      const answer = await write((tx) => replayRange(tx, actor, id, replay, app.clock.now()));
+      hintJob(app, actor.account_id);
+      return answer;
+    },
+  }),
+  route({
+    method: "GET",
+    url: replays,
+    id: "listCallbackReplays",
+    summary: "List replays of a time, newest first",
+    tag,
+    access: see,
+    query: closed({ endpoint_id: deliveryFilter.endpoint_id, ...pageQuery }),
+    success: { 200: pageOf(ReplayAnswer) },
+    handle: ({ app, caller, query: { limit = 50, cursor, ...filter } }) =>
+      listReplays(app.db.query, caller.account.id, filter, { limit, cursor }),
+  }),
+  route({
+    method: "GET",
+    url: `${replays}/:id`,
+    id: "readCallbackReplay",
+    summary: "Read a replay and how far it is",
+    tag,
+    access: see,
+    params: closed({ id: pathId("The replay") }),
+    success: { 200: ReplayAnswer },
+    handle: ({ app, caller, params: { id } }) => findReplay(app.db.query, caller.account.id, id),
+  }),
+];
