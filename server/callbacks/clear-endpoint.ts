@@ -26,25 +26,28 @@ export async function clearEndpoint(
     const [step] = await clearDeliveries(app.db.pool, values);
     last = step!.last;
   }
-  // With what a relay that had begun before the deletion may have made since.
-  await app.db.query
-    .deleteFrom("callback_endpoints")
-    .where("account_id", "=", account_id)
-    .where("id", "=", endpoint_id)
-    .where("deleted_at", "is not", null)
-    .execute();
+  await clearRest(app.db.pool, [account_id, endpoint_id]);
 }
 
 // Each behind the one before it: what was deleted still stands at the front of the index for a while. By
-// an array: joined, of 150,000 deliveries all were read.
+// an array: joined, of 150,000 deliveries all were read. The endpoint first, as whoever else takes them.
 const clearDeliveries = statement<{ last: number | null }>(`
-  with next as materialized (
+  with endpoint as materialized (
+    select from callback_endpoints c
+    where c.account_id = $1 and c.id = $2 and c.deleted_at is not null for no key update
+  ), next as materialized (
     select d.id from callback_deliveries d
-    where d.account_id = $1 and d.endpoint_id = $2 and d.id > $3
-      and exists (select from callback_endpoints c
-        where c.account_id = $1 and c.id = $2 and c.deleted_at is not null)
+    where d.account_id = $1 and d.endpoint_id = $2 and d.id > $3 and exists (select from endpoint)
     order by d.id limit $4
   ), gone as (
     delete from callback_deliveries d where d.account_id = $1 and d.id = any (array(select id from next))
   )
   select max(id) as last from next`);
+
+// With what a relay that had begun before the deletion may have made since, and with the lease of whoever
+// delivered to it: a straggler's ends.
+const clearRest = statement(`
+  with gone as (
+    delete from callback_endpoints where account_id = $1 and id = $2 and deleted_at is not null returning id
+  )
+  delete from leases where account_id = $1 and name in (select 'callbacks:' || id from gone)`);

@@ -6,7 +6,7 @@ import { secretText } from "./sign-callback.ts";
 
 /**
  * The secret that an endpoint's callbacks are signed with; who asked is in the audit trail before they
- * are told. Refuses not-found.
+ * are told. From now on somebody relies on it: the endpoint does not go by itself. Refuses not-found.
  */
 export async function readSecret(
   tx: Tx,
@@ -16,11 +16,12 @@ export async function readSecret(
 ): Promise<EndpointSecret> {
   const { account_id } = actor;
   const row = await tx
-    .selectFrom("callback_endpoints")
-    .select(["secret", "old_secret_until"])
+    .updateTable("callback_endpoints")
+    .set({ adopted: true })
     .where("account_id", "=", account_id)
     .where("id", "=", id)
     .where("deleted_at", "is", null)
+    .returning(["secret", "old_secret_until"])
     .executeTakeFirst();
   if (!row) throw notFound();
   const { secret, old_secret_until: until } = row;

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import type { Tx } from "../lib/database.ts";
 import { notFound } from "../lib/errors.ts";
@@ -23,7 +24,7 @@ export async function rotateSecret(
   const old_secret_until = new Date(now.getTime() + overlap_ms);
   const row = await tx
     .updateTable("callback_endpoints")
-    .set(({ ref }) => ({ old_secret: ref("secret"), old_secret_until, secret, updated_at: now }))
+    .set({ old_secret: sql`secret`, old_secret_until, secret, adopted: true, updated_at: now })
     .where("account_id", "=", account_id)
     .where("id", "=", id)
     .where("deleted_at", "is", null)

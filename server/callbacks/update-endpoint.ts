@@ -28,6 +28,7 @@ export async function updateEndpoint(
     .updateTable("callback_endpoints")
     .set({
       ...patch,
+      adopted: true,
       updated_at: now,
       ...(isDisabled ? { disabled_reason: "manual", disabled_at: now } : {}),
       ...(isEnabled ? { disabled_reason: null, disabled_at: null } : {}),

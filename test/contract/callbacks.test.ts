@@ -70,6 +70,34 @@ test("a voice campaign's callback_url hears of its calls, signed, in order, and 
     new Webhook(secret).verify(text, headers as Record<string, string>);
 });
 
+test("a receiver can have its secret before a launch: of an endpoint of the account at the callback_url, or of a launch for later", async () => {
+  const receiver = await newReceiver();
+  const { id, secret } = await ask("POST", "/api/v1/callbacks/endpoints", {
+    url: receiver.url,
+    types: ["call.initiated", "call.completed"],
+  });
+  const launch = async (more: Record<string, unknown>) =>
+    assertLaunched(
+      await voice.launch(voice.body({ number: "9876000004", callback_url: receiver.url, ...more })),
+    );
+  const campaign_id = await launch({});
+  await isOver(receiver, campaign_id);
+  const told = receiver.received.filter(({ data }) => data.campaign_id === campaign_id);
+  // Only what the account's endpoint does not want comes from the campaigns' one.
+  const own = told.filter(({ type }) => ["call.initiated", "call.completed"].includes(type));
+  assert.equal(new Set(own.map(({ type }) => type)).size, 2);
+  for (const { text, headers } of own)
+    new Webhook(secret).verify(text, headers as Record<string, string>);
+  await ask("DELETE", `/api/v1/callbacks/endpoints/${id}`);
+
+  const later = await newReceiver();
+  await launch({ callback_url: later.url, schedulled_at: "2099-01-31T09:30:00Z" });
+  const { data } = await ask("GET", "/api/v1/callbacks/endpoints?kind=campaign&limit=200");
+  const made = data.find(({ url }: { url: string }) => url === later.url);
+  const read = await ask("GET", `/api/v1/callbacks/endpoints/${made.id}/secret`);
+  assert.match(read.secret, /^whsec_/);
+});
+
 test("a click-to-call's callback_method is the method of its callbacks to the account's endpoint; without one it is POST", async () => {
   const receiver = await newReceiver();
   const { id } = await ask("POST", "/api/v1/callbacks/endpoints", {

@@ -26,6 +26,7 @@ import { keepCampaignEndpoint } from "../../callbacks/keep-campaign-endpoint.ts"
 import { eventCatalogue } from "../../engine/event-catalogue.ts";
 import { relayEvents } from "../../engine/relay-events.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
+import { applyRetention } from "../../retention/apply-retention.ts";
 
 const endpoints = "/api/v1/callbacks/endpoints";
 const never = new AbortController().signal;
@@ -154,7 +155,11 @@ test("every failing field is told at once: of the shape, of the address, and eac
   const cases: [string, unknown[]][] = [
     ["url", [null, 1, "", "x", "ftp://example.com", "http://", "http://user@example.com/", "/x"]],
     ["url", ["https://:secret@example.com/", `http://127.0.0.1/${"x".repeat(2_048)}`]],
+    ["url", ["http:example.com", " http://example.com", "http://exa\nmple.com/", "http://[::1"]],
+    ["url", ["http://example.com:99999/", "http://0xa.1/", ["http://a.example"]]],
     ["types", [[], "call.completed", ["lead.created", "lead.created"]]],
+    // None of them is looked at one by one.
+    ["types", [Array.from({ length: 50_000 }, (_, i) => `call.${i}`)]],
     ["types.0", [["Lead.Created"], ["toString"], [1]]],
     ["description", [1, "x".repeat(256)]],
   ];
@@ -400,14 +405,17 @@ test("a deleted endpoint is gone at once, and a job clears it and its deliveries
     )
     insert into callback_attempts (account_id, delivery_id, at, duration_ms)
     select account_id, id, now(), 1 from made`.execute(db);
+  for (const endpoint of [id, kept])
+    await sql`select take_lease(${account_id}, ${`callbacks:${endpoint}`}, gen_random_uuid(), 60000)`.execute(
+      db,
+    );
   const count = async () => {
     const { rows } = await sql<{ counts: string }>`
       select concat_ws(' ',
         (select count(*) from callback_endpoints where account_id = ${account_id}),
         (select count(*) from callback_deliveries where account_id = ${account_id}),
-        (select count(*) from callback_attempts where account_id = ${account_id})) as counts`.execute(
-      db,
-    );
+        (select count(*) from callback_attempts where account_id = ${account_id}),
+        (select count(*) from leases where account_id = ${account_id})) as counts`.execute(db);
     return rows[0]!.counts;
   };
   const { status } = await owner.send("DELETE", `/${id}`);
@@ -429,10 +437,10 @@ test("a deleted endpoint is gone at once, and a job clears it and its deliveries
     clearEndpoint(api.app, { account_id, subject: String(subject) }, never, ms_max);
   await clear(kept, 1_000_000);
   assert.ok((await clear(id, -1))?.again_at);
-  assert.equal(await count(), "2 2600 2600");
+  assert.equal(await count(), "2 2600 2600 2");
   await eventually(async () => {
     await workJobs(api.app, { "callbacks.clear_endpoint": clearEndpoint }, never);
-    return (await count()) === "1 100 100";
+    return (await count()) === "1 100 100 1";
   });
   await clear(id, 1_000_000);
 });
@@ -492,6 +500,57 @@ test("launches in two processes at once make one endpoint of each callback_url",
     .map(({ url }: { url: string }) => url)
     .filter((url: string) => urls.includes(url));
   assert.deepEqual(made.toSorted(), urls.toSorted());
+});
+
+test("an endpoint that launches made goes with the last that was told of their calls, unless somebody has asked for its secret or changed it", async () => {
+  const owner = ownerOf(voice.account);
+  const { account_id } = voice.account;
+  const db = api.app.db.query;
+  const launch = async (finished_at: Date | null) => {
+    const callback_url = nowhere();
+    const { campaign } = await voice.take({ callback_url });
+    const of = db.updateTable("voice_campaigns").where("account_id", "=", account_id);
+    await of.set({ finished_at }).where("id", "=", campaign.id).execute();
+    const { id } = await db
+      .selectFrom("callback_endpoints")
+      .select("id")
+      .where("account_id", "=", account_id)
+      .where("url", "=", callback_url)
+      .executeTakeFirstOrThrow();
+    return id;
+  };
+  api.clock.set(new Date());
+  const day_ms = 86_400_000;
+  const now = api.clock.now();
+  const forgotten = await launch(now);
+  const live = await launch(null);
+  const recent = await launch(new Date(now.getTime() + 2 * day_ms));
+  const told = await launch(now);
+  const [read, rotated, disabled] = [await launch(now), await launch(now), await launch(now)];
+  await owner.send("GET", `/${read}/secret`);
+  await owner.send("POST", `/${rotated}/rotate`);
+  await owner.patch(disabled, { enabled: false });
+  const own = await owner.take();
+  // Events are kept for 30 days.
+  api.clock.advance(31 * day_ms);
+  await owner.send("POST", `/${told}/test`);
+  await relayEvents(api.app, never);
+  await applyRetention(api.app, never);
+  const { data } = (await owner.list("?limit=200")).body;
+  const left = new Set(data.map(({ id }: { id: number }) => id));
+  for (const id of [live, recent, told, read, rotated, disabled, own]) assert.ok(left.has(id));
+  assert.ok(!left.has(forgotten));
+  await eventually(async () => {
+    await workJobs(api.app, { "callbacks.clear_endpoint": clearEndpoint }, never);
+    const rows = await db
+      .selectFrom("callback_endpoints")
+      .select("id")
+      .where("account_id", "=", account_id)
+      .where("deleted_at", "is not", null)
+      .execute();
+    return rows.length === 0;
+  });
+  api.clock.set(new Date());
 });
 
 /** True when a statement of this database waits for a lock. */
