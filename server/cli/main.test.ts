@@ -41,7 +41,8 @@ const main = join(import.meta.dirname, "main.ts");
 /** Runs the command line as a process of its own. */
 function runIn(env: Record<string, string>, ...args: string[]): Promise<Ran> {
   const { promise, resolve } = Promise.withResolvers<Ran>();
-  const options = { env: { PATH: process.env["PATH"], DATA_DIR: data_dir, ...env } };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const options = { env: { PATH, NODE_COMPILE_CACHE, DATA_DIR: data_dir, ...env } };
   execFile(process.execPath, [main, ...args], options, (error, stdout, stderr) => {
     const code = error === null ? 0 : Number(error.code);
     const json: unknown = args.includes("--json") && stdout !== "" ? JSON.parse(stdout) : undefined;

@@ -65,8 +65,9 @@ async function assertExact(of: TestAccount, id: number, rows: number): Promise<v
 const script = fileURLToPath(new URL("../../test/support/worker-process.ts", import.meta.url));
 
 function spawnWorker(): ChildProcess {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   return spawn(process.execPath, [script], {
-    env: { PATH: process.env["PATH"], DATABASE_URL: api.database_url },
+    env: { PATH, NODE_COMPILE_CACHE, DATABASE_URL: api.database_url },
     stdio: ["pipe", "inherit", "inherit"],
   });
 }
