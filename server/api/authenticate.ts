@@ -52,6 +52,15 @@ export function guard(
   };
 }
 
+/** Asks the same anew, for an answer that lasts: 401 or 403 once the caller may no longer have it. */
+export async function guardAgain(
+  app: ApiApp,
+  request: FastifyRequest,
+  access: Access,
+): Promise<void> {
+  authorize(access, await authenticate(app, request));
+}
+
 function unauthorized(detail: string): Refusal {
   return new Refusal("unauthorized", detail, {
     headers: { "www-authenticate": 'Bearer realm="trunkline"' },

@@ -7,7 +7,7 @@ import type { Tx } from "../lib/database.ts";
 import { Refusal, invalid, notFound } from "../lib/errors.ts";
 import { unstorable } from "../lib/json-body.ts";
 import type { ApiApp } from "./api-app.ts";
-import { guard } from "./authenticate.ts";
+import { guard, guardAgain } from "./authenticate.ts";
 import { compileValidator } from "./compile-validator.ts";
 import { fieldErrors } from "./field-errors.ts";
 import {
@@ -151,6 +151,9 @@ function callMaker(app: ApiApp, { idempotency, transactions }: Writing, route: R
       request,
       reply,
       keyed: request.keyed !== null,
+      mayStill: async () => {
+        if (route.access !== "public") await guardAgain(app, request, route.access);
+      },
       write: (effect) => {
         const { plain, keyed } = transactions;
         return once(request.keyed ? keyed(caller!.account.id) : plain, effect);

@@ -79,6 +79,8 @@ export type Call<P, Q, B> = {
   readonly reply: FastifyReply;
   /** Whether the request carries an Idempotency-Key. */
   readonly keyed: boolean;
+  /** For an answer that lasts: 401 or 403 once the caller may no longer have it. */
+  mayStill(): Promise<void>;
   /**
    * Runs a write in one transaction. With an Idempotency-Key its answer is stored in that same
    * transaction, and a repeated key gets the stored answer instead.

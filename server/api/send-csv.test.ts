@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import fastify from "fastify";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import {
   makeChatCampaign,
@@ -7,7 +8,14 @@ import {
   makeChatTemplate,
 } from "../../test/support/chat-makers.ts";
 import { eventually } from "../../test/support/eventually.ts";
-import { makeAccount, makeCredits, type TestAccount } from "../../test/support/makers.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  makeCredits,
+  makeToken,
+  type TestAccount,
+} from "../../test/support/makers.ts";
+import { sendCsv } from "./send-csv.ts";
 
 const rows = 20_000;
 let api: TestApi;
@@ -55,7 +63,74 @@ test("while its reader stops, an export asks for no more pages and leaves no tra
   );
   assert.deepEqual(open, []);
   const asked_unread = asked;
+  // Whoever may still have it is not cut off.
+  api.clock.advance(15_000);
   while (await read());
   assert.equal(lines, rows + 1);
   assert.ok(asked_unread * 2 < asked, `${asked_unread} of ${asked} pages were asked for unread`);
+});
+
+/** The campaign's export by this token, its first chunk read and the rest waiting to be. */
+async function beginExport(token: string) {
+  const path = `/api/v1/chat/campaigns/${campaign_id}/recipients/export`;
+  const answer = await fetch(api.url + path, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal(answer.status, 200);
+  const reader = answer.body!.getReader();
+  await reader.read();
+  return async () => {
+    while (!(await reader.read()).done);
+  };
+}
+
+test("an export that fails on the way is cut off, so that nobody takes the part for the whole", async () => {
+  const { pool } = api.app.db;
+  const readOn = await beginExport(account.token);
+  await pool.query("alter table chat_recipients rename column error to gone");
+  await assert.rejects(readOn());
+  await pool.query("alter table chat_recipients rename column gone to error");
+});
+
+test("an export is cut off some seconds after its token is revoked or loses the permission", async () => {
+  const { account_id } = account;
+  const revoked = await makeToken(api.app, account);
+  const agent = await makeAgentToken(api.app, account, ["chat.export"]);
+  const readRevoked = await beginExport(revoked);
+  const readAsAgent = await beginExport(agent);
+  const found = await api.app.db.query
+    .selectFrom("tokens as t")
+    .leftJoin("users as u", (on) =>
+      on.onRef("u.account_id", "=", "t.account_id").onRef("u.id", "=", "t.user_id"),
+    )
+    .select(["t.id", "u.role_id"])
+    .where("t.account_id", "=", account_id)
+    .orderBy("t.id", "desc")
+    .limit(2)
+    .execute();
+  const [ofAgent, ofRevoked] = found;
+  const act = (method: string, path: string, json: unknown) =>
+    api.send(method, path, { token: account.token, json });
+  assert.equal((await act("POST", `/api/v1/tokens/${ofRevoked!.id}/revoke`, {})).status, 200);
+  const role = `/api/v1/roles/${ofAgent!.role_id}`;
+  assert.equal((await act("PATCH", role, { permissions: ["chat.read"] })).status, 200);
+  api.clock.advance(15_000);
+  await assert.rejects(readRevoked());
+  await assert.rejects(readAsAgent());
+});
+
+test("once its reader is gone, an export comes to its end", async () => {
+  const ended = Promise.withResolvers<void>();
+  async function* endless() {
+    try {
+      for (;;) yield "x".repeat(10_000);
+    } finally {
+      ended.resolve();
+    }
+  }
+  const server = fastify();
+  server.get("/", (_request, reply) => sendCsv(reply, "endless.csv", endless()));
+  const url = await server.listen({ host: "127.0.0.1", port: 0 });
+  const answer = await fetch(url);
+  await answer.body!.cancel();
+  await ended.promise;
+  await server.close();
 });
