@@ -20,7 +20,7 @@ import {
 let calls: CallApi;
 
 before(async () => {
-  calls = await startCallApi({ limits: { headers_timeout_ms: 900, request_timeout_ms: 900 } });
+  calls = await startCallApi();
 });
 after(async () => {
   await checkLedger(calls.api.app.db.pool);
@@ -144,9 +144,11 @@ test("every other method is 405 with what is allowed, also with a trailing slash
 });
 
 test("a body that does not arrive in time is 408, and what is no HTTP in its midst 400, in the same shape", async () => {
+  const limits = { headers_timeout_ms: 900, request_timeout_ms: 900 };
+  const hasty = await startCallApi({ databaseUrl: calls.api.database_url, limits });
   const head = (headers: Record<string, string>) =>
     rawRequest(`POST ${call_path}`, {
-      authorization: `Bearer ${calls.account.token}`,
+      authorization: `Bearer ${hasty.account.token}`,
       ...json_type,
       connection: "keep-alive",
       ...headers,
@@ -155,13 +157,14 @@ test("a body that does not arrive in time is 408, and what is no HTTP in its mid
     [[head({ "content-length": "22" }), '{"to_num'], 408],
     [[head({ "transfer-encoding": "chunked" }), "zz\r\n"], 400],
   ] as const) {
-    const answer = await sendRaw(calls.api.url, parts);
+    const answer = await sendRaw(hasty.api.url, parts);
     assert.equal(answer?.status, status);
     assert.equal(answer.headers.get("content-type"), "application/json; charset=utf-8");
     const body = JSON.parse(answer.text);
     assert.deepEqual(Object.keys(body), ["status", "message"]);
     assert.equal(body.status, status);
   }
+  await hasty.api.close();
 });
 
 test("with night calling off, a call outside the window is 403 and one inside is taken, by the moment it would be placed", async () => {

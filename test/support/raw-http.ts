@@ -22,7 +22,7 @@ export async function sendRaw(
   const chunks: Buffer[] = [];
   const end = () => resolve(Buffer.concat(chunks));
   const socket = connect(Number(port), hostname);
-  socket.setTimeout(options.patience_ms ?? 30_000, end);
+  socket.setTimeout(options.patience_ms ?? 120_000, end);
   socket.on("data", (chunk) => chunks.push(chunk));
   // A server that refuses while bytes still come resets the connection, after its answer.
   socket.on("error", (error: Error & { code?: string }) =>

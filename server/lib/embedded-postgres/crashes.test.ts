@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { locateBinaries } from "./locate-binaries.ts";
 import { obtainServer } from "./obtain-server.ts";
-import type { Place } from "./place.ts";
 import { liveServer, orphanedBackends } from "./postmaster-pid.ts";
 import { liveProcess, pidIsTaken } from "./processes.ts";
 import {
@@ -58,9 +57,7 @@ test("after SIGKILL of owner and server the next start replays the log; nothing 
 });
 
 test("a long replay is reported and waited for; a start that gives up leaves it alone", async (t) => {
-  const scene = await crashedScene(t, 100_000);
-  const starter = scene.start();
-  const replaying = await freezeReplay(scene.place);
+  const { scene, starter, replaying } = await frozenReplay(t);
   await until("the replay is reported", () =>
     starter.lines.some((line) => /replaying its log after a crash \(\d+ s so far\)/.test(line)),
   );
@@ -76,17 +73,27 @@ test("a long replay is reported and waited for; a start that gives up leaves it 
   assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
 });
 
-/** Stops the process that replays the log in its tracks, as a very slow disk would. */
-async function freezeReplay(place: Place): Promise<number> {
-  let pid: number | undefined;
-  await until("the log is being replayed", () => {
-    pid = orphanedBackends(place).find(({ command }) =>
-      command.includes(": startup recovering"),
-    )?.pid;
-    return pid !== undefined;
-  });
-  process.kill(pid!, "SIGSTOP");
-  return pid!;
+/**
+ * A start whose replay of the log is stopped in its tracks, as by a very slow disk; one that was over
+ * before we looked is tried again.
+ */
+async function frozenReplay(t: TestContext) {
+  for (;;) {
+    const scene = await crashedScene(t, 100_000);
+    const starter = scene.start();
+    let isReady = false;
+    void starter.ready.then(
+      () => (isReady = true),
+      () => {},
+    );
+    const replay = () =>
+      orphanedBackends(scene.place).find(({ command }) => command.includes(": startup recovering"));
+    await until("the log is being replayed", () => isReady || replay() !== undefined);
+    const replaying = replay()?.pid;
+    if (replaying === undefined) continue;
+    process.kill(replaying, "SIGSTOP");
+    return { scene, starter, replaying };
+  }
 }
 
 test("what a killed server left behind is waited for, then ended, before a new one starts", async (t) => {
@@ -177,16 +184,27 @@ test("when its server is killed a living owner starts it again at the same addre
 });
 
 test("an initdb that was killed half way is not taken for a cluster, and leaves nothing", async (t) => {
-  const scene = await openScene(t);
-  const first = scene.start();
-  await until("initdb is at work", () => draftFiles(scene) > 100);
-  process.kill(-first.pid, "SIGKILL"); // The whole group: it, initdb and what that has started.
-  await until("all of it is dead", () => !pidIsTaken(-first.pid));
-  assert.ok(draftFiles(scene) > 100);
+  const scene = await halfMadeScene(t);
   const { url } = await scene.start().ready;
   assert.equal((await query(url, "select")).length, 1);
   assert.equal(draftFiles(scene), 0);
 });
+
+/** A scene whose first initdb was killed; one that was done before we looked is tried again. */
+async function halfMadeScene(t: TestContext): Promise<Scene> {
+  for (;;) {
+    const scene = await openScene(t);
+    const first = scene.start();
+    const isMade = () => fs.existsSync(scene.place.cluster_dir);
+    await until("initdb is at work", () => draftFiles(scene) > 100 || isMade());
+    process.kill(-first.pid, "SIGKILL"); // The whole group: it, initdb and what that has started.
+    await until("all of it is dead", () => !pidIsTaken(-first.pid));
+    if (!isMade()) {
+      assert.ok(draftFiles(scene) > 100);
+      return scene;
+    }
+  }
+}
 
 function draftFiles({ data_dir }: Scene): number {
   if (!fs.existsSync(data_dir)) return 0;
