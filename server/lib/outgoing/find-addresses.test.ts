@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
-import { after, before, test } from "node:test";
 import { Resolver, type LookupAddress } from "node:dns";
+import type { LookupFunction } from "node:net";
+import { after, before, test } from "node:test";
 import { findAddresses } from "./find-addresses.ts";
 
 /** A name server that answers `silent.example` with nothing at all. */
 let server: Socket;
+let refuses = false;
 /** Waits longer than any test. */
 const resolver = new Resolver({ timeout: 60_000, tries: 1 });
 const records: Readonly<Record<string, Partial<Record<number, Buffer>>>> = {
@@ -25,8 +27,8 @@ before(async () => {
     const data = records[name]?.[type];
     const header = Buffer.alloc(12);
     query.copy(header, 0, 0, 2);
-    // An answer; of a name that is not known: NXDOMAIN.
-    header.writeUInt16BE(records[name] ? 0x8180 : 0x8183, 2);
+    // An answer; of a name that is not known: NXDOMAIN, or REFUSED.
+    header.writeUInt16BE(records[name] ? 0x8180 : refuses ? 0x8185 : 0x8183, 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(data ? 1 : 0, 6);
     const parts = [header, question];
@@ -54,14 +56,23 @@ function readQuestion(query: Buffer) {
   return { name: labels.join(".").toLowerCase(), type, question: query.subarray(12, at + 5) };
 }
 
-function find(name: string, house: readonly string[] = []) {
+function ask(lookup: LookupFunction, name: string) {
   const { promise, resolve } = Promise.withResolvers<string | string[]>();
-  findAddresses((one) => house.includes(one), resolver)(name, { all: true }, (error, found) => {
+  lookup(name, { all: true }, (error, found) => {
     const addresses = found as LookupAddress[];
     resolve(error ? (error.code ?? "") : addresses.map(({ address }) => address).toSorted());
   });
   return promise;
 }
+
+const find = (name: string, house: readonly string[] = []) =>
+  ask(
+    findAddresses(
+      (one) => house.includes(one),
+      () => resolver,
+    ),
+    name,
+  );
 
 test("a name's addresses of both families are found, and of one where it has one", async () => {
   assert.deepEqual(await find("both.example"), ["2001::5", "203.0.113.9"]);
@@ -76,9 +87,25 @@ test("a name server that is silent holds up no other name's look-up", async () =
   assert.equal(await silent, "ECANCELLED");
 });
 
-test("of names that DNS does not have, only the house's own are looked for on this machine", async () => {
-  // Every machine has it in /etc/hosts; here it stands for a name that a stranger denies.
-  assert.equal(await find("localhost", ["receiver"]), "ENOTFOUND");
-  const local = await find("localhost", ["localhost"]);
-  assert.ok(local.includes("127.0.0.1"));
+test("of names that DNS does not have, or will not tell, only the house's own are looked for on this machine", async () => {
+  for (const code of ["ENOTFOUND", "EREFUSED"]) {
+    refuses = code === "EREFUSED";
+    // Every machine has it in /etc/hosts; here it stands for a name that a stranger denies.
+    assert.equal(await find("localhost", ["receiver"]), code);
+    const local = await find("localhost", ["localhost"]);
+    assert.ok(local.includes("127.0.0.1"));
+  }
+  refuses = false;
+});
+
+test("a machine whose name servers change is followed once the old ones are not heard", async () => {
+  const gone = new Resolver({ timeout: 1_000, tries: 1 });
+  gone.setServers(["127.0.0.1:1"]);
+  const servers = [gone, resolver];
+  const lookup = findAddresses(
+    () => false,
+    () => servers.shift() ?? resolver,
+  );
+  assert.equal(typeof (await ask(lookup, "four.example")), "string");
+  assert.deepEqual(await ask(lookup, "four.example"), ["203.0.113.10"]);
 });

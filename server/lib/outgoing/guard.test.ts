@@ -146,6 +146,10 @@ test("a URL is judged without looking its name up", () => {
     /^port 9000 .*CALLBACK_ALLOW/,
   );
   assert.match(some.judgeUrl("http://hooks.example.com:9001/") ?? "", /^port 9001 /);
+  for (const name of ["printer.home.arpa", "HOME.ARPA.", "a.internal", "postgres"])
+    assert.match(none.judgeUrl(`http://${name}/`) ?? "", /name of this machine or its network/);
+  for (const name of ["a.home.arpa.example.com", "internal.example.com"])
+    assert.equal(none.judgeUrl(`http://${name}/`), null);
   // Where the name leads decides: it may be to what is open at this port.
   assert.equal(some.judgeUrl("http://localhost:9000/"), null);
 });

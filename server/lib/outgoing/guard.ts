@@ -98,7 +98,8 @@ function closedPort(port: number): string {
 function judgeName(name: string): string | null {
   const labels = name.toLowerCase().replace(/\.$/, "").split(".");
   const last = labels.at(-1) ?? "";
-  const isLocal = labels.length === 1 || local_labels.has(last) || name.includes(".home.arpa");
+  const isLocal =
+    labels.length === 1 || local_labels.has(last) || labels.slice(-2).join(".") === "home.arpa";
   return isLocal
     ? `${name} is a name of this machine or its network; ${remedy}, by its address`
     : null;

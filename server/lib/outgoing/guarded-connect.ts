@@ -9,6 +9,8 @@ import { OutgoingError } from "./outgoing-http.ts";
 const connect_timeout_ms = 15_000;
 /** Of several addresses each may take so long; Node's 250 ms are less than a way round the world. */
 const attempt_timeout_ms = 3_000;
+/** Of a name; a name server's answer has room for thousands, each to be judged. */
+const addresses_max = 16;
 
 /** Connects one origin; what it opens is in `sockets` until it is closed. */
 export function guardedConnect(
@@ -44,7 +46,7 @@ export function guardedConnect(
   };
 }
 
-/** Gives of a name's addresses those that are allowed; without one, fails as blocked. */
+/** Gives of a name's first addresses those that are allowed; without one, fails as blocked. */
 function guardedLookup(guard: Guard, port: number, find: LookupFunction): LookupFunction {
   return (name, options, callback) => {
     find(name, { ...options, all: true }, (error, found) => {
@@ -53,7 +55,7 @@ function guardedLookup(guard: Guard, port: number, find: LookupFunction): Lookup
         const hidden = local === null ? error : new OutgoingError("blocked", local);
         return callback(hidden, options.all ? [] : "", 0);
       }
-      const addresses = found as LookupAddress[];
+      const addresses = (found as LookupAddress[]).slice(0, addresses_max);
       const faults = addresses.map(({ address }) => guard.judgeAddress(address, port, name));
       const allowed = addresses.filter((_, i) => faults[i] === null);
       const [first] = allowed;

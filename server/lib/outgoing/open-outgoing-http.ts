@@ -14,6 +14,8 @@ const pools_max = 512;
 const connections_max = 256;
 /** Below the idle limits of common servers, so that a dying connection is seldom written to. */
 const keep_alive_ms = 4_000;
+/** Of one connection: a host that moves is followed, however busy it is. */
+const requests_max = 100;
 
 /**
  * Requests that leave only for public addresses and for `allowed` (CALLBACK_ALLOW's entries; throws on
@@ -35,6 +37,7 @@ export function openOutgoingHttp(allowed: readonly string[], given?: LookupFunct
         connect: guardedConnect(guard, url, find, sockets),
         connections: connections_max,
         pipelining: 1,
+        maxRequestsPerClient: requests_max,
         keepAliveTimeout: keep_alive_ms,
         keepAliveMaxTimeout: keep_alive_ms,
         // Over HTTP/2 a request that a closing connection did not take may be sent again unasked.
