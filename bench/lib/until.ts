@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 export async function until(
   what: string,
   isTrue: () => Promise<boolean>,
-  { poll_ms = 20, patience_ms = 60_000 } = {},
+  { poll_ms = 20, patience_ms = 180_000 } = {},
 ): Promise<void> {
   const deadline_ms = performance.now() + patience_ms;
   while (!(await isTrue())) {

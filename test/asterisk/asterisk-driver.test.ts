@@ -6,7 +6,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, suite, test } from "node:test";
 import { startAsterisk, type RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
 import { openAsteriskDriver } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
 import { idAtSwitch } from "../../server/drivers/voice/asterisk/names.ts";
@@ -172,11 +172,6 @@ const outcomes: Readonly<Record<number, LegOutcome>> = {
   488: "failed",
 };
 
-for (const { status } of refusals) {
-  test(`a carrier that answers ${status}: ${outcomes[status]}, as heard and as written down`, () =>
-    isRefused(overTrunk(refusing(status)), status));
-}
-
 async function isRefused(to: DialTarget, status: number): Promise<void> {
   const leg = await dial(to);
   const { outcome, sip_status, by, cause } = await endingOf(leg);
@@ -186,104 +181,116 @@ async function isRefused(to: DialTarget, status: number): Promise<void> {
   assert.deepEqual((await recordOf(leg)).ending, { outcome, sip_status, by, cause });
 }
 
-test("a phone's refusal counts as a carrier's does", async () => {
-  await isRefused({ kind: "extension", endpoint: "agent-busy", number: "1" }, 486);
-  await isRefused({ kind: "extension", endpoint: "agent-declines", number: "1" }, 603);
-});
-
-test("our own giving up: no answer after a sign of ringing, unreachable after silence", async () => {
-  const cases: readonly (readonly [DialTarget, number, LegOutcome, number | null])[] = [
-    [overTrunk(farEnd("rings_on")), 10, "no_answer", null],
-    [overTrunk(farEnd("early_media")), 1, "no_answer", null],
-    [overTrunk(farEnd("silent")), 2, "unreachable", null],
-    [overTrunk(farEnd("rings_on"), "deadtrunk"), 2, "unreachable", null],
-    // SIP itself gives up after 32 s.
-    [overTrunk(farEnd("rings_on"), "deadtrunk"), 60, "unreachable", 408],
-  ];
-  const legs = await Promise.all(cases.map(([to, seconds]) => dial(to, seconds)));
-  for (const [at, [, , outcome, sip_status]] of cases.entries()) {
-    const ending = await endingOf(legs[at]!);
-    assert.deepEqual([ending.outcome, ending.sip_status], [outcome, sip_status]);
-    assert.equal(of(legs[at]!, "ringing").length, outcome === "no_answer" ? 1 : 0);
-    assert.deepEqual((await recordOf(legs[at]!)).ending, ending);
+/** None of these asks what else there is at the switch. */
+suite("legs on Asterisk", { concurrency: true }, () => {
+  for (const { status } of refusals) {
+    test(`a carrier that answers ${status}: ${outcomes[status]}, as heard and as written down`, () =>
+      isRefused(overTrunk(refusing(status)), status));
   }
-});
 
-test("our own canceling is written down as such", async () => {
-  const leg = await dial(overTrunk(farEnd("rings_on")));
-  await eventually(() => of(leg, "ringing").length === 1);
-  await session.hangUp(leg);
-  assert.equal((await endingOf(leg)).outcome, "canceled");
-  assert.equal((await recordOf(leg)).ending.outcome, "canceled");
-});
-
-test("a far end hangs up, with a reason and without, alone and in a bridge", async () => {
-  const legs = await Promise.all([
-    answered(overTrunk(farEnd("hangs_up", 1))),
-    answered(overTrunk(farEnd("hangs_up_with_reason", 1))),
-    answered(overTrunk(farEnd("hangs_up", 1))),
-    answered(overTrunk(farEnd("hangs_up_with_reason", 1))),
-  ]);
-  await session.bridge("trk-1-left", legs.slice(2));
-  for (const leg of legs) {
-    const { outcome, by, sip_status } = await endingOf(leg);
-    assert.deepEqual([outcome, by, sip_status], ["hung_up", "far_end", null]);
-    assert.notEqual((await recordOf(leg)).answered_at, null);
-  }
-  await session.endBridge("trk-1-left");
-});
-
-test("in a bridge the audio goes both ways, and ringback before it is over", async () => {
-  const agent = await answered({ kind: "extension", endpoint: "agent1", number: "1" });
-  await session.ringback(agent);
-  await eventually(
-    async () => (await rtpCounts(asterisk, idAtSwitch(asterisk.app, agent))).sent > 20,
-  );
-  const customer = await answered(overTrunk(farEnd("speaks")));
-  await session.bridge("trk-1-talk", [agent, customer]);
-  const earlier = await rtpCounts(asterisk, idAtSwitch(asterisk.app, agent));
-  await eventually(async () => {
-    const [one, two] = await Promise.all(
-      [agent, customer].map((leg) => rtpCounts(asterisk, idAtSwitch(asterisk.app, leg))),
-    );
-    return (
-      one!.sent > earlier.sent + 50 &&
-      one!.received > earlier.received + 50 &&
-      two!.sent > 50 &&
-      two!.received > 50
-    );
+  test("a phone's refusal counts as a carrier's does", async () => {
+    await isRefused({ kind: "extension", endpoint: "agent-busy", number: "1" }, 486);
+    await isRefused({ kind: "extension", endpoint: "agent-declines", number: "1" }, 603);
   });
-  for (const leg of [agent, customer]) await session.hangUp(leg);
-  for (const leg of [agent, customer]) assert.equal((await endingOf(leg)).by, "us");
-  await session.endBridge("trk-1-talk");
-});
 
-test("keys are heard of a leg that is alone, whichever way they come", async () => {
-  const by_info = await answered(overTrunk(farEnd("presses_by_info", 1, "5")));
-  const by_audio = await answered(overTrunk(farEnd("presses_1_9_hash")));
-  const digits = (leg: string) => of(leg, "digit").map(({ digit }) => digit);
-  await eventually(() => digits(by_info).length === 1 && digits(by_audio).length === 3);
-  assert.deepEqual([digits(by_info), digits(by_audio)], [["5"], ["1", "9", "#"]]);
-  for (const leg of [by_info, by_audio]) await session.hangUp(leg);
-});
+  test("our own giving up: no answer after a sign of ringing, unreachable after silence", async () => {
+    const cases: readonly (readonly [DialTarget, number, LegOutcome, number | null])[] = [
+      [overTrunk(farEnd("rings_on")), 10, "no_answer", null],
+      [overTrunk(farEnd("early_media")), 1, "no_answer", null],
+      [overTrunk(farEnd("silent")), 2, "unreachable", null],
+      [overTrunk(farEnd("rings_on"), "deadtrunk"), 2, "unreachable", null],
+      // SIP itself gives up after 32 s.
+      [overTrunk(farEnd("rings_on"), "deadtrunk"), 60, "unreachable", 408],
+    ];
+    const legs = await Promise.all(cases.map(([to, seconds]) => dial(to, seconds)));
+    for (const [at, [, , outcome, sip_status]] of cases.entries()) {
+      const ending = await endingOf(legs[at]!);
+      assert.deepEqual([ending.outcome, ending.sip_status], [outcome, sip_status]);
+      assert.equal(of(legs[at]!, "ringing").length, outcome === "no_answer" ? 1 : 0);
+      assert.deepEqual((await recordOf(legs[at]!)).ending, ending);
+    }
+  });
 
-test("a clip that the switch cannot read is told as not played; one that cannot be had fails as its reading did", async () => {
-  const leg = await answered(overTrunk(farEnd("speaks")));
-  const played = () => of(leg, "played").map(({ playback, ok }) => [playback, ok]);
-  const broken = { name: "b".repeat(64), duration_ms: 100, read: async () => Buffer.alloc(1_600) };
-  mkdirSync(join(asterisk.sounds_dir, `${broken.name}.sln`));
-  await session.play(leg, "trk-1-broken", broken);
-  const whole = { ...broken, name: "c".repeat(64) };
-  await session.play(leg, "trk-1-whole", whole);
-  await eventually(() => played().length === 2);
-  assert.deepEqual(played(), [
-    ["trk-1-broken", false],
-    ["trk-1-whole", true],
-  ]);
-  const gone = { ...broken, name: "d".repeat(64), read: () => Promise.reject(new Error("gone")) };
-  await assert.rejects(session.play(leg, "trk-1-gone", gone), { message: "gone" });
-  await session.hangUp(leg);
-  await endingOf(leg);
+  test("our own canceling is written down as such", async () => {
+    const leg = await dial(overTrunk(farEnd("rings_on")));
+    await eventually(() => of(leg, "ringing").length === 1);
+    await session.hangUp(leg);
+    assert.equal((await endingOf(leg)).outcome, "canceled");
+    assert.equal((await recordOf(leg)).ending.outcome, "canceled");
+  });
+
+  test("a far end hangs up, with a reason and without, alone and in a bridge", async () => {
+    const legs = await Promise.all([
+      answered(overTrunk(farEnd("hangs_up", 1))),
+      answered(overTrunk(farEnd("hangs_up_with_reason", 1))),
+      answered(overTrunk(farEnd("hangs_up", 1))),
+      answered(overTrunk(farEnd("hangs_up_with_reason", 1))),
+    ]);
+    await session.bridge("trk-1-left", legs.slice(2));
+    for (const leg of legs) {
+      const { outcome, by, sip_status } = await endingOf(leg);
+      assert.deepEqual([outcome, by, sip_status], ["hung_up", "far_end", null]);
+      assert.notEqual((await recordOf(leg)).answered_at, null);
+    }
+    await session.endBridge("trk-1-left");
+  });
+
+  test("in a bridge the audio goes both ways, and ringback before it is over", async () => {
+    const agent = await answered({ kind: "extension", endpoint: "agent1", number: "1" });
+    await session.ringback(agent);
+    await eventually(
+      async () => (await rtpCounts(asterisk, idAtSwitch(asterisk.app, agent))).sent > 20,
+    );
+    const customer = await answered(overTrunk(farEnd("speaks")));
+    await session.bridge("trk-1-talk", [agent, customer]);
+    const earlier = await rtpCounts(asterisk, idAtSwitch(asterisk.app, agent));
+    await eventually(async () => {
+      const [one, two] = await Promise.all(
+        [agent, customer].map((leg) => rtpCounts(asterisk, idAtSwitch(asterisk.app, leg))),
+      );
+      return (
+        one!.sent > earlier.sent + 50 &&
+        one!.received > earlier.received + 50 &&
+        two!.sent > 50 &&
+        two!.received > 50
+      );
+    });
+    for (const leg of [agent, customer]) await session.hangUp(leg);
+    for (const leg of [agent, customer]) assert.equal((await endingOf(leg)).by, "us");
+    await session.endBridge("trk-1-talk");
+  });
+
+  test("keys are heard of a leg that is alone, whichever way they come", async () => {
+    const by_info = await answered(overTrunk(farEnd("presses_by_info", 1, "5")));
+    const by_audio = await answered(overTrunk(farEnd("presses_1_9_hash")));
+    const digits = (leg: string) => of(leg, "digit").map(({ digit }) => digit);
+    await eventually(() => digits(by_info).length === 1 && digits(by_audio).length === 3);
+    assert.deepEqual([digits(by_info), digits(by_audio)], [["5"], ["1", "9", "#"]]);
+    for (const leg of [by_info, by_audio]) await session.hangUp(leg);
+  });
+
+  test("a clip that the switch cannot read is told as not played; one that cannot be had fails as its reading did", async () => {
+    const leg = await answered(overTrunk(farEnd("speaks")));
+    const played = () => of(leg, "played").map(({ playback, ok }) => [playback, ok]);
+    const broken = {
+      name: "b".repeat(64),
+      duration_ms: 100,
+      read: async () => Buffer.alloc(1_600),
+    };
+    mkdirSync(join(asterisk.sounds_dir, `${broken.name}.sln`));
+    await session.play(leg, "trk-1-broken", broken);
+    const whole = { ...broken, name: "c".repeat(64) };
+    await session.play(leg, "trk-1-whole", whole);
+    await eventually(() => played().length === 2);
+    assert.deepEqual(played(), [
+      ["trk-1-broken", false],
+      ["trk-1-whole", true],
+    ]);
+    const gone = { ...broken, name: "d".repeat(64), read: () => Promise.reject(new Error("gone")) };
+    await assert.rejects(session.play(leg, "trk-1-gone", gone), { message: "gone" });
+    await session.hangUp(leg);
+    await endingOf(leg);
+  });
 });
 
 test("a session that comes later hears the end of what an earlier one began, and steers where legs stand", async () => {

@@ -37,22 +37,23 @@ async function credits({ ask }: CallDesk): Promise<{ available: number; reserved
 
 suite("limits of calls on Asterisk", { concurrency: true }, () => {
   test("a talk that outlives its pulses pays for each as it begins", async () => {
-    const desk = await scene.desk({ call_pulse_seconds: 1, credits: 100 });
-    const asked = { to_number: farEnd("hangs_up", 8), from_number: extensions.answers };
+    const desk = await scene.desk({ call_pulse_seconds: 1, credits: 1_000 });
+    const asked = { to_number: farEnd("speaks"), from_number: extensions.answers };
     const campaign = await desk.call(asked);
     const { available, reserved } = await credits(desk);
-    assert.ok(reserved >= 2 && available + reserved === 100);
-    await desk.reported(campaign, "in-progress");
-    await eventually(async () => (await credits(desk)).reserved > 4);
+    assert.ok(reserved >= 2 && available + reserved === 1_000);
+    const { call_id } = await desk.reported(campaign, "in-progress");
+    await eventually(async () => (await credits(desk)).reserved > 6);
+    await desk.ask("POST", `/api/v1/calls/${call_id}/hangup`);
     const report = await desk.reported(campaign, "completed");
-    assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up", "customer"]);
+    assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up_by_api", "api"]);
     const pulses = report.legs.map(
       ({ answered_at, ended_at }: { answered_at: string; ended_at: string }) =>
         Math.ceil((Date.parse(ended_at) - Date.parse(answered_at)) / 1_000),
     );
     assert.equal(report.cost, pulses[0] + pulses[1]);
-    assert.ok(report.cost >= 16 && report.billed_seconds === report.cost, String(report.cost));
-    assert.deepEqual(await credits(desk), { available: 100 - report.cost, reserved: 0 });
+    assert.ok(report.cost > 4 && report.billed_seconds === report.cost, String(report.cost));
+    assert.deepEqual(await credits(desk), { available: 1_000 - report.cost, reserved: 0 });
   });
 
   test("without credit for the next pulse a talk is ended when the paid one is over", async () => {
@@ -84,9 +85,9 @@ suite("limits of calls on Asterisk", { concurrency: true }, () => {
   });
 });
 
-/** Any so many legs take their time: less only by what a busy machine keeps back of the first. */
+/** Any so many legs take their time: less only by what a busy switch keeps back of the first. */
 function assertPaced(records: readonly SwitchRecord[]): void {
-  const slack_s = 2;
+  const slack_s = 5;
   const starts = records.map(({ start }) => start).toSorted((a, b) => a - b);
   for (const [i, from] of starts.entries()) {
     for (const [more, to] of starts.slice(i).entries()) {

@@ -18,12 +18,15 @@ let scene: AsteriskScene;
 let desk: CallDesk;
 let unrecorded: CallDesk;
 let choosy: CallDesk;
+/** Its customers' phones ring for as long as a busy machine may take. */
+let patient: CallDesk;
 
 before(async () => {
   scene = await openAsteriskScene();
   desk = await scene.desk();
   unrecorded = await scene.desk({ calls_recorded: false });
   choosy = await scene.desk();
+  patient = await scene.desk({ customer_ring_seconds: 120 });
   await makeTrunk(scene.app, [scene.node_id], {
     endpoint: "trunk",
     only_account_id: choosy.account.account_id,
@@ -58,34 +61,33 @@ async function talkingTo(of: CallDesk, to_number: string, from_number: string) {
 }
 
 /** They are written a moment after the legs have ended. */
-async function recordsOf(callId: number, legs: number): Promise<SwitchRecord[]> {
-  await eventually(() => scene.records(desk, callId).length === legs);
-  return scene.records(desk, callId);
+async function recordsOf(callId: number, legs: number, of = desk): Promise<SwitchRecord[]> {
+  await eventually(() => scene.records(of, callId).length === legs);
+  return scene.records(of, callId);
 }
 
 suite("talks on Asterisk", { concurrency: true }, () => {
   test("the agent hears it ring while the customer is called, which is only after the agent answered", async () => {
-    const to_number = customer("answers_late", 8);
-    const campaign = await desk.call({ to_number, from_number: extensions.answers_late });
-    const [{ call_id }] = await desk.reports(campaign);
+    const asked = { to_number: customer("rings_on"), from_number: extensions.answers_late };
+    const campaign = await patient.call(asked);
+    const [{ call_id }] = await patient.reports(campaign);
     await eventually(async () => {
-      const [{ legs }] = await desk.reports(campaign);
+      const [{ legs }] = await patient.reports(campaign);
       return legs[1]?.status === "ringing";
     });
     const ringing = await scene.ari(
       "GET",
-      `/playbacks/trk-${desk.account.account_id}-${call_id}-1-ring_trunkline`,
+      `/playbacks/trk-${patient.account.account_id}-${call_id}-1-ring_trunkline`,
     );
     assert.equal(((await ringing.json()) as { state: string }).state, "playing");
-    await eventually(async () => (await scene.rtp(desk, call_id, 1)).sent > 25);
-    const [{ legs, status }] = await desk.reports(campaign);
+    await eventually(async () => (await scene.rtp(patient, call_id, 1)).sent > 25);
+    const [{ legs, status }] = await patient.reports(campaign);
     assert.deepEqual([legs[1].status, status], ["ringing", "ringing"], "not bridged as yet");
-    await desk.reported(campaign, "in-progress");
-    await hangUp(desk, call_id);
-    await desk.reported(campaign, "completed");
-    const records = await recordsOf(call_id, 2);
+    await hangUp(patient, call_id);
+    await patient.reported(campaign, "canceled");
+    const records = await recordsOf(call_id, 2, patient);
     const [agent, called] = [1, 2].map((leg) =>
-      records.find(({ channel }) => channel === channelIn(desk, call_id, leg)),
+      records.find(({ channel }) => channel === channelIn(patient, call_id, leg)),
     );
     assert.ok(agent && called && agent.answer > agent.start + 2.5 && called.start >= agent.answer);
   });
@@ -134,7 +136,7 @@ suite("talks on Asterisk", { concurrency: true }, () => {
         [report.disposition, report.ended_reason, report.ended_by, report.hangup_cause_q850],
         ["answered", "hung_up", "customer", 16],
       );
-      assert.ok(report.talk_seconds >= 2, report.talk_seconds);
+      assert.ok(report.talk_seconds >= 1, report.talk_seconds);
       assert.deepEqual([report.cost, report.billed_seconds], [2, 120]);
       await assertLikeSwitch(report);
     }
@@ -190,9 +192,11 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     });
     assert.equal(file.headers.get("content-type"), "audio/wav");
     const { length_ms, peak } = readWav(Buffer.from(await file.arrayBuffer()));
-    const talked_ms = Date.parse(report.ended_at) - Date.parse(report.answered_at);
-    // It begins a moment after the talk, on a busy machine later.
-    assert.ok(length_ms > 300 && length_ms < talked_ms + 600, `${length_ms} of ${talked_ms} ms`);
+    const records = await recordsOf(call_id, 2);
+    const ends = records.map(({ end }) => end);
+    const talked_ms = 1_000 * (Math.max(...ends) - Math.min(...records.map((leg) => leg.answer)));
+    // It begins a moment after the talk, on a busy machine later, and is written in frames.
+    assert.ok(length_ms > 300 && length_ms < talked_ms + 100, `${length_ms} of ${talked_ms} ms`);
     assert.ok(peak > 1_000, String(peak));
   });
 
@@ -216,7 +220,7 @@ suite("talks on Asterisk", { concurrency: true }, () => {
 });
 
 /** News takes some milliseconds, on a busy machine longer; a wrong time would be off by the talk. */
-const news_ms = 10_000;
+const news_ms = 60_000;
 
 /** The report's times are those that the switch wrote down, within the time that news takes. */
 async function assertLikeSwitch(report: Awaited<ReturnType<CallDesk["reported"]>>): Promise<void> {

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
@@ -14,6 +12,7 @@ import { openLog } from "../../server/lib/log.ts";
 import { migrate } from "../../server/lib/migrate.ts";
 import { checkVoiceCampaigns } from "../support/check-books.ts";
 import { eventually } from "../support/eventually.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { seededRandom } from "../support/provider-stub/faults.ts";
 import { signalPostgres } from "../support/signal-postgres.ts";
 import { tone } from "../support/tone-speech.ts";
@@ -21,7 +20,7 @@ import { makeVoiceCampaign } from "../support/voice-makers.ts";
 import { openCallHouse, type CallHouse, type Worker } from "./call-house.ts";
 import { customer, refused } from "./call-load.ts";
 
-const recipients = 500;
+const recipients = 400;
 const max_retry = 1;
 /** Of a machine that has other things to do as well. */
 const patience_s = 200;
@@ -66,7 +65,7 @@ test("a campaign outlives kills, stops, freezes and restarts of everything: ever
   const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
   console.log(`DRILL_SEED=${seed}`);
   const random = seededRandom(seed);
-  const dataDir = await mkdtemp(join(tmpdir(), "trunkline-campaign-drill-"));
+  const dataDir = scratchFolder("trunkline-campaign-drill-");
   const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
   let postgres = await start();
   await migrate(postgres.url);

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { startEmbeddedPostgres } from "../../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../../server/lib/migrate.ts";
 import { eventually } from "../support/eventually.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { seededRandom } from "../support/provider-stub/faults.ts";
 import { signalPostgres } from "../support/signal-postgres.ts";
 import { startCallLoad } from "./call-load.ts";
@@ -21,13 +20,15 @@ async function talking(house: CallHouse): Promise<number[]> {
 test("calls outlive restarts and a freeze of PostgreSQL: they go on, end once, and nothing acknowledged is lost", async () => {
   const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
   console.log(`DRILL_SEED=${seed}`);
-  const dataDir = await mkdtemp(join(tmpdir(), "trunkline-call-drill-"));
+  const dataDir = scratchFolder("trunkline-call-drill-");
   const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
   let postgres = await start();
   await migrate(postgres.url);
   {
     await using house = await openCallHouse({ database_url: postgres.url });
     const workers = await Promise.all([house.startWorker(), house.startWorker()]);
+    // One that was starting while the database is away would give up, as it is to.
+    await house.awaitWorking(workers);
     await house.awaitLeader(workers);
     const load = startCallLoad(house, 6, seededRandom(seed));
     const talks = new Set<number>();

@@ -73,7 +73,9 @@ export type CallHouse = {
   startWorker(): Promise<Worker>;
   /** Whoever of the workers is connected to the switch. */
   findLeader(workers: readonly Worker[]): Worker | null;
-  /** The same, waited for. */
+  /** Waits until each of the workers has begun to work: it has more than the connection that it migrates by. */
+  awaitWorking(workers: readonly Worker[]): Promise<void>;
+  /** The leader, waited for. */
   awaitLeader(workers: readonly Worker[]): Promise<Worker>;
   /** One click-to-call; the number tells what its customer does. Resolves with the answer's status. */
   call(phone: Phone, number: string, more?: Record<string, number>): Promise<number>;
@@ -132,16 +134,13 @@ export async function openCallHouse(
   const database = options.database_url ? null : await cloneDatabase();
   const database_url = options.database_url ?? database!.url;
   const run_dir = await mkdtemp(join(tmpdir(), "trunkline-drill-asterisk-"));
-  const cache = await mkdtemp(join(tmpdir(), "trunkline-drill-cache-"));
   const env = {
-    // Compiled once for all of them: drills start many.
-    NODE_COMPILE_CACHE: cache,
     TRUNKLINE_SEED: "none",
     // Short, for each kill waits for its end; not so short that a busy machine misses its renewals.
     LEASE_SECONDS: "4",
     ...options.env,
   };
-  let [asterisk] = await Promise.all([startAsterisk({ run_dir }), compile(env)]);
+  let asterisk = await startAsterisk({ run_dir });
   const carrier = await startCarrier(asterisk, "steered", { keeps_messages: true });
   const far_ends = [carrier, await startPhones(asterisk)];
   const ari_port = (await options.ari_port?.(asterisk.ports.http)) ?? asterisk.ports.http;
@@ -186,6 +185,16 @@ export async function openCallHouse(
     count,
     findLeader: (among) =>
       among.find((worker) => worker.isAlive() && isConnected(worker.pid, ari_port)) ?? null,
+    async awaitWorking(among) {
+      await eventually(async () => {
+        const rows = await ask<{ name: string }>(
+          `select application_name as name from pg_stat_activity
+           where datname = current_database() group by 1 having count(*) > 1`,
+        );
+        const names = new Set(rows.map(({ name }) => name));
+        return among.every(({ name }) => names.has(name));
+      });
+    },
     async awaitLeader(among) {
       let leader: Worker | null = null;
       await eventually(() => (leader = house.findLeader(among)) !== null);
@@ -246,22 +255,11 @@ export async function openCallHouse(
       await Promise.all([api, ...workers].map((service) => service.dispose()));
       await close();
       await Promise.all([asterisk.kill(), ...far_ends.map((far_end) => far_end.stop())]);
-      for (const dir of [cache, run_dir])
-        await rm(dir, { recursive: true, force: true, maxRetries: 3 });
+      await rm(run_dir, { recursive: true, force: true, maxRetries: 3 });
       await database?.drop();
     },
   };
   return house;
-}
-
-/** A start that fails and ends by itself, for its compiled code: killed processes leave none. */
-async function compile(env: Record<string, string>): Promise<void> {
-  const service = await spawnService({
-    ...env,
-    DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
-  });
-  await service.ended();
-  await service.dispose();
 }
 
 async function openGround(

@@ -23,6 +23,8 @@ type Case = {
 };
 
 const once = { times: 1 };
+/** The provider and the service read the clock at other moments, to the millisecond, and timers come one early. */
+const clocks_ms = 20;
 /** As the table of error classes says, each with a recipient of its own. */
 const cases: readonly Case[] = [
   {
@@ -165,7 +167,7 @@ test("each fault of the provider becomes what the table of error classes says, a
     assert.equal(found.dispatches, requests, what);
     if (gap_ms > 0) {
       const gap = seen[1]!.at - seen[0]!.at;
-      assert.ok(gap >= gap_ms, `${what}: again after ${gap} ms`);
+      assert.ok(gap >= gap_ms - clocks_ms, `${what}: again after ${gap} ms`);
     }
   }
   const suppressed = await house.ask<{ phone: string }>("select phone from suppressions");
@@ -179,9 +181,14 @@ test("each fault of the provider becomes what the table of error classes says, a
   assert.deepEqual(house.casualties(), []);
 });
 
+/** So long that no busy machine's stragglers fill it. */
+const silence_ms = 6_000;
+
 /** 429 with Retry-After: the whole number is silent for so long. */
 async function throttledNumber(house: ChatHouse): Promise<void> {
-  await house.stub.setFaults([{ kind: "throttle", retry_after_seconds: 3, nth: [20] }]);
+  await house.stub.setFaults([
+    { kind: "throttle", retry_after_seconds: silence_ms / 1_000, nth: [20] },
+  ]);
   const phones = phonesOf(60, 1_000);
   const campaign_id = await house.createCampaign(phones);
   await house.awaitStatus(campaign_id, "completed");
@@ -189,11 +196,11 @@ async function throttledNumber(house: ChatHouse): Promise<void> {
   const { at, to } = log.find(({ outcome }) => outcome.startsWith("throttle"))!;
   const [, again, ...more] = log.filter((entry) => entry.to === to);
   assert.deepEqual(more, []);
-  assert.ok(again!.at >= at + 3_000, "requests while the provider wanted none");
+  assert.ok(again!.at >= at + silence_ms - clocks_ms, "requests while the provider wanted none");
   // What a busy machine had on its way when it heard of it may still arrive.
   const later = log.filter((entry) => entry.at > at).map((entry) => entry.at);
   const gaps_ms = later.map((each, i) => each - (later[i - 1] ?? at));
-  assert.ok(Math.max(...gaps_ms) >= 1_500, "the whole number is silent");
+  assert.ok(Math.max(...gaps_ms) >= silence_ms / 4, "the whole number is silent");
   assert.equal(log.length, 61);
 }
 

@@ -3,8 +3,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import pg from "pg";
@@ -50,8 +48,12 @@ export type ChatHouse = {
   readonly is_reported: boolean;
   /** Does not wait until it works. */
   startWorker(): Promise<Worker>;
+  /** Those that have begun to work: they have more than the connection that they migrate by. */
+  findWorking(workers: readonly Worker[]): Promise<Worker[]>;
   /** The one of the workers that sends, by what their connections did within the last second; null when none did. */
   findHolder(workers: readonly Worker[]): Promise<Worker | null>;
+  /** How many messages a second go out from now on. */
+  setRate(per_second: number): Promise<void>;
   /** A request as the account; fails unless it is answered 2xx. */
   request(method: string, path: string, json?: unknown): Promise<Answer>;
   /** A campaign of so many recipients with the house's number and template, created over HTTP; returns its id. */
@@ -97,10 +99,7 @@ export async function openChatHouse(
   const database = options.database_url ? null : await cloneDatabase();
   const database_url = options.database_url ?? database!.url;
   const stub = await startStub({ template_status: "APPROVED", ...options.stub });
-  const cache = await mkdtemp(join(tmpdir(), "trunkline-drill-cache-"));
   const env = {
-    // Compiled once for all of them: drills start many.
-    NODE_COMPILE_CACHE: cache,
     WHATSAPP_API_URL: `${stub.url}/v23.0`,
     WHATSAPP_ACCESS_TOKEN: default_settings.access_token,
     WHATSAPP_APP_SECRET: default_settings.app_secret,
@@ -108,7 +107,6 @@ export async function openChatHouse(
     TRUNKLINE_SEED: "none",
     ...options.env,
   };
-  await compile(env);
   const api = await startService({ ...env, ROLES: "api", DATABASE_URL: database_url });
   const is_reported = options.stub?.callback_url !== null;
   if (is_reported)
@@ -157,8 +155,19 @@ export async function openChatHouse(
     template_id,
     is_reported,
     startWorker,
+    async setRate(rate_per_second) {
+      await request("PATCH", `/api/v1/chat/numbers/${number.body.id}`, { rate_per_second });
+    },
     request,
     ask,
+    async findWorking(among) {
+      const rows = await ask<{ name: string }>(
+        `select application_name as name from pg_stat_activity
+         where datname = current_database() group by 1 having count(*) > 1`,
+      );
+      const names = new Set(rows.map(({ name }) => name));
+      return among.filter(({ name }) => names.has(name));
+    },
     async findHolder(among) {
       const rows = await ask<{ application_name: string }>(
         `select application_name from pg_stat_activity
@@ -221,27 +230,17 @@ export async function openChatHouse(
       await Promise.all(workers.map((worker) => worker.dispose()));
       await api.dispose();
       await stub.close();
-      await rm(cache, { recursive: true, force: true, maxRetries: 3 });
       await database?.drop();
     },
   };
   return house;
 }
 
-/** A start that fails and ends by itself, for its compiled code: killed processes leave none. */
-async function compile(env: Record<string, string>): Promise<void> {
-  const service = await spawnService({
-    ...env,
-    DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
-  });
-  await service.ended();
-  await service.dispose();
-}
-
 async function startStub(settings: Partial<StubSettings>): Promise<StubProcess> {
   const main = join(import.meta.dirname, "../support/provider-stub/main.ts");
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [main], {
-    env: { PATH: process.env["PATH"], STUB_SETTINGS: JSON.stringify(settings) },
+    env: { PATH, NODE_COMPILE_CACHE, STUB_SETTINGS: JSON.stringify(settings) },
     stdio: ["pipe", "pipe", "inherit"],
   });
   const exit = once(child, "exit");

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
@@ -11,6 +10,7 @@ import { startEmbeddedPostgres } from "../../server/lib/embedded-postgres/start-
 import { migrate } from "../../server/lib/migrate.ts";
 import { cloneDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { signalPostgres } from "../support/signal-postgres.ts";
 
 type Role = "hold" | "jobs" | "relay" | "write";
@@ -25,8 +25,9 @@ let started = 0;
 
 async function startEngine(url: string, role: Role): Promise<EngineProcess> {
   const path = join(import.meta.dirname, "engine-process.ts");
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [path, role, `${role}-${++started}`], {
-    env: { PATH: process.env["PATH"], DATABASE_URL: url },
+    env: { PATH, NODE_COMPILE_CACHE, DATABASE_URL: url },
     stdio: ["pipe", "pipe", "inherit"],
   });
   const exit = once(child, "exit");
@@ -121,7 +122,7 @@ test("a killed holder's lease passes on; a frozen one, thawed past its time, can
 });
 
 test("a lease is taken anew after PostgreSQL restarts or freezes for longer than it, with no stale write", async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), "trunkline-engine-"));
+  const dataDir = scratchFolder("trunkline-engine-");
   const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
   let postgres = await start();
   await migrate(postgres.url);
@@ -156,7 +157,7 @@ function isActing(engine: EngineProcess): boolean {
 }
 
 test("no job runs twice at once or is lost, and no event's place, while processes die and PostgreSQL restarts", async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), "trunkline-engine-"));
+  const dataDir = scratchFolder("trunkline-engine-");
   const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
   let postgres = await start();
   await migrate(postgres.url);
@@ -180,23 +181,22 @@ test("no job runs twice at once or is lost, and no event's place, while processe
     );
     seen.push(...rows.map((row) => row["seq"] as number));
   };
-  for (let round = 0; round < 8; round++) {
+  const victims = ["killed", "frozen", "killed", "frozen"] as const;
+  for (const [i, fate] of victims.entries()) {
     await moves(30);
     await follow();
-    const victim = engines[round % 4]!;
-    if (round % 3 === 2) {
-      // Frozen past its claims' leases, then thawed among those who took them over.
-      victim.kill("SIGSTOP");
-      await moves(150);
-      victim.kill("SIGCONT");
-    } else {
+    const victim = engines[i]!;
+    if (fate === "killed") {
       await victim.end();
-      engines[round % 4] = await startEngine(postgres.url, roles[round % 4]!);
+      engines[i] = await startEngine(postgres.url, roles[i]!);
+      continue;
     }
-    if (round % 4 === 3) {
-      await postgres.stop();
-      postgres = await start();
-    }
+    // Past its claims' leases, then thawed among those who took them over.
+    victim.kill("SIGSTOP");
+    await moves(150);
+    victim.kill("SIGCONT");
+    await postgres.stop();
+    postgres = await start();
   }
   await moves(30);
   for (const writer of writers) await writer.end();

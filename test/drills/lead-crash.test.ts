@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { test } from "node:test";
 import { startEmbeddedPostgres } from "../../server/lib/embedded-postgres/start-embedded-postgres.ts";
 import { cloneDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { signalPostgres } from "../support/signal-postgres.ts";
 import { startService } from "../support/service-process.ts";
 import { startLeadLoad, type LeadLoad } from "./lead-load.ts";
@@ -24,7 +23,7 @@ test("no acknowledged lead is lost and no keyed one doubled while processes are 
   ]);
   const seeder = services.find(({ output }) => output().includes("just made"))!;
   const load = await startLeadLoad(seeder, () => services.map(({ url }) => url));
-  for (let kill = 0; kill < 10; kill++) {
+  for (let kill = 0; kill < 5; kill++) {
     await moves(load, 50 + Math.floor(Math.random() * 200));
     const victim = services[kill % 2]!;
     victim.kill("SIGKILL");
@@ -39,7 +38,7 @@ test("no acknowledged lead is lost and no keyed one doubled while processes are 
 });
 
 test("a restart of PostgreSQL under load ends no process and loses nothing that was acknowledged", async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), "trunkline-restart-"));
+  const dataDir = scratchFolder("trunkline-restart-");
   const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
   let postgres = await start();
   const { url } = postgres;
@@ -48,7 +47,7 @@ test("a restart of PostgreSQL under load ends no process and loses nothing that 
     await startService({ DATABASE_URL: url }),
   ];
   const load = await startLeadLoad(services[0]!, () => services.map((service) => service.url));
-  for (let restart = 0; restart < 3; restart++) {
+  for (let restart = 0; restart < 2; restart++) {
     await moves(load, 200);
     await postgres.stop();
     postgres = await start();
@@ -67,7 +66,7 @@ test("a restart of PostgreSQL under load ends no process and loses nothing that 
 });
 
 test("while PostgreSQL is frozen requests end with 503, and work goes on when it thaws", async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), "trunkline-freeze-"));
+  const dataDir = scratchFolder("trunkline-freeze-");
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
   const service = await startService({ DATABASE_URL: postgres.url });
   const load = await startLeadLoad(service, () => [service.url]);

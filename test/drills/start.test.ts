@@ -6,9 +6,9 @@ import { test } from "node:test";
 import pg from "pg";
 import type { Demo } from "../../server/seed-demo/seed-demo.ts";
 import { emptyDatabase } from "../support/database.ts";
-import { spawnService, startService } from "../support/service-process.ts";
+import { spawnService, startService, type ServiceProcess } from "../support/service-process.ts";
 
-test("two processes that start at once on one empty database migrate it once and seed it once", async () => {
+test("two processes that start at once on one empty database migrate it once and seed it once; each token of the demo file does what its name says, and the printed curl line creates a lead", async () => {
   const database = await emptyDatabase();
   const services = await Promise.all([
     startService({ DATABASE_URL: database.url }),
@@ -24,13 +24,15 @@ test("two processes that start at once on one empty database migrate it once and
     rows.map(({ name }) => name),
     ["Demo", "Demo, second account", "Demo, low on credit", "Demo, restricted at night"],
   );
+  const seeder = services.find(({ output }) => output().includes("just made"))!;
+  await checkDemo(seeder);
+  await checkCurl(seeder);
   for (const service of services) await service.dispose();
   await database.drop();
 });
 
-test("the demo file is for its owner alone, and each of its tokens does what its name says", async () => {
-  const database = await emptyDatabase();
-  const service = await startService({ DATABASE_URL: database.url });
+/** The demo file is for its owner alone. */
+async function checkDemo(service: ServiceProcess): Promise<void> {
   const file = `${service.data_dir}/demo.json`;
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   const demo = JSON.parse(await readFile(file, "utf8")) as Demo;
@@ -66,22 +68,16 @@ test("the demo file is for its owner alone, and each of its tokens does what its
     );
     assert.equal(answer.status, expected[name], `${name}: ${answer.text}`);
   }
-  await service.dispose();
-  await database.drop();
-});
+}
 
-test("the curl line that is printed at the start creates a lead", async () => {
-  const database = await emptyDatabase();
-  const service = await startService({ DATABASE_URL: database.url });
+async function checkCurl(service: ServiceProcess): Promise<void> {
   const [, url] = /curl -X POST (\S+)/.exec(service.output())!;
   const [, token] = /Bearer (\S+)'/.exec(service.output())!;
   const [, body] = /-d '(.+)'/.exec(service.output())!;
   const path = new URL(url!).pathname;
   const answer = await service.send("POST", path, { token, json: JSON.parse(body!) });
   assert.equal(answer.status, 201);
-  await service.dispose();
-  await database.drop();
-});
+}
 
 test("a wrong environment ends the start with every fault in one message", async () => {
   const service = await spawnService({ PORT: "x", LOG_LEVEL: "loud" });

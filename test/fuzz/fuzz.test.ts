@@ -109,7 +109,10 @@ function sendInTurn(request: Malformed): Promise<Judged> {
 
 async function sendMalformed(request: Malformed): Promise<void> {
   try {
-    const answer = await sendInTurn(request);
+    let answer = await sendInTurn(request);
+    // A busy machine's database may not have answered in time: who is told so asks again.
+    for (let again = 0; answer.status === 503 && again < 3; again++)
+      answer = await sendInTurn(request);
     note(answer.status);
     const fault = judgeAnswer(request.method, answer, request);
     if (fault) report(fault, request, answer.text);
