@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
@@ -59,6 +60,40 @@ test("hints of one channel within a moment go out as one notification", async ()
   await eventually(() => notifications.some((payload) => payload.includes("1:39")));
   await listener.query("select 1");
   assert.equal(notifications.filter((payload) => payload.includes("workspace")).length, 1);
+  await listener.end();
+});
+
+test("while the database stands still hints are gathered, and each goes once when it moves again", async () => {
+  const listener = new pg.Client({ connectionString: database.url });
+  const notifications: string[] = [];
+  listener.on("notification", ({ payload }) => void notifications.push(payload ?? ""));
+  await listener.connect();
+  await listener.query("listen trunkline");
+  const backends = async () => {
+    const { rows } = await listener.query<{ pid: number }>(
+      "select pid from pg_stat_activity where application_name = 'trunkline-hints' and datname = current_database()",
+    );
+    return rows.map(({ pid }) => pid);
+  };
+  const others = await backends();
+  const slow = openHints(database.url, log);
+  await eventually(() => {
+    slow.send("job", "first");
+    return notifications.some((payload) => payload.includes("first"));
+  });
+  const [backend] = (await backends()).filter((pid) => !others.includes(pid));
+  process.kill(backend!, "SIGSTOP");
+  for (let i = 0; i < 20; i++) {
+    slow.send("job", "again");
+    await wait(15);
+  }
+  process.kill(backend!, "SIGCONT");
+  slow.send("job", "last");
+  await eventually(() => notifications.some((payload) => payload.includes("last")));
+  // The one that was under way, and one for all that came meanwhile.
+  const told = notifications.filter((payload) => payload.includes("again"));
+  assert.ok(told.length <= 2, `${told.length} notifications`);
+  await slow.close();
   await listener.end();
 });
 

@@ -1,6 +1,7 @@
 // NOTIFY as a hint between processes: sent after commit on a connection of its own, at once after a
 // quiet moment, else gathered, so that each channel has one in 10 ms at most. A lost hint only costs
 // time: whoever listens also polls or expires its copy.
+import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import type { Log } from "../lib/log.ts";
 
@@ -37,8 +38,8 @@ const subjects_max = 50;
 export function openHints(url: string, log: Log): Hints {
   const listeners = new Map<HintChannel, ((subject: string) => void)[]>();
   const pending = new Map<HintChannel, Set<string>>();
-  let timer: NodeJS.Timeout | null = null;
-  let flushed_ms = -Infinity;
+  let sending: Promise<void> | null = null;
+  let sent_ms = -Infinity;
 
   const deliver = (channel: HintChannel, subjects: readonly string[]) => {
     for (const tell of listeners.get(channel) ?? []) for (const subject of subjects) tell(subject);
@@ -47,16 +48,17 @@ export function openHints(url: string, log: Log): Hints {
     const hint = readHint(payload);
     if (hint) deliver(...hint);
   });
-  const flush = () => {
-    timer = null;
-    flushed_ms = performance.now();
-    for (const [channel, subjects] of pending) {
-      const all = [...subjects];
-      for (let i = 0; i < all.length; i += subjects_max) {
-        connection.notify(JSON.stringify([channel, all.slice(i, i + subjects_max)]));
-      }
+  /** What is sent meanwhile is gathered, however long the database takes: each subject goes once. */
+  const sendPending = async () => {
+    while (pending.size > 0) {
+      // In any case: what is sent together goes together.
+      await wait(Math.max(0, sent_ms + gather_ms - performance.now()));
+      sent_ms = performance.now();
+      const payloads = [...pending].flatMap(([channel, subjects]) => payloadsOf(channel, subjects));
+      pending.clear();
+      for (const payload of payloads) await connection.notify(payload);
     }
-    pending.clear();
+    sending = null;
   };
 
   return {
@@ -64,18 +66,23 @@ export function openHints(url: string, log: Log): Hints {
       // This process needs no round trip to hear itself.
       deliver(channel, [subject]);
       pending.set(channel, (pending.get(channel) ?? new Set()).add(subject));
-      // A timer in any case: what is sent together goes together.
-      timer ??= setTimeout(flush, Math.max(0, flushed_ms + gather_ms - performance.now()));
+      sending ??= sendPending();
     },
     on(channel, tell) {
       listeners.set(channel, [...(listeners.get(channel) ?? []), tell]);
     },
     async close() {
-      if (timer) clearTimeout(timer);
-      flush();
+      await sending;
       await connection.close();
     },
   };
+}
+
+function payloadsOf(channel: HintChannel, subjects: ReadonlySet<string>): string[] {
+  const all = [...subjects];
+  return Array.from({ length: Math.ceil(all.length / subjects_max) }, (_, i) =>
+    JSON.stringify([channel, all.slice(i * subjects_max, (i + 1) * subjects_max)]),
+  );
 }
 
 /** Every role of a shared database may send on our channel: what is not ours is null. */
@@ -108,7 +115,6 @@ function keepListening(url: string, log: Log, heard: (payload: string) => void) 
   let own_pid: number | null = null;
   let closed = false;
   let reconnect: NodeJS.Timeout | null = null;
-  let sending = Promise.resolve();
 
   const connectLater = () => {
     client = null;
@@ -144,20 +150,16 @@ function keepListening(url: string, log: Log, heard: (payload: string) => void) 
     }
   };
   const opening = connect();
-  // One after the other: a connection is asked one thing at a time.
-  const send = async (payload: string) => {
-    await client?.query("select pg_notify($1, $2)", [pg_channel, payload]);
-  };
 
   return {
-    notify(payload: string) {
-      sending = sending.then(() => send(payload)).catch(() => {});
+    /** Never fails: what cannot be sent is dropped. */
+    async notify(payload: string) {
+      await client?.query("select pg_notify($1, $2)", [pg_channel, payload]).catch(() => {});
     },
     async close() {
       closed = true;
       if (reconnect) clearTimeout(reconnect);
       await opening;
-      await sending;
       await client?.end();
     },
   };
