@@ -150,12 +150,7 @@ begin
   if not draw_credits(v_call.account_id, 'call', p_credits, p_now) then
     return null;
   end if;
-  insert into calls (account_id, campaign_id, attempt, retried_leg, node_id, trunk_id, from_number,
-      to_number, to_phone, cli_number, due_at, queued_at, reserved)
-    values (v_call.account_id, v_call.campaign_id, v_call.attempt, v_call.retried_leg, v_call.node_id,
-      v_call.trunk_id, v_call.from_number, v_call.to_number, v_call.to_phone, v_call.cli_number,
-      v_call.due_at, p_now, p_credits)
-    returning id into v_call.id;
+  v_call.id := nextval(pg_get_serial_sequence('calls', 'id'));
   insert into credit_reservations (account_id, kind, subject, created_at)
     values (v_call.account_id, 'call', 'call:' || v_call.id, p_now)
     returning id into v_call.reservation_id;
@@ -163,8 +158,11 @@ begin
     (account_id, kind, type, from_book, to_book, amount, reservation_id, at)
     values (v_call.account_id, 'call', 'reserve', 'available', 'reserved', p_credits,
       v_call.reservation_id, p_now);
-  update calls c set reservation_id = v_call.reservation_id
-    where c.account_id = v_call.account_id and c.id = v_call.id;
+  insert into calls (account_id, id, campaign_id, attempt, retried_leg, node_id, trunk_id, from_number,
+      to_number, to_phone, cli_number, due_at, queued_at, reservation_id, reserved)
+    values (v_call.account_id, v_call.id, v_call.campaign_id, v_call.attempt, v_call.retried_leg,
+      v_call.node_id, v_call.trunk_id, v_call.from_number, v_call.to_number, v_call.to_phone,
+      v_call.cli_number, v_call.due_at, p_now, v_call.reservation_id, p_credits);
   return v_call.id;
 end $$;
 

@@ -16,17 +16,20 @@ export type TrunkOnNode = {
   readonly calls_per_second: number;
 };
 
-/** The active trunks that the account ($1) may use, each with its active nodes; $2 is a caller id or null. */
-export const findTrunks = statement<TrunkOnNode>(`
+/** The active trunks that the account may use, each with its active nodes: a query of their rows. */
+export const trunksOnNodes = (accountId: string, callerIdOrNull: string) => `
   select t.id as trunk_id, n.id as node_id, n.driver, n.connected_at is not null as connected,
     t.only_account_id is not null as own,
-    not t.caller_ids_only or $2::text is null or $2 = any (t.caller_ids) as allows_caller_id,
+    not t.caller_ids_only or ${callerIdOrNull}::text is null
+      or ${callerIdOrNull} = any (t.caller_ids) as allows_caller_id,
     s.calls_per_second
   from trunks t
   join trunk_nodes s on s.trunk_id = t.id
   join voice_nodes n on n.id = s.node_id
-  where t.active and n.active and (t.only_account_id is null or t.only_account_id = $1)
-  order by t.id, n.id`);
+  where t.active and n.active and (t.only_account_id is null or t.only_account_id = ${accountId})
+  order by t.id, n.id`;
+
+export const findTrunks = statement<TrunkOnNode>(trunksOnNodes("$1", "$2"));
 
 /**
  * One of the trunks, at random by their shares: of those on a connected node if there is any, and of

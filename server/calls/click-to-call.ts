@@ -1,9 +1,9 @@
 // Submits a click-to-call (contract 4.4): what was asked, its first call and the credit of both its
-// legs, in one transaction. The leader of the call's node places it.
+// legs, in one statement. The leader of the call's node places it.
 import type { Caller } from "../accounts/caller.ts";
-import { recordAudit, type Actor } from "../accounts/record-audit.ts";
+import type { Actor } from "../accounts/record-audit.ts";
 import type { App } from "../engine/app.ts";
-import { statement, type Tx } from "../lib/database.ts";
+import { statement, type Executor } from "../lib/database.ts";
 import { Refusal, invalid } from "../lib/errors.ts";
 import { openShares } from "../lib/shares.ts";
 import {
@@ -14,7 +14,7 @@ import {
 } from "./click-to-call-schema.ts";
 import type { TrunkOnNode } from "./choose-trunk.ts";
 import { judgeClickToCall, type JudgedClickToCall } from "./judge-click-to-call.ts";
-import { credits_a_call, queueCall, type NewCall } from "./queue-call.ts";
+import { credits_a_call, type NewCall } from "./queue-call.ts";
 import { refuseOutsideWindow } from "./refuse-outside-window.ts";
 
 /** For whom the call is, and by whom it was asked for. */
@@ -30,14 +30,14 @@ export type ClickToCallOwner = {
 const submissions = openShares(4, 2, 1_000);
 
 /**
- * Queues the call and answers with its campaign. Refuses, in this order and with nothing done:
- * validation-failed, forbidden (outside the calling window), internal-error (no trunk can be used),
- * insufficient-credit.
+ * Queues the call, in the one statement of `write`, and answers with its campaign. Refuses, in this order
+ * and with nothing done: validation-failed, forbidden (outside the calling window), internal-error (no
+ * trunk can be used), insufficient-credit.
  */
 export async function clickToCall(
   app: App,
   owner: ClickToCallOwner,
-  write: <Answer>(effect: (tx: Tx) => Promise<Answer>) => Promise<Answer>,
+  write: <Answer>(effect: (db: Executor) => Promise<Answer>) => Promise<Answer>,
   asked: NewClickToCall,
 ): Promise<ClickToCallAnswer> {
   const { account, actor } = owner;
@@ -51,8 +51,8 @@ export async function clickToCall(
       cause: new Error(`account ${account.id} has no active trunk on an active node`),
     });
   const answer = await submissions.use(actor.account_id, () =>
-    write(async (tx) => {
-      const campaignId = await submitCall(tx, owner, asked, { ...judged, trunk }, now);
+    write(async (db) => {
+      const campaignId = await submitCall(db, owner, asked, { ...judged, trunk }, now);
       return {
         status: 200 as const,
         message: "Campaign Submitted Successfully" as const,
@@ -64,67 +64,54 @@ export async function clickToCall(
   return answer;
 }
 
-const insertCampaign = statement<{ campaign_id: number }>(`
-  with campaign as (
-    insert into call_campaigns (account_id, kind, created_by, created_at)
-    values ($1, 'click_to_call', $2, $3)
-    returning id
-  )
-  insert into click_to_calls
-  select r.* from campaign, jsonb_populate_record(null::click_to_calls,
-    $4::jsonb || jsonb_build_object('account_id', $1::bigint, 'campaign_id', campaign.id)) r
-  returning campaign_id`);
+const submit = statement<{ campaign_id: number }>(
+  "select submit_click_to_call($1, $2, $3, $4, $5) as campaign_id",
+);
 
-/** The call itself comes last: it takes the balance's lock, which others wait for. */
 async function submitCall(
-  tx: Tx,
+  db: Executor,
   { account, actor }: ClickToCallOwner,
   asked: NewClickToCall,
   judged: JudgedClickToCall & { readonly trunk: TrunkOnNode },
   now: Date,
 ): Promise<number> {
-  const { account_id } = actor;
   const order = orderOf(account, asked, judged);
-  const values = [account_id, actor.user_id, now, JSON.stringify(order)];
-  const [made] = await insertCampaign(tx, values);
-  const { campaign_id } = made!;
-  await recordAudit(tx, actor, {
-    at: now,
-    action: "click_to_call.submitted",
-    subject_id: campaign_id,
-  });
   const { node_id, trunk_id } = judged.trunk;
-  const { to_number, to_phone, cli_number } = order;
-  const call: NewCall = {
-    account_id,
-    campaign_id,
+  const call: Omit<NewCall, "campaign_id"> = {
+    account_id: account.id,
     attempt: 1,
     retried_leg: null,
     node_id,
     trunk_id,
     from_number: judged.from,
-    to_number,
-    to_phone,
-    cli_number,
+    to_number: order.to_number,
+    to_phone: order.to_phone,
+    cli_number: order.cli_number,
     due_at: judged.scheduled_at ?? now,
   };
-  if ((await queueCall(tx, call, now)) === null)
+  const rows = [order, call, actor].map((row) => JSON.stringify(row));
+  try {
+    const [submitted] = await submit(db, [...rows, credits_a_call, now]);
+    return submitted!.campaign_id;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== "TL002") throw error;
     throw new Refusal(
       "insufficient-credit",
       `There is not enough call credit: ${credits_a_call} needed`,
     );
-  return campaign_id;
+  }
 }
 
 /** The columns of click_to_calls. */
 function orderOf(
-  { country_code }: ClickToCallOwner["account"],
+  { id, country_code }: ClickToCallOwner["account"],
   asked: NewClickToCall,
   judged: JudgedClickToCall,
 ) {
   const { agent_not_pick_group_id, from_group_id, to_group_id } = judged;
   const agent_not_pick_policy = asked.agent_not_pick_policy || null;
   return {
+    account_id: id,
     from_number: asked.from_number,
     to_number: asked.to_number,
     to_phone: country_code + asked.to_number,

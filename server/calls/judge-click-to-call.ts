@@ -7,7 +7,7 @@ import type { FieldError } from "../lib/errors.ts";
 import { knownId } from "../lib/ids.ts";
 import { parseTime } from "../lib/parse-time.ts";
 import { isExtension } from "./agent-number.ts";
-import { chooseTrunk, findTrunks, type TrunkOnNode } from "./choose-trunk.ts";
+import { chooseTrunk, trunksOnNodes, type TrunkOnNode } from "./choose-trunk.ts";
 import { auto_block_minutes_max, auto_block_reason } from "./click-to-call-schema.ts";
 
 /** What was found; without faults, all of it holds. */
@@ -48,11 +48,9 @@ export async function judgeClickToCall(
     to_group_id: groupIdOf(text("to_group_id")),
   };
   const asked = [groups.agent_not_pick_group_id, groups.from_group_id, groups.to_group_id];
-  const [[ground], trunks] = await Promise.all([
-    findGround(db.pool, [account.id, ...asked, from]),
-    findTrunks(db.pool, [account.id, text("cli_number")]),
-  ]);
-  const ways = waysOf(trunks, from ?? "", ground!.knows_extension);
+  const values = [account.id, ...asked, from, text("cli_number")];
+  const [ground] = await findGround(db.pool, values);
+  const ways = waysOf(ground!.trunks, from ?? "", ground!.knows_extension);
   return {
     faults: [
       ...fault("from_number", from === null ? agent_reason : ways.from_reason),
@@ -77,20 +75,20 @@ type Ground = CallingWindow & {
   readonly knows_from_group: boolean;
   readonly knows_to_group: boolean;
   readonly knows_extension: boolean;
+  readonly trunks: readonly TrunkOnNode[];
 };
 
-const isAgentGroup = (id: string) =>
-  `(${id}::bigint is null or exists (
-      select from agent_groups g where g.account_id = $1 and g.id = ${id}))`;
+const isGroup = (table: "agent_groups" | "groups", id: string) =>
+  `coalesce((select g.id = ${id} from ${table} g where g.account_id = $1 and g.id = ${id}), ${id}::bigint is null)`;
 
 const findGround = statement<Ground>(`
   select a.time_zone, a.night_calling, a.calling_from, a.calling_to,
-    ${isAgentGroup("$2")} as knows_agent_not_pick_group,
-    ${isAgentGroup("$3")} as knows_from_group,
-    ($4::bigint is null or exists (
-      select from groups g where g.account_id = $1 and g.id = $4)) as knows_to_group,
+    ${isGroup("agent_groups", "$2")} as knows_agent_not_pick_group,
+    ${isGroup("agent_groups", "$3")} as knows_from_group,
+    ${isGroup("groups", "$4")} as knows_to_group,
     exists (
-      select from extensions e where e.account_id = $1 and e.extension = $5) as knows_extension
+      select from extensions e where e.account_id = $1 and e.extension = $5) as knows_extension,
+    (select coalesce(json_agg(t), '[]') from (${trunksOnNodes("$1", "$6")}) t) as trunks
   from accounts a where a.account_id = $1`);
 
 const agent_reason =

@@ -26,11 +26,12 @@ export const clickToCallRoutes = [
       request.validationError
         ? (await judgeClickToCall(app.db, caller.account, body, app.clock.now())).faults
         : [],
-    handle: ({ app, caller, actor, body, write }) =>
+    handle: ({ app, caller, actor, body, keyed, write }) =>
       clickToCall(
         app,
         { account: caller.account, actor: { ...actor, user_id: caller.user_id } },
-        write,
+        // One statement needs no transaction around it.
+        keyed ? write : (effect) => effect(app.db.pool),
         body,
       ),
   }),
