@@ -33,11 +33,12 @@ alter table voice_campaigns
 create index voice_campaigns_kept on voice_campaigns (account_id, finished_at, id)
   where finished_at is not null and not purged;
 
--- recording_state may also be `deleted`, and so may a message's state. A call goes after its recording.
+-- recording_state may also be `deleted`, and so may a message's state. A call goes after its recording; of one
+-- that failed there may be a part.
 create index calls_kept on calls (account_id, ended_at, id)
-  where stage = 'ended' and recording_state <> 'ready';
-create index calls_recorded on calls (account_id, ended_at, id) where recording_state = 'ready';
-create index call_messages_recorded on call_messages (account_id, at, call_id) where state = 'ready';
+  where stage = 'ended' and recording_state not in ('ready', 'failed');
+create index calls_recorded on calls (account_id, ended_at, id) where recording_state in ('ready', 'failed');
+create index call_messages_recorded on call_messages (account_id, at, call_id) where state <> 'deleted';
 
 -- None of these sorts where an index has the order: of a table that was not analysed yet, each step would
 -- read all that is left of the account.
@@ -267,15 +268,15 @@ declare
 begin
   with oldest as materialized (
     select c.id, c.campaign_id, c.ended_at from calls c
-    where c.account_id = p_account_id and c.stage = 'ended' and c.recording_state <> 'ready'
+    where c.account_id = p_account_id and c.stage = 'ended' and c.recording_state not in ('ready', 'failed')
       and c.ended_at < p_before
       and not exists (
         select from call_messages m
-        where m.account_id = p_account_id and m.call_id = c.id and m.state = 'ready')
+        where m.account_id = p_account_id and m.call_id = c.id and m.state <> 'deleted')
       and (c.recipient_id is not null or not exists (
         select from calls o
         where o.account_id = p_account_id and o.campaign_id = c.campaign_id
-          and (o.ended_at is null or o.ended_at >= p_before or o.recording_state = 'ready')))
+          and (o.ended_at is null or o.ended_at >= p_before or o.recording_state in ('ready', 'failed'))))
     order by c.ended_at, c.id limit v_calls_max
   ), weighed as (
     select o.id, o.campaign_id, row_number() over w as place, sum(
@@ -389,16 +390,15 @@ language sql immutable as $$
   from json_each(p_data) with ordinality d (key, value, place)
 $$;
 
--- Empties a call that is over, whose recordings are gone, of everything about the person who was called.
--- What it cost, how long it was and how it ended stay, as numbers without anybody.
+-- Empties a call that is over of everything about the person who was called, but for its recordings, which
+-- are at its node. What it cost, how long it was and how it ended stay, as numbers without anybody.
 create function erase_call(p_account_id bigint, p_call_id bigint) returns void
 language plpgsql as $$
 declare
   v_campaign_id bigint;
 begin
   update calls c set to_number = '', to_phone = '', dtmf = '', collected = '{}', lead_fields = '{}',
-      position = null, lead_id = null,
-      recording_state = case when c.recording_state = 'ready' then 'deleted' else c.recording_state end
+      position = null, lead_id = null
     where c.account_id = p_account_id and c.id = p_call_id
     returning c.campaign_id into v_campaign_id;
   update call_legs l set number = ''
@@ -409,7 +409,8 @@ begin
   update call_menu_steps s set key = 'erased'
     where s.account_id = p_account_id and s.call_id = p_call_id and s.key not in ('timeout', 'invalid');
   delete from call_transcripts t where t.account_id = p_account_id and t.call_id = p_call_id;
-  delete from call_messages m where m.account_id = p_account_id and m.call_id = p_call_id;
+  delete from call_messages m
+    where m.account_id = p_account_id and m.call_id = p_call_id and m.state = 'deleted';
   update click_to_calls p set to_number = '', to_phone = '', remark = null, reference = null, source = null
     where p.account_id = p_account_id and p.campaign_id = v_campaign_id;
 end $$;

@@ -1,6 +1,6 @@
 import { VoiceError } from "../drivers/voice/driver.ts";
 import type { App } from "../engine/app.ts";
-import { findVoiceNode } from "./find-voice-node.ts";
+import { findNodeIfKept } from "./find-voice-node.ts";
 import { callName } from "./life/call.ts";
 
 /** The name that the recording of a call has at its node; a message that a caller left is stored with its own. */
@@ -10,7 +10,8 @@ export function recordingName(accountId: number, callId: number): string {
 
 /**
  * Deletes recordings at the node that made them, one after the other, until one fails, or `stopping`;
- * returns those that are certainly gone, and why the node did not do the rest. May be repeated.
+ * returns those that are certainly gone, as are all of a node that was deleted, and why the node did not
+ * do the rest. May be repeated.
  */
 export async function deleteRecordings(
   app: Pick<App, "db" | "voiceDrivers">,
@@ -18,7 +19,8 @@ export async function deleteRecordings(
   names: readonly string[],
   stopping: AbortSignal,
 ): Promise<{ deleted: string[]; failure: string | null }> {
-  const node = await findVoiceNode(app.db.query, nodeId);
+  const node = await findNodeIfKept(app.db.query, nodeId);
+  if (!node) return { deleted: [...names], failure: null };
   const driver = app.voiceDrivers[node.driver];
   const deleted: string[] = [];
   if (!driver) return { deleted, failure: "there is no driver for it here" };

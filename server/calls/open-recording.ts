@@ -3,7 +3,7 @@ import { recordAudit, type Actor } from "../accounts/record-audit.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import type { App } from "../engine/app.ts";
 import { notFound, Refusal, unavailable } from "../lib/errors.ts";
-import { findVoiceNode } from "./find-voice-node.ts";
+import { findNodeIfKept } from "./find-voice-node.ts";
 
 /** The call whose recordings are asked for. Refuses: not-found. */
 export async function findRecordedCall(app: App, accountId: number, id: number) {
@@ -28,7 +28,8 @@ export async function openRecording(
   call: { readonly id: number; readonly node_id: number },
   { name, detail }: { readonly name: string; readonly detail: unknown },
 ): Promise<Readable> {
-  const node = await findVoiceNode(app.db.query, call.node_id);
+  const node = await findNodeIfKept(app.db.query, call.node_id);
+  if (!node) throw noRecording();
   const driver = app.voiceDrivers[node.driver];
   if (!driver) throw unavailable(new Error(`there is no driver for node ${node.id} here`));
   const entry = { at: app.clock.now(), action: "call.listened", subject_id: call.id, detail };

@@ -170,13 +170,25 @@ test("what waits on a node that is made inactive moves to another of its trunk, 
   assertHinted(`${one}:0`, `${two}:${operator.account_id}`);
 });
 
-test("a node that calls were placed on is not deleted, for its recordings are there", async () => {
+test("a node that calls were placed on is deleted once it is inactive and all of them are over; its recordings are gone then", async () => {
   const node_id = await makeNode(api.app);
   const trunk_id = await makeTrunk(api.app, [node_id]);
-  await makeCall(api.app, operator, { place: { node_id, trunk_id }, call: { stage: "ended" } });
-  const refused = await request("DELETE", `/${node_id}`);
-  assert.deepEqual([refused.status, refused.body.type], [409, "conflict"]);
-  assert.equal((await request("GET", `/${node_id}`)).status, 200);
+  const call = { stage: "talking", recording_state: "ready" };
+  const { id } = await makeCall(api.app, operator, { place: { node_id, trunk_id }, call });
+  const assertRefused = async () => {
+    const refused = await request("DELETE", `/${node_id}`);
+    assert.deepEqual([refused.status, refused.body.type], [409, "conflict"]);
+    assert.equal((await request("GET", `/${node_id}`)).status, 200);
+  };
+  await request("PATCH", `/${node_id}`, { active: false });
+  await assertRefused();
+  await api.app.db.pool.query("update calls set stage = 'ended' where id = $1", [id]);
+  await request("PATCH", `/${node_id}`, { active: true });
+  await assertRefused();
+  await request("PATCH", `/${node_id}`, { active: false });
+  assert.equal((await request("DELETE", `/${node_id}`)).status, 204);
+  const heard = await api.send("GET", `/api/v1/calls/${id}/recording`, { token: operator.token });
+  assert.equal(heard.status, 404);
 });
 
 test("changes of nodes are audited by the names of what changed", async () => {

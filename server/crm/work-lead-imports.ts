@@ -5,7 +5,7 @@ import { sql, type Kysely, type Selectable } from "kysely";
 import type { App } from "../engine/app.ts";
 import { cellText } from "../lib/csv/cell-text.ts";
 import type { DB, Tx } from "../lib/database.ts";
-import { isDatabaseUnavailable } from "../lib/database-errors.ts";
+import { isDatabaseUnavailable, isOfOneStatement } from "../lib/database-errors.ts";
 import type { FieldError } from "../lib/errors.ts";
 import { locateColumns, type ColumnMap } from "./import/column-map.ts";
 import { findAgents } from "./import/find-agents.ts";
@@ -38,17 +38,11 @@ export async function workLeadImports(app: App, stopping: AbortSignal): Promise<
     try {
       if (await workBatch(app, account_id, id)) worked++;
     } catch (err) {
-      if (isDatabaseUnavailable(err) && !isOfOneBatch(err)) throw err;
+      if (isDatabaseUnavailable(err) && !isOfOneStatement(err)) throw err;
       app.log.error({ err, account_id, subject_id: id }, "a batch of a lead import failed");
     }
   }
   return worked;
-}
-
-/** A lock waited for too long, or a deadlock; a database that is away fails them all, and the loop waits for it. */
-function isOfOneBatch(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return code === "57014" || code === "55P03" || code === "40P01";
 }
 
 /** Each account's first import before any account's second. */

@@ -29,6 +29,15 @@ const unavailable_codes = new Set([
   "40P01", // Deadlock: the loser may come again.
 ]);
 
+/**
+ * A statement that took too long, waited too long for a lock, or lost to another in a deadlock: it fails
+ * alone, where a database that is away fails them all.
+ */
+export function isOfOneStatement(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === "57014" || code === "55P03" || code === "40P01";
+}
+
 /** Whether `error` is a violation of that unique constraint or index. */
 export function violatesUnique(error: unknown, constraint: string): boolean {
   const { code, constraint: violated } = error as { code?: unknown; constraint?: unknown };

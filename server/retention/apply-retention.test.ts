@@ -147,6 +147,24 @@ test("one account's backlog keeps no other waiting, and workers at the same time
   assert.equal(await rowsOf("events", large), 0);
 });
 
+test("an account whose rows cannot be taken in time holds up no other", async () => {
+  const bad = await account({ events_days: 1 });
+  const good = await account({ events_days: 1 });
+  for (const owner of [bad, good]) {
+    await makeEvents(api.app, owner, [{ occurred_at: daysAgo(5) }]);
+    while ((await rowsOf("events", owner, "seq is null")) > 0) await relay(api.app);
+  }
+  await api.app.db.pool.query(`
+    create function too_slow() returns trigger language plpgsql as $$
+    begin raise 'canceling statement due to statement timeout' using errcode = '57014'; end $$;
+    create trigger too_slow before delete on events for each row
+      when (old.account_id = ${bad.account_id}) execute function too_slow()`);
+  assert.equal(await applyRetention(api.app, never), 1);
+  assert.equal(await rowsOf("events", good), 0);
+  await api.app.db.pool.query("drop trigger too_slow on events");
+  assert.deepEqual(await applyAll(), [1]);
+});
+
 /** A finished campaign of so many recipients, all read, with a reply of each of the first three. */
 async function chatCampaign(owner: TestAccount, recipients: number): Promise<number> {
   const { app } = api;
@@ -276,6 +294,11 @@ test("a recording goes by its own days, or with its call; a node that does not a
   const mine = await account({ recordings_days: 5, calls_days: 9 });
   const other = await account();
   const recorded = { ...failed, ended_at: api.clock.now(), recording_state: "ready" };
+  // There may be a part of it.
+  const broken = await makeCall(api.app, mine, {
+    call: { ...recorded, recording_state: "failed" },
+    place: good,
+  });
   const [here, there] = [
     await makeCall(api.app, mine, { call: recorded, place: good }),
     await makeCall(api.app, mine, { call: recorded, place: bad }),
@@ -296,9 +319,9 @@ test("a recording goes by its own days, or with its call; a node that does not a
   api.clock.advance(2 * day_ms);
   deleted.length = 0;
   assert.equal(await forgetRecordings(api.app, AbortSignal.abort()), 0);
-  assert.deepEqual(await applyAll(forgetRecordings), [2]);
-  assert.equal(deleted.length, 2);
-  assert.ok(deleted.includes(`trk-${mine.account_id}-${here.id}`));
+  assert.deepEqual(await applyAll(forgetRecordings), [3]);
+  assert.equal(deleted.length, 3);
+  for (const { id } of [here, broken]) assert.ok(deleted.includes(`trk-${mine.account_id}-${id}`));
   assert.equal((await recording(here.id)).status, 404);
   assert.equal((await recording(left, "messages/1")).status, 404);
   const report = await get(mine, `/api/v1/calls/${left}`);
@@ -310,7 +333,7 @@ test("a recording goes by its own days, or with its call; a node that does not a
   // Its call waits for it, the others do not.
   api.clock.advance(4 * day_ms);
   assert.deepEqual(await applyAll(forgetRecordings), []);
-  assert.deepEqual(await applyAll(), [2]);
+  assert.deepEqual(await applyAll(), [3]);
   assert.equal(await rowsOf("calls", mine), 1);
   silent.delete(bad.node_id);
   api.clock.advance(11 * 60_000);

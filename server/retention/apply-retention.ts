@@ -2,7 +2,7 @@
 // crash repeats and loses nothing; each account that is due has a few steps before any has more.
 import type { App } from "../engine/app.ts";
 import { statement } from "../lib/database.ts";
-import { isDatabaseUnavailable } from "../lib/database-errors.ts";
+import { isDatabaseUnavailable, isOfOneStatement } from "../lib/database-errors.ts";
 import { anew_ms, findDueAccounts, type DueAccount } from "./due-accounts.ts";
 
 /** Of one transaction. */
@@ -23,7 +23,7 @@ export async function applyRetention(app: App, stopping: AbortSignal): Promise<n
     try {
       forgotten += await visit(app, account, stopping);
     } catch (err) {
-      if (isDatabaseUnavailable(err)) throw err;
+      if (isDatabaseUnavailable(err) && !isOfOneStatement(err)) throw err;
       const { account_id } = account;
       app.log.error({ err, account_id }, "what an account keeps too long could not be taken");
     }

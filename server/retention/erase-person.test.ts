@@ -393,51 +393,65 @@ function watched(stopping: AbortController, loses: boolean) {
   });
 }
 
-test("who is being written to or called is erased afterwards, and what a node did not delete is asked for again", async () => {
+test("who is being written to or called is erased afterwards, and a silent node's recordings last; meanwhile the erasure says what it waits for", async () => {
   const mine = await account();
   const sending = await chatCampaign(mine, "dispatching");
-  const node_id = await makeNode(api.app, { connected: true });
-  const place = { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
+  const node = async () => {
+    const node_id = await makeNode(api.app, { connected: true });
+    return { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
+  };
+  const [place, lost] = [await node(), await node()];
+  const call = { ...failed, ended_at: api.clock.now() };
   const live = await makeCall(api.app, mine, {
     place,
     call: { stage: "talking", status: "in-progress" },
   });
   const recorded = await makeCall(api.app, mine, {
     place,
-    call: { ...failed, ended_at: api.clock.now(), recording_state: "ready" },
+    call: { ...call, recording_state: "ready" },
   });
+  // Of a recording that failed there may be a part.
+  await makeCall(api.app, mine, { place: lost, call: { ...call, recording_state: "failed" } });
   is_silent = true;
   const { id } = await post(mine, "/api/v1/erasures", { phone_number: number });
-  await work();
-  assert.deepEqual(await traces(mine), {
-    calls: 2,
-    chat_recipients: 1,
-    click_to_calls: 2,
-    erasures: 1,
-  });
-  assert.equal((await read(mine, `/api/v1/erasures/${id}`)).state, "pending");
+  const workOn = async () => {
+    api.clock.advance(60_000);
+    await work();
+  };
+  const assertWaits = async (waiting_for: string, left: Record<string, number>) => {
+    assert.deepEqual(await traces(mine), { ...left, erasures: 1 });
+    const erasure = await read(mine, `/api/v1/erasures/${id}`);
+    assert.deepEqual([erasure.state, erasure.waiting_for], ["pending", waiting_for]);
+  };
+  await workOn();
+  await assertWaits("call", { calls: 1, chat_recipients: 1, click_to_calls: 1 });
 
-  is_silent = false;
   await query(
     "update calls set stage = 'ended', ended_at = now() where account_id = $1 and id = $2",
     [mine.account_id, live.id],
   );
-  api.clock.advance(60_000);
-  await work();
-  // The message is waited for alone.
-  assert.ok(deleted.includes(`trk-${mine.account_id}-${recorded.id}`));
-  assert.deepEqual(await traces(mine), { chat_recipients: 1, erasures: 1 });
+  await workOn();
+  await assertWaits("message", { chat_recipients: 1 });
+
   await move(
     mine,
     sending.id,
     sending.recipients.map((recipient) => ({ id: recipient, dispatches: 1, to: "read" })),
   );
-  api.clock.advance(60_000);
-  await work();
+  await workOn();
   // Its campaign has told that it is over.
-  api.clock.advance(60_000);
-  await work();
-  assert.equal((await read(mine, `/api/v1/erasures/${id}`)).state, "done");
+  await workOn();
+  await assertWaits("recording", {});
+
+  await query("delete from voice_nodes where id = $1", [lost.node_id]);
+  await workOn();
+  await assertWaits("recording", {});
+  is_silent = false;
+  await workOn();
+  const done = await read(mine, `/api/v1/erasures/${id}`);
+  assert.deepEqual([done.state, done.waiting_for], ["done", null]);
+  assert.deepEqual([done.counts.calls, done.counts.recordings], [3, 2]);
+  assert.ok(deleted.includes(`trk-${mine.account_id}-${recorded.id}`));
   assert.deepEqual(await traces(mine), {});
 });
 

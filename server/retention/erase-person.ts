@@ -11,14 +11,15 @@ import { eraseGroupMembers, eraseNotices, eraseReplies } from "./erase/found-by-
 import { eraseNews } from "./erase/news.ts";
 import type { Part, Person, Progress, Step } from "./erase/part.ts";
 import { erasePeople } from "./erase/people.ts";
+import { eraseRecordings } from "./erase/recordings.ts";
 import { eraseImportRejects, eraseImportRows, eraseVoiceRejects } from "./erase/uploads.ts";
 import { awaitVoiceRecipients, scanVoiceRecipients } from "./erase/voice-recipients.ts";
 import { erased_kinds, type ErasedKind } from "./erasure-schema.ts";
 import type { ErasureRow } from "./erasures.ts";
 
 /**
- * What is to be sent and called goes first; calls go before leads, because they make some; what the
- * outbox tells comes last, because all of it is told there. Stored erasures name a part by its place.
+ * What is to be sent and called goes first; calls go before leads, because they make some; what the outbox
+ * tells comes after all that is told there; recordings come last, for their nodes may be silent. Stored erasures name a part by its place.
  */
 const parts: readonly Part[] = [
   scanChatRecipients,
@@ -35,6 +36,7 @@ const parts: readonly Part[] = [
   awaitChatRecipients,
   eraseReplies,
   eraseNews,
+  eraseRecordings,
 ];
 
 /** Then others' jobs have their turn. */
@@ -114,6 +116,9 @@ async function writeStep(
       at: step.at,
       chat: step.chat ?? before.chat,
       voice: step.voice ?? before.voice,
+      calls: step.calls ?? before.calls,
+      // Until it is over, also while it is looked at again.
+      waiting_for: step.waiting_for ?? (step.at === null ? null : before.waiting_for),
     };
     await tx
       .updateTable("erasures")

@@ -26,6 +26,10 @@ export const erased_kinds = [
 ] as const;
 export type ErasedKind = (typeof erased_kinds)[number];
 
+/** What an erasure may have to wait for. */
+export const awaited = ["message", "call", "recording"] as const;
+export type Awaited = (typeof awaited)[number];
+
 const counted: Readonly<Record<ErasedKind, string>> = {
   leads: "Deleted, with their timelines",
   contacts: "Deleted",
@@ -43,6 +47,13 @@ export const ErasureAnswer = Type.Object({
   id: id("Erasure id"),
   phone_number: Type.String({ description: "All but its last two digits hidden" }),
   state: Type.Enum(["pending", "done"], { type: "string" }),
+  waiting_for: nullable(
+    Type.Enum(awaited, {
+      type: "string",
+      description:
+        "What keeps it pending: a message whose outcome is not known yet, a call that is under way, a recording whose node does not answer; null for nothing",
+    }),
+  ),
   counts: Type.Object(
     Object.fromEntries(
       erased_kinds.map((kind) => [kind, Type.Integer({ description: counted[kind] })]),

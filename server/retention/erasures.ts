@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from "kysely";
 import { decodeCursor, page } from "../lib/cursor.ts";
 import type { DB } from "../lib/database.ts";
 import { notFound } from "../lib/errors.ts";
+import type { Progress } from "./erase/part.ts";
 import { erased_kinds, type ErasedKind, type ErasureAnswer } from "./erasure-schema.ts";
 
 export type ErasureRow = Selectable<DB["erasures"]>;
@@ -42,10 +43,12 @@ export async function findErasure(
 /** An erasure as the API shows it: never the number. */
 export function erasureAnswer(row: ErasureRow): ErasureAnswer {
   const counts = row.counts as Partial<Record<ErasedKind, number>>;
+  const progress = row.progress as Progress | null;
   return {
     id: row.id,
     phone_number: row.phone_shown,
     state: row.state as ErasureAnswer["state"],
+    waiting_for: progress?.waiting_for ?? null,
     counts: Object.fromEntries(
       erased_kinds.map((kind) => [kind, counts[kind] ?? 0]),
     ) as ErasureAnswer["counts"],

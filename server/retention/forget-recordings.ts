@@ -3,7 +3,7 @@
 import { deleteRecordings, recordingName } from "../calls/delete-recordings.ts";
 import type { App } from "../engine/app.ts";
 import { statement, type Database } from "../lib/database.ts";
-import { isDatabaseUnavailable } from "../lib/database-errors.ts";
+import { isDatabaseUnavailable, isOfOneStatement } from "../lib/database-errors.ts";
 import { anew_ms, findDueAccounts, type DueAccount } from "./due-accounts.ts";
 
 /** Of one account in a turn. */
@@ -29,7 +29,7 @@ export async function forgetRecordings(app: App, stopping: AbortSignal): Promise
     try {
       forgotten += await visit(app, account, stopping);
     } catch (err) {
-      if (isDatabaseUnavailable(err)) throw err;
+      if (isDatabaseUnavailable(err) && !isOfOneStatement(err)) throw err;
       const { account_id } = account;
       app.log.error({ err, account_id }, "an account's recordings could not be deleted");
     }
@@ -114,7 +114,7 @@ const findExpired = statement<Recording>(`
   (select c.id as call_id, c.node_id, null as message
     from kept k cross join lateral (
       select c.id, c.node_id from calls c
-      where c.account_id = $1 and c.stage = 'ended' and c.recording_state = 'ready' and c.ended_at < k.until
+      where c.account_id = $1 and c.stage = 'ended' and c.recording_state in ('ready', 'failed') and c.ended_at < k.until
         and c.node_id <> all ($3::bigint[])
       order by c.ended_at limit $4) c
     where k.until is not null)
@@ -123,7 +123,7 @@ const findExpired = statement<Recording>(`
     from kept k cross join lateral (
       select m.call_id, m.recording, c.node_id from call_messages m
       join calls c on c.account_id = $1 and c.id = m.call_id
-      where m.account_id = $1 and m.state = 'ready' and m.at < k.until and c.stage = 'ended'
+      where m.account_id = $1 and m.state <> 'deleted' and m.at < k.until and c.stage = 'ended'
         and c.node_id <> all ($3::bigint[])
       order by m.at limit $4) m
     where k.until is not null)
@@ -131,11 +131,11 @@ const findExpired = statement<Recording>(`
 
 const markCalls = statement(`
   update calls set recording_state = 'deleted'
-  where account_id = $1 and id = any ($2) and recording_state = 'ready'`);
+  where account_id = $1 and id = any ($2) and recording_state in ('ready', 'failed')`);
 
 const markMessages = statement(`
   update call_messages set state = 'deleted'
-  where account_id = $1 and call_id = any ($2) and recording = any ($3) and state = 'ready'`);
+  where account_id = $1 and call_id = any ($2) and recording = any ($3)`);
 
 // Unless the settings have been changed meanwhile.
 const putOff = statement(`

@@ -31,7 +31,8 @@ export const scanChatRecipients: Part = async ({ app, person, progress, write })
 export const awaitChatRecipients: Part = async ({ app, person, progress, write }) => {
   const step = await write(async (tx, now) => {
     const { erased, open } = await eraseRecipients(tx, person, progress.chat, now);
-    const rest = open.length > 0 ? { at: "waiting", wait_ms } : { at: null };
+    const rest =
+      open.length > 0 ? { at: "waiting", wait_ms, waiting_for: "message" as const } : { at: null };
     return { ...rest, counts: { recipients: erased }, chat: open };
   });
   await complete(app, person.account_id, progress.chat);

@@ -1,7 +1,7 @@
 // What an erasure consists of: parts, one after the other, each in steps.
 import type { App } from "../../engine/app.ts";
 import type { Tx } from "../../lib/database.ts";
-import type { ErasedKind } from "../erasure-schema.ts";
+import type { Awaited, ErasedKind } from "../erasure-schema.ts";
 
 /** Whose data is erased, in the forms in which a number is stored. */
 export type Person = {
@@ -26,9 +26,19 @@ export type Progress = {
   /** Recipients to whom something is under way, to be looked at again. */
   readonly chat: readonly Place[];
   readonly voice: readonly Place[];
+  /** Calls that were emptied, whose recordings are to be deleted. */
+  readonly calls: readonly number[];
+  readonly waiting_for: Awaited | null;
 };
 
-export const first_progress: Progress = { part: 0, at: null, chat: [], voice: [] };
+export const first_progress: Progress = {
+  part: 0,
+  at: null,
+  chat: [],
+  voice: [],
+  calls: [],
+  waiting_for: null,
+};
 
 /** What a step came to. */
 export type Step = {
@@ -37,8 +47,11 @@ export type Step = {
   readonly counts?: Partial<Record<ErasedKind, number>>;
   readonly chat?: readonly Place[];
   readonly voice?: readonly Place[];
+  readonly calls?: readonly number[];
   /** Nothing can be done before something else has come to its end: look again so much later. */
   readonly wait_ms?: number;
+  /** What that is, where it may take longer than seconds. */
+  readonly waiting_for?: Awaited;
 };
 
 export type StepContext = {

@@ -26,7 +26,8 @@ export const scanVoiceRecipients: Part = async ({ app, person, progress, write }
 export const awaitVoiceRecipients: Part = ({ person, progress, write }) =>
   write(async (tx, now) => {
     const { erased, open } = await eraseRecipients(tx, person, progress.voice, now);
-    const rest = open.length > 0 ? { at: "waiting", wait_ms } : { at: null };
+    const rest =
+      open.length > 0 ? { at: "waiting", wait_ms, waiting_for: "call" as const } : { at: null };
     return { ...rest, counts: { recipients: erased }, voice: open };
   });
 
