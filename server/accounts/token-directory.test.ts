@@ -27,7 +27,9 @@ async function whileTokensAreLocked(work: (waiting: () => Promise<number>) => Pr
     await locker.query("begin; lock table tokens in access exclusive mode");
     await work(async () => {
       const { rows } = await locker.query<{ waiting: number }>(
-        "select count(*)::int as waiting from pg_locks where not granted",
+        `select count(*)::int as waiting from pg_locks
+        where not granted and relation = 'tokens'::regclass
+          and database = (select oid from pg_database where datname = current_database())`,
       );
       return rows[0]!.waiting;
     });
@@ -37,14 +39,17 @@ async function whileTokensAreLocked(work: (waiting: () => Promise<number>) => Pr
   }
 }
 
-test("a flood of well-formed unknown tokens takes two connections, and the line before them ends in 503", async () => {
+test("a flood of well-formed unknown tokens takes two connections, and the line before them ends in 503", async (t) => {
   const path = `/api/v1/crm/workspaces/${account.workspace_id}/leads/create`;
   const create = () =>
     api.send("POST", path, { token: account.token, json: { phone: "9876543210" } });
   assert.equal((await create()).status, 201);
+  // Whom we know is known for seconds: none pass, however long the flood takes this machine.
+  const now_ms = performance.now();
+  t.mock.method(performance, "now", () => now_ms);
   const flood: Promise<unknown>[] = [];
   await whileTokensAreLocked(async (waiting) => {
-    for (let i = 0; i < 10_000; i++) {
+    for (let i = 0; i < 3_000; i++) {
       flood.push(api.app.tokens.find(strangersToken()).catch((error: unknown) => error));
     }
     await eventually(async () => (await waiting()) >= 2);
@@ -54,7 +59,7 @@ test("a flood of well-formed unknown tokens takes two connections, and the line 
   const found = await Promise.all(flood);
   assert.equal(found.filter((caller) => caller === null).length, 1_002);
   const refused = found.filter((caller) => caller !== null);
-  assert.equal(refused.length, 8_998);
+  assert.equal(refused.length, 1_998);
   assert.ok(
     refused.every((error) => error instanceof Refusal && error.type === "unavailable"),
     "not all of the others are 503",

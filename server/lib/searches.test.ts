@@ -31,7 +31,9 @@ async function floodLocked(table: string, url: string): Promise<void> {
   await locker.connect();
   const hanging = async () => {
     const { rows } = await locker.query<{ waiting: number }>(
-      "select count(*)::int as waiting from pg_locks where not granted",
+      `select count(*)::int as waiting from pg_locks
+      where not granted and relation = '${table}'::regclass
+        and database = (select oid from pg_database where datname = current_database())`,
     );
     return rows[0]!.waiting;
   };
