@@ -401,6 +401,23 @@ test("pages of any filter show every call once, newest first, also those queued 
   }
 });
 
+test("pages go on where they were, also when the call that one ended with has gone since", async () => {
+  const { account, make } = await newAccount();
+  const made: number[] = [];
+  for (let i = 0; i < 5; i++)
+    made.unshift((await make({ call: { ...failed, queued_at: at(i) } })).id);
+  const first = (await get(account, "?limit=2")).body;
+  const { pool } = api.app.db;
+  const values = [account.account_id, made[1]];
+  await pool.query("delete from call_legs where account_id = $1 and call_id = $2", values);
+  await pool.query("delete from calls where account_id = $1 and id = $2", values);
+  const rest = (await get(account, `?limit=10&cursor=${first.next_cursor}`)).body.data;
+  assert.deepEqual(
+    rest.map((row: { call_id: number }) => row.call_id),
+    made.slice(2),
+  );
+});
+
 test("an export has every call as the list shows it, its legs as JSON, and what a spreadsheet would run is inert", async () => {
   const { account, make } = await newAccount();
   await make(talked);

@@ -152,8 +152,10 @@ function foundIds(
 ): RawBuilder<unknown> {
   const { any, all } = conditionsOf(accountId, filter);
   if (before.id !== null)
+    // That one may have gone since (retention): then from where it was among the others.
     all.push(sql`(c.queued_at, c.id) <
-      ((select b.queued_at from calls b where b.account_id = ${accountId} and b.id = ${before.id}),
+      ((select b.queued_at from calls b
+          where b.account_id = ${accountId} and b.id <= ${before.id} order by b.id desc limit 1),
         ${before.id}::bigint)`);
   const newest = sql`order by queued_at desc, id desc limit ${before.limit}`;
   const pages = any.map((one) => {
