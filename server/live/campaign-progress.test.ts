@@ -27,10 +27,10 @@ let api: TestApi;
 let server: FastifyInstance;
 let url: string;
 const time = standingTime();
+const metrics = openMetrics();
 
 before(async () => {
   api = await startApi();
-  const metrics = openMetrics();
   const live = openLiveEvents(api.app, metrics, time.timers);
   server = await buildHttpServer({ ...api.app, metrics, live });
   await server.listen({ host: "127.0.0.1", port: 0 });
@@ -207,4 +207,35 @@ test("progress goes to who may hear of it and asked for it, and a later reader i
   );
   assert.equal(reader.dataOf(chat_progress).length, 1);
   for (const one of [...all, late]) one.close();
+});
+
+test("who comes while the campaigns are looked at for one who left is told the present state", async () => {
+  const { account } = await makeCampaigns();
+  const { token } = account;
+  const leads = await readEvents(url, { token, query: "?types=lead.*" });
+  const first = await readEvents(url, { token });
+  await told(first, chat_progress, () => true);
+  const holder = await api.app.db.pool.connect();
+  await holder.query("begin");
+  await holder.query("lock table voice_counts in access exclusive mode");
+  await eventually(async () => {
+    time.advance(1_000);
+    const { rows } = await holder.query(
+      "select from pg_locks where not granted and relation = 'voice_counts'::regclass",
+    );
+    return rows.length > 0;
+  });
+  const streams = async () => (await metrics.eventStreams.get()).values[0]?.value;
+  const before = (await streams())!;
+  first.close();
+  await eventually(async () => {
+    // PostgreSQL ends a transaction that is idle for long.
+    await holder.query("select");
+    return (await streams()) === before - 1;
+  });
+  const second = await readEvents(url, { token });
+  await holder.query("rollback");
+  holder.release();
+  await told(second, chat_progress, () => true);
+  for (const one of [leads, second]) one.close();
 });

@@ -68,7 +68,10 @@ async function lookAtCampaigns(hub: Hub): Promise<void> {
   const work = async () => {
     for (const account of accounts) {
       const { news, progress } = account;
-      tell(await progress.look(), account.readers);
+      const snapshots = await progress.look();
+      // Meanwhile the last who heard of them left, and another came: theirs begins anew.
+      if (progress !== account.progress) continue;
+      tell(snapshots, account.readers);
       account.looked_news = news;
     }
   };
