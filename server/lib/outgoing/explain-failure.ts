@@ -12,6 +12,7 @@ const explanations: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "there is no way to the address",
   ENOTFOUND: "the host's name was not found",
   ENODATA: "the host's name was not found",
+  EBADNAME: "the host's name is not one that DNS can have",
   EAI_AGAIN: "the host's name could not be looked up",
   ETIMEOUT: "the host's name servers did not answer in time",
   ESERVFAIL: "the host's name servers failed",

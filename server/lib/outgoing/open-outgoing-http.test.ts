@@ -436,6 +436,7 @@ test("what went wrong is told to the owner of the URL in words", async () => {
     await failureOf(outgoing.send(get(at(mail)))),
     await failureOf(outgoing.send(get(at(mail).replace("http:", "https:")))),
     await failureOf(guarded([], names({}).find).send(get("https://hooks.example.com/"))),
+    await failureOf(outgoing.send(get("http://hooks..example.com/"))),
   ];
   assert.deepEqual(
     failures.map(({ failure, message }) => `${failure}: ${message}`),
@@ -446,6 +447,7 @@ test("what went wrong is told to the owner of the URL in words", async () => {
       "unreachable: the answer is not HTTP",
       "unreachable: no TLS connection came about",
       "unreachable: the host's name was not found",
+      "unreachable: the host's name is not one that DNS can have",
     ],
   );
 });
