@@ -7,6 +7,7 @@ import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import {
+  lasting_lease,
   makeEndpoint,
   makeEvents,
   relay,
@@ -30,7 +31,7 @@ const receivers: CallbackReceiver[] = [];
 
 before(async () => {
   api = await startApi();
-  both.push(openDeliverers(api.app), openDeliverers(api.app));
+  both.push(openDeliverers(api.app, lasting_lease), openDeliverers(api.app, lasting_lease));
 });
 after(async () => {
   // What a test left hanging.
@@ -420,7 +421,7 @@ test("a stop ends what hangs within seconds, and what was not recorded is delive
   receiver.answer = () => {};
   const endpoint = await newEndpoint(receiver.url);
   await record(endpoint.account_id, told);
-  const leaving = openDeliverers(api.app);
+  const leaving = openDeliverers(api.app, lasting_lease);
   await eventually(async () => {
     await leaving.startDue();
     return receiver.received.length === 1;
@@ -464,7 +465,7 @@ test("an account whose endpoints all hang leaves places and connections to other
   const good = await newReceiver();
   const endpoint = await newEndpoint(good.url);
   await record(endpoint.account_id, told);
-  const deliverers = openDeliverers(api.app);
+  const deliverers = openDeliverers(api.app, lasting_lease);
   both.push(deliverers);
   await deliverers.startDue();
   await eventually(() => good.received.length === 1);
@@ -485,7 +486,7 @@ test("however many of an account's endpoints fail, those that do not find a plac
     .set({ failing_since: api.clock.now() })
     .where("account_id", "=", account_id)
     .execute();
-  const deliverers = openDeliverers(api.app);
+  const deliverers = openDeliverers(api.app, lasting_lease);
   both.push(deliverers);
   await deliverers.startDue();
   const good = await newReceiver();

@@ -128,5 +128,8 @@ export type SentTest = Static<typeof SentTest>;
 /** What a list of endpoints may be narrowed to. */
 export const endpointFilter = {
   kind: Type.Optional(kind),
+  url: Type.Optional(
+    Type.String({ maxLength: url_characters_max, description: "Letter for letter" }),
+  ),
   enabled: Type.Optional(Type.Boolean({ description: "Only enabled, or only disabled, ones" })),
 };

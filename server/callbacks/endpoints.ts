@@ -24,11 +24,12 @@ export const endpoint_columns = [
 export async function listEndpoints(
   db: Kysely<DB>,
   accountId: number,
-  filter: { kind?: EndpointKind; enabled?: boolean },
+  filter: { kind?: EndpointKind; url?: string; enabled?: boolean },
   { limit, cursor }: { limit: number; cursor: string | undefined },
 ): Promise<{ data: EndpointAnswer[]; next_cursor: string | null }> {
   let query = endpointRows(db, accountId);
   if (filter.kind !== undefined) query = query.where("kind", "=", filter.kind);
+  if (filter.url !== undefined) query = query.where("url", "=", filter.url);
   if (filter.enabled !== undefined) query = query.where("enabled", "=", filter.enabled);
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
   const found = await query

@@ -6,7 +6,12 @@ import type { EventType } from "../engine/event-catalogue.ts";
 import { isLeaseLost } from "../engine/leases.ts";
 import { workJobs, type Job, type JobHandler } from "../engine/work-jobs.ts";
 import { startApi, type TestApi } from "../../test/support/api.ts";
-import { makeEndpoint, makeEvents, relay } from "../../test/support/callback-makers.ts";
+import {
+  lasting_lease,
+  makeEndpoint,
+  makeEvents,
+  relay,
+} from "../../test/support/callback-makers.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { makeAccount, type TestAccount } from "../../test/support/makers.ts";
 import { replayEvents } from "./replay-events.ts";
@@ -34,11 +39,9 @@ function ask(account: TestAccount, endpointId: number, body: Partial<NewReplay> 
 }
 
 const going = new AbortController().signal;
-/** So long that no busy machine loses a claim. */
-const times = { lease_ms: 600_000, renew_ms: 60_000, margin_ms: 1_000 };
 /** Each account's due job once. */
 const work = (handler: JobHandler) =>
-  workJobs(api.app, { "callbacks.replay": handler }, going, times, 0);
+  workJobs(api.app, { "callbacks.replay": handler }, going, lasting_lease, 0);
 /** One step and no more. */
 const takeStep: JobHandler = (app, job, stopping) => replayEvents(app, job, stopping, 0);
 

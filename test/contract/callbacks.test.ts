@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { openSandboxVoiceDriver } from "../../server/drivers/voice/sandbox/open-sandbox-driver.ts";
-import { startWorker, type BackgroundWork } from "../../server/worker.ts";
+import { default_settings, startWorker, type BackgroundWork } from "../../server/worker.ts";
+import { lasting_lease } from "../support/callback-makers.ts";
 import { openCallbackReceiver, type CallbackReceiver } from "../support/callback-receiver.ts";
 import { eventually } from "../support/eventually.ts";
 import { assertSubmitted, call_path } from "./call-api.ts";
@@ -16,7 +17,7 @@ let work: BackgroundWork;
 
 before(async () => {
   voice = await startVoiceApi({ voiceDrivers: { sandbox } });
-  work = startWorker(voice.api.app);
+  work = startWorker(voice.api.app, { ...default_settings, leases: lasting_lease });
 });
 after(async () => {
   await work.stop();
@@ -92,9 +93,8 @@ test("a receiver can have its secret before a launch: of an endpoint of the acco
 
   const later = await newReceiver();
   await launch({ callback_url: later.url, schedulled_at: "2099-01-31T09:30:00Z" });
-  const { data } = await ask("GET", "/api/v1/callbacks/endpoints?kind=campaign&limit=200");
-  const made = data.find(({ url }: { url: string }) => url === later.url);
-  const read = await ask("GET", `/api/v1/callbacks/endpoints/${made.id}/secret`);
+  const { data } = await ask("GET", `/api/v1/callbacks/endpoints?kind=campaign&url=${later.url}`);
+  const read = await ask("GET", `/api/v1/callbacks/endpoints/${data[0].id}/secret`);
   assert.match(read.secret, /^whsec_/);
 });
 
@@ -145,7 +145,7 @@ test("a callback is {type, timestamp, data}, comes again under one id until it i
   const lead = await ask("POST", `/api/v1/crm/workspaces/${workspace_id}/leads/create`, {
     phone: "9876543210",
   });
-  await eventually(() => receiver.received.length === 2);
+  await eventually(() => receiver.received.length >= 2);
   const [first, second] = receiver.received;
   assert.equal(first!.headers["webhook-id"], second!.headers["webhook-id"]);
   assert.equal(first!.text, second!.text);

@@ -28,7 +28,7 @@ const wanted = () => ({
 export const callbackRows: Record<string, RouteRow> = {
   listEventTypes: see(() => ({ path: `${callbacks}/event-types` })),
   listCallbackEndpoints: see(() => ({
-    path: `${callbacks}/endpoints?limit=2&kind=account&enabled=true`,
+    path: `${callbacks}/endpoints?limit=2&kind=account&enabled=true&url=https://example.com/callbacks`,
   })),
   createCallbackEndpoint: manage(() => ({ path: `${callbacks}/endpoints`, json: wanted() })),
   readCallbackEndpoint: see((ids) => ({ path: endpointOf(ids) })),

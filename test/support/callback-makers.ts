@@ -1,9 +1,17 @@
 // Callback endpoints, and events with their deliveries in any state, for tests of what is told to whom.
 import { randomBytes } from "node:crypto";
 import type { EventType } from "../../server/engine/event-catalogue.ts";
+import type { LeaseTimes } from "../../server/engine/leases.ts";
 import { relayEvents } from "../../server/engine/relay-events.ts";
 import type { App } from "../../server/engine/app.ts";
 import { unique, type TestAccount } from "./makers.ts";
+
+/** So long that no busy machine loses it: otherwise what is under way would be sent once more. */
+export const lasting_lease: LeaseTimes = {
+  lease_ms: 600_000,
+  renew_ms: 60_000,
+  margin_ms: 1_000,
+};
 
 type Owner = Pick<TestAccount, "account_id">;
 

@@ -5,6 +5,7 @@ import { replayEvents } from "../../callbacks/replay-events.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import {
+  lasting_lease,
   makeDelivery,
   makeEndpoint,
   makeEvents,
@@ -333,7 +334,7 @@ test("a replayed time reaches the endpoint: what failed, and what nobody was tol
   assert.equal(asked.status, 202);
   const going = new AbortController().signal;
   await workJobs(api.app, { "callbacks.replay": replayEvents }, going);
-  const deliverers = openDeliverers(api.app);
+  const deliverers = openDeliverers(api.app, lasting_lease);
   await eventually(async () => {
     await deliverers.startDue();
     const { body } = await get(account, `?state=delivered&endpoint_id=${endpoint_id}`);

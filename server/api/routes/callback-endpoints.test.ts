@@ -11,6 +11,7 @@ import {
   type VoiceApi,
 } from "../../../test/contract/voice-api.ts";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
+import { lasting_lease } from "../../../test/support/callback-makers.ts";
 import {
   openCallbackReceiver,
   type CallbackReceiver,
@@ -43,7 +44,7 @@ before(async () => {
   api = voice.api;
   other = await startApi({ databaseUrl: api.database_url });
   receiver = await openCallbackReceiver();
-  deliverers = openDeliverers(api.app);
+  deliverers = openDeliverers(api.app, lasting_lease);
 });
 after(async () => {
   await deliverers.stop();
@@ -175,7 +176,7 @@ test("every failing field is told at once: of the shape, of the address, and eac
   assert.equal((await owner.list()).body.data.length, 1);
 });
 
-test("endpoints are listed in pages, by kind, and by whether they are enabled", async () => {
+test("endpoints are listed in pages, by kind, by URL, and by whether they are enabled", async () => {
   const owner = await newOwner();
   const [first, second, third] = [await owner.take(), await owner.take(), await owner.take()];
   await owner.patch(second, { enabled: false });
@@ -189,6 +190,9 @@ test("endpoints are listed in pages, by kind, and by whether they are enabled", 
   assert.deepEqual(await ids("?kind=account"), [first, second, third]);
   assert.deepEqual(await ids("?enabled=true"), [first, third, campaigns]);
   assert.deepEqual(await ids("?kind=account&enabled=false"), [second]);
+  const { url } = (await owner.send("GET", `/${third}`)).body;
+  assert.deepEqual(await ids(`?url=${encodeURIComponent(url)}`), [third]);
+  assert.deepEqual(await ids(`?url=${encodeURIComponent(`${url}/`)}`), []);
   const { body } = await owner.list("?limit=2&kind=account");
   assert.deepEqual(await ids(`?limit=2&kind=account&cursor=${body.next_cursor}`), [third]);
   assertRefused(await owner.list("?kind=all"), "kind");
