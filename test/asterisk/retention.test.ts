@@ -58,10 +58,10 @@ async function reachSwitchAt(ari_url: string): Promise<void> {
 test("an erasure takes a person's recording from the switch, as soon as that answers; retention takes the others', and then their calls", async () => {
   const leaders = scene.startLeaders();
   const numbers = [1, 2].map((n) => farEnd("speaks").replace(/0{3}$/, `00${n}`));
-  const [theirs, other] = (await Promise.all([
+  const [theirs, other] = await Promise.all([
     recordedCall(numbers[0]!, extensions.answers),
     recordedCall(numbers[1]!, extensions.answers_too),
-  ])) as [number, number];
+  ]);
   await scene.checkAll();
   await leaders.stop();
   assert.deepEqual([await stored(theirs), await stored(other)], [200, 200]);
