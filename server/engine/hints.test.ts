@@ -81,7 +81,7 @@ test("while the database stands still hints are gathered, and each goes once whe
     slow.send("job", "first");
     return notifications.some((payload) => payload.includes("first"));
   });
-  const [backend] = (await backends()).filter((pid) => !others.includes(pid));
+  const backend = (await backends()).find((pid) => !others.includes(pid));
   process.kill(backend!, "SIGSTOP");
   for (let i = 0; i < 20; i++) {
     slow.send("job", "again");

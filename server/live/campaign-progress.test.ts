@@ -226,12 +226,12 @@ test("who comes while the campaigns are looked at for one who left is told the p
     return rows.length > 0;
   });
   const streams = async () => (await metrics.eventStreams.get()).values[0]?.value;
-  const before = (await streams())!;
+  const open = (await streams())!;
   first.close();
   await eventually(async () => {
     // PostgreSQL ends a transaction that is idle for long.
     await holder.query("select");
-    return (await streams()) === before - 1;
+    return (await streams()) === open - 1;
   });
   const second = await readEvents(url, { token });
   await holder.query("rollback");
