@@ -93,7 +93,8 @@ test("an export has every lead once, newest first, with all fields and custom fi
 test("free text that a spreadsheet would run is inert in an export; phones, numbers and times are untouched", async () => {
   const of = await makeAccount(api.app);
   await makeCustomField(api.app, of, { key: "note", type: "text" });
-  const signs = ["=", "+", "-", "@", "\t=", "\r=", "＝", "＋", "－", "＠"];
+  const inert: Record<string, string> = { "\t=": "'\t'=", "\r=": "'\r'=", "a;=": "a;'=" };
+  const signs = ["=", "+", "-", "@", "＝", "＋", "－", "＠", ...Object.keys(inert)];
   for (const sign of signs) {
     await create(of, {
       phone: "9000000001",
@@ -104,8 +105,9 @@ test("free text that a spreadsheet would run is inert in an export; phones, numb
   const rows = await exported(of);
   assert.equal(rows.length, signs.length);
   for (const [i, sign] of signs.toReversed().entries()) {
-    assert.equal(rows[i]!["name"], `'${sign}1+1`);
-    assert.equal(rows[i]!["customFields.note"], `'${sign}x`);
+    const begin = inert[sign] ?? `'${sign}`;
+    assert.equal(rows[i]!["name"], `${begin}1+1`);
+    assert.equal(rows[i]!["customFields.note"], `${begin}x`);
     assert.equal(rows[i]!["phone"], "9000000001");
   }
 });
