@@ -29,6 +29,7 @@ export const trunksOnNodes = (accountId: string, callerIdOrNull: string) => `
   where t.active and n.active and (t.only_account_id is null or t.only_account_id = ${accountId})
   order by t.id, n.id`;
 
+/** Those of account $1; $2 is a caller id or null. */
 export const findTrunks = statement<TrunkOnNode>(trunksOnNodes("$1", "$2"));
 
 /**

@@ -13,6 +13,7 @@ import { findLimits, noteConnection, type NodeLimits } from "./leader-statements
 import { openNodeWork, type NodeWork } from "./node-work.ts";
 import { openPace } from "./pace.ts";
 import { forget, takeTurn } from "./take-turn.ts";
+import { openWriteTogether } from "./write-together.ts";
 
 const retry_ms = 500;
 
@@ -86,6 +87,7 @@ async function openLeader(
     calls: new Map(),
     taking: Promise.resolve(),
     chooseInTurn: openChooseInTurn(),
+    writeTogether: openWriteTogether(app, lease),
     breaker: openBreaker(),
     trunks: new Map(limits.trunks.map((share) => [share.id, share])),
     pace: paceOf(limits.calls_per_second),

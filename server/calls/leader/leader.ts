@@ -8,6 +8,7 @@ import type { Breaker } from "./breaker.ts";
 import type { ChooseInTurn } from "./choose-in-turn.ts";
 import type { TrunkShare } from "./leader-statements.ts";
 import type { Pace } from "./pace.ts";
+import type { WriteTogether } from "./write-together.ts";
 
 /** How long the leader waits for what the switch owes it; short in drills. */
 export type LeaderTimes = {
@@ -69,6 +70,7 @@ export type Leader = {
   /** The end of the claim or adoption under way: what the one takes must not look left over to the other. */
   taking: Promise<unknown>;
   readonly chooseInTurn: ChooseInTurn;
+  readonly writeTogether: WriteTogether;
   readonly breaker: Breaker;
   trunks: ReadonlyMap<number, TrunkShare>;
   /** New legs of the node, and of each trunk. */

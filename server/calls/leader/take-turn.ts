@@ -124,8 +124,12 @@ async function store(leader: Leader, live: LiveCall, next: Step): Promise<Step> 
   const now = app.clock.now();
   const announces = needsAnnouncement(before, next.call);
   const follows = needsFollowUp(before, next.call);
+  const isSmall = next.call.stage !== "ended" && next.notes === undefined;
   await untilDone(leader, async () => {
-    if (!announces && !follows) return writeStep(app.db.pool, lease.fence, before, next, now);
+    if (!announces && !follows)
+      return isSmall
+        ? leader.writeTogether({ before, next })
+        : writeStep(app.db.pool, lease.fence, before, next, now);
     return app.db.query.transaction().execute(async (tx) => {
       if (!(await writeStep(tx, lease.fence, before, next, now))) return false;
       if (announces) await announce(tx, next.call, now);
