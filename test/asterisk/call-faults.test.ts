@@ -121,7 +121,6 @@ test("calls whose legs answer, refuse or leave while the line to the switch is c
 
   const talked = await desk.reported(left!, "completed");
   assert.deepEqual([talked.ended_reason, talked.ended_by], ["hung_up", "customer"]);
-  assert.ok(talked.talk_seconds >= 1, talked.talk_seconds);
 
   const [still] = await desk.reports(lasting!);
   assert.equal(still.status, "in-progress");

@@ -17,7 +17,7 @@ import { eventually } from "../support/eventually.ts";
 import { makeCredits } from "../support/makers.ts";
 import { farEnd, refusing } from "../support/sipp/outcomes.ts";
 
-const { answers, answers_too, answers_as_well, busy, declines, leaves, rings_on } = extensions;
+const { answers, answers_too, answers_as_well, busy, declines, rings_on } = extensions;
 const messages: Outgoing[] = [];
 let scene: AsteriskScene;
 
@@ -228,7 +228,7 @@ suite("policies on Asterisk", { concurrency: true }, () => {
       .set({ call_notice_chat_number_id: number.id, call_notice_template_id: template_id })
       .where("account_id", "=", desk.account.account_id)
       .execute();
-    const asked = { to_number: farEnd("hangs_up", 1), from_number: leaves };
+    const asked = { to_number: farEnd("hangs_up", 1), from_number: answers_as_well };
     await desk.reported(await desk.call(asked), "completed");
     const campaign = await desk.call({ ...asked, enable_chat: "1" });
     await desk.reported(campaign, "completed");

@@ -60,6 +60,22 @@ async function talkingTo(of: CallDesk, to_number: string, from_number: string) {
   return { campaign, call_id };
 }
 
+type Report = Awaited<ReturnType<CallDesk["reported"]>>;
+
+/** Of a call whose agent leaves when it is where it should be: on a busy machine it may not be there yet. */
+async function agentLeaves(
+  conduct: "speaks" | "rings_on",
+  isThere: (report: Report) => boolean,
+): Promise<Report> {
+  let report: Report;
+  await eventually(async () => {
+    const asked = { to_number: customer(conduct), from_number: extensions.leaves };
+    report = await desk.reported(await desk.call(asked), "completed", "canceled");
+    return isThere(report);
+  });
+  return report;
+}
+
 /** They are written a moment after the legs have ended. */
 async function recordsOf(callId: number, legs: number, of = desk): Promise<SwitchRecord[]> {
   await eventually(() => scene.records(of, callId).length === legs);
@@ -136,15 +152,16 @@ suite("talks on Asterisk", { concurrency: true }, () => {
         [report.disposition, report.ended_reason, report.ended_by, report.hangup_cause_q850],
         ["answered", "hung_up", "customer", 16],
       );
-      assert.ok(report.talk_seconds >= 1, report.talk_seconds);
+      const { answered_at, ended_at } = report.legs[1];
+      const talked_ms = Date.parse(ended_at) - Date.parse(answered_at);
+      assert.equal(report.talk_seconds, Math.round(talked_ms / 1_000));
       assert.deepEqual([report.cost, report.billed_seconds], [2, 120]);
       await assertLikeSwitch(report);
     }
   });
 
   test("an agent who leaves ends the call, and is told as the one who did", async () => {
-    const asked = { to_number: customer("speaks"), from_number: extensions.leaves };
-    const report = await desk.reported(await desk.call(asked), "completed");
+    const report = await agentLeaves("speaks", ({ status }) => status === "completed");
     assert.deepEqual(
       [report.disposition, report.ended_reason, report.ended_by, report.cost],
       ["answered", "hung_up", "agent", 2],
@@ -153,8 +170,7 @@ suite("talks on Asterisk", { concurrency: true }, () => {
   });
 
   test("an agent who leaves while the customer's phone rings cancels the call, and the ringing stops", async () => {
-    const asked = { to_number: customer("rings_on"), from_number: extensions.leaves };
-    const report = await desk.reported(await desk.call(asked), "canceled");
+    const report = await agentLeaves("rings_on", ({ legs }) => legs.length === 2);
     assert.deepEqual(
       [report.disposition, report.ended_reason, report.ended_by, report.cost],
       ["canceled", "agent_hung_up", "agent", 1],
@@ -223,7 +239,7 @@ suite("talks on Asterisk", { concurrency: true }, () => {
 const news_ms = 60_000;
 
 /** The report's times are those that the switch wrote down, within the time that news takes. */
-async function assertLikeSwitch(report: Awaited<ReturnType<CallDesk["reported"]>>): Promise<void> {
+async function assertLikeSwitch(report: Report): Promise<void> {
   const records = await recordsOf(report.call_id, report.legs.length);
   const byChannel = new Map(records.map((record) => [record.channel, record]));
   for (const [i, leg] of report.legs.entries()) {

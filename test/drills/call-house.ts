@@ -34,7 +34,7 @@ export const phones = {
   rings_on: "2003",
   /** Answers after 3 s. */
   slow: "2004",
-  /** Answers, and hangs up after 2 s. */
+  /** Answers, and hangs up after 4 s. */
   leaves: "2005",
   declines: "2006",
   unregistered: "2007",
