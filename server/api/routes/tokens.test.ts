@@ -415,6 +415,29 @@ test("the last use of each token is written in one go, keeps the latest, and sur
   assert.equal(await lastUse(used.id), "2998-01-01T00:00:05.000Z", "never goes back");
 });
 
+test("a process that stops waits for the save of last uses that is under way", async (t) => {
+  const { body: used } = await create(accountToken());
+  await works(used.token);
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const stop = saveLastUses(api.app.tokens, api.app.log);
+  const holder = await api.app.db.pool.connect();
+  await holder.query("begin");
+  await holder.query("lock table tokens");
+  t.mock.timers.tick(30_000);
+  let stopped = false;
+  const stopping = stop().then(() => (stopped = true));
+  await eventually(async () => {
+    const { rows } = await holder.query(
+      "select from pg_locks where relation = 'tokens'::regclass and not granted",
+    );
+    return rows.length > 0;
+  });
+  assert.ok(!stopped);
+  await holder.query("rollback");
+  holder.release();
+  await stopping;
+});
+
 test("a process that stops writes the last uses it still has in memory", async () => {
   const { body: used } = await create(accountToken());
   const stop = saveLastUses(api.app.tokens, api.app.log);
