@@ -8,7 +8,8 @@ import type { Database, Tx } from "../lib/database.ts";
 import { searches } from "../lib/searches.ts";
 import type { Span } from "./report-span.ts";
 
-const csv_page_rows = 5_000;
+/** Each page counts all of the span again. */
+const csv_page_rows = 20_000;
 /** Of a year of an account with millions a month. */
 const seconds_max = 60;
 /** For the groups, and for what stands beside them. */
