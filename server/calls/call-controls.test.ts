@@ -168,11 +168,12 @@ test("of calls that are hung up while a leader claims them, each is either cance
 });
 
 function claim(by: Pick<TestApi["app"]["db"]["pool"], "query">, scene: Scene, take = 10) {
-  return by.query("select * from claim_calls($1, $2, $3, 1, $4, now())", [
+  return by.query("select * from claim_calls($1, $2, $3, 1, $4, $5)", [
     scene.account_id,
     place.node_id,
     place.trunk_id,
     take,
+    api.clock.now(),
   ]);
 }
 

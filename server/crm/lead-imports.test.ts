@@ -352,7 +352,14 @@ test("a body that is no multipart is 415, and one whose multipart is broken 400"
   assert.equal(broken.status, 400, broken.text);
 });
 
+/** Where uploads are kept, those of other processes too. */
+async function uploadsKept(): Promise<Set<string>> {
+  const names = await readdir(tmpdir());
+  return new Set(names.filter((name) => name.startsWith("trunkline-upload-")));
+}
+
 test("an upload that is cut half-way leaves no import, no rows and no temporary file", async () => {
+  const others = await uploadsKept();
   const of = await makeAccount(api.app);
   const boundary = "cut";
   const outgoing = request(`${api.url}${base(of)}/leads/import`, {
@@ -378,9 +385,7 @@ test("an upload that is cut half-way leaves no import, no rows and no temporary 
   await importCsv(of, "phone\n9000000002");
   assert.equal(await countRows("lead_imports", of), 1);
   assert.equal(await countRows("leads", of), 1);
-  await eventually(
-    async () => !(await readdir(tmpdir())).some((name) => name.startsWith("trunkline-upload-")),
-  );
+  await eventually(async () => (await uploadsKept()).difference(others).size === 0);
 });
 
 test("a file beyond a million rows is 422, and leaves nothing", async () => {
