@@ -26,7 +26,7 @@ test("calls outlive leaders killed at any moment: each ends once, is rung once a
   const workers: Worker[] = await Promise.all([house.startWorker(), house.startWorker()]);
   await house.awaitLeader(workers);
   const load = startCallLoad(house, 10, random);
-  await eventually(async () => (await house.count("stage = 'talking'")) > 1);
+  await eventually(async () => (await house.count("stage = 'talking'")) > 0);
   const talking = new Set<number>();
   const healed_ms: number[] = [];
   for (const moment of Object.values(moments)) {
