@@ -58,6 +58,8 @@ export async function startApi(
   const database_url = options.databaseUrl ?? database!.url;
   const log = openLog(process.env["TEST_LOG_LEVEL"] ?? "silent", { readable: false });
   const db = openDatabase(database_url, log);
+  // On a busy machine a test waits where a caller would be told to try again.
+  db.pool.options.connectionTimeoutMillis = 120_000;
   const hints = openHints(database_url, log);
   const clock = testClock();
   const chatDrivers = options.chatDrivers ?? { sandbox: quietSandbox };
