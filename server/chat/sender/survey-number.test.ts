@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => api.close());
 
-test("a message that is accepted while the survey asks what is under way is not given back", async () => {
+test("a message that is accepted while the survey asks what is under way is not given back, nor is any once the lease is past", async () => {
   const { app } = api;
   const account = await makeAccount(app);
   await makeCredits(app, account, { chat: 10 });
@@ -73,6 +73,13 @@ test("a message that is accepted while the survey asks what is under way is not 
     { id: first!.id, state: "accepted" },
     { id: second!.id, state: "deferred" },
   ]);
+
+  const late = { ...sender, lease: { ...lease!, mayAct: () => false }, results: [] };
+  await surveyNumber(
+    late,
+    openDispatch(late, () => {}),
+  );
+  assert.deepEqual(late.results, [], "they may be another's by now");
   await lease!.release();
 });
 

@@ -107,6 +107,8 @@ function pendingOf(found: Survey): number {
 async function giveBackUnknown(sender: Sender, dispatch: Dispatch): Promise<void> {
   const { app, lease, results } = sender;
   const rows = await findDispatching(app, lease.account_id, [...sender.campaigns.keys()]);
+  // Past our time they may be another's, who is sending them; and results outlive a lease.
+  if (!lease.mayAct()) return;
   // Only now: what came to its end while the database was asked is no longer under way, but known.
   const isRecorded = new Set(results.map(({ campaign_id, id }) => `${campaign_id}:${id}`));
   for (const row of rows) {
