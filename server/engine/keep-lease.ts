@@ -77,7 +77,8 @@ export function keepLease(
       renewIn(times.renew_ms);
     } catch {
       // The pool has logged it.
-      if (!isOver()) renewIn(Math.min(retry_ms, times.renew_ms));
+      if (isOver()) lose("no renewal in time");
+      else renewIn(Math.min(retry_ms, times.renew_ms));
     }
   };
 
