@@ -18,7 +18,7 @@ import { openDispatch } from "./dispatch.ts";
 import type { Sender } from "./sender.ts";
 import { findSenderNumber, senderTurn } from "./sender-statements.ts";
 import { openSenders } from "../send-campaigns.ts";
-import { surveyNumber } from "./survey-number.ts";
+import { recoverDispatching, surveyNumber } from "./survey-number.ts";
 
 let api: TestApi;
 before(async () => {
@@ -79,6 +79,7 @@ test("a message that is accepted while the survey asks what is under way is not 
     late,
     openDispatch(late, () => {}),
   );
+  await recoverDispatching(late);
   assert.deepEqual(late.results, [], "they may be another's by now");
   await lease!.release();
 });

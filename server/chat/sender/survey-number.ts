@@ -37,7 +37,7 @@ export async function recoverDispatching(sender: Sender): Promise<void> {
   const surveys = await surveyCampaigns(app, lease.account_id, number_id);
   const ids = surveys.filter((found) => found.dispatching > 0).map((found) => found.campaign_id);
   const due_at = new Date(app.clock.now().getTime() + settings.settle_ms);
-  for (const row of await findDispatching(app, lease.account_id, ids))
+  for (const row of await findOurs(sender, ids))
     results.push({ ...row, state: "unknown", error: "outcome_unknown", due_at });
 }
 
@@ -105,14 +105,18 @@ function pendingOf(found: Survey): number {
 
 /** Marked by a turn whose answer never came: under one lease nobody but us could have begun them. */
 async function giveBackUnknown(sender: Sender, dispatch: Dispatch): Promise<void> {
-  const { app, lease, results } = sender;
-  const rows = await findDispatching(app, lease.account_id, [...sender.campaigns.keys()]);
-  // Past our time they may be another's, who is sending them; and results outlive a lease.
-  if (!lease.mayAct()) return;
+  const { app, results } = sender;
+  const rows = await findOurs(sender, [...sender.campaigns.keys()]);
   // Only now: what came to its end while the database was asked is no longer under way, but known.
   const isRecorded = new Set(results.map(({ campaign_id, id }) => `${campaign_id}:${id}`));
   for (const row of rows) {
     if (dispatch.has(row) || isRecorded.has(`${row.campaign_id}:${row.id}`)) continue;
     results.push({ ...row, state: "deferred", due_at: app.clock.now() });
   }
+}
+
+/** What is marked as being sent. Past our time it may be another's, who sends it; and results outlive a lease. */
+async function findOurs({ app, lease }: Sender, campaignIds: readonly number[]) {
+  const rows = await findDispatching(app, lease.account_id, campaignIds);
+  return lease.mayAct() ? rows : [];
 }
