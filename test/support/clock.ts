@@ -1,6 +1,11 @@
 import type { Clock } from "../../server/lib/clock.ts";
 
-export type TestClock = Clock & { set(now: Date | string): void; advance(ms: number): void };
+export type TestClock = Clock & {
+  set(now: Date | string): void;
+  advance(ms: number): void;
+  /** Real time again. */
+  release(): void;
+};
 
 /** Real time until it is set; then it stands still. */
 export function testClock(): TestClock {
@@ -9,5 +14,6 @@ export function testClock(): TestClock {
     now: () => new Date(fixed ?? Date.now()),
     set: (now) => void (fixed = new Date(now).getTime()),
     advance: (ms) => void (fixed = (fixed ?? Date.now()) + ms),
+    release: () => void (fixed = null),
   };
 }
