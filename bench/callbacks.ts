@@ -2,8 +2,8 @@
 // that hangs: `npm --prefix bench run callbacks`; `-- --smoke` does everything once and small.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
-import { migrate } from "../server/lib/migrate.ts";
+import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
+import { migrate } from "../server/lib/database/migrate.ts";
 import { layGround, type Ground } from "./callbacks/ground.ts";
 import { reportCallbacks, type OurRate, type Rate, type Round } from "./callbacks/report.ts";
 import { startChild, type Child } from "./lib/child.ts";

@@ -6,8 +6,8 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
-import { migrate } from "../server/lib/migrate.ts";
+import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
+import { migrate } from "../server/lib/database/migrate.ts";
 import { openAsker } from "./calls/ask-for-calls.ts";
 import { layGround, type Ground } from "./calls/ground.ts";
 import { askOpenLoop } from "./calls-placed/ask-open-loop.ts";

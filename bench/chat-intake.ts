@@ -2,7 +2,7 @@
 // the same rows: `npm --prefix bench run chat-intake`; `-- --smoke` does everything once and small.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { checkLedger } from "../test/support/check-books.ts";
 import { layGround, type Ground } from "./chat-intake/ground.ts";
 import { reportIntake, type Figures, type Round } from "./chat-intake/report.ts";

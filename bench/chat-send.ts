@@ -2,8 +2,8 @@
 // `npm --prefix bench run chat-send`; `-- --smoke` does everything once and small.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
-import { migrate } from "../server/lib/migrate.ts";
+import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
+import { migrate } from "../server/lib/database/migrate.ts";
 import { access_token, startFarEnd, type FarEnd } from "./chat-send/far-end.ts";
 import { layGround, type Ground } from "./chat-send/ground.ts";
 import { startRedis } from "./chat-send/redis.ts";

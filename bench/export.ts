@@ -2,7 +2,7 @@
 // to a reader who is slow: `npm --prefix bench run export`; `-- --smoke` does everything once and small.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { layGround, type Ground, type Name } from "./export/ground.ts";
 import { readExport, readSlowly, type Export } from "./export/readers.ts";
 import { reportExports, type ExportFigures } from "./export/report.ts";

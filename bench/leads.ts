@@ -2,7 +2,7 @@
 // `npm --prefix bench run leads`; `run smoke` does everything once and small.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { startService } from "../test/support/service-process.ts";
 import { checkBooks, checkCreated, countLeads, createdCount } from "./leads/check-books.ts";
 import { layGround, type Ground } from "./leads/ground.ts";

@@ -10,7 +10,7 @@ import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
 import { startAsterisk, type RunningAsterisk } from "../scripts/asterisk/start-asterisk.ts";
-import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { startCarrier } from "../test/support/sipp.ts";
 import { awaitRecords, endOfRecords, readCarried } from "./calls/call-records.ts";
 import { callStraight } from "./calls/call-straight.ts";

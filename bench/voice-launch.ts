@@ -2,7 +2,7 @@
 // `npm --prefix bench run voice-launch`; `-- --smoke` does everything once and small.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 import { pssOfTree_mb, settledMemory_mb } from "./lib/memory.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
 import { startAsterisk, type RunningAsterisk } from "../scripts/asterisk/start-asterisk.ts";
-import { startEmbeddedPostgres } from "../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { startCarrier } from "../test/support/sipp.ts";
 import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";

@@ -129,7 +129,7 @@ create table chat_holds (
   primary key (account_id, scope, subject_id, reason)
 );
 
--- A state's two faces: what moves between them, in counts and credit (chat/recipient-states.ts makes
+-- A state's two faces: what moves between them, in counts and credit (chat/recipients/recipient-states.ts makes
 -- these rows, and a test holds them to it). A move that has no row does not happen.
 create table chat_transitions (
   from_state text not null,

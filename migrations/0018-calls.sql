@@ -60,7 +60,7 @@ create table calls (
   trunk_id bigint not null,
   -- The fence of the leader that has it.
   fence bigint not null default 0,
-  -- queued < agent < customer < talking < ending < ended (calls/life/call.ts).
+  -- queued < agent < customer < talking < ending < ended (calls/state-machine/call.ts).
   stage text not null default 'queued',
   -- Written so far: a step whose answer was lost is not written again.
   steps int not null default 0,

@@ -6,7 +6,7 @@ import { databaseUrl, template_database } from "../test/support/database.ts";
 import { globalSetup, globalTeardown } from "../test/support/global-setup.ts";
 
 const root = join(import.meta.dirname, "..");
-/** As the pool's parsers read them: see server/lib/database.ts. */
+/** As the pool's parsers read them: see server/lib/database/database.ts. */
 const typescriptTypes = { int8: "number", timestamptz: "Date", json: "unknown", jsonb: "unknown" };
 
 await globalSetup();
@@ -17,7 +17,7 @@ try {
     ["--exclude-pattern", "migrations"],
     ["--type-mapping", JSON.stringify(typescriptTypes)],
     ["--log-level", "error"],
-    ["--out-file", join(root, "server/lib/database-types.ts")],
+    ["--out-file", join(root, "server/lib/database/database-types.ts")],
     process.argv.includes("--check") ? ["--verify"] : [],
   ];
   const codegen = join(root, "node_modules/.bin/kysely-codegen");

@@ -1,11 +1,11 @@
 // The composition root: settings, database, schema, demo, server; and a graceful stop.
 import { mkdir } from "node:fs/promises";
-import { saveLastUses } from "./accounts/save-last-uses.ts";
+import { saveLastUses } from "./accounts/tokens/save-last-uses.ts";
 import { openApiApp } from "./api/api-app.ts";
 import { buildHttpServer } from "./api/http-server.ts";
-import { openWebhookDoor } from "./chat/webhook-door.ts";
+import { openWebhookDoor } from "./chat/inbound/webhook-receiver.ts";
 import { ConfigError, readConfig, type Config } from "./config.ts";
-import { openAgentDrivers } from "./drivers/agent/open-agent-drivers.ts";
+import { openAgentDrivers } from "./drivers/ai-agent/open-agent-drivers.ts";
 import { openMetaDriver } from "./drivers/chat/meta/open-meta-driver.ts";
 import { openSandboxDriver } from "./drivers/chat/sandbox/open-sandbox-driver.ts";
 import { openSpeech } from "./drivers/speech/open-speech.ts";
@@ -14,15 +14,15 @@ import { openSandboxVoiceDriver } from "./drivers/voice/sandbox/open-sandbox-dri
 import { openHints } from "./engine/hints.ts";
 import type { App } from "./engine/app.ts";
 import { systemClock } from "./lib/clock.ts";
-import { openDatabase } from "./lib/database.ts";
-import { isDatabaseUnavailable } from "./lib/database-errors.ts";
+import { openDatabase } from "./lib/database/database.ts";
+import { isDatabaseUnavailable } from "./lib/database/database-errors.ts";
 import {
   EmbeddedPostgresError,
   startEmbeddedPostgres,
-} from "./lib/embedded-postgres/start-embedded-postgres.ts";
+} from "./embedded-postgres/start-embedded-postgres.ts";
 import { openLog, type Log } from "./lib/log.ts";
 import { openOutgoingHttp } from "./lib/outgoing/open-outgoing-http.ts";
-import { migrate, MigrationError } from "./lib/migrate.ts";
+import { migrate, MigrationError } from "./lib/database/migrate.ts";
 import { seedDemo } from "./seed-demo/seed-demo.ts";
 import { startWorker, workerSettings } from "./worker.ts";
 import { printWelcome } from "./print-welcome.ts";

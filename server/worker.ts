@@ -1,19 +1,19 @@
 // The explicit list of background work.
-import { clearEndpoint } from "./callbacks/clear-endpoint.ts";
-import { openDeliverers } from "./callbacks/deliver-callbacks.ts";
-import { replayEvents } from "./callbacks/replay-events.ts";
-import { forgetUnusedClips } from "./calls/clips.ts";
-import { moveStrandedCalls } from "./calls/move-stranded-calls.ts";
-import { openNodeLeaders, type LeaderTimes } from "./calls/run-nodes.ts";
-import { applyReports } from "./chat/apply-reports.ts";
-import { notifyCall } from "./chat/notify-call.ts";
-import { openSenders, type SenderSettings } from "./chat/send-campaigns.ts";
-import { settleUnknown } from "./chat/settle-unknown.ts";
-import { startCampaign } from "./chat/start-campaign.ts";
-import { syncTemplatesDaily } from "./chat/sync-templates.ts";
-import { windDownCampaign } from "./chat/wind-down-campaign.ts";
-import { recordCallOutcome } from "./crm/record-call-outcome.ts";
-import { workLeadImports } from "./crm/work-lead-imports.ts";
+import { clearEndpoint } from "./callbacks/endpoints/clear-endpoint.ts";
+import { openDeliverers } from "./callbacks/deliveries/deliver-callbacks.ts";
+import { replayEvents } from "./callbacks/replays/replay-events.ts";
+import { forgetUnusedClips } from "./calls/audio/audio-files.ts";
+import { moveStrandedCalls } from "./telephony/nodes/move-stranded-calls.ts";
+import { openNodeLeaders, type LeaderTimes } from "./calls/leader/run-nodes.ts";
+import { applyReports } from "./chat/inbound/apply-webhooks.ts";
+import { notifyCall } from "./chat/single-messages/notify-call.ts";
+import { openSenders, type SenderSettings } from "./chat/sender/send-campaigns.ts";
+import { settleUnknown } from "./chat/campaigns/settle-unknown.ts";
+import { startCampaign } from "./chat/campaigns/start-campaign.ts";
+import { syncTemplatesDaily } from "./chat/templates/sync-templates.ts";
+import { windDownCampaign } from "./chat/campaigns/drain-campaign.ts";
+import { recordCallOutcome } from "./crm/leads/record-call-outcome.ts";
+import { workLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
 import type { App } from "./engine/app.ts";
 import type { JobKind } from "./engine/add-job.ts";
 import { lease_times, type LeaseTimes } from "./engine/leases.ts";
@@ -23,12 +23,12 @@ import { workJobs, type JobHandler } from "./engine/work-jobs.ts";
 import { applyRetention } from "./retention/apply-retention.ts";
 import { erasePerson } from "./retention/erase-person.ts";
 import { forgetRecordings } from "./retention/forget-recordings.ts";
-import { completeCampaigns } from "./voice/complete-campaigns.ts";
-import { decodeFile } from "./voice/decode-file.ts";
-import { moveStrandedCampaigns } from "./voice/move-stranded-campaigns.ts";
-import { speakScripts } from "./voice/speak-scripts.ts";
-import { startVoiceCampaign } from "./voice/start-voice-campaign.ts";
-import { windDownVoiceCampaign } from "./voice/wind-down-voice-campaign.ts";
+import { completeCampaigns } from "./voice/campaigns/complete-campaigns.ts";
+import { decodeFile } from "./voice/files/decode-file.ts";
+import { moveStrandedCampaigns } from "./voice/campaigns/move-stranded-campaigns.ts";
+import { speakScripts } from "./voice/campaigns/synthesize-scripts.ts";
+import { startVoiceCampaign } from "./voice/campaigns/start-voice-campaign.ts";
+import { windDownVoiceCampaign } from "./voice/campaigns/drain-voice-campaign.ts";
 
 export type BackgroundWork = {
   /** Ends each loop after the transaction it is in. */

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql, type Kysely } from "kysely";
 import { compileValidator } from "../server/api/compile-validator.ts";
-import { applyReports } from "../server/chat/apply-reports.ts";
-import { pauseCampaign } from "../server/chat/pause-campaign.ts";
-import { openSenders } from "../server/chat/send-campaigns.ts";
-import { startCampaign } from "../server/chat/start-campaign.ts";
+import { applyReports } from "../server/chat/inbound/apply-webhooks.ts";
+import { pauseCampaign } from "../server/chat/campaigns/pause-campaign.ts";
+import { openSenders } from "../server/chat/sender/send-campaigns.ts";
+import { startCampaign } from "../server/chat/campaigns/start-campaign.ts";
 import { reserveCredits } from "../server/credits/reserve-credits.ts";
 import { ChatSendError, type ChatDriver, type Outgoing } from "../server/drivers/chat/driver.ts";
 import {
@@ -14,12 +14,12 @@ import {
   type SandboxVoiceDriver,
 } from "../server/drivers/voice/sandbox/open-sandbox-driver.ts";
 import { eventCatalogue, type EventType } from "../server/engine/event-catalogue.ts";
-import type { DB } from "../server/lib/database.ts";
+import type { DB } from "../server/lib/database/database.ts";
 import { runLoop } from "../server/engine/run-loop.ts";
 import type { Job } from "../server/engine/work-jobs.ts";
-import { completeCampaigns } from "../server/voice/complete-campaigns.ts";
-import { pauseCampaign as pauseVoiceCampaign } from "../server/voice/pause-campaign.ts";
-import { startVoiceCampaign } from "../server/voice/start-voice-campaign.ts";
+import { completeCampaigns } from "../server/voice/campaigns/complete-campaigns.ts";
+import { pauseCampaign as pauseVoiceCampaign } from "../server/voice/campaigns/pause-campaign.ts";
+import { startVoiceCampaign } from "../server/voice/campaigns/start-voice-campaign.ts";
 import { default_settings } from "../server/worker.ts";
 import { startApi, type TestApi } from "./support/api.ts";
 import { leadNodes, openDesk, type CallDesk } from "./support/call-desk.ts";

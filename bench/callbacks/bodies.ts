@@ -1,5 +1,5 @@
 // What is told: the same events to whoever delivers them.
-import { callbackBody } from "../../server/callbacks/callback-body.ts";
+import { callbackBody } from "../../server/callbacks/endpoints/callback-body.ts";
 
 /** The data of the i-th call that was completed, of the usual size. */
 export function dataOf(i: number) {

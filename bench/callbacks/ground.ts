@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { App } from "../../server/engine/app.ts";
 import { openHints } from "../../server/engine/hints.ts";
 import { systemClock } from "../../server/lib/clock.ts";
-import { openDatabase } from "../../server/lib/database.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { makeEndpoint } from "../../test/support/callback-makers.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";

@@ -1,7 +1,7 @@
 // Ours: the worker role as it runs in production, with this machine's receivers allowed.
 import { openHints } from "../../server/engine/hints.ts";
 import { systemClock } from "../../server/lib/clock.ts";
-import { openDatabase } from "../../server/lib/database.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { startWorker } from "../../server/worker.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";

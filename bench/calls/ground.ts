@@ -2,7 +2,7 @@
 import { openHints } from "../../server/engine/hints.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
-import { openDatabase } from "../../server/lib/database.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import {
   makeCallingAccount,

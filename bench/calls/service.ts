@@ -8,7 +8,7 @@ import { buildHttpServer } from "../../server/api/http-server.ts";
 import { openAsteriskDriver } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
 import { openHints } from "../../server/engine/hints.ts";
 import { systemClock } from "../../server/lib/clock.ts";
-import { openDatabase } from "../../server/lib/database.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { startWorker } from "../../server/worker.ts";
 import { answerOrders } from "../lib/child.ts";

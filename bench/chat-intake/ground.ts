@@ -6,7 +6,7 @@ import pg from "pg";
 import { openHints } from "../../server/engine/hints.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
-import { openDatabase } from "../../server/lib/database.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { makeChatNumber, makeChatTemplate } from "../../test/support/chat-makers.ts";
 import { makeAccount, makeCredits, unique } from "../../test/support/makers.ts";

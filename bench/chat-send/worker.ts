@@ -2,7 +2,7 @@
 import { openMetaDriver } from "../../server/drivers/chat/meta/open-meta-driver.ts";
 import { openHints } from "../../server/engine/hints.ts";
 import { systemClock } from "../../server/lib/clock.ts";
-import { openDatabase } from "../../server/lib/database.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { default_settings, startWorker } from "../../server/worker.ts";
 import { answerOrders } from "../lib/child.ts";

@@ -4,7 +4,7 @@ import pg from "pg";
 import { openHints } from "../../server/engine/hints.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
-import { openDatabase } from "../../server/lib/database.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import {
   makeChatCampaign,
@@ -13,7 +13,7 @@ import {
 } from "../../test/support/chat-makers.ts";
 import { openTestWhatsapp, signatureOf, statusHook } from "../../test/support/chat-webhooks.ts";
 import { makeAccount, makeCredits } from "../../test/support/makers.ts";
-import { makeMessageId } from "../../server/chat/message-id.ts";
+import { makeMessageId } from "../../server/chat/messages/message-id.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 

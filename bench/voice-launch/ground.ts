@@ -6,7 +6,7 @@ import pg from "pg";
 import type { App } from "../../server/engine/app.ts";
 import { openHints } from "../../server/engine/hints.ts";
 import { systemClock } from "../../server/lib/clock.ts";
-import { openDatabase } from "../../server/lib/database.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { makeSandboxTrunk } from "../../test/support/call-makers.ts";
 import { makeAccount } from "../../test/support/makers.ts";

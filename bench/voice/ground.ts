@@ -1,7 +1,7 @@
 // What voice campaigns stand on: the service as its operator runs it, a node with a trunk to a far end,
 // and a recording that is played to everybody.
 import { openClipFolder } from "../../server/drivers/voice/asterisk/keep-clip.ts";
-import { findClip, storeClip } from "../../server/calls/clips.ts";
+import { findClip, storeClip } from "../../server/calls/audio/audio-files.ts";
 import type { RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
 import {
   makeCallingAccount,

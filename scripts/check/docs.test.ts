@@ -11,7 +11,7 @@ function faultsOf(t: TestContext, text: string, page = "docs/page.md"): readonly
   const files = {
     [page]: text,
     "README.md": "",
-    "server/crm/create-lead.ts": "",
+    "server/crm/leads/create-lead.ts": "",
     "package.json": `{"scripts": {"test": "x", "check": "x", "test:fuzz": "x"}}`,
     "bench/package.json": `{"scripts": {"smoke": "x"}}`,
   };
@@ -25,7 +25,7 @@ function faultsOf(t: TestContext, text: string, page = "docs/page.md"): readonly
 test("what exists passes: links, paths, globs, lines, scripts, and addresses elsewhere", (t) => {
   const text = [
     "[up](../README.md#top) [out](https://example.org/x) [here](#here) `server/crm/`",
-    "`server/crm/create-lead.ts:12` `server/*/*.ts` `serverless/x` `GET server/x y`",
+    "`server/crm/leads/create-lead.ts:12` `server/*/*.ts` `serverless/x` `GET server/x y`",
     "Type `npm run check`, `npm run test:fuzz`, npm test or `npm --prefix bench run smoke`.",
     "[ref]: ../README.md",
   ].join("\n");

@@ -1,7 +1,7 @@
-import { openTokenDirectory, type TokenDirectory } from "../accounts/token-directory.ts";
-import { openWebhookDoor, type WebhookDoor } from "../chat/webhook-door.ts";
-import { openLeadIntake, type LeadIntake } from "../crm/lead-intake.ts";
-import { openWorkspaceSchemas, type WorkspaceSchemas } from "../crm/workspace-schema.ts";
+import { openTokenDirectory, type TokenDirectory } from "../accounts/tokens/token-directory.ts";
+import { openWebhookDoor, type WebhookDoor } from "../chat/inbound/webhook-receiver.ts";
+import { openLeadIntake, type LeadIntake } from "../crm/leads/lead-intake.ts";
+import { openWorkspaceSchemas, type WorkspaceSchemas } from "../crm/workspaces/workspace-schema.ts";
 import type { App } from "../engine/app.ts";
 import { openLiveEvents, type LiveEvents } from "../live/open-live-events.ts";
 import { openMetrics, type Metrics } from "../lib/metrics.ts";

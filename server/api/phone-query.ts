@@ -1,4 +1,4 @@
-import { phone_reason, readPersonPhone } from "../audience/read-person-phone.ts";
+import { phone_reason, readPersonPhone } from "../audience/intake/read-person-phone.ts";
 import { invalidField } from "../lib/errors.ts";
 
 /** The number that a list is narrowed to. In a query an unescaped plus arrives as a space. */

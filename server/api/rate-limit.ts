@@ -3,7 +3,7 @@
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../accounts/caller.ts";
-import { statement, type Database } from "../lib/database.ts";
+import { statement, type Database } from "../lib/database/database.ts";
 import { Refusal } from "../lib/errors.ts";
 import { openShares } from "../lib/shares.ts";
 

@@ -3,7 +3,7 @@
 import { METHODS } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 import type { TSchema } from "typebox";
-import type { Tx } from "../lib/database.ts";
+import type { Tx } from "../lib/database/database.ts";
 import { Refusal, invalid, notFound } from "../lib/errors.ts";
 import { unstorable } from "../lib/json-body.ts";
 import type { ApiApp } from "./api-app.ts";

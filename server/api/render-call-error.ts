@@ -1,5 +1,5 @@
 // The errors of click-to-call, which have a shape of their own (contract 7.2).
-import { isDatabaseUnavailable } from "../lib/database-errors.ts";
+import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import { refusals, type Refusal } from "../lib/errors.ts";
 import type { RenderError } from "./render-error.ts";
 

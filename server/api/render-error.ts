@@ -1,6 +1,6 @@
 // The one place where an error becomes an answer.
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { isDatabaseUnavailable } from "../lib/database-errors.ts";
+import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import { Refusal, refusals, unavailable, notFound } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 

@@ -1,4 +1,4 @@
-import type { WorkspaceSchema } from "../crm/workspace-schema.ts";
+import type { WorkspaceSchema } from "../crm/workspaces/workspace-schema.ts";
 import { notFound } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
 

@@ -1,7 +1,7 @@
 // How exports are answered.
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
-import { recordAudit } from "../accounts/record-audit.ts";
+import { recordAudit } from "../accounts/audit/record-audit.ts";
 import type { Call } from "./route.ts";
 
 /** How long an export goes on before it is asked again whether the caller may have it. */

@@ -1,4 +1,4 @@
-import type { Tx } from "../lib/database.ts";
+import type { Tx } from "../lib/database/database.ts";
 import type { Call } from "./route.ts";
 
 /**

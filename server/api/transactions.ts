@@ -1,8 +1,8 @@
 // How a request's write gets its transaction: each kind has its own bound on connections, so that
 // writes that hang or last leave the others theirs.
 import type pg from "pg";
-import { clientTransaction } from "../lib/client-transaction.ts";
-import type { Database, Tx } from "../lib/database.ts";
+import { clientTransaction } from "../lib/database/client-transaction.ts";
+import type { Database, Tx } from "../lib/database/database.ts";
 import { openShares } from "../lib/shares.ts";
 import { openSlots } from "../lib/slots.ts";
 

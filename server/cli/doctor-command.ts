@@ -1,7 +1,7 @@
 // Looks for what makes an installation fail, and changes nothing.
 import { access, constants } from "node:fs/promises";
 import type { Config } from "../config.ts";
-import { pendingMigrations } from "../lib/migrate.ts";
+import { pendingMigrations } from "../lib/database/migrate.ts";
 import { checkDataDir } from "./check-data-dir.ts";
 import type { Command } from "./command.ts";
 import { databaseExists } from "./find-database.ts";

@@ -1,10 +1,10 @@
 // Where the database is: DATABASE_URL, the embedded server that runs already, or one started for the command.
 import { readFileSync, statSync } from "node:fs";
 import type { Config } from "../config.ts";
-import { database_user } from "../lib/embedded-postgres/create-cluster.ts";
-import { placeIn } from "../lib/embedded-postgres/place.ts";
-import { liveServer } from "../lib/embedded-postgres/postmaster-pid.ts";
-import { startEmbeddedPostgres } from "../lib/embedded-postgres/start-embedded-postgres.ts";
+import { database_user } from "../embedded-postgres/create-cluster.ts";
+import { placeIn } from "../embedded-postgres/place.ts";
+import { liveServer } from "../embedded-postgres/postmaster-pid.ts";
+import { startEmbeddedPostgres } from "../embedded-postgres/start-embedded-postgres.ts";
 
 export type FoundDatabase = {
   readonly url: string;

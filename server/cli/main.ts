@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The operator's command line. Exit codes: 0 done, 1 failed, 2 not understood.
 import { ConfigError } from "../config.ts";
-import { isDatabaseUnavailable } from "../lib/database-errors.ts";
+import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import { Refusal } from "../lib/errors.ts";
 import { UsageError, type Command, type Outcome } from "./command.ts";
 import { commands } from "./commands.ts";

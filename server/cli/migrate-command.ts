@@ -1,4 +1,4 @@
-import { migrate } from "../lib/migrate.ts";
+import { migrate } from "../lib/database/migrate.ts";
 import type { Command } from "./command.ts";
 
 export const migrateCommand: Command = {

@@ -1,16 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { createVoiceNode } from "../calls/create-voice-node.ts";
-import { deleteVoiceNode } from "../calls/delete-voice-node.ts";
-import type { MovedCalls } from "../calls/move-queued-calls.ts";
-import { updateVoiceNode } from "../calls/update-voice-node.ts";
+import { createVoiceNode } from "../telephony/nodes/create-voice-node.ts";
+import { deleteVoiceNode } from "../telephony/nodes/delete-voice-node.ts";
+import type { MovedCalls } from "../telephony/nodes/move-queued-calls.ts";
+import { updateVoiceNode } from "../telephony/nodes/update-voice-node.ts";
 import {
   judgeAriUrl,
   judgeNewVoiceNode,
   NewVoiceNode,
   VoiceNodePatch,
   type VoiceNodeAnswer,
-} from "../calls/voice-node-schema.ts";
-import { listVoiceNodes } from "../calls/voice-nodes.ts";
+} from "../telephony/nodes/voice-node-schema.ts";
+import { listVoiceNodes } from "../telephony/nodes/voice-nodes.ts";
 import { sendHint } from "../engine/hints.ts";
 import { invalid } from "../lib/errors.ts";
 import { UsageError, type Command, type Option, type Outcome, type Words } from "./command.ts";

@@ -1,7 +1,7 @@
-import { createRole } from "../accounts/create-role.ts";
+import { createRole } from "../accounts/roles/create-role.ts";
 import { permissionNames } from "../accounts/permissions.ts";
-import { NewRole } from "../accounts/role-schema.ts";
-import { listRoles } from "../accounts/roles.ts";
+import { NewRole } from "../accounts/roles/role-schema.ts";
+import { listRoles } from "../accounts/roles/roles.ts";
 import type { Command } from "./command.ts";
 import { everyPage } from "./every-page.ts";
 import { readAs, readId, readList } from "./read-words.ts";

@@ -1,16 +1,16 @@
 // One run of the command line: its settings, its database, and who it is in the audit trail.
 import { randomBytes } from "node:crypto";
-import type { AccountAnswer } from "../accounts/account-schema.ts";
-import { findAccount } from "../accounts/accounts.ts";
-import { operatorOf, type Grantor } from "../accounts/grantor.ts";
-import { accountTokensSubject } from "../accounts/token-directory.ts";
+import type { AccountAnswer } from "../accounts/accounts/account-schema.ts";
+import { findAccount } from "../accounts/accounts/accounts.ts";
+import { operatorOf, type Grantor } from "../accounts/roles/grantor.ts";
+import { accountTokensSubject } from "../accounts/tokens/token-directory.ts";
 import { readConfig, type Config } from "../config.ts";
 import { sendHint } from "../engine/hints.ts";
 import { systemClock } from "../lib/clock.ts";
-import { openDatabase, type Database, type Tx } from "../lib/database.ts";
+import { openDatabase, type Database, type Tx } from "../lib/database/database.ts";
 import { Refusal } from "../lib/errors.ts";
 import { openLog } from "../lib/log.ts";
-import { pendingMigrations } from "../lib/migrate.ts";
+import { pendingMigrations } from "../lib/database/migrate.ts";
 import { findDatabase, type FoundDatabase } from "./find-database.ts";
 
 export type Session = {

@@ -1,7 +1,7 @@
-import { issueToken } from "../accounts/issue-token.ts";
-import { revokeToken } from "../accounts/revoke-token.ts";
-import { TokenRequest, type IssuedToken } from "../accounts/token-schema.ts";
-import { listTokens } from "../accounts/tokens.ts";
+import { issueToken } from "../accounts/tokens/issue-token.ts";
+import { revokeToken } from "../accounts/tokens/revoke-token.ts";
+import { TokenRequest, type IssuedToken } from "../accounts/tokens/token-schema.ts";
+import { listTokens } from "../accounts/tokens/tokens.ts";
 import type { Command, Outcome, Words } from "./command.ts";
 import { everyPage } from "./every-page.ts";
 import { readAs, readId, readList } from "./read-words.ts";

@@ -1,8 +1,13 @@
-import { createTrunk } from "../calls/create-trunk.ts";
-import { deleteTrunk } from "../calls/delete-trunk.ts";
-import { judgeTrunkNodes, NewTrunk, TrunkPatch, type TrunkAnswer } from "../calls/trunk-schema.ts";
-import { listTrunks } from "../calls/trunks.ts";
-import { updateTrunk } from "../calls/update-trunk.ts";
+import { createTrunk } from "../telephony/trunks/create-trunk.ts";
+import { deleteTrunk } from "../telephony/trunks/delete-trunk.ts";
+import {
+  judgeTrunkNodes,
+  NewTrunk,
+  TrunkPatch,
+  type TrunkAnswer,
+} from "../telephony/trunks/trunk-schema.ts";
+import { listTrunks } from "../telephony/trunks/trunks.ts";
+import { updateTrunk } from "../telephony/trunks/update-trunk.ts";
 import { invalid } from "../lib/errors.ts";
 import type { Command, Option, Outcome, Words } from "./command.ts";
 import { everyPage } from "./every-page.ts";

@@ -1,6 +1,6 @@
-import { createUser } from "../accounts/create-user.ts";
-import { NewUser } from "../accounts/user-schema.ts";
-import { listUsers } from "../accounts/users.ts";
+import { createUser } from "../accounts/users/create-user.ts";
+import { NewUser } from "../accounts/users/user-schema.ts";
+import { listUsers } from "../accounts/users/users.ts";
 import type { Command } from "./command.ts";
 import { everyPage } from "./every-page.ts";
 import { readAs, readId } from "./read-words.ts";

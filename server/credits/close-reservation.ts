@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Tx } from "../lib/database.ts";
+import type { Tx } from "../lib/database/database.ts";
 
 /**
  * Marks a reservation as done with: what it reserved is all captured or released. Refunds may still

@@ -2,9 +2,9 @@
 import type { Kysely } from "kysely";
 import type { App } from "../engine/app.ts";
 import { writeCsv } from "../lib/csv/write-csv.ts";
-import { decodeCursor, page } from "../lib/cursor.ts";
-import type { DB } from "../lib/database.ts";
-import { searches } from "../lib/searches.ts";
+import { decodeCursor, page } from "../lib/database/cursor.ts";
+import type { DB } from "../lib/database/database.ts";
+import { searches } from "../lib/database/searches.ts";
 import { CreditTransferAnswer, type CreditKind, type CreditTransferType } from "./credit-schema.ts";
 
 const csv_page_rows = 1_000;

@@ -1,6 +1,6 @@
 // What an account has of credit, and what became of one reservation.
 import { sql, type Kysely } from "kysely";
-import type { DB } from "../lib/database.ts";
+import type { DB } from "../lib/database/database.ts";
 import { notFound } from "../lib/errors.ts";
 import type { CreditKind, CreditsAnswer } from "./credit-schema.ts";
 

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import { recordAudit, type Actor } from "../accounts/record-audit.ts";
-import type { Tx } from "../lib/database.ts";
+import { recordAudit, type Actor } from "../accounts/audit/record-audit.ts";
+import type { Tx } from "../lib/database/database.ts";
 import { invalidField } from "../lib/errors.ts";
 import { available_max, type CreditGrant } from "./credit-schema.ts";
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
-import { operatorOf } from "../accounts/grantor.ts";
-import { openDatabase, type Database } from "../lib/database.ts";
+import { operatorOf } from "../accounts/roles/grantor.ts";
+import { openDatabase, type Database } from "../lib/database/database.ts";
 import { Refusal } from "../lib/errors.ts";
 import { openLog } from "../lib/log.ts";
 import { checkLedger } from "../../test/support/check-books.ts";

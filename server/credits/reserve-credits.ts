@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Tx } from "../lib/database.ts";
+import type { Tx } from "../lib/database/database.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { CreditKind } from "./credit-schema.ts";
 

@@ -1,6 +1,6 @@
 // One credit for what is done within one request: spent before it begins, so that a crash leaves
 // nothing reserved for ever, and given back when it is known to have failed.
-import { statement, type Executor, type Tx } from "../lib/database.ts";
+import { statement, type Executor, type Tx } from "../lib/database/database.ts";
 import { closeReservation } from "./close-reservation.ts";
 import type { CreditKind } from "./credit-schema.ts";
 import { reserveCredits } from "./reserve-credits.ts";

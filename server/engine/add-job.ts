@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import type { DB } from "../lib/database.ts";
+import type { DB } from "../lib/database/database.ts";
 import type { App } from "./app.ts";
 
 /** What can be left for a worker to do; worker.ts lists the handler of each. */

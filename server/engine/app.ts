@@ -1,9 +1,9 @@
 import type { Clock } from "../lib/clock.ts";
 import type { ChatDrivers } from "../drivers/chat/driver.ts";
-import type { AgentDrivers } from "../drivers/agent/driver.ts";
+import type { AgentDrivers } from "../drivers/ai-agent/driver.ts";
 import type { SpeechDriver } from "../drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../drivers/voice/driver.ts";
-import type { Database } from "../lib/database.ts";
+import type { Database } from "../lib/database/database.ts";
 import type { Log } from "../lib/log.ts";
 import type { OutgoingHttp } from "../lib/outgoing/outgoing-http.ts";
 import type { Hints } from "./hints.ts";

@@ -4,7 +4,7 @@ import { testClock, type TestClock } from "../../test/support/clock.ts";
 import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { passTime } from "../../test/support/pass-time.ts";
-import { openDatabase } from "../lib/database.ts";
+import { openDatabase } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import { addJob, hintJob, type NewJob } from "./add-job.ts";
 import type { App } from "./app.ts";

@@ -7,7 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
 import { systemClock } from "../lib/clock.ts";
-import { openDatabase } from "../lib/database.ts";
+import { openDatabase } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
 import { openHints } from "./hints.ts";

@@ -1,7 +1,7 @@
 // Leases with a fencing number: at most one process acts for a number or a node. The database decides
 // who holds one; the holder judges by two clocks of its own how long it may still act.
 import { randomUUID } from "node:crypto";
-import { statement } from "../lib/database.ts";
+import { statement } from "../lib/database/database.ts";
 import type { App } from "./app.ts";
 import { keepLease, leaseEnd, type LeaseTimes } from "./keep-lease.ts";
 import { renewalStatement } from "./renewal-statement.ts";

@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import type { DB } from "../lib/database.ts";
+import type { DB } from "../lib/database/database.ts";
 
 /** For how many seconds the oldest due job has been waiting for a worker; 0 when none does. */
 export async function queueAge(db: Kysely<DB>, now: Date): Promise<number> {

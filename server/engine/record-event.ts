@@ -1,4 +1,4 @@
-import type { Tx } from "../lib/database.ts";
+import type { Tx } from "../lib/database/database.ts";
 import type { EventData, EventType } from "./event-catalogue.ts";
 
 export type { EventType };

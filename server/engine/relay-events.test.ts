@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { systemClock } from "../lib/clock.ts";
-import { openDatabase, type Tx } from "../lib/database.ts";
+import { openDatabase, type Tx } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
 import { openHints } from "./hints.ts";

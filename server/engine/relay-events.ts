@@ -1,8 +1,8 @@
 // The outbox's relay: gives committed events their place in their account's order, and makes what is
 // to be delivered of them. Readers follow `seq > last`: it is given after commit, without gaps, so
 // nothing can appear behind them.
-import { statement } from "../lib/database.ts";
-import { isDatabaseUnavailable } from "../lib/database-errors.ts";
+import { statement } from "../lib/database/database.ts";
+import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import type { App } from "./app.ts";
 
 /** Events of one account in one transaction. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "../../test/support/eventually.ts";
 import { systemClock } from "../lib/clock.ts";
-import type { Database } from "../lib/database.ts";
+import type { Database } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
 import type { HintChannel, Hints } from "./hints.ts";

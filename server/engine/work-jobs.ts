@@ -1,8 +1,8 @@
 // Runs jobs that are due. A claim has a lease and a number (fence): a killed worker's job is taken
 // over when its lease has run out, and whoever lost a claim can no longer end the job.
 import { sql } from "kysely";
-import { statement, type Tx } from "../lib/database.ts";
-import { isDatabaseUnavailable } from "../lib/database-errors.ts";
+import { statement, type Tx } from "../lib/database/database.ts";
+import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import type { JobKind } from "./add-job.ts";
 import type { App } from "./app.ts";
 import { keepLease, leaseEnd, type LeaseTimes } from "./keep-lease.ts";

@@ -1,10 +1,10 @@
 // How far an account's open campaigns are: what of them changed since it was looked at last.
-import { quietUntil, type QuietTime } from "../accounts/quiet-time.ts";
-import { shown_states, storedStates } from "../chat/campaign-record-schema.ts";
-import { countOfState, recipientStates } from "../chat/recipient-states.ts";
+import { quietUntil, type QuietTime } from "../accounts/accounts/quiet-time.ts";
+import { shown_states, storedStates } from "../chat/campaigns/campaign-record-schema.ts";
+import { countOfState, recipientStates } from "../chat/recipients/recipient-states.ts";
 import type { App } from "../engine/app.ts";
-import { statement } from "../lib/database.ts";
-import { recipient_states } from "../voice/campaign-record-schema.ts";
+import { statement } from "../lib/database/database.ts";
+import { recipient_states } from "../voice/campaigns/campaign-record-schema.ts";
 import type { ProgressType } from "./event-audience.ts";
 import { eventFrame } from "./event-frame.ts";
 

@@ -1,6 +1,6 @@
 // Live events: every reader of this process, fed from the database by hints and one poll for all.
 import type { Readable } from "node:stream";
-import { accountTokensSubject, tokenSubject } from "../accounts/token-directory.ts";
+import { accountTokensSubject, tokenSubject } from "../accounts/tokens/token-directory.ts";
 import type { App } from "../engine/app.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Metrics } from "../lib/metrics.ts";

@@ -1,6 +1,6 @@
 // The events after a place in the account's order, as streams tell them.
-import { callbackBody } from "../callbacks/callback-body.ts";
-import { statement, type Executor } from "../lib/database.ts";
+import { callbackBody } from "../callbacks/endpoints/callback-body.ts";
+import { statement, type Executor } from "../lib/database/database.ts";
 import { eventFrame } from "./event-frame.ts";
 
 /** How far behind a reader may be and still be told everything. */

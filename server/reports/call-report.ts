@@ -1,7 +1,7 @@
 // Calls counted by campaign, day, number or agent: each attempt once, by the time it was queued.
 import { sql, type RawBuilder } from "kysely";
-import type { NumberForms } from "../calls/call-records.ts";
-import type { Database } from "../lib/database.ts";
+import type { NumberForms } from "../calls/records/call-records.ts";
+import type { Database } from "../lib/database/database.ts";
 import {
   byRank,
   dayOf,

@@ -10,8 +10,8 @@ import {
   type TestChatNumber,
 } from "../../test/support/chat-makers.ts";
 import { makeAccount, makeCredits, type TestAccount } from "../../test/support/makers.ts";
-import { completeCampaigns } from "../chat/complete-campaigns.ts";
-import { countOfState, type RecipientState } from "../chat/recipient-states.ts";
+import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
+import { countOfState, type RecipientState } from "../chat/recipients/recipient-states.ts";
 
 let api: TestApi;
 let account: TestAccount;

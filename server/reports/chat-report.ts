@@ -1,8 +1,8 @@
 // Messages of campaigns counted by campaign, day or number, each recipient once: by the time its message
 // was last tried, or else it came to its end, or else its campaign began.
 import { sql, type RawBuilder } from "kysely";
-import { countOfState, recipientStates } from "../chat/recipient-states.ts";
-import type { Database } from "../lib/database.ts";
+import { countOfState, recipientStates } from "../chat/recipients/recipient-states.ts";
+import type { Database } from "../lib/database/database.ts";
 import {
   dayOf,
   exportReport,

@@ -1,11 +1,11 @@
 // What reports of messages and of calls have in common: one statement counts all groups and the totals
 // in one pass, and gives a page of the groups.
 import { sql, type RawBuilder } from "kysely";
-import { clientTransaction } from "../lib/client-transaction.ts";
+import { clientTransaction } from "../lib/database/client-transaction.ts";
 import { writeCsv, type Cell } from "../lib/csv/write-csv.ts";
-import { decodeCursor, page } from "../lib/cursor.ts";
-import type { Database, Tx } from "../lib/database.ts";
-import { searches } from "../lib/searches.ts";
+import { decodeCursor, page } from "../lib/database/cursor.ts";
+import type { Database, Tx } from "../lib/database/database.ts";
+import { searches } from "../lib/database/searches.ts";
 import type { Span } from "./report-span.ts";
 
 /** Each page counts all of the span again. */

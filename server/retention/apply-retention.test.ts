@@ -18,7 +18,7 @@ import {
 import { makeAccount, makeCredits, unique, type TestAccount } from "../../test/support/makers.ts";
 import { quietVoiceSandbox } from "../../test/support/quiet-sandbox.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-makers.ts";
-import { completeCampaigns } from "../chat/complete-campaigns.ts";
+import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import { applyRetention } from "./apply-retention.ts";
 import { forgetRecordings } from "./forget-recordings.ts";

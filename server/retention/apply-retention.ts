@@ -1,8 +1,8 @@
 // Takes what has been kept as long as its account wants. A step is one transaction of some rows, so a
 // crash repeats and loses nothing; each account that is due has a few steps before any has more.
 import type { App } from "../engine/app.ts";
-import { statement } from "../lib/database.ts";
-import { isDatabaseUnavailable, isOfOneStatement } from "../lib/database-errors.ts";
+import { statement } from "../lib/database/database.ts";
+import { isDatabaseUnavailable, isOfOneStatement } from "../lib/database/database-errors.ts";
 import { anew_ms, findDueAccounts, type DueAccount } from "./due-accounts.ts";
 
 /** Of one transaction. */

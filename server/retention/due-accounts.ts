@@ -1,6 +1,6 @@
 // Whose records somebody should look at: found by an index, whatever the number of accounts.
 import type { App } from "../engine/app.ts";
-import { statement } from "../lib/database.ts";
+import { statement } from "../lib/database/database.ts";
 
 const page_accounts = 500;
 const hours_ms = 3_600_000;

@@ -27,7 +27,7 @@ import {
 } from "../../test/support/makers.ts";
 import { quietVoiceSandbox } from "../../test/support/quiet-sandbox.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-makers.ts";
-import { completeCampaigns } from "../chat/complete-campaigns.ts";
+import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import { workJobs } from "../engine/work-jobs.ts";
 import { erasePerson } from "./erase-person.ts";

@@ -1,9 +1,9 @@
 // Erases what is kept of a person: part after part, in small steps, each in a transaction together with
 // how far it is. A crash goes on where it was; nothing is counted twice.
-import { recordAudit } from "../accounts/record-audit.ts";
+import { recordAudit } from "../accounts/audit/record-audit.ts";
 import type { App } from "../engine/app.ts";
 import { checkJob, type Job } from "../engine/work-jobs.ts";
-import type { Tx } from "../lib/database.ts";
+import type { Tx } from "../lib/database/database.ts";
 import { eraseAnswers } from "./erase/answers.ts";
 import { eraseCalls } from "./erase/calls.ts";
 import { awaitChatRecipients, scanChatRecipients } from "./erase/chat-recipients.ts";

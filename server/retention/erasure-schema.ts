@@ -1,6 +1,6 @@
 // An erasure as it goes in and comes out of the API.
 import Type, { type Static } from "typebox";
-import { personPhone } from "../audience/suppression-schema.ts";
+import { personPhone } from "../audience/suppressions/suppression-schema.ts";
 import { closed, id, nullable, timestamp } from "../lib/schemas.ts";
 
 export const NewErasure = closed(

@@ -1,7 +1,7 @@
 // What is being, and has been, erased of persons.
 import type { Kysely, Selectable } from "kysely";
-import { decodeCursor, page } from "../lib/cursor.ts";
-import type { DB } from "../lib/database.ts";
+import { decodeCursor, page } from "../lib/database/cursor.ts";
+import type { DB } from "../lib/database/database.ts";
 import { notFound } from "../lib/errors.ts";
 import type { Progress } from "./erase/part.ts";
 import { erased_kinds, type ErasedKind, type ErasureAnswer } from "./erasure-schema.ts";

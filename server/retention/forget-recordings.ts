@@ -1,9 +1,9 @@
 // Deletes recordings that have been kept as long as their account wants, at the nodes that made them. The
 // database says so only once the node has: a crash in between deletes once more what is gone.
-import { deleteRecordings, recordingName } from "../calls/delete-recordings.ts";
+import { deleteRecordings, recordingName } from "../calls/audio/delete-recordings.ts";
 import type { App } from "../engine/app.ts";
-import { statement, type Database } from "../lib/database.ts";
-import { isDatabaseUnavailable, isOfOneStatement } from "../lib/database-errors.ts";
+import { statement, type Database } from "../lib/database/database.ts";
+import { isDatabaseUnavailable, isOfOneStatement } from "../lib/database/database-errors.ts";
 import { anew_ms, findDueAccounts, type DueAccount } from "./due-accounts.ts";
 
 /** Of one account in a turn. */

@@ -1,7 +1,7 @@
-import { recordAudit, type Actor } from "../accounts/record-audit.ts";
-import { phone_reason, readPersonPhone } from "../audience/read-person-phone.ts";
+import { recordAudit, type Actor } from "../accounts/audit/record-audit.ts";
+import { phone_reason, readPersonPhone } from "../audience/intake/read-person-phone.ts";
 import { addJob } from "../engine/add-job.ts";
-import type { Tx } from "../lib/database.ts";
+import type { Tx } from "../lib/database/database.ts";
 import { invalidField, type FieldError } from "../lib/errors.ts";
 import { first_progress } from "./erase/part.ts";
 import type { ErasureAnswer, NewErasure } from "./erasure-schema.ts";

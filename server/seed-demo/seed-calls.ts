@@ -1,5 +1,5 @@
 // The demo's part for calls: a sandbox to place them in, and agents to ring.
-import type { Tx } from "../lib/database.ts";
+import type { Tx } from "../lib/database/database.ts";
 
 /** The agents' extensions; the first is the demo agent's. */
 const seeded_extensions = ["101", "102", "103"] as const;

@@ -1,12 +1,12 @@
 // The demo's part for chat: everything a campaign needs, in the sandbox, and credit to try it with.
-import type { Actor } from "../accounts/record-audit.ts";
-import { addGroupMembers } from "../audience/add-group-members.ts";
-import { createGroup } from "../audience/create-group.ts";
-import { suppress } from "../audience/suppress.ts";
-import { createChatNumber } from "../chat/create-chat-number.ts";
+import type { Actor } from "../accounts/audit/record-audit.ts";
+import { addGroupMembers } from "../audience/groups/add-group-members.ts";
+import { createGroup } from "../audience/groups/create-group.ts";
+import { suppress } from "../audience/suppressions/suppress.ts";
+import { createChatNumber } from "../chat/numbers/create-chat-number.ts";
 import { grantCredits } from "../credits/grant-credits.ts";
 import type { CreditKind } from "../credits/credit-schema.ts";
-import type { Tx } from "../lib/database.ts";
+import type { Tx } from "../lib/database/database.ts";
 
 const blacklisted_number = "919000000099";
 

@@ -2,16 +2,16 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { createAccount } from "../accounts/create-account.ts";
-import { createToken, type NewToken } from "../accounts/create-token.ts";
+import { createAccount } from "../accounts/accounts/create-account.ts";
+import { createToken, type NewToken } from "../accounts/tokens/create-token.ts";
 import {
   features,
   permissionNames,
   type Feature,
   type Permission,
 } from "../accounts/permissions.ts";
-import { createWorkspace } from "../crm/create-workspace.ts";
-import type { Database, Tx } from "../lib/database.ts";
+import { createWorkspace } from "../crm/workspaces/create-workspace.ts";
+import type { Database, Tx } from "../lib/database/database.ts";
 import { e164 } from "../lib/phone-numbers.ts";
 import { seedCallAgents, seedCallingTime, seedSandboxTrunk } from "./seed-calls.ts";
 import { seedAudience, seedChat, seedCredits, seedFlows } from "./seed-chat.ts";

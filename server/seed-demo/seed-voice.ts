@@ -1,13 +1,13 @@
 // The demo's part for voice campaigns: something to play for every kind of call, and numbers to call.
 import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Actor } from "../accounts/record-audit.ts";
-import { storeClip } from "../calls/clips.ts";
+import type { Actor } from "../accounts/audit/record-audit.ts";
+import { storeClip } from "../calls/audio/audio-files.ts";
 import { gatherSamples } from "../lib/audio/gather-samples.ts";
 import { readWav } from "../lib/audio/wav.ts";
-import type { Tx } from "../lib/database.ts";
-import { createAiAgent } from "../voice/create-ai-agent.ts";
-import { createMenu } from "../voice/create-menu.ts";
+import type { Tx } from "../lib/database/database.ts";
+import { createAiAgent } from "../voice/ai-agents/create-ai-agent.ts";
+import { createMenu } from "../voice/menus/create-menu.ts";
 
 const clip_ms_max = 60_000;
 

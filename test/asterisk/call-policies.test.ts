@@ -1,7 +1,7 @@
 // Who is rung when the agent does not answer, what is tried again, and what follows a call.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { notifyCall } from "../../server/chat/notify-call.ts";
+import { notifyCall } from "../../server/chat/single-messages/notify-call.ts";
 import type { ChatDriver, Outgoing } from "../../server/drivers/chat/driver.ts";
 import { workJobs } from "../../server/engine/work-jobs.ts";
 import {

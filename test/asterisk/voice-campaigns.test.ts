@@ -1,12 +1,12 @@
 // Voice campaigns, from the worker to the far end's ears: what is heard there, and what it says and presses.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import type { Menu, MenuNode, Prompt } from "../../server/calls/life/menu.ts";
-import type { VoiceContent, VoicePlan } from "../../server/calls/life/voice-plan.ts";
-import { storeClip } from "../../server/calls/clips.ts";
-import type { AgentPlan } from "../../server/drivers/agent/driver.ts";
-import { openRealtimeAgent } from "../../server/drivers/agent/realtime/open-realtime-agent.ts";
-import { openScriptedAgent } from "../../server/drivers/agent/scripted/open-scripted-agent.ts";
+import type { Menu, MenuNode, Prompt } from "../../server/calls/state-machine/menu.ts";
+import type { VoiceContent, VoicePlan } from "../../server/calls/state-machine/voice-plan.ts";
+import { storeClip } from "../../server/calls/audio/audio-files.ts";
+import type { AgentPlan } from "../../server/drivers/ai-agent/driver.ts";
+import { openRealtimeAgent } from "../../server/drivers/ai-agent/realtime/open-realtime-agent.ts";
+import { openScriptedAgent } from "../../server/drivers/ai-agent/scripted/open-scripted-agent.ts";
 import { openSpeech } from "../../server/drivers/speech/open-speech.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { default_settings, startWorker, type BackgroundWork } from "../../server/worker.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeContact, makeCustomField, makeOption, optionId } from "../support/crm-makers.ts";
 import { makeAccount, makeUser, type TestAccount } from "../support/makers.ts";
-import { createWorkspace } from "../../server/crm/create-workspace.ts";
+import { createWorkspace } from "../../server/crm/workspaces/create-workspace.ts";
 import { assertProblem, leadPath, startLeadApi, type LeadApi } from "./lead-api.ts";
 
 let lead: LeadApi;

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { startAsterisk, type RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
-import { openDatabase } from "../../server/lib/database.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import type { Answer } from "../support/api.ts";

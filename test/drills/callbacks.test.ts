@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { test } from "node:test";
 import { systemClock } from "../../server/lib/clock.ts";
-import { openDatabase, type Database } from "../../server/lib/database.ts";
+import { openDatabase, type Database } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import type { EventType } from "../../server/engine/event-catalogue.ts";
 import { makeEndpoint } from "../support/callback-makers.ts";

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import pg from "pg";
-import { openDatabase } from "../../server/lib/database.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { send, type Answer } from "../support/api.ts";

@@ -10,7 +10,7 @@ import { relayEvents } from "../../server/engine/relay-events.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
 import { checkJob, workJobs, type JobHandler } from "../../server/engine/work-jobs.ts";
 import { systemClock } from "../../server/lib/clock.ts";
-import { openDatabase, type Tx } from "../../server/lib/database.ts";
+import { openDatabase, type Tx } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { localOutgoing } from "../support/local-outgoing.ts";
 import { toneSpeech } from "../support/tone-speech.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { test } from "node:test";
-import { startEmbeddedPostgres } from "../../server/lib/embedded-postgres/start-embedded-postgres.ts";
+import { startEmbeddedPostgres } from "../../server/embedded-postgres/start-embedded-postgres.ts";
 import { cloneDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

@@ -1,5 +1,5 @@
-import { operatorOf } from "../../server/accounts/grantor.ts";
-import { createEndpoint } from "../../server/callbacks/create-endpoint.ts";
+import { operatorOf } from "../../server/accounts/roles/grantor.ts";
+import { createEndpoint } from "../../server/callbacks/endpoints/create-endpoint.ts";
 import type { TestApi } from "../support/api.ts";
 import { makeEvents } from "../support/callback-makers.ts";
 import type { TestAccount } from "../support/makers.ts";

@@ -1,5 +1,5 @@
-import { storeClip } from "../../server/calls/clips.ts";
-import { storedAiAgent } from "../../server/voice/ai-agent-schema.ts";
+import { storeClip } from "../../server/calls/audio/audio-files.ts";
+import { storedAiAgent } from "../../server/voice/ai-agents/ai-agent-schema.ts";
 import type { TestApi } from "../support/api.ts";
 import { unique, type TestAccount } from "../support/makers.ts";
 import { tone } from "../support/tone-speech.ts";

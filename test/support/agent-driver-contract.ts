@@ -9,7 +9,7 @@ import type {
   AgentPlan,
   AgentRule,
   AgentSession,
-} from "../../server/drivers/agent/driver.ts";
+} from "../../server/drivers/ai-agent/driver.ts";
 import type { Timers } from "../../server/lib/timers.ts";
 import { eventually } from "./eventually.ts";
 import { standingTime, type StandingTime } from "./standing-time.ts";

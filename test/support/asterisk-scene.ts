@@ -6,13 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { startAsterisk, type RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
-import type { LeaderTimes } from "../../server/calls/run-nodes.ts";
+import type { LeaderTimes } from "../../server/calls/leader/run-nodes.ts";
 import {
   openAsteriskDriver,
   type AsteriskOptions,
 } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
 import { idAtSwitch } from "../../server/drivers/voice/asterisk/names.ts";
-import type { AgentDrivers } from "../../server/drivers/agent/driver.ts";
+import type { AgentDrivers } from "../../server/drivers/ai-agent/driver.ts";
 import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
 import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import type { App } from "../../server/engine/app.ts";

@@ -1,5 +1,5 @@
 // An account's place of work in tests: it asks for calls over the API and reads their reports there.
-import { openNodeLeaders, type LeaderTimes } from "../../server/calls/run-nodes.ts";
+import { openNodeLeaders, type LeaderTimes } from "../../server/calls/leader/run-nodes.ts";
 import type { App } from "../../server/engine/app.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
 import { default_settings } from "../../server/worker.ts";

@@ -1,6 +1,6 @@
 // Calls as values: as their leader has them in hand.
-import type { Call, Leg } from "../../server/calls/life/call.ts";
-import { readCall } from "../../server/calls/life/read-call.ts";
+import type { Call, Leg } from "../../server/calls/state-machine/call.ts";
+import { readCall } from "../../server/calls/state-machine/read-call.ts";
 import type { App } from "../../server/engine/app.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z");

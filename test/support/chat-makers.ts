@@ -1,5 +1,5 @@
 // Makers of what chat campaigns stand on.
-import { makeTemplatePlan } from "../../server/chat/make-plan.ts";
+import { makeTemplatePlan } from "../../server/chat/messages/build-message-plan.ts";
 import { reserveCredits } from "../../server/credits/reserve-credits.ts";
 import type { App } from "../../server/engine/app.ts";
 import { unique, type TestAccount } from "./makers.ts";

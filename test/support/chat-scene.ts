@@ -6,9 +6,9 @@ import type {
   ChatSender,
   Outgoing,
 } from "../../server/drivers/chat/driver.ts";
-import { openSenders } from "../../server/chat/send-campaigns.ts";
-import { windDownCampaign } from "../../server/chat/wind-down-campaign.ts";
-import { startCampaign } from "../../server/chat/start-campaign.ts";
+import { openSenders } from "../../server/chat/sender/send-campaigns.ts";
+import { windDownCampaign } from "../../server/chat/campaigns/drain-campaign.ts";
+import { startCampaign } from "../../server/chat/campaigns/start-campaign.ts";
 import type { App } from "../../server/engine/app.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
 import { workJobs } from "../../server/engine/work-jobs.ts";

@@ -2,8 +2,8 @@
 // database. Each check fails with the rows that break it. Run within a transaction they see its changes.
 import assert from "node:assert/strict";
 import type pg from "pg";
-import { recipientStates } from "../../server/chat/recipient-states.ts";
-import { recipient_states as voiceStates } from "../../server/voice/campaign-record-schema.ts";
+import { recipientStates } from "../../server/chat/recipients/recipient-states.ts";
+import { recipient_states as voiceStates } from "../../server/voice/campaigns/campaign-record-schema.ts";
 
 type Books = Pick<pg.ClientBase, "query">;
 

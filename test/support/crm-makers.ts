@@ -4,7 +4,7 @@ import {
   workspaceSubject,
   type CustomFieldType,
   type Picklist,
-} from "../../server/crm/workspace-schema.ts";
+} from "../../server/crm/workspaces/workspace-schema.ts";
 import { unique, type TestAccount } from "./makers.ts";
 
 type Workspace = Pick<TestAccount, "account_id" | "workspace_id">;

@@ -2,8 +2,8 @@
 // TEST_DATABASE_URL names a server to use instead of an embedded one.
 import { rm } from "node:fs/promises";
 import pg from "pg";
-import { startEmbeddedPostgres } from "../../server/lib/embedded-postgres/start-embedded-postgres.ts";
-import { migrate } from "../../server/lib/migrate.ts";
+import { startEmbeddedPostgres } from "../../server/embedded-postgres/start-embedded-postgres.ts";
+import { migrate } from "../../server/lib/database/migrate.ts";
 import { databaseUrl, template_database } from "./database.ts";
 import { scratchFolder } from "./scratch-folder.ts";
 

@@ -1,14 +1,14 @@
 // Small makers of what tests stand on, by the same verbs the service uses.
-import { createAccount } from "../../server/accounts/create-account.ts";
-import { operatorOf } from "../../server/accounts/grantor.ts";
-import { createToken, type NewToken } from "../../server/accounts/create-token.ts";
+import { createAccount } from "../../server/accounts/accounts/create-account.ts";
+import { operatorOf } from "../../server/accounts/roles/grantor.ts";
+import { createToken, type NewToken } from "../../server/accounts/tokens/create-token.ts";
 import {
   features as allFeatures,
   type Feature,
   type Permission,
 } from "../../server/accounts/permissions.ts";
 import { grantCredits } from "../../server/credits/grant-credits.ts";
-import { createWorkspace } from "../../server/crm/create-workspace.ts";
+import { createWorkspace } from "../../server/crm/workspaces/create-workspace.ts";
 import type { App } from "../../server/engine/app.ts";
 
 export type TestAccount = {

@@ -1,8 +1,8 @@
 // Voice files with all that call types need.
 import { createHash } from "node:crypto";
-import type { AgentPlan } from "../../server/drivers/agent/driver.ts";
+import type { AgentPlan } from "../../server/drivers/ai-agent/driver.ts";
 import type { App } from "../../server/engine/app.ts";
-import type { MenuGraph } from "../../server/voice/menu-schema.ts";
+import type { MenuGraph } from "../../server/voice/menus/menu-schema.ts";
 import { unique, type TestAccount } from "./makers.ts";
 import { makeVoiceFile } from "./voice-makers.ts";
 

@@ -1,7 +1,7 @@
 // Makers of voice campaigns and their calls at any point of their life, as launch and leaders leave them.
 import type { CallType, VoiceContent } from "../../server/calls/voice-shapes.ts";
 import type { App } from "../../server/engine/app.ts";
-import type { RecipientState } from "../../server/voice/campaign-record-schema.ts";
+import type { RecipientState } from "../../server/voice/campaigns/campaign-record-schema.ts";
 import { makeSandboxTrunk } from "./call-makers.ts";
 import { unique, type TestAccount } from "./makers.ts";
 

@@ -1,7 +1,7 @@
 // The worker role alone, as a process of its own that a test can kill. It never outlives the test.
 import { openHints } from "../../server/engine/hints.ts";
 import { systemClock } from "../../server/lib/clock.ts";
-import { openDatabase } from "../../server/lib/database.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { startWorker } from "../../server/worker.ts";
 import { localOutgoing } from "./local-outgoing.ts";

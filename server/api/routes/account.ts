@@ -1,9 +1,9 @@
-import { AccountAnswer, AccountPatch } from "../../accounts/account-schema.ts";
-import { findAccount } from "../../accounts/accounts.ts";
-import { judgeAccount } from "../../accounts/judge-account.ts";
-import { accountTokensSubject } from "../../accounts/token-directory.ts";
-import { updateAccount } from "../../accounts/update-account.ts";
-import { judgeCallNotice } from "../../chat/judge-call-notice.ts";
+import { AccountAnswer, AccountPatch } from "../../accounts/accounts/account-schema.ts";
+import { findAccount } from "../../accounts/accounts/accounts.ts";
+import { judgeAccount } from "../../accounts/accounts/validate-account.ts";
+import { accountTokensSubject } from "../../accounts/tokens/token-directory.ts";
+import { updateAccount } from "../../accounts/accounts/update-account.ts";
+import { judgeCallNotice } from "../../chat/single-messages/validate-call-notice.ts";
 import { route } from "../route.ts";
 
 export const accountRoutes = [

@@ -1,6 +1,6 @@
 import Type from "typebox";
-import { addAgentGroupMember } from "../../calls/add-agent-group-member.ts";
-import { listAgentGroupMembers } from "../../calls/agent-group-members.ts";
+import { addAgentGroupMember } from "../../telephony/agent-groups/add-agent-group-member.ts";
+import { listAgentGroupMembers } from "../../telephony/agent-groups/agent-group-members.ts";
 import {
   AgentGroupAnswer,
   AgentGroupPatch,
@@ -9,13 +9,13 @@ import {
   judgeNewAgentMember,
   NewAgentGroup,
   NewAgentMember,
-} from "../../calls/agent-group-schema.ts";
-import { listAgentGroups, readAgentGroup } from "../../calls/agent-groups.ts";
-import { createAgentGroup } from "../../calls/create-agent-group.ts";
-import { deleteAgentGroup } from "../../calls/delete-agent-group.ts";
-import { moveAgentGroupMember } from "../../calls/move-agent-group-member.ts";
-import { removeAgentGroupMember } from "../../calls/remove-agent-group-member.ts";
-import { updateAgentGroup } from "../../calls/update-agent-group.ts";
+} from "../../telephony/agent-groups/agent-group-schema.ts";
+import { listAgentGroups, readAgentGroup } from "../../telephony/agent-groups/agent-groups.ts";
+import { createAgentGroup } from "../../telephony/agent-groups/create-agent-group.ts";
+import { deleteAgentGroup } from "../../telephony/agent-groups/delete-agent-group.ts";
+import { moveAgentGroupMember } from "../../telephony/agent-groups/move-agent-group-member.ts";
+import { removeAgentGroupMember } from "../../telephony/agent-groups/remove-agent-group-member.ts";
+import { updateAgentGroup } from "../../telephony/agent-groups/update-agent-group.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 import { manageAgents, seeAgents } from "./extensions.ts";

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { Agent, listAgents } from "../../crm/list-agents.ts";
+import { Agent, listAgents } from "../../crm/workspaces/list-agents.ts";
 import { closed, crmPageOf, pageQuery } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 import { lookUp, workspaceParams } from "./workspaces.ts";

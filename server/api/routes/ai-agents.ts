@@ -1,10 +1,10 @@
 import Type from "typebox";
-import { AiAgentAnswer, AiAgentPatch, NewAiAgent } from "../../voice/ai-agent-schema.ts";
-import { listAiAgents, readAiAgent } from "../../voice/ai-agents.ts";
-import { createAiAgent } from "../../voice/create-ai-agent.ts";
-import { deleteAiAgent } from "../../voice/delete-ai-agent.ts";
-import { judgeAiAgent } from "../../voice/judge-ai-agent.ts";
-import { judgeAiAgentPatch, updateAiAgent } from "../../voice/update-ai-agent.ts";
+import { AiAgentAnswer, AiAgentPatch, NewAiAgent } from "../../voice/ai-agents/ai-agent-schema.ts";
+import { listAiAgents, readAiAgent } from "../../voice/ai-agents/ai-agents.ts";
+import { createAiAgent } from "../../voice/ai-agents/create-ai-agent.ts";
+import { deleteAiAgent } from "../../voice/ai-agents/delete-ai-agent.ts";
+import { judgeAiAgent } from "../../voice/ai-agents/validate-ai-agent.ts";
+import { judgeAiAgentPatch, updateAiAgent } from "../../voice/ai-agents/update-ai-agent.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 import { manageContent, seeContent } from "./voice-files.ts";

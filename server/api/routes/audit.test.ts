@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { recordAudit } from "../../accounts/record-audit.ts";
+import { recordAudit } from "../../accounts/audit/record-audit.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount, makeAgentToken, type TestAccount } from "../../../test/support/makers.ts";
 

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { AuditEntry, listAudit } from "../../accounts/audit-trail.ts";
+import { AuditEntry, listAudit } from "../../accounts/audit/audit-trail.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery } from "../../lib/schemas.ts";
 import { route } from "../route.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { openDeliverers } from "../../callbacks/deliver-callbacks.ts";
-import { replayEvents } from "../../callbacks/replay-events.ts";
+import { openDeliverers } from "../../callbacks/deliveries/deliver-callbacks.ts";
+import { replayEvents } from "../../callbacks/replays/replay-events.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import {

@@ -1,8 +1,12 @@
 // What callback endpoints were told, and telling one thing again.
-import { listDeliveries, findDeliveryRecord } from "../../callbacks/deliveries.ts";
-import { DeliveryDetail, deliveryFilter, DeliveryRecord } from "../../callbacks/delivery-schema.ts";
-import { findDelivery } from "../../callbacks/find-delivery.ts";
-import { replayDelivery } from "../../callbacks/replay-delivery.ts";
+import { listDeliveries, findDeliveryRecord } from "../../callbacks/deliveries/deliveries.ts";
+import {
+  DeliveryDetail,
+  deliveryFilter,
+  DeliveryRecord,
+} from "../../callbacks/deliveries/delivery-schema.ts";
+import { findDelivery } from "../../callbacks/deliveries/find-delivery.ts";
+import { replayDelivery } from "../../callbacks/replays/replay-delivery.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
 import { readTimeRange, timeRangeQuery } from "../time-range.ts";

@@ -19,11 +19,11 @@ import {
 } from "../../../test/support/callback-receiver.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeAccount, unique, type TestAccount } from "../../../test/support/makers.ts";
-import { operatorOf } from "../../accounts/grantor.ts";
-import { clearEndpoint } from "../../callbacks/clear-endpoint.ts";
-import { deleteEndpoint } from "../../callbacks/delete-endpoint.ts";
-import { openDeliverers, type Deliverers } from "../../callbacks/deliver-callbacks.ts";
-import { keepCampaignEndpoint } from "../../callbacks/keep-campaign-endpoint.ts";
+import { operatorOf } from "../../accounts/roles/grantor.ts";
+import { clearEndpoint } from "../../callbacks/endpoints/clear-endpoint.ts";
+import { deleteEndpoint } from "../../callbacks/endpoints/delete-endpoint.ts";
+import { openDeliverers, type Deliverers } from "../../callbacks/deliveries/deliver-callbacks.ts";
+import { keepCampaignEndpoint } from "../../callbacks/endpoints/keep-campaign-endpoint.ts";
 import { eventCatalogue } from "../../engine/event-catalogue.ts";
 import { relayEvents } from "../../engine/relay-events.ts";
 import { workJobs } from "../../engine/work-jobs.ts";

@@ -1,6 +1,6 @@
 import Type from "typebox";
-import { createEndpoint } from "../../callbacks/create-endpoint.ts";
-import { deleteEndpoint } from "../../callbacks/delete-endpoint.ts";
+import { createEndpoint } from "../../callbacks/endpoints/create-endpoint.ts";
+import { deleteEndpoint } from "../../callbacks/endpoints/delete-endpoint.ts";
 import {
   CreatedEndpoint,
   EndpointAnswer,
@@ -10,13 +10,13 @@ import {
   NewEndpoint,
   RotatedEndpoint,
   SentTest,
-} from "../../callbacks/endpoint-schema.ts";
-import { listEndpoints, readEndpoint } from "../../callbacks/endpoints.ts";
-import { judgeEndpoint } from "../../callbacks/judge-endpoint.ts";
-import { readSecret } from "../../callbacks/read-secret.ts";
-import { rotateSecret } from "../../callbacks/rotate-secret.ts";
-import { sendTestEvent } from "../../callbacks/send-test-event.ts";
-import { updateEndpoint } from "../../callbacks/update-endpoint.ts";
+} from "../../callbacks/endpoints/endpoint-schema.ts";
+import { listEndpoints, readEndpoint } from "../../callbacks/endpoints/endpoints.ts";
+import { judgeEndpoint } from "../../callbacks/endpoints/validate-endpoint.ts";
+import { readSecret } from "../../callbacks/endpoints/read-secret.ts";
+import { rotateSecret } from "../../callbacks/endpoints/rotate-secret.ts";
+import { sendTestEvent } from "../../callbacks/endpoints/send-test-event.ts";
+import { updateEndpoint } from "../../callbacks/endpoints/update-endpoint.ts";
 import { hintJob } from "../../engine/add-job.ts";
 import { eventCatalogue } from "../../engine/event-catalogue.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";

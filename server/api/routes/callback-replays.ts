@@ -1,8 +1,8 @@
 // Telling callback endpoints again of what happened in a time, and how far that is.
-import { deliveryFilter } from "../../callbacks/delivery-schema.ts";
-import { judgeReplay, replayRange } from "../../callbacks/replay-range.ts";
-import { NewReplay, ReplayAnswer } from "../../callbacks/replay-schema.ts";
-import { findReplay, listReplays } from "../../callbacks/replays.ts";
+import { deliveryFilter } from "../../callbacks/deliveries/delivery-schema.ts";
+import { judgeReplay, replayRange } from "../../callbacks/replays/replay-range.ts";
+import { NewReplay, ReplayAnswer } from "../../callbacks/replays/replay-schema.ts";
+import { findReplay, listReplays } from "../../callbacks/replays/replays.ts";
 import { hintJob } from "../../engine/add-job.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";

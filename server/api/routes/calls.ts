@@ -1,13 +1,13 @@
 // Calls: their report, their recordings, and what is done to them.
 import Type from "typebox";
-import { CallDetail, CallRecord } from "../../calls/call-record-schema.ts";
-import { findCallDetail, findCallRecord, listCalls } from "../../calls/call-records.ts";
-import { exportCalls } from "../../calls/export-calls.ts";
-import { hangUpCall } from "../../calls/hang-up-call.ts";
-import { readCallMessage } from "../../calls/read-call-message.ts";
-import { readCallRecording } from "../../calls/read-call-recording.ts";
-import { retryCall } from "../../calls/retry-call.ts";
-import { transferCall } from "../../calls/transfer-call.ts";
+import { CallDetail, CallRecord } from "../../calls/records/call-record-schema.ts";
+import { findCallDetail, findCallRecord, listCalls } from "../../calls/records/call-records.ts";
+import { exportCalls } from "../../calls/records/export-calls.ts";
+import { hangUpCall } from "../../calls/controls/hang-up-call.ts";
+import { readCallMessage } from "../../calls/audio/read-call-message.ts";
+import { readCallRecording } from "../../calls/audio/read-call-recording.ts";
+import { retryCall } from "../../calls/controls/retry-call.ts";
+import { transferCall } from "../../calls/controls/transfer-call.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { callFilterQuery, readCallFilter } from "../call-filter.ts";
 import { route, type Access } from "../route.ts";

@@ -1,32 +1,32 @@
 // Campaigns that are there: what is known of them, and what is done to them.
 import Type, { type Static } from "typebox";
-import type { Actor } from "../../accounts/record-audit.ts";
+import type { Actor } from "../../accounts/audit/record-audit.ts";
 import {
   campaign_statuses,
   CampaignDetail,
   CampaignRecord,
   RecipientAnswer,
   shown_states,
-} from "../../chat/campaign-record-schema.ts";
-import { findCampaign, listCampaigns } from "../../chat/campaign-records.ts";
+} from "../../chat/campaigns/campaign-record-schema.ts";
+import { findCampaign, listCampaigns } from "../../chat/campaigns/campaign-records.ts";
 import {
   listRecipients,
   requireCampaign,
   type RecipientFilter,
-} from "../../chat/campaign-recipients.ts";
-import { cancelCampaign } from "../../chat/cancel-campaign.ts";
-import { exportRecipients } from "../../chat/export-recipients.ts";
-import { hintChatWork } from "../../chat/hint-chat-work.ts";
-import { pauseCampaign } from "../../chat/pause-campaign.ts";
-import { resendRecipient } from "../../chat/resend-recipient.ts";
-import { resumeCampaign } from "../../chat/resume-campaign.ts";
+} from "../../chat/campaigns/campaign-recipients.ts";
+import { cancelCampaign } from "../../chat/campaigns/cancel-campaign.ts";
+import { exportRecipients } from "../../chat/campaigns/export-recipients.ts";
+import { hintChatWork } from "../../chat/numbers/wake-sender.ts";
+import { pauseCampaign } from "../../chat/campaigns/pause-campaign.ts";
+import { resendRecipient } from "../../chat/campaigns/resend-recipient.ts";
+import { resumeCampaign } from "../../chat/campaigns/resume-campaign.ts";
 import { hintJob } from "../../engine/add-job.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
-import type { Tx } from "../../lib/database.ts";
+import type { Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
-import { searches } from "../../lib/searches.ts";
+import { searches } from "../../lib/database/searches.ts";
 import { route, type Access } from "../route.ts";
 import { sendExport } from "../send-csv.ts";
 import { readTimeRange, timeRangeQuery } from "../time-range.ts";

@@ -7,13 +7,16 @@ import {
   ChatCampaignUpload,
   NewChatCampaign,
   NewGroupCampaign,
-} from "../../chat/chat-campaign-schema.ts";
-import { createCampaignForGroup } from "../../chat/create-campaign-for-group.ts";
-import { createCampaignFromFile } from "../../chat/create-campaign-from-file.ts";
-import { createChatCampaign, type CampaignOwner } from "../../chat/create-chat-campaign.ts";
-import { campaignTimeFaults } from "../../chat/judge-campaign.ts";
-import { prepareCampaign, type PreparedCampaign } from "../../chat/prepare-campaign.ts";
-import { previewChatCampaign } from "../../chat/preview-chat-campaign.ts";
+} from "../../chat/campaigns/chat-campaign-schema.ts";
+import { createCampaignForGroup } from "../../chat/campaigns/create-campaign-for-group.ts";
+import { createCampaignFromFile } from "../../chat/campaigns/create-campaign-from-file.ts";
+import {
+  createChatCampaign,
+  type CampaignOwner,
+} from "../../chat/campaigns/create-chat-campaign.ts";
+import { campaignTimeFaults } from "../../chat/campaigns/validate-campaign.ts";
+import { prepareCampaign, type PreparedCampaign } from "../../chat/campaigns/prepare-campaign.ts";
+import { previewChatCampaign } from "../../chat/campaigns/preview-chat-campaign.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
 import { bodyOfForm, digestOfForm } from "../campaign-form.ts";
 import { compileValidator } from "../compile-validator.ts";

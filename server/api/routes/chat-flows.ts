@@ -1,9 +1,9 @@
 import Type from "typebox";
-import { createFlow } from "../../chat/create-flow.ts";
-import { deleteFlow } from "../../chat/delete-flow.ts";
-import { ChatFlowAnswer, FlowPatch, judgeFlow, NewFlow } from "../../chat/flow-schema.ts";
-import { findFlow, listFlows } from "../../chat/flows.ts";
-import { updateFlow } from "../../chat/update-flow.ts";
+import { createFlow } from "../../chat/flows/create-flow.ts";
+import { deleteFlow } from "../../chat/flows/delete-flow.ts";
+import { ChatFlowAnswer, FlowPatch, judgeFlow, NewFlow } from "../../chat/flows/flow-schema.ts";
+import { findFlow, listFlows } from "../../chat/flows/flows.ts";
+import { updateFlow } from "../../chat/flows/update-flow.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 import { manageChat, seeChat } from "./chat-holds.ts";

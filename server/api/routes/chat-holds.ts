@@ -1,8 +1,8 @@
 import Type from "typebox";
-import { hintChatWork } from "../../chat/hint-chat-work.ts";
-import { hold_scopes, HoldAnswer } from "../../chat/holds.ts";
-import { HoldToLift, liftHoldByHand } from "../../chat/lift-hold-by-hand.ts";
-import { listHolds } from "../../chat/list-holds.ts";
+import { hintChatWork } from "../../chat/numbers/wake-sender.ts";
+import { hold_scopes, HoldAnswer } from "../../chat/holds/holds.ts";
+import { HoldToLift, liftHoldByHand } from "../../chat/holds/lift-hold.ts";
+import { listHolds } from "../../chat/holds/list-holds.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";

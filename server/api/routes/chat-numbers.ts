@@ -4,19 +4,19 @@ import {
   ChatNumberPatch,
   judgeNewChatNumber,
   NewChatNumber,
-} from "../../chat/chat-number-schema.ts";
-import { findChatNumber, listChatNumbers } from "../../chat/chat-numbers.ts";
-import { createChatNumber } from "../../chat/create-chat-number.ts";
-import { deleteChatNumber } from "../../chat/delete-chat-number.ts";
-import { hintChatWork } from "../../chat/hint-chat-work.ts";
-import { askForNumber, recordNumberState } from "../../chat/sync-chat-number.ts";
-import { updateChatNumber } from "../../chat/update-chat-number.ts";
+} from "../../chat/numbers/chat-number-schema.ts";
+import { findChatNumber, listChatNumbers } from "../../chat/numbers/chat-numbers.ts";
+import { createChatNumber } from "../../chat/numbers/create-chat-number.ts";
+import { deleteChatNumber } from "../../chat/numbers/delete-chat-number.ts";
+import { hintChatWork } from "../../chat/numbers/wake-sender.ts";
+import { askForNumber, recordNumberState } from "../../chat/numbers/sync-chat-number.ts";
+import { updateChatNumber } from "../../chat/numbers/update-chat-number.ts";
 import {
   ChatMediaAnswer,
   ChatMediaUpload,
   media_bytes_max,
   uploadChatMedia,
-} from "../../chat/upload-chat-media.ts";
+} from "../../chat/numbers/upload-chat-media.ts";
 import { hintJob } from "../../engine/add-job.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { receiveUpload } from "../receive-upload.ts";

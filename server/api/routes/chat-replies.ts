@@ -1,11 +1,11 @@
-import { requireCampaign } from "../../chat/campaign-recipients.ts";
-import { exportReplies, listReplies, type ReplyFilter } from "../../chat/list-replies.ts";
+import { requireCampaign } from "../../chat/campaigns/campaign-recipients.ts";
+import { exportReplies, listReplies, type ReplyFilter } from "../../chat/inbound/list-replies.ts";
 import {
   campaignReplyQuery,
   ReplyAnswer,
   replyFilterQuery,
   replyQuery,
-} from "../../chat/reply-schema.ts";
+} from "../../chat/inbound/reply-schema.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";

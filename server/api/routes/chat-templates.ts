@@ -1,21 +1,21 @@
 import Type from "typebox";
-import { keepTemplate, submitTemplate } from "../../chat/create-template.ts";
-import { deleteAtProvider, deleteTemplates } from "../../chat/delete-template.ts";
-import { judgeNewTemplate } from "../../chat/judge-template.ts";
+import { keepTemplate, submitTemplate } from "../../chat/templates/create-template.ts";
+import { deleteAtProvider, deleteTemplates } from "../../chat/templates/delete-template.ts";
+import { judgeNewTemplate } from "../../chat/templates/validate-template.ts";
 import {
   syncNumberTemplates,
   TemplateSync,
   TemplateSyncAnswer,
-} from "../../chat/sync-number-templates.ts";
-import { findTemplate, listTemplates } from "../../chat/templates.ts";
+} from "../../chat/templates/sync-number-templates.ts";
+import { findTemplate, listTemplates } from "../../chat/templates/templates.ts";
 import {
   NewTemplate,
   template_categories,
   template_statuses,
   TemplateAnswer,
   TemplatePatch,
-} from "../../chat/template-schema.ts";
-import { updateTemplate } from "../../chat/update-template.ts";
+} from "../../chat/templates/template-schema.ts";
+import { updateTemplate } from "../../chat/templates/update-template.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 import { manageChat, seeChat } from "./chat-holds.ts";

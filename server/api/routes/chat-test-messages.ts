@@ -1,5 +1,5 @@
-import { sendTestMessage } from "../../chat/send-test-message.ts";
-import { TestMessage, TestMessageAnswer } from "../../chat/test-message-schema.ts";
+import { sendTestMessage } from "../../chat/single-messages/send-test-message.ts";
+import { TestMessage, TestMessageAnswer } from "../../chat/single-messages/test-message-schema.ts";
 import type { RateLimit } from "../rate-limit.ts";
 import { route } from "../route.ts";
 

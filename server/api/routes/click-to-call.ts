@@ -3,9 +3,9 @@ import {
   ClickToCallAnswer,
   ClickToCallError,
   NewClickToCall,
-} from "../../calls/click-to-call-schema.ts";
-import { clickToCall } from "../../calls/click-to-call.ts";
-import { judgeClickToCall } from "../../calls/judge-click-to-call.ts";
+} from "../../calls/click-to-call/click-to-call-schema.ts";
+import { clickToCall } from "../../calls/click-to-call/click-to-call.ts";
+import { judgeClickToCall } from "../../calls/click-to-call/validate-click-to-call.ts";
 import { renderCallError } from "../render-call-error.ts";
 import { route } from "../route.ts";
 

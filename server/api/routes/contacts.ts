@@ -1,9 +1,9 @@
-import { ContactAnswer } from "../../crm/contact-schema.ts";
-import { findContact } from "../../crm/find-contact.ts";
-import { LeadAnswer } from "../../crm/lead-schema.ts";
-import { listContacts } from "../../crm/list-contacts.ts";
-import { listLeads } from "../../crm/list-leads.ts";
-import { ContactPatch, patchContact } from "../../crm/patch-contact.ts";
+import { ContactAnswer } from "../../crm/contacts/contact-schema.ts";
+import { findContact } from "../../crm/contacts/find-contact.ts";
+import { LeadAnswer } from "../../crm/leads/lead-schema.ts";
+import { listContacts } from "../../crm/contacts/list-contacts.ts";
+import { listLeads } from "../../crm/leads/list-leads.ts";
+import { ContactPatch, patchContact } from "../../crm/contacts/patch-contact.ts";
 import { closed, crmPageOf, pageQuery, pathId, phone10 } from "../../lib/schemas.ts";
 import Type from "typebox";
 import { search } from "../lead-filter.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
-import { operatorOf } from "../../accounts/grantor.ts";
+import { operatorOf } from "../../accounts/roles/grantor.ts";
 import { grantCredits } from "../../credits/grant-credits.ts";
 import { reserveCredits } from "../../credits/reserve-credits.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";

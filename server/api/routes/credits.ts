@@ -13,7 +13,7 @@ import {
 } from "../../credits/credit-ledger.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery } from "../../lib/schemas.ts";
-import { searches } from "../../lib/searches.ts";
+import { searches } from "../../lib/database/searches.ts";
 import { route } from "../route.ts";
 import { sendExport } from "../send-csv.ts";
 import { readTimeRange, timeRangeQuery } from "../time-range.ts";

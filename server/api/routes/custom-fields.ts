@@ -1,14 +1,14 @@
 import Type from "typebox";
-import { createCustomField } from "../../crm/create-custom-field.ts";
+import { createCustomField } from "../../crm/fields/create-custom-field.ts";
 import {
   CustomFieldAnswer,
   CustomFieldPatch,
   NewCustomField,
   judgeNewCustomField,
-} from "../../crm/custom-field-schema.ts";
-import { deleteCustomField } from "../../crm/delete-custom-field.ts";
-import { listCustomFields } from "../../crm/list-custom-fields.ts";
-import { updateCustomField } from "../../crm/update-custom-field.ts";
+} from "../../crm/fields/custom-field-schema.ts";
+import { deleteCustomField } from "../../crm/fields/delete-custom-field.ts";
+import { listCustomFields } from "../../crm/fields/list-custom-fields.ts";
+import { updateCustomField } from "../../crm/fields/update-custom-field.ts";
 import { closed, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 import { archivedQuery, changeWorkspace, lookUp, manage, workspaceParams } from "./workspaces.ts";

@@ -1,9 +1,13 @@
 import Type from "typebox";
-import { createExtension } from "../../calls/create-extension.ts";
-import { deleteExtension } from "../../calls/delete-extension.ts";
-import { ExtensionAnswer, ExtensionPatch, NewExtension } from "../../calls/extension-schema.ts";
-import { listExtensions, readExtension } from "../../calls/extensions.ts";
-import { updateExtension } from "../../calls/update-extension.ts";
+import { createExtension } from "../../telephony/extensions/create-extension.ts";
+import { deleteExtension } from "../../telephony/extensions/delete-extension.ts";
+import {
+  ExtensionAnswer,
+  ExtensionPatch,
+  NewExtension,
+} from "../../telephony/extensions/extension-schema.ts";
+import { listExtensions, readExtension } from "../../telephony/extensions/extensions.ts";
+import { updateExtension } from "../../telephony/extensions/update-extension.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
 

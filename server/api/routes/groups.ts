@@ -1,8 +1,8 @@
 import Type from "typebox";
-import { addGroupMembers, judgeMembers } from "../../audience/add-group-members.ts";
-import { createGroup } from "../../audience/create-group.ts";
-import { deleteGroup } from "../../audience/delete-group.ts";
-import { listGroupMembers } from "../../audience/group-members.ts";
+import { addGroupMembers, judgeMembers } from "../../audience/groups/add-group-members.ts";
+import { createGroup } from "../../audience/groups/create-group.ts";
+import { deleteGroup } from "../../audience/groups/delete-group.ts";
+import { listGroupMembers } from "../../audience/groups/group-members.ts";
 import {
   AddedMembers,
   GroupAnswer,
@@ -13,11 +13,11 @@ import {
   NewGroup,
   NewMembers,
   memberQuery,
-} from "../../audience/group-schema.ts";
-import { findGroup, listGroups } from "../../audience/groups.ts";
-import { importGroupMembers } from "../../audience/import-group-members.ts";
-import { removeGroupMember } from "../../audience/remove-group-member.ts";
-import { updateGroup } from "../../audience/update-group.ts";
+} from "../../audience/groups/group-schema.ts";
+import { findGroup, listGroups } from "../../audience/groups/groups.ts";
+import { importGroupMembers } from "../../audience/groups/import-group-members.ts";
+import { removeGroupMember } from "../../audience/groups/remove-group-member.ts";
+import { updateGroup } from "../../audience/groups/update-group.ts";
 import { notFound } from "../../lib/errors.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { readPhoneQuery } from "../phone-query.ts";

@@ -1,4 +1,4 @@
-import { exportLeads } from "../../crm/export-leads.ts";
+import { exportLeads } from "../../crm/leads/export-leads.ts";
 import { closed, pathId } from "../../lib/schemas.ts";
 import { leadFilterQuery, readLeadFilter } from "../lead-filter.ts";
 import { requireWorkspace } from "../require-workspace.ts";

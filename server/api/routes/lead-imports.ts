@@ -2,10 +2,14 @@ import {
   LeadImportAnswer,
   LeadImportUpload,
   leadImportAnswerOf,
-} from "../../crm/lead-import-schema.ts";
-import { findLeadImport, listLeadImports } from "../../crm/list-lead-imports.ts";
-import { LeadReject, listLeadRejects, openLeadRejectsCsv } from "../../crm/list-lead-rejects.ts";
-import { startLeadImport } from "../../crm/start-lead-import.ts";
+} from "../../crm/lead-imports/lead-import-schema.ts";
+import { findLeadImport, listLeadImports } from "../../crm/lead-imports/list-lead-imports.ts";
+import {
+  LeadReject,
+  listLeadRejects,
+  openLeadRejectsCsv,
+} from "../../crm/lead-imports/list-lead-rejects.ts";
+import { startLeadImport } from "../../crm/lead-imports/start-lead-import.ts";
 import Type from "typebox";
 import { closed, crmPageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { asksForCsv } from "../asks-for-csv.ts";

@@ -1,15 +1,15 @@
 // What happens to leads after their creation: lists, look-ups, changes, notes and collaborators.
 import Type from "typebox";
-import { addCollaborator } from "../../crm/add-collaborator.ts";
-import { addNote } from "../../crm/add-note.ts";
-import { findLead } from "../../crm/find-lead.ts";
-import { judgeLead } from "../../crm/judge-lead.ts";
-import { LeadAnswer } from "../../crm/lead-schema.ts";
-import { listCollaborators } from "../../crm/list-collaborators.ts";
-import { listLeads } from "../../crm/list-leads.ts";
-import { listTimeline, TimelineEntry } from "../../crm/list-timeline.ts";
-import { LeadPatch, patchLead } from "../../crm/patch-lead.ts";
-import { removeCollaborator } from "../../crm/remove-collaborator.ts";
+import { addCollaborator } from "../../crm/leads/add-collaborator.ts";
+import { addNote } from "../../crm/leads/add-note.ts";
+import { findLead } from "../../crm/leads/find-lead.ts";
+import { judgeLead } from "../../crm/leads/validate-lead.ts";
+import { LeadAnswer } from "../../crm/leads/lead-schema.ts";
+import { listCollaborators } from "../../crm/leads/list-collaborators.ts";
+import { listLeads } from "../../crm/leads/list-leads.ts";
+import { listTimeline, TimelineEntry } from "../../crm/leads/list-timeline.ts";
+import { LeadPatch, patchLead } from "../../crm/leads/patch-lead.ts";
+import { removeCollaborator } from "../../crm/leads/remove-collaborator.ts";
 import { closed, crmPageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { leadFilterQuery, readLeadFilter } from "../lead-filter.ts";
 import { requireWorkspace } from "../require-workspace.ts";

@@ -1,7 +1,7 @@
-import { createLead } from "../../crm/create-lead.ts";
-import { judgeNewLead } from "../../crm/judge-lead.ts";
-import { createLeads } from "../../crm/lead-intake.ts";
-import { LeadAnswer, NewLead } from "../../crm/lead-schema.ts";
+import { createLead } from "../../crm/leads/create-lead.ts";
+import { judgeNewLead } from "../../crm/leads/validate-lead.ts";
+import { createLeads } from "../../crm/leads/lead-intake.ts";
+import { LeadAnswer, NewLead } from "../../crm/leads/lead-schema.ts";
 import { closed, pathId } from "../../lib/schemas.ts";
 import { requireWorkspace } from "../require-workspace.ts";
 import { route } from "../route.ts";

@@ -1,15 +1,15 @@
 import Type from "typebox";
-import { createPicklistOption } from "../../crm/create-picklist-option.ts";
-import { deletePicklistOption } from "../../crm/delete-picklist-option.ts";
-import { listPicklists } from "../../crm/list-picklists.ts";
+import { createPicklistOption } from "../../crm/fields/create-picklist-option.ts";
+import { deletePicklistOption } from "../../crm/fields/delete-picklist-option.ts";
+import { listPicklists } from "../../crm/fields/list-picklists.ts";
 import {
   NewPicklistOption,
   PicklistOptionAnswer,
   PicklistOptionPatch,
   Picklists,
-} from "../../crm/picklist-schema.ts";
-import { updatePicklistOption } from "../../crm/update-picklist-option.ts";
-import type { Picklist } from "../../crm/workspace-schema.ts";
+} from "../../crm/fields/picklist-schema.ts";
+import { updatePicklistOption } from "../../crm/fields/update-picklist-option.ts";
+import type { Picklist } from "../../crm/workspaces/workspace-schema.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { closed, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";

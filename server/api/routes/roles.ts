@@ -1,12 +1,12 @@
 import Type from "typebox";
-import { createRole } from "../../accounts/create-role.ts";
-import { deleteRole } from "../../accounts/delete-role.ts";
-import { grantorOf } from "../../accounts/grantor.ts";
+import { createRole } from "../../accounts/roles/create-role.ts";
+import { deleteRole } from "../../accounts/roles/delete-role.ts";
+import { grantorOf } from "../../accounts/roles/grantor.ts";
 import { permissions } from "../../accounts/permissions.ts";
-import { NewRole, RoleAnswer, RolePatch } from "../../accounts/role-schema.ts";
-import { findRole, listRoles } from "../../accounts/roles.ts";
-import { accountTokensSubject } from "../../accounts/token-directory.ts";
-import { updateRole } from "../../accounts/update-role.ts";
+import { NewRole, RoleAnswer, RolePatch } from "../../accounts/roles/role-schema.ts";
+import { findRole, listRoles } from "../../accounts/roles/roles.ts";
+import { accountTokensSubject } from "../../accounts/tokens/token-directory.ts";
+import { updateRole } from "../../accounts/roles/update-role.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 

@@ -1,8 +1,8 @@
 import Type from "typebox";
-import { addSuppression } from "../../audience/add-suppression.ts";
-import { importSuppressions } from "../../audience/import-suppressions.ts";
-import { judgeSuppression } from "../../audience/judge-suppression.ts";
-import { removeSuppression } from "../../audience/remove-suppression.ts";
+import { addSuppression } from "../../audience/suppressions/add-suppression.ts";
+import { importSuppressions } from "../../audience/suppressions/import-suppressions.ts";
+import { judgeSuppression } from "../../audience/suppressions/validate-suppression.ts";
+import { removeSuppression } from "../../audience/suppressions/remove-suppression.ts";
 import {
   NewSuppression,
   SuppressionAnswer,
@@ -10,8 +10,8 @@ import {
   SuppressionUpload,
   suppressionFilterQuery,
   suppressionQuery,
-} from "../../audience/suppression-schema.ts";
-import { exportSuppressions, listSuppressions } from "../../audience/suppressions.ts";
+} from "../../audience/suppressions/suppression-schema.ts";
+import { exportSuppressions, listSuppressions } from "../../audience/suppressions/suppressions.ts";
 import { closed, pageOf, pathId } from "../../lib/schemas.ts";
 import { readPhoneQuery } from "../phone-query.ts";
 import { receiveUpload } from "../receive-upload.ts";

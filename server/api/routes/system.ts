@@ -1,8 +1,8 @@
 // What operators and machines ask of the process itself; none of it needs a token.
 import Type from "typebox";
-import { measureNodes } from "../../calls/measure-nodes.ts";
+import { measureNodes } from "../../telephony/nodes/measure-nodes.ts";
 import { queueAge } from "../../engine/queue-age.ts";
-import { pendingMigrations } from "../../lib/migrate.ts";
+import { pendingMigrations } from "../../lib/database/migrate.ts";
 import { unavailable } from "../../lib/errors.ts";
 import { publicRoute } from "../route.ts";
 

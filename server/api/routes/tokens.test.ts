@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { permissionNames } from "../../accounts/permissions.ts";
-import { saveLastUses } from "../../accounts/save-last-uses.ts";
+import { saveLastUses } from "../../accounts/tokens/save-last-uses.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import {

@@ -1,17 +1,17 @@
 import type { Caller } from "../../accounts/caller.ts";
-import { grantorOf } from "../../accounts/grantor.ts";
-import { issueToken, type Issued } from "../../accounts/issue-token.ts";
-import { judgeToken } from "../../accounts/judge-token.ts";
-import { revokeToken } from "../../accounts/revoke-token.ts";
-import { rotateToken } from "../../accounts/rotate-token.ts";
-import { tokenSubject } from "../../accounts/token-directory.ts";
+import { grantorOf } from "../../accounts/roles/grantor.ts";
+import { issueToken, type Issued } from "../../accounts/tokens/issue-token.ts";
+import { judgeToken } from "../../accounts/tokens/validate-token.ts";
+import { revokeToken } from "../../accounts/tokens/revoke-token.ts";
+import { rotateToken } from "../../accounts/tokens/rotate-token.ts";
+import { tokenSubject } from "../../accounts/tokens/token-directory.ts";
 import {
   IssuedToken,
   TokenRequest,
   TokenAnswer,
   TokenRotation,
-} from "../../accounts/token-schema.ts";
-import { findToken, listTokens } from "../../accounts/tokens.ts";
+} from "../../accounts/tokens/token-schema.ts";
+import { findToken, listTokens } from "../../accounts/tokens/tokens.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import type { ApiApp } from "../api-app.ts";
 import { route } from "../route.ts";

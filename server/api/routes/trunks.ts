@@ -1,10 +1,15 @@
 import Type from "typebox";
-import { createTrunk } from "../../calls/create-trunk.ts";
-import { deleteTrunk } from "../../calls/delete-trunk.ts";
-import type { MovedCalls } from "../../calls/move-queued-calls.ts";
-import { judgeTrunkNodes, NewTrunk, TrunkAnswer, TrunkPatch } from "../../calls/trunk-schema.ts";
-import { listTrunks, readTrunk } from "../../calls/trunks.ts";
-import { updateTrunk } from "../../calls/update-trunk.ts";
+import { createTrunk } from "../../telephony/trunks/create-trunk.ts";
+import { deleteTrunk } from "../../telephony/trunks/delete-trunk.ts";
+import type { MovedCalls } from "../../telephony/nodes/move-queued-calls.ts";
+import {
+  judgeTrunkNodes,
+  NewTrunk,
+  TrunkAnswer,
+  TrunkPatch,
+} from "../../telephony/trunks/trunk-schema.ts";
+import { listTrunks, readTrunk } from "../../telephony/trunks/trunks.ts";
+import { updateTrunk } from "../../telephony/trunks/update-trunk.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 import { hintVoiceNodes, operate } from "./voice-nodes.ts";

@@ -1,9 +1,9 @@
-import { createUser } from "../../accounts/create-user.ts";
-import { grantorOf } from "../../accounts/grantor.ts";
-import { accountTokensSubject } from "../../accounts/token-directory.ts";
-import { updateUser } from "../../accounts/update-user.ts";
-import { NewUser, UserAnswer, UserPatch } from "../../accounts/user-schema.ts";
-import { findUser, listUsers } from "../../accounts/users.ts";
+import { createUser } from "../../accounts/users/create-user.ts";
+import { grantorOf } from "../../accounts/roles/grantor.ts";
+import { accountTokensSubject } from "../../accounts/tokens/token-directory.ts";
+import { updateUser } from "../../accounts/users/update-user.ts";
+import { NewUser, UserAnswer, UserPatch } from "../../accounts/users/user-schema.ts";
+import { findUser, listUsers } from "../../accounts/users/users.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 

@@ -1,13 +1,13 @@
 // Voice campaigns that are there: what is known of them, and what is done to them.
 import Type, { type Static } from "typebox";
 import type { Caller } from "../../accounts/caller.ts";
-import type { Actor } from "../../accounts/record-audit.ts";
-import { phone_reason, readPersonPhone } from "../../audience/read-person-phone.ts";
-import { CallRecord } from "../../calls/call-record-schema.ts";
-import { listCalls } from "../../calls/call-records.ts";
+import type { Actor } from "../../accounts/audit/record-audit.ts";
+import { phone_reason, readPersonPhone } from "../../audience/intake/read-person-phone.ts";
+import { CallRecord } from "../../calls/records/call-record-schema.ts";
+import { listCalls } from "../../calls/records/call-records.ts";
 import { call_types } from "../../calls/voice-shapes.ts";
 import { hintJob } from "../../engine/add-job.ts";
-import type { Tx } from "../../lib/database.ts";
+import type { Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { closed, pageOf, pageQuery } from "../../lib/schemas.ts";
 import {
@@ -16,16 +16,16 @@ import {
   recipient_states,
   VoiceCampaignRecord,
   VoiceRecipientAnswer,
-} from "../../voice/campaign-record-schema.ts";
-import { listRecipients, type RecipientFilter } from "../../voice/campaign-recipients.ts";
-import { findCampaign, listCampaigns } from "../../voice/campaign-records.ts";
-import { cancelCampaign } from "../../voice/cancel-campaign.ts";
-import { countKeys } from "../../voice/count-keys.ts";
-import { exportRecipients } from "../../voice/export-recipients.ts";
-import { findCampaignPlace } from "../../voice/find-campaign-place.ts";
-import type { OpenCampaign } from "../../voice/lock-open-campaign.ts";
-import { pauseCampaign } from "../../voice/pause-campaign.ts";
-import { resumeCampaign } from "../../voice/resume-campaign.ts";
+} from "../../voice/campaigns/campaign-record-schema.ts";
+import { listRecipients, type RecipientFilter } from "../../voice/campaigns/campaign-recipients.ts";
+import { findCampaign, listCampaigns } from "../../voice/campaigns/campaign-records.ts";
+import { cancelCampaign } from "../../voice/campaigns/cancel-campaign.ts";
+import { countKeys } from "../../voice/campaigns/count-keys.ts";
+import { exportRecipients } from "../../voice/campaigns/export-recipients.ts";
+import { findCampaignPlace } from "../../voice/campaigns/find-campaign-place.ts";
+import type { OpenCampaign } from "../../voice/campaigns/lock-open-campaign.ts";
+import { pauseCampaign } from "../../voice/campaigns/pause-campaign.ts";
+import { resumeCampaign } from "../../voice/campaigns/resume-campaign.ts";
 import type { ApiApp } from "../api-app.ts";
 import { callFilterQuery, readCallFilter } from "../call-filter.ts";
 import { route, type Access } from "../route.ts";

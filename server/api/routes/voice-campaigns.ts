@@ -2,11 +2,14 @@
 import Type from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
 import { closed, pageOf, pageQuery } from "../../lib/schemas.ts";
-import { createTestCall } from "../../voice/create-test-call.ts";
-import { createVoiceCampaign, type CampaignOwner } from "../../voice/create-voice-campaign.ts";
-import { findCampaignPlace } from "../../voice/find-campaign-place.ts";
-import { exportVoiceRejects, listVoiceRejects } from "../../voice/list-voice-rejects.ts";
-import { previewVoiceCampaign } from "../../voice/preview-voice-campaign.ts";
+import { createTestCall } from "../../voice/campaigns/create-test-call.ts";
+import {
+  createVoiceCampaign,
+  type CampaignOwner,
+} from "../../voice/campaigns/create-voice-campaign.ts";
+import { findCampaignPlace } from "../../voice/campaigns/find-campaign-place.ts";
+import { exportVoiceRejects, listVoiceRejects } from "../../voice/campaigns/list-voice-rejects.ts";
+import { previewVoiceCampaign } from "../../voice/campaigns/preview-voice-campaign.ts";
 import {
   NewTestCall,
   NewVoiceCampaign,
@@ -14,8 +17,8 @@ import {
   VoiceCampaignPreview,
   VoiceCampaignUpload,
   VoiceReject,
-} from "../../voice/voice-campaign-schema.ts";
-import type { AskedVoiceCampaign } from "../../voice/with-recipients.ts";
+} from "../../voice/campaigns/voice-campaign-schema.ts";
+import type { AskedVoiceCampaign } from "../../voice/campaigns/with-recipients.ts";
 import { asksForCsv } from "../asks-for-csv.ts";
 import { bodyOfForm, digestOfForm } from "../campaign-form.ts";
 import { compileValidator } from "../compile-validator.ts";

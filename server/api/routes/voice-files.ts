@@ -3,10 +3,10 @@ import { hintJob } from "../../engine/add-job.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
 import { readWholeFile } from "../../lib/read-whole-file.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
-import { archiveVoiceFile } from "../../voice/archive-voice-file.ts";
-import { createVoiceFile } from "../../voice/create-voice-file.ts";
-import { judgeSource, judgeVoiceFile } from "../../voice/judge-voice-file.ts";
-import { updateVoiceFile } from "../../voice/update-voice-file.ts";
+import { archiveVoiceFile } from "../../voice/files/archive-voice-file.ts";
+import { createVoiceFile } from "../../voice/files/create-voice-file.ts";
+import { judgeSource, judgeVoiceFile } from "../../voice/files/validate-voice-file.ts";
+import { updateVoiceFile } from "../../voice/files/update-voice-file.ts";
 import {
   NewVoiceFile,
   upload_bytes_max,
@@ -14,8 +14,12 @@ import {
   VoiceFileAnswer,
   VoiceFilePatch,
   VoiceFileUpload,
-} from "../../voice/voice-file-schema.ts";
-import { listVoiceFiles, readVoiceFile, readVoiceFileAudio } from "../../voice/voice-files.ts";
+} from "../../voice/files/voice-file-schema.ts";
+import {
+  listVoiceFiles,
+  readVoiceFile,
+  readVoiceFileAudio,
+} from "../../voice/files/voice-files.ts";
 import { bodyOfForm, digestOfForm } from "../campaign-form.ts";
 import { compileValidator } from "../compile-validator.ts";
 import { fieldErrors } from "../field-errors.ts";

@@ -1,9 +1,9 @@
 import Type from "typebox";
-import { createMenu, judgeNewMenu } from "../../voice/create-menu.ts";
-import { deleteMenu } from "../../voice/delete-menu.ts";
-import { MenuAnswer, MenuPatch, NewMenu } from "../../voice/menu-schema.ts";
-import { listMenus, readMenu } from "../../voice/menus.ts";
-import { judgeMenuPatch, updateMenu } from "../../voice/update-menu.ts";
+import { createMenu, judgeNewMenu } from "../../voice/menus/create-menu.ts";
+import { deleteMenu } from "../../voice/menus/delete-menu.ts";
+import { MenuAnswer, MenuPatch, NewMenu } from "../../voice/menus/menu-schema.ts";
+import { listMenus, readMenu } from "../../voice/menus/menus.ts";
+import { judgeMenuPatch, updateMenu } from "../../voice/menus/update-menu.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 import { manageContent, seeContent } from "./voice-files.ts";

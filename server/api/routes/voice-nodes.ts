@@ -1,16 +1,16 @@
 import Type from "typebox";
-import { createVoiceNode } from "../../calls/create-voice-node.ts";
-import { deleteVoiceNode } from "../../calls/delete-voice-node.ts";
-import type { MovedCalls } from "../../calls/move-queued-calls.ts";
-import { updateVoiceNode } from "../../calls/update-voice-node.ts";
+import { createVoiceNode } from "../../telephony/nodes/create-voice-node.ts";
+import { deleteVoiceNode } from "../../telephony/nodes/delete-voice-node.ts";
+import type { MovedCalls } from "../../telephony/nodes/move-queued-calls.ts";
+import { updateVoiceNode } from "../../telephony/nodes/update-voice-node.ts";
 import {
   judgeAriUrl,
   judgeNewVoiceNode,
   NewVoiceNode,
   VoiceNodeAnswer,
   VoiceNodePatch,
-} from "../../calls/voice-node-schema.ts";
-import { listVoiceNodes, readVoiceNode } from "../../calls/voice-nodes.ts";
+} from "../../telephony/nodes/voice-node-schema.ts";
+import { listVoiceNodes, readVoiceNode } from "../../telephony/nodes/voice-nodes.ts";
 import type { App } from "../../engine/app.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";

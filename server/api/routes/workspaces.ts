@@ -1,11 +1,15 @@
 import Type from "typebox";
-import { addWorkspace } from "../../crm/add-workspace.ts";
-import { findWorkspace } from "../../crm/find-workspace.ts";
-import { listWorkspaces } from "../../crm/list-workspaces.ts";
-import { updateWorkspace } from "../../crm/update-workspace.ts";
-import { NewWorkspace, WorkspaceAnswer, WorkspacePatch } from "../../crm/workspace-answer.ts";
-import { workspaceSubject } from "../../crm/workspace-schema.ts";
-import type { Tx } from "../../lib/database.ts";
+import { addWorkspace } from "../../crm/workspaces/add-workspace.ts";
+import { findWorkspace } from "../../crm/workspaces/find-workspace.ts";
+import { listWorkspaces } from "../../crm/workspaces/list-workspaces.ts";
+import { updateWorkspace } from "../../crm/workspaces/update-workspace.ts";
+import {
+  NewWorkspace,
+  WorkspaceAnswer,
+  WorkspacePatch,
+} from "../../crm/workspaces/workspace-answer.ts";
+import { workspaceSubject } from "../../crm/workspaces/workspace-schema.ts";
+import type { Tx } from "../../lib/database/database.ts";
 import { closed, crmPageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access, type Call } from "../route.ts";
 

@@ -1,6 +1,6 @@
 // Pauses a campaign most of whose calls fail: something is wrong with its trunk, not with its recipients.
-import { statement, type Executor } from "../../lib/database.ts";
-import type { Call } from "../life/call.ts";
+import { statement, type Executor } from "../../lib/database/database.ts";
+import type { Call } from "../state-machine/call.ts";
 
 /** Calls that are looked back at, and how many of them may fail. */
 const window = 30;

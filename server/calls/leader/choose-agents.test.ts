@@ -11,9 +11,9 @@ import { callValue, unansweredLegs } from "../../../test/support/call-values.ts"
 import { testClock } from "../../../test/support/clock.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import type { TestAccount } from "../../../test/support/makers.ts";
-import { openDatabase, type Database, type Executor } from "../../lib/database.ts";
+import { openDatabase, type Database, type Executor } from "../../lib/database/database.ts";
 import { openLog } from "../../lib/log.ts";
-import type { Call } from "../life/call.ts";
+import type { Call } from "../state-machine/call.ts";
 import { chooseAgents } from "./choose-agents.ts";
 import { findExtension, findExtensionNumber } from "./find-extension.ts";
 import type { TrunkLine } from "./trunk-line.ts";

@@ -1,9 +1,9 @@
 // Who is rung for a call: its agent first, and when nobody answers whoever its policy names.
 import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
-import { statement, type Executor } from "../../lib/database.ts";
-import { isExtension } from "../agent-number.ts";
-import type { Agent, Call } from "../life/call.ts";
-import type { TransferTarget } from "../life/menu.ts";
+import { statement, type Executor } from "../../lib/database/database.ts";
+import { isExtension } from "../../telephony/agent-groups/agent-number.ts";
+import type { Agent, Call } from "../state-machine/call.ts";
+import type { TransferTarget } from "../state-machine/menu.ts";
 import { extensionAgent, findExtensionNumber } from "./find-extension.ts";
 import { formatNumber, type TrunkLine } from "./trunk-line.ts";
 

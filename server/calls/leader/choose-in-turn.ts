@@ -1,6 +1,6 @@
 // Calls of an account choose from its groups one after the other: who is chosen is stored as rung
 // before the next one looks who is free.
-import type { Call } from "../life/call.ts";
+import type { Call } from "../state-machine/call.ts";
 
 /** `from_group`: whether it is chosen from a group; its agent's policy says so unless given. */
 export type ChooseInTurn = <Answer>(

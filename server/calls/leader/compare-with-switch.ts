@@ -1,9 +1,9 @@
 // What the switch says is there, against what we take for live: after each connection, now and then,
 // and whenever an answer of the switch was lost.
 import type { Ending, LiveLeg } from "../../drivers/voice/driver.ts";
-import { callName, legName, readLegName, type Leg } from "../life/call.ts";
-import type { CallEvent } from "../life/events-and-acts.ts";
-import { liveLegs } from "../life/legs.ts";
+import { callName, legName, readLegName, type Leg } from "../state-machine/call.ts";
+import type { CallEvent } from "../state-machine/events-and-acts.ts";
+import { liveLegs } from "../state-machine/legs.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import { noteHeard } from "./leader-statements.ts";
 

@@ -1,5 +1,5 @@
 // An AI agent on a call: its sound and the call's, joined in this process for as long as both last.
-import { callName, legName } from "../life/call.ts";
+import { callName, legName } from "../state-machine/call.ts";
 import { fillAgentPlan } from "./fill-agent-plan.ts";
 import type { Conversation, Leader, LiveCall } from "./leader.ts";
 

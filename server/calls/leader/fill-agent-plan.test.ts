@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AgentPlan } from "../../drivers/agent/driver.ts";
-import type { VoiceCall } from "../life/voice-plan.ts";
+import type { AgentPlan } from "../../drivers/ai-agent/driver.ts";
+import type { VoiceCall } from "../state-machine/voice-plan.ts";
 import { fillAgentPlan } from "./fill-agent-plan.ts";
 
 test("an agent's texts get the recipient's variables and what was captured, and long instructions stay whole", () => {

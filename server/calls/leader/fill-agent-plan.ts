@@ -1,7 +1,7 @@
-import type { AgentPlan } from "../../drivers/agent/driver.ts";
-import type { Call } from "../life/call.ts";
-import { variablesOf } from "../life/play-to-caller.ts";
-import { fillText, instruction_characters_max } from "../script-text.ts";
+import type { AgentPlan } from "../../drivers/ai-agent/driver.ts";
+import type { Call } from "../state-machine/call.ts";
+import { variablesOf } from "../state-machine/play-to-caller.ts";
+import { fillText, instruction_characters_max } from "../state-machine/script-text.ts";
 
 /** What the agent says, notes and goes by, with the recipient's variables in it. */
 export function fillAgentPlan(plan: AgentPlan, call: Pick<Call, "voice" | "collected">): AgentPlan {

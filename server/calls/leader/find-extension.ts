@@ -1,7 +1,7 @@
 // The extensions that a call can be sent to.
 import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
-import { statement, type Executor } from "../../lib/database.ts";
-import type { Agent, Call } from "../life/call.ts";
+import { statement, type Executor } from "../../lib/database/database.ts";
+import type { Agent, Call } from "../state-machine/call.ts";
 
 type Row = { readonly extension: string; readonly endpoint: string };
 

@@ -1,9 +1,9 @@
 // What comes with a step of a call: the notice that it was placed, the next attempt, the block after it.
-import { suppress, type Suppression } from "../../audience/suppress.ts";
+import { suppress, type Suppression } from "../../audience/suppressions/suppress.ts";
 import { addJob } from "../../engine/add-job.ts";
-import { statement, type Tx } from "../../lib/database.ts";
-import { addAttempt } from "../add-attempt.ts";
-import type { Call } from "../life/call.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
+import { addAttempt } from "../controls/add-attempt.ts";
+import type { Call } from "../state-machine/call.ts";
 
 /** Whether the step places the campaign's first call, and its customer is to get a message beside it. */
 export function needsAnnouncement(before: Call, { attempt, initiated_at, plan }: Call): boolean {

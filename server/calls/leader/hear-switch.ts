@@ -1,6 +1,6 @@
 // What the switch tells, brought to the call it is about.
 import type { VoiceEvent } from "../../drivers/voice/driver.ts";
-import { callName, callOfMessage, readLegName } from "../life/call.ts";
+import { callName, callOfMessage, readLegName } from "../state-machine/call.ts";
 import { compareWithSwitch } from "./compare-with-switch.ts";
 import type { Leader } from "./leader.ts";
 import { findLastHeard, noteConnection } from "./leader-statements.ts";

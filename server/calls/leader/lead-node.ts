@@ -3,11 +3,11 @@
 import type { VoiceEvent } from "../../drivers/voice/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
-import { findVoiceNode } from "../find-voice-node.ts";
+import { findVoiceNode } from "../../telephony/nodes/find-voice-node.ts";
 import { openBreaker } from "./breaker.ts";
 import { hearSwitch } from "./hear-switch.ts";
 import { openChooseInTurn } from "./choose-in-turn.ts";
-import type { CallEvent } from "../life/events-and-acts.ts";
+import type { CallEvent } from "../state-machine/events-and-acts.ts";
 import type { Leader, LeaderTimes, LiveCall } from "./leader.ts";
 import { findLimits, noteConnection, type NodeLimits } from "./leader-statements.ts";
 import { openNodeWork, type NodeWork } from "./node-work.ts";

@@ -4,7 +4,7 @@ import { makeCallingAccount, makeNode, makeTrunk } from "../../../test/support/c
 import { makeCall } from "../../../test/support/call-report-makers.ts";
 import { testClock } from "../../../test/support/clock.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/database.ts";
-import { openDatabase, type Database } from "../../lib/database.ts";
+import { openDatabase, type Database } from "../../lib/database/database.ts";
 import { openLog } from "../../lib/log.ts";
 import { claim } from "./leader-statements.ts";
 

@@ -1,11 +1,11 @@
 // What a node's leader asks of the database.
 import { sql } from "kysely";
-import { statement, type Executor } from "../../lib/database.ts";
-import type { CallingWindow } from "../../accounts/calling-window.ts";
+import { statement, type Executor } from "../../lib/database/database.ts";
+import type { CallingWindow } from "../../accounts/accounts/calling-window.ts";
 import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
-import type { Call, Stage } from "../life/call.ts";
-import { readCall } from "../life/read-call.ts";
+import type { Call, Stage } from "../state-machine/call.ts";
+import { readCall } from "../state-machine/read-call.ts";
 import type { TrunkLine } from "./trunk-line.ts";
 
 /** A trunk's share of the node. */

@@ -2,8 +2,8 @@
 import type { VoiceDriverName, VoiceSession } from "../../drivers/voice/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
-import type { Call, Line } from "../life/call.ts";
-import type { CallEvent } from "../life/events-and-acts.ts";
+import type { Call, Line } from "../state-machine/call.ts";
+import type { CallEvent } from "../state-machine/events-and-acts.ts";
 import type { Breaker } from "./breaker.ts";
 import type { ChooseInTurn } from "./choose-in-turn.ts";
 import type { TrunkShare } from "./leader-statements.ts";

@@ -1,6 +1,6 @@
 // What people asked of live calls, in the order they asked.
-import { takeBackCall } from "../hang-up-call.ts";
-import { callName } from "../life/call.ts";
+import { takeBackCall } from "../controls/hang-up-call.ts";
+import { callName } from "../state-machine/call.ts";
 import { findExtensionNumber } from "./find-extension.ts";
 import type { Leader } from "./leader.ts";
 import { findCommands, removeCommand } from "./leader-statements.ts";

@@ -11,7 +11,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import type { TestAccount } from "../../../test/support/makers.ts";
 import type { VoiceEvent, VoiceSession } from "../../drivers/voice/driver.ts";
 import { openSandboxVoiceDriver } from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
-import { suppress } from "../../audience/suppress.ts";
+import { suppress } from "../../audience/suppressions/suppress.ts";
 
 let api: TestApi;
 const sandbox = openSandboxVoiceDriver({ pace: 50 });

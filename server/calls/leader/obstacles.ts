@@ -1,9 +1,9 @@
 // What stands against a call at the moment it is placed, and again when its customer would be called:
 // between the two, its agents may have rung for half an hour.
-import { mayCallAt } from "../../accounts/calling-window.ts";
-import { isSuppressed } from "../../audience/suppressions.ts";
-import type { Call } from "../life/call.ts";
-import type { Obstacle } from "../life/events-and-acts.ts";
+import { mayCallAt } from "../../accounts/accounts/calling-window.ts";
+import { isSuppressed } from "../../audience/suppressions/suppressions.ts";
+import type { Call } from "../state-machine/call.ts";
+import type { Obstacle } from "../state-machine/events-and-acts.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import { isCampaignOpen, type Claimed, type TrunkShare } from "./leader-statements.ts";
 

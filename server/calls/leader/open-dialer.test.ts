@@ -6,7 +6,7 @@ import { openCallScene, type CallScene } from "../../../test/support/call-scene.
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeVoiceCampaign, type RecipientToMake } from "../../../test/support/voice-makers.ts";
 import { claimForCampaign, findDialable } from "./leader-statements.ts";
-import { suppress } from "../../audience/suppress.ts";
+import { suppress } from "../../audience/suppressions/suppress.ts";
 
 let scene: CallScene;
 

@@ -1,8 +1,8 @@
 // The dialer: calls the next recipients of the campaigns that run over the node's trunks, as many as there is
 // room for, a few of each account in turn.
-import { mayCallAt } from "../../accounts/calling-window.ts";
-import type { Call } from "../life/call.ts";
-import type { Act } from "../life/events-and-acts.ts";
+import { mayCallAt } from "../../accounts/accounts/calling-window.ts";
+import type { Call } from "../state-machine/call.ts";
+import type { Act } from "../state-machine/events-and-acts.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import {
   claimForCampaign,

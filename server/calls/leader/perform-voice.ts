@@ -2,10 +2,10 @@
 import { SpeechError } from "../../drivers/speech/driver.ts";
 import { VoiceError } from "../../drivers/voice/driver.ts";
 import type { Clip } from "../../lib/audio/clip.ts";
-import { findClip, speakClip } from "../clips.ts";
-import { legName, messageName, playbackName } from "../life/call.ts";
-import type { VoiceAct } from "../life/events-and-acts.ts";
-import type { Prompt } from "../life/menu.ts";
+import { findClip, speakClip } from "../audio/audio-files.ts";
+import { legName, messageName, playbackName } from "../state-machine/call.ts";
+import type { VoiceAct } from "../state-machine/events-and-acts.ts";
+import type { Prompt } from "../state-machine/menu.ts";
 import { beginConversation } from "./converse.ts";
 import { mayAct, type Leader, type LiveCall } from "./leader.ts";
 

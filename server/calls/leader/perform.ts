@@ -2,10 +2,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { VoiceError, type Dial, type Ending } from "../../drivers/voice/driver.ts";
 import { settledWithin } from "../../lib/settled-within.ts";
-import { callName, legName, type Agent, type Call } from "../life/call.ts";
-import { findLeg, liveLegs } from "../life/legs.ts";
-import type { Act, Obstacle, TransferredBy } from "../life/events-and-acts.ts";
-import { step } from "../life/step.ts";
+import { callName, legName, type Agent, type Call } from "../state-machine/call.ts";
+import { findLeg, liveLegs } from "../state-machine/legs.ts";
+import type { Act, Obstacle, TransferredBy } from "../state-machine/events-and-acts.ts";
+import { step } from "../state-machine/step.ts";
 import { findExtension } from "./find-extension.ts";
 import { mayAct, type Leader, type LiveCall } from "./leader.ts";
 import { topUp } from "./leader-statements.ts";

@@ -1,5 +1,5 @@
 // Takes calls that are due into the leader's hands, as many as the node and its trunks have room for.
-import { callName, type Call } from "../life/call.ts";
+import { callName, type Call } from "../state-machine/call.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import {
   adoptAll,

@@ -1,15 +1,15 @@
 // One thing that happened to a call: what follows is stored, then done.
 import { setTimeout as delay } from "node:timers/promises";
 import { isLeaseLost } from "../../engine/leases.ts";
-import { findVoiceNode } from "../find-voice-node.ts";
-import { callName, type Call } from "../life/call.ts";
-import { liveLegs } from "../life/legs.ts";
-import type { Act, CallEvent, Step } from "../life/events-and-acts.ts";
-import type { TransferTarget } from "../life/menu.ts";
-import { resume } from "../life/resume.ts";
-import { isSought } from "../life/step-voice.ts";
-import { step } from "../life/step.ts";
-import { writeStep } from "../life/write-step.ts";
+import { findVoiceNode } from "../../telephony/nodes/find-voice-node.ts";
+import { callName, type Call } from "../state-machine/call.ts";
+import { liveLegs } from "../state-machine/legs.ts";
+import type { Act, CallEvent, Step } from "../state-machine/events-and-acts.ts";
+import type { TransferTarget } from "../state-machine/menu.ts";
+import { resume } from "../state-machine/resume.ts";
+import { isSought } from "../state-machine/step-voice.ts";
+import { step } from "../state-machine/step.ts";
+import { writeStep } from "../state-machine/write-step.ts";
 import { holdCampaign } from "./breaker.ts";
 import { chooseAgents, chooseForCaller } from "./choose-agents.ts";
 import { announce, followUp, needsAnnouncement, needsFollowUp } from "./follow-up.ts";

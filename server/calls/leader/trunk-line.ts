@@ -1,5 +1,5 @@
 // A carrier's trunk, as far as dialling needs to know it.
-import type { Call, Line } from "../life/call.ts";
+import type { Call, Line } from "../state-machine/call.ts";
 
 export type TrunkLine = {
   readonly id: number;

@@ -1,7 +1,7 @@
 // A talk goes on as long as its next pulse is paid: shortly before one ends, the next is reserved.
 import { isLeaseLost } from "../../engine/leases.ts";
-import { callName, type Call } from "../life/call.ts";
-import { pulsesOf } from "../life/end-call.ts";
+import { callName, type Call } from "../state-machine/call.ts";
+import { pulsesOf } from "../state-machine/end-call.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import { topUp } from "./leader-statements.ts";
 

@@ -6,12 +6,12 @@ import { storedCall } from "../../../test/support/call-values.ts";
 import { testClock } from "../../../test/support/clock.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import { isLeaseLost } from "../../engine/leases.ts";
-import { openDatabase, type Database } from "../../lib/database.ts";
+import { openDatabase, type Database } from "../../lib/database/database.ts";
 import { openLog } from "../../lib/log.ts";
-import type { Call, Line } from "../life/call.ts";
-import type { CallEvent } from "../life/events-and-acts.ts";
-import { step } from "../life/step.ts";
-import { writeStep, type SmallStep } from "../life/write-step.ts";
+import type { Call, Line } from "../state-machine/call.ts";
+import type { CallEvent } from "../state-machine/events-and-acts.ts";
+import { step } from "../state-machine/step.ts";
+import { writeStep, type SmallStep } from "../state-machine/write-step.ts";
 import { openWriteTogether } from "./write-together.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z");

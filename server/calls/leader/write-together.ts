@@ -1,9 +1,9 @@
 // Steps of calls on their way into the database. While a batch of an account is under way, its next steps
 // gather and go together when it is done: no timer, so a quiet leader adds no delay.
-import { isDatabaseUnavailable } from "../../lib/database-errors.ts";
+import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
 import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
-import { writeStep, writeSteps, type SmallStep } from "../life/write-step.ts";
+import { writeStep, writeSteps, type SmallStep } from "../state-machine/write-step.ts";
 
 /** Resolves when the step is stored; fails as writeStep does. */
 export type WriteTogether = (step: SmallStep) => Promise<void>;

@@ -3,7 +3,7 @@ import { on } from "node:events";
 import { Worker } from "node:worker_threads";
 import type pg from "pg";
 import { invalidField } from "../errors.ts";
-import { openCopy, type Copy } from "../open-copy.ts";
+import { openCopy, type Copy } from "../database/open-copy.ts";
 import type { CsvThreadData, CsvThreadMessage, CsvThreadOrder } from "./csv-thread.ts";
 
 const heap_mb_max = 256;

@@ -1,7 +1,7 @@
 // Answers that were stored under an Idempotency-Key and hold the number: leads, suppressions, members of
 // groups. They are deleted, so that a request which is repeated after all makes those anew; no answer
 // about a message or a call holds one, and so none of these is ever done twice.
-import { statement } from "../../lib/database.ts";
+import { statement } from "../../lib/database/database.ts";
 import { change_rows, type Part } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 

@@ -1,7 +1,7 @@
 // Calls to the person, one after the other: one that waits is taken back, one that is under way waited
 // for, and one that is over emptied; its recordings are left for the last part.
-import { takeBackCall } from "../../calls/hang-up-call.ts";
-import { statement } from "../../lib/database.ts";
+import { takeBackCall } from "../../calls/controls/hang-up-call.ts";
+import { statement } from "../../lib/database/database.ts";
 import type { Part } from "./part.ts";
 
 /** For the end of a call. */

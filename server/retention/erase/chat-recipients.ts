@@ -1,8 +1,8 @@
 // Recipients of chat campaigns: who waits is skipped, its credit given back, and then everybody emptied.
 // No index knows the phones of all of them, so the account's are read, some at a time.
-import { completeCampaigns } from "../../chat/complete-campaigns.ts";
-import { moveRecipients } from "../../chat/move-recipients.ts";
-import { statement, type Tx } from "../../lib/database.ts";
+import { completeCampaigns } from "../../chat/campaigns/complete-campaigns.ts";
+import { moveRecipients } from "../../chat/recipients/move-recipients.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
 import { scan_rows, type Part, type Person, type Place } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 

@@ -1,5 +1,5 @@
 // What an index finds by the number: some rows at a time until there are no more.
-import { statement } from "../../lib/database.ts";
+import { statement } from "../../lib/database/database.ts";
 import type { ErasedKind } from "../erasure-schema.ts";
 import { change_rows, type Part } from "./part.ts";
 

@@ -1,7 +1,7 @@
 // What the outbox tells of the person, in the order of seq: emptied, not deleted, so that whoever follows
 // the order misses nothing. What is delivered from now on is told without the person, and what receivers
 // answered to it, which may repeat it, goes.
-import { statement } from "../../lib/database.ts";
+import { statement } from "../../lib/database/database.ts";
 import { scan_rows, type Part } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 

@@ -1,6 +1,6 @@
 // What an erasure consists of: parts, one after the other, each in steps.
 import type { App } from "../../engine/app.ts";
-import type { Tx } from "../../lib/database.ts";
+import type { Tx } from "../../lib/database/database.ts";
 import type { Awaited, ErasedKind } from "../erasure-schema.ts";
 
 /** Whose data is erased, in the forms in which a number is stored. */

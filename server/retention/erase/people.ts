@@ -1,6 +1,6 @@
 // The person in the CRM: leads under the number and leads of the contact who has it, each with its
 // timeline and collaborators, and then the contacts.
-import { statement } from "../../lib/database.ts";
+import { statement } from "../../lib/database/database.ts";
 import { change_rows, type Part } from "./part.ts";
 
 const leads_max = 50;

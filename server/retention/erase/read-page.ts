@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { App } from "../../engine/app.ts";
-import type { statement } from "../../lib/database.ts";
+import type { statement } from "../../lib/database/database.ts";
 import { change_rows } from "./part.ts";
 
 /** Some of an account's rows in the order of their places: which of them are the person's, and where they end. */

@@ -1,7 +1,7 @@
 // Recordings of the person's calls, and messages that were left, at the nodes that made them. A node that
 // does not answer is asked again later, once in a round.
-import { deleteRecordings, recordingName } from "../../calls/delete-recordings.ts";
-import { statement } from "../../lib/database.ts";
+import { deleteRecordings, recordingName } from "../../calls/audio/delete-recordings.ts";
+import { statement } from "../../lib/database/database.ts";
 import type { Part } from "./part.ts";
 
 /** For a node that did not answer. */

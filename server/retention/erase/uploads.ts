@@ -1,6 +1,6 @@
 // Rows of uploads, as they came: those to be made leads of, and those that became none. No index knows
 // the numbers in them, so the account's are read, some at a time.
-import { statement, type Tx } from "../../lib/database.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
 import { scan_rows, type Part, type Person } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 

@@ -1,6 +1,6 @@
 // Recipients of voice campaigns: who waits is passed over like one who asked for it, and then everybody
 // emptied. No index knows their phones, so the account's are read, some at a time.
-import { statement, type Tx } from "../../lib/database.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
 import { scan_rows, type Part, type Person, type Place } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 

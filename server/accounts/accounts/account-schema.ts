@@ -1,0 +1,218 @@
+// The account as it goes in and comes out of the API.
+import Type, { type Static } from "typebox";
+import { closed, id, nullable, optional } from "../../lib/schemas.ts";
+import { features, type Feature } from "../permissions.ts";
+
+/** A name of something people read: not empty, not blank. */
+export const shownName = (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 255,
+    pattern: "\\S",
+    description,
+    "x-reason": "must have 1 to 255 characters and not be blank",
+  });
+
+const country_code = Type.String({
+  pattern: "^[1-9][0-9]{0,2}$",
+  description: "Turns ten-digit numbers into E.164, without a plus",
+  "x-reason": "must be 1 to 3 digits and not begin with 0",
+});
+const time_zone = Type.String({
+  maxLength: 64,
+  description: "IANA name; times without an offset are local to it",
+});
+const feature = Type.Unsafe<Feature>({ type: "string", enum: features });
+
+const time_of_day = "([01][0-9]|2[0-3]):[0-5][0-9]";
+const quiet_time = (description: string) =>
+  nullable(
+    Type.String({
+      pattern: `^${time_of_day}$`,
+      description,
+      "x-reason": "must be a time of day such as 21:00, or null",
+    }),
+  );
+
+/** What an account decides of its chat campaigns. */
+const chat = {
+  valid_numbers_only: Type.Boolean({
+    description: "Trim numbers that are possible but not valid, too",
+  }),
+  stop_words: Type.Array(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: "\\S",
+      "x-reason": "must have 1 to 64 characters and not be blank",
+    }),
+    {
+      maxItems: 50,
+      description: "Replies that opt out, compared without case",
+    },
+  ),
+  quiet_from: quiet_time(
+    "No messages from here, in the account's time zone; null for no quiet time",
+  ),
+  quiet_to: quiet_time("Until here, the next day where it is earlier than quiet_from"),
+  error_percent: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    description: "A campaign pauses when this share of its last attempts failed",
+  }),
+};
+
+const ring_seconds = (description: string) =>
+  Type.Integer({ minimum: 5, maximum: 120, description });
+
+/** What an account decides of its calls. */
+const calls = {
+  night_calling: Type.Boolean({ description: "Calls are placed at any time, whatever the window" }),
+  calling_from: Type.String({
+    pattern: `^${time_of_day}$`,
+    description: "Without night calling, calls are placed from here, in the account's time zone",
+    "x-reason": "must be a time of day such as 09:00",
+  }),
+  calling_to: Type.String({
+    pattern: `^(${time_of_day}|24:00)$`,
+    description:
+      "Until here, the next day where it is earlier than calling_from; never, where it is the same",
+    "x-reason": "must be a time of day such as 21:00, or 24:00",
+  }),
+  recorded: Type.Boolean({ description: "Calls are recorded from when both sides talk" }),
+  agent_ring_seconds: ring_seconds("How long an agent's phone rings"),
+  customer_ring_seconds: ring_seconds("How long a customer's phone rings"),
+};
+
+const days = (description: string) =>
+  nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 3650,
+      description,
+      "x-reason": "must be 1 to 3650 days, or null for ever",
+    }),
+  );
+
+/** How long an account's records are kept (docs/guides/retention.md). */
+const retention = {
+  messages_days: days("Recipients of finished chat campaigns, and replies; null: for ever"),
+  calls_days: days("Calls, and whom finished voice campaigns called; null: for ever"),
+  recordings_days: days("Recordings, where they go before their calls; null: as long as those"),
+  events_days: days("What callbacks and live progress are told of; null: for ever"),
+};
+
+const credit_low = (kind: string) =>
+  Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000_000_000_000,
+    description: `Below so many available ${kind} credits, credit.low is told; 0: never`,
+  });
+
+/** What an account wants to be told of its credit. */
+const credits = { chat_low: credit_low("chat"), call_low: credit_low("call") };
+
+const Notice = closed(
+  { chat_number_id: id("Chat number id"), template_id: id("A template of that number's") },
+  { description: "The message that goes with a call when it is asked for; null: none" },
+);
+
+/** What only an operator changes. */
+export const AccountLimits = closed(
+  {
+    chat_writes_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+    call_pulse_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_600 })),
+  },
+  { minProperties: 1 },
+);
+export type AccountLimits = Static<typeof AccountLimits>;
+
+/** An account to create, with the owner that its account tokens act as. */
+export const AccountRequest = closed({
+  name: shownName("The account's name"),
+  owner_name: shownName("The owner's name"),
+  owner_email: Type.String({ format: "email", maxLength: 254 }),
+  features: Type.Array(feature, { uniqueItems: true }),
+  country_code: Type.Optional(country_code),
+  time_zone: Type.Optional(time_zone),
+});
+export type AccountRequest = Static<typeof AccountRequest>;
+
+/** What may be changed of an account. Its features are the operator's to change. */
+export const AccountPatch = closed(
+  {
+    name: Type.Optional(shownName("The account's name")),
+    country_code: Type.Optional(country_code),
+    time_zone: Type.Optional(time_zone),
+    chat: Type.Optional(
+      closed(
+        {
+          valid_numbers_only: Type.Optional(chat.valid_numbers_only),
+          stop_words: Type.Optional(chat.stop_words),
+          quiet_from: Type.Optional(chat.quiet_from),
+          quiet_to: Type.Optional(chat.quiet_to),
+          error_percent: Type.Optional(chat.error_percent),
+        },
+        { minProperties: 1 },
+      ),
+    ),
+    calls: Type.Optional(
+      closed(
+        {
+          night_calling: Type.Optional(calls.night_calling),
+          calling_from: Type.Optional(calls.calling_from),
+          calling_to: Type.Optional(calls.calling_to),
+          recorded: Type.Optional(calls.recorded),
+          agent_ring_seconds: Type.Optional(calls.agent_ring_seconds),
+          customer_ring_seconds: Type.Optional(calls.customer_ring_seconds),
+          notice: optional(Notice),
+        },
+        { minProperties: 1 },
+      ),
+    ),
+    credits: Type.Optional(
+      closed(
+        { chat_low: optional(credits.chat_low), call_low: optional(credits.call_low) },
+        { minProperties: 1 },
+      ),
+    ),
+    retention: Type.Optional(
+      closed(
+        {
+          messages_days: Type.Optional(retention.messages_days),
+          calls_days: Type.Optional(retention.calls_days),
+          recordings_days: Type.Optional(retention.recordings_days),
+          events_days: Type.Optional(retention.events_days),
+        },
+        { minProperties: 1 },
+      ),
+    ),
+  },
+  { minProperties: 1, description: "What to change", examples: [{ time_zone: "Asia/Kolkata" }] },
+);
+export type AccountPatch = Static<typeof AccountPatch>;
+
+export const AccountAnswer = Type.Object({
+  id: id("Account id"),
+  name: Type.String(),
+  features: Type.Array(feature, { description: "Read only: an operator changes them" }),
+  country_code: Type.String(),
+  time_zone: Type.String(),
+  chat: Type.Object({
+    writes_a_minute: Type.Integer({
+      description: "Requests a minute that may create campaigns. Read only: an operator changes it",
+    }),
+    ...chat,
+  }),
+  calls: Type.Object({
+    pulse_seconds: Type.Integer({
+      description:
+        "Each started one costs a credit a leg, from its answer. Read only: an operator changes it",
+    }),
+    ...calls,
+    notice: nullable(Notice),
+  }),
+  credits: Type.Object(credits),
+  retention: Type.Object(retention),
+});
+export type AccountAnswer = Static<typeof AccountAnswer>;

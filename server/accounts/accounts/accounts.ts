@@ -1,0 +1,100 @@
+import type { Kysely } from "kysely";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { AccountAnswer } from "./account-schema.ts";
+import type { Feature } from "../permissions.ts";
+
+/** The account, or not-found. */
+export async function findAccount(db: Kysely<DB>, accountId: number): Promise<AccountAnswer> {
+  const row = await accountRows(db).where("account_id", "=", accountId).executeTakeFirst();
+  if (!row) throw notFound();
+  return accountAnswer(row);
+}
+
+/** Every account of the installation, for its operator. */
+export async function listAccounts(db: Kysely<DB>): Promise<AccountAnswer[]> {
+  return (await accountRows(db).orderBy("account_id").execute()).map(accountAnswer);
+}
+
+function accountRows(db: Kysely<DB>) {
+  return db
+    .selectFrom("accounts")
+    .select([
+      "account_id as id",
+      "name",
+      "features",
+      "country_code",
+      "time_zone",
+      "chat_writes_a_minute",
+      "chat_valid_numbers_only",
+      "chat_stop_words",
+      "chat_quiet_from",
+      "chat_quiet_to",
+      "chat_error_percent",
+      "night_calling",
+      "calling_from",
+      "calling_to",
+      "calls_recorded",
+      "agent_ring_seconds",
+      "customer_ring_seconds",
+      "call_notice_chat_number_id",
+      "call_notice_template_id",
+      "call_pulse_seconds",
+      "chat_credit_low",
+      "call_credit_low",
+      "retention_messages_days",
+      "retention_calls_days",
+      "retention_recordings_days",
+      "retention_events_days",
+    ]);
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof accountRows>["executeTakeFirstOrThrow"]>>;
+
+function accountAnswer(row: Row): AccountAnswer {
+  return {
+    id: row.id,
+    name: row.name,
+    features: row.features as Feature[],
+    country_code: row.country_code,
+    time_zone: row.time_zone,
+    chat: {
+      writes_a_minute: row.chat_writes_a_minute,
+      valid_numbers_only: row.chat_valid_numbers_only,
+      stop_words: row.chat_stop_words,
+      quiet_from: row.chat_quiet_from && timeOfDay(row.chat_quiet_from),
+      quiet_to: row.chat_quiet_to && timeOfDay(row.chat_quiet_to),
+      error_percent: row.chat_error_percent,
+    },
+    calls: {
+      pulse_seconds: row.call_pulse_seconds,
+      night_calling: row.night_calling,
+      calling_from: timeOfDay(row.calling_from),
+      calling_to: timeOfDay(row.calling_to),
+      recorded: row.calls_recorded,
+      agent_ring_seconds: row.agent_ring_seconds,
+      customer_ring_seconds: row.customer_ring_seconds,
+      notice: noticeAnswer(row),
+    },
+    credits: { chat_low: row.chat_credit_low, call_low: row.call_credit_low },
+    retention: {
+      messages_days: row.retention_messages_days,
+      calls_days: row.retention_calls_days,
+      recordings_days: row.retention_recordings_days,
+      events_days: row.retention_events_days,
+    },
+  };
+}
+
+/** Hours and minutes of a time as the database tells it. */
+function timeOfDay(time: string): string {
+  return time.slice(0, "hh:mm".length);
+}
+
+/** The table's check: both or neither. */
+function noticeAnswer({
+  call_notice_chat_number_id: chat_number_id,
+  call_notice_template_id: template_id,
+}: Row): AccountAnswer["calls"]["notice"] {
+  return chat_number_id === null || template_id === null ? null : { chat_number_id, template_id };
+}

@@ -1,0 +1,44 @@
+// An account comes with its owner: the user that account tokens act as.
+import type { Tx } from "../../lib/database/database.ts";
+import type { Feature } from "../permissions.ts";
+
+export type NewAccount = {
+  readonly name: string;
+  readonly features: readonly Feature[];
+  readonly owner: { readonly name: string; readonly email: string };
+  readonly country_code?: string | undefined;
+  readonly time_zone?: string | undefined;
+};
+
+/** Creates the account and its owner; the owner needs no role. */
+export async function createAccount(
+  tx: Tx,
+  account: NewAccount,
+  now: Date,
+): Promise<{ account_id: number; owner_id: number }> {
+  const { account_id } = await tx
+    .insertInto("accounts")
+    .values({
+      name: account.name,
+      features: [...account.features],
+      ...(account.country_code ? { country_code: account.country_code } : {}),
+      ...(account.time_zone ? { time_zone: account.time_zone } : {}),
+      created_at: now,
+      updated_at: now,
+    })
+    .returning("account_id")
+    .executeTakeFirstOrThrow();
+  const owner = await tx
+    .insertInto("users")
+    .values({
+      account_id,
+      name: account.owner.name,
+      email: account.owner.email.toLowerCase(),
+      is_owner: true,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { account_id, owner_id: owner.id };
+}

@@ -1,0 +1,27 @@
+import type { Tx } from "../../lib/database/database.ts";
+import type { AccountAnswer } from "./account-schema.ts";
+import { findAccount } from "./accounts.ts";
+import type { Feature } from "../permissions.ts";
+import { recordAudit, type Actor } from "../audit/record-audit.ts";
+
+/** Switches exactly these features on; an operator's verb. Refuses: not-found. */
+export async function setAccountFeatures(
+  tx: Tx,
+  actor: Actor,
+  features: readonly Feature[],
+  now: Date,
+): Promise<AccountAnswer> {
+  await tx
+    .updateTable("accounts")
+    .set({ features: [...features], updated_at: now })
+    .where("account_id", "=", actor.account_id)
+    .execute();
+  const account = await findAccount(tx, actor.account_id);
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "account.features_set",
+    subject_id: actor.account_id,
+    detail: { features },
+  });
+  return account;
+}

@@ -1,0 +1,100 @@
+import type { Tx } from "../../lib/database/database.ts";
+import { invalid } from "../../lib/errors.ts";
+import type { AccountAnswer, AccountPatch } from "./account-schema.ts";
+import { findAccount } from "./accounts.ts";
+import { judgeAccount } from "./validate-account.ts";
+import { recordAudit, type Actor } from "../audit/record-audit.ts";
+
+/**
+ * Changes the actor's account and returns it; that the notice's number and template exist is judged
+ * before. Refuses: validation-failed (time_zone, chat), not-found.
+ */
+export async function updateAccount(
+  tx: Tx,
+  actor: Actor,
+  patch: AccountPatch,
+  now: Date,
+): Promise<AccountAnswer> {
+  const faults = judgeAccount(patch);
+  if (faults.length > 0) throw invalid(faults);
+  const { chat = {}, calls = {}, credits = {}, retention = {}, ...own } = patch;
+  await tx
+    .updateTable("accounts")
+    .set({
+      ...own,
+      ...chatColumns(chat),
+      ...callColumns(calls),
+      ...creditColumns(credits),
+      ...retentionColumns(retention, now),
+      updated_at: now,
+    })
+    .where("account_id", "=", actor.account_id)
+    .execute();
+  const account = await findAccount(tx, actor.account_id);
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "account.updated",
+    subject_id: actor.account_id,
+    detail: {
+      changed: [
+        ...Object.keys(own),
+        ...Object.keys(chat).map((field) => `chat.${field}`),
+        ...Object.keys(calls).map((field) => `calls.${field}`),
+        ...Object.keys(credits).map((field) => `credits.${field}`),
+        ...Object.keys(retention).map((field) => `retention.${field}`),
+      ],
+    },
+  });
+  return account;
+}
+
+/** Columns are called as the fields, after `chat_`. */
+function chatColumns(chat: NonNullable<AccountPatch["chat"]>) {
+  const { stop_words, ...others } = chat;
+  return {
+    ...Object.fromEntries(Object.entries(others).map(([field, value]) => [`chat_${field}`, value])),
+    ...(stop_words ? { chat_stop_words: distinctWords(stop_words) } : {}),
+  };
+}
+
+/** Most columns are called as the fields. */
+function callColumns({ recorded, notice, ...others }: NonNullable<AccountPatch["calls"]>) {
+  return {
+    ...others,
+    ...(recorded === undefined ? {} : { calls_recorded: recorded }),
+    ...(notice === undefined
+      ? {}
+      : {
+          call_notice_chat_number_id: notice?.chat_number_id ?? null,
+          call_notice_template_id: notice?.template_id ?? null,
+        }),
+  };
+}
+
+/** Columns are called as the fields, after `retention_`. What is over by a new setting goes soon. */
+function retentionColumns(retention: NonNullable<AccountPatch["retention"]>, now: Date) {
+  const fields = Object.entries(retention);
+  if (fields.length === 0) return {};
+  return {
+    ...Object.fromEntries(fields.map(([field, value]) => [`retention_${field}`, value])),
+    retention_due_at: now,
+    recordings_due_at: now,
+  };
+}
+
+/** Null is off, which is stored as 0. */
+function creditColumns({ chat_low, call_low }: NonNullable<AccountPatch["credits"]>) {
+  return {
+    ...(chat_low === undefined ? {} : { chat_credit_low: chat_low ?? 0 }),
+    ...(call_low === undefined ? {} : { call_credit_low: call_low ?? 0 }),
+  };
+}
+
+/** Trimmed, each once whatever its case, as first spelt. */
+function distinctWords(words: readonly string[]): string[] {
+  const byFolded = new Map<string, string>();
+  for (const word of words.map((each) => each.trim())) {
+    if (!byFolded.has(word.toLowerCase())) byFolded.set(word.toLowerCase(), word);
+  }
+  return [...byFolded.values()];
+}

@@ -1,0 +1,27 @@
+import type { FieldError } from "../../lib/errors.ts";
+import { isTimeZone } from "../../lib/parse-time.ts";
+
+/** What a schema cannot see of an account's settings. The body may have any shape. */
+export function judgeAccount(body: unknown): FieldError[] {
+  const { time_zone, chat } = (body ?? {}) as { time_zone?: unknown; chat?: unknown };
+  const zone =
+    typeof time_zone === "string" && !isTimeZone(time_zone)
+      ? [{ field: "time_zone", reason: "must be an IANA time zone such as Asia/Kolkata" }]
+      : [];
+  return [...zone, ...judgeQuietTime(chat ?? {})];
+}
+
+/** Both or neither, so that a change never depends on what was set before. */
+function judgeQuietTime(chat: { quiet_from?: unknown; quiet_to?: unknown }): FieldError[] {
+  const { quiet_from, quiet_to } = chat;
+  if (typeof quiet_from === "string" && quiet_from === quiet_to) {
+    return [{ field: "chat.quiet_to", reason: "must not be the same as quiet_from" }];
+  }
+  const kindOf = (value: unknown) => (value === null ? "null" : typeof value);
+  if (kindOf(quiet_from) === kindOf(quiet_to)) return [];
+  const [lacking, other] =
+    typeof quiet_to === "string" || quiet_from === undefined
+      ? ["quiet_from", "quiet_to"]
+      : ["quiet_to", "quiet_from"];
+  return [{ field: `chat.${lacking}`, reason: `must be set, or null, together with ${other}` }];
+}

@@ -1,0 +1,55 @@
+// The audit trail: who changed what, newest first.
+import type { Kysely } from "kysely";
+import Type, { type Static } from "typebox";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { id, nullable, timestamp } from "../../lib/schemas.ts";
+import { searches } from "../../lib/database/searches.ts";
+
+export const AuditEntry = Type.Object({
+  id: id("Entry id"),
+  at: timestamp("UTC"),
+  user_id: nullable(id("Null: an operator at the command line")),
+  token_id: nullable(id("The token used")),
+  request_id: Type.String(),
+  action: Type.String({ description: "What was done, such as token.revoked" }),
+  subject_id: nullable(Type.String({ description: "Id of what it was done to" })),
+  detail: Type.Record(Type.String(), Type.Unknown()),
+});
+export type AuditEntry = Static<typeof AuditEntry>;
+
+/** What an audit trail is narrowed to; `from` is included, `to` is not. */
+export type AuditFilter = {
+  readonly action?: string | undefined;
+  readonly user_id?: number | undefined;
+  readonly subject_id?: string | undefined;
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+};
+
+/** The account's entries that pass the filter, newest first. */
+export async function listAudit(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: AuditFilter,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: AuditEntry[]; next_cursor: string | null }> {
+  let query = db
+    .selectFrom("audit_entries")
+    .select(["id", "at", "user_id", "token_id", "request_id", "action", "subject_id", "detail"])
+    .where("account_id", "=", accountId);
+  if (filter.action !== undefined) query = query.where("action", "=", filter.action);
+  if (filter.user_id !== undefined) query = query.where("user_id", "=", filter.user_id);
+  if (filter.subject_id !== undefined) query = query.where("subject_id", "=", filter.subject_id);
+  if (filter.from) query = query.where("at", ">=", filter.from);
+  if (filter.to) query = query.where("at", "<", filter.to);
+  if (cursor !== undefined) query = query.where("id", "<", decodeCursor(cursor));
+  query = query.orderBy("id", "desc").limit(limit + 1);
+  const { rows, next } = page(await searches.use(accountId, () => query.execute()), limit);
+  const data = rows.map((row) => ({
+    ...row,
+    at: row.at.toISOString(),
+    detail: row.detail as Record<string, unknown>,
+  }));
+  return { data, next_cursor: next };
+}

@@ -1,0 +1,31 @@
+import type { Tx } from "../../lib/database/database.ts";
+import { Refusal, notFound } from "../../lib/errors.ts";
+import { recordAudit, type Actor } from "../audit/record-audit.ts";
+
+/** Deletes a role that no user has. Refuses: not-found; conflict while a user, active or not, has it. */
+export async function deleteRole(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
+  // Locked first: a user who is given the role meanwhile waits for it, and then finds it gone.
+  const role = await tx
+    .selectFrom("roles")
+    .select("id")
+    .where("account_id", "=", actor.account_id)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!role) throw notFound();
+  const user = await tx
+    .selectFrom("users")
+    .select("id")
+    .where("account_id", "=", actor.account_id)
+    .where("role_id", "=", id)
+    .limit(1)
+    .executeTakeFirst();
+  if (user)
+    throw new Refusal("conflict", "Users still have this role; give them another one first");
+  await tx
+    .deleteFrom("roles")
+    .where("account_id", "=", actor.account_id)
+    .where("id", "=", id)
+    .execute();
+  await recordAudit(tx, actor, { at: now, action: "role.deleted", subject_id: id });
+}

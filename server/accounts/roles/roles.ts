@@ -1,0 +1,52 @@
+import type { Kysely } from "kysely";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { RoleAnswer } from "./role-schema.ts";
+
+/** The account's roles, by id. */
+export async function listRoles(
+  db: Kysely<DB>,
+  accountId: number,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: RoleAnswer[]; next_cursor: string | null }> {
+  let query = roleRows(db, accountId);
+  if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
+  const { rows, next } = page(
+    await query
+      .orderBy("id")
+      .limit(limit + 1)
+      .execute(),
+    limit,
+  );
+  return { data: rows.map(roleAnswer), next_cursor: next };
+}
+
+/** One role of the account, or not-found. */
+export async function findRole(db: Kysely<DB>, accountId: number, id: number): Promise<RoleAnswer> {
+  const row = await roleRows(db, accountId).where("id", "=", id).executeTakeFirst();
+  if (!row) throw notFound();
+  return roleAnswer(row);
+}
+
+/** The columns of a role's answer. */
+export const role_columns = ["id", "name", "permissions", "created_at", "updated_at"] as const;
+
+function roleRows(db: Kysely<DB>, accountId: number) {
+  return db.selectFrom("roles").select(role_columns).where("account_id", "=", accountId);
+}
+
+/** A role as the API shows it. */
+export function roleAnswer(row: {
+  id: number;
+  name: string;
+  permissions: string[];
+  created_at: Date;
+  updated_at: Date;
+}): RoleAnswer {
+  return {
+    ...row,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

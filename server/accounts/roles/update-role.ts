@@ -1,0 +1,49 @@
+import type { Tx } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import { refuseTakenName } from "./create-role.ts";
+import { refuseBeyond, type Grantor } from "./grantor.ts";
+import { recordAudit } from "../audit/record-audit.ts";
+import type { RoleAnswer, RolePatch } from "./role-schema.ts";
+import { role_columns, roleAnswer } from "./roles.ts";
+
+/**
+ * Changes a role, and with it what all its users may do. Refuses: not-found; forbidden when it adds
+ * a permission the grantor has not; validation-failed (name taken).
+ */
+export async function updateRole(
+  tx: Tx,
+  grantor: Grantor,
+  id: number,
+  patch: RolePatch,
+  now: Date,
+): Promise<RoleAnswer> {
+  const { account_id } = grantor.actor;
+  const before = await tx
+    .selectFrom("roles")
+    .select("permissions")
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!before) throw notFound();
+  const added = (patch.permissions ?? []).filter((name) => !before.permissions.includes(name));
+  refuseBeyond(grantor, added);
+  const role = await tx
+    .updateTable("roles")
+    .set({ ...patch, updated_at: now })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .returning(role_columns)
+    .executeTakeFirstOrThrow()
+    .catch(refuseTakenName);
+  await recordAudit(tx, grantor.actor, {
+    at: now,
+    action: "role.updated",
+    subject_id: id,
+    detail: {
+      changed: Object.keys(patch),
+      ...(patch.permissions ? { permissions: patch.permissions } : {}),
+    },
+  });
+  return roleAnswer(role);
+}

@@ -1,0 +1,36 @@
+// A token is shown once, in the answer to its creation; only the hash of its secret is kept.
+import type { Tx } from "../../lib/database/database.ts";
+import type { Permission } from "../permissions.ts";
+import { hashSecret, newSecret, writeToken } from "./internal/token-text.ts";
+
+export type NewToken = {
+  readonly account_id: number;
+  readonly kind: "account" | "agent";
+  /** Whom it acts as: the owner for kind account. */
+  readonly user_id: number;
+  readonly name: string;
+  /** Null: everything its user may do. */
+  readonly scopes: readonly Permission[] | null;
+  readonly expires_at: Date | null;
+  readonly created_by: number;
+};
+
+/** Stores the token and returns its text, which nobody can read again. */
+export async function createToken(
+  tx: Tx,
+  token: NewToken,
+  now: Date,
+): Promise<{ id: number; token: string }> {
+  const secret = newSecret();
+  const { id } = await tx
+    .insertInto("tokens")
+    .values({
+      ...token,
+      scopes: token.scopes === null ? null : [...token.scopes],
+      secret_sha256: hashSecret(secret),
+      created_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { id, token: writeToken({ account_id: token.account_id, token_id: id, secret }) };
+}

@@ -1,0 +1,91 @@
+// Makes a token on someone's behalf, who never gives more than they have themselves.
+import type { Tx } from "../../lib/database/database.ts";
+import { Refusal, invalid, invalidField } from "../../lib/errors.ts";
+import { knownId } from "../../lib/ids.ts";
+import { parseTime } from "../../lib/parse-time.ts";
+import { createToken } from "./create-token.ts";
+import { grantedPermissions } from "../roles/granted-permissions.ts";
+import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
+import { judgeToken } from "./validate-token.ts";
+import { permissionNames } from "../permissions.ts";
+import { recordAudit } from "../audit/record-audit.ts";
+import type { TokenRequest, TokenAnswer } from "./token-schema.ts";
+import { findToken } from "./tokens.ts";
+
+/** A token and its text, which nobody can read again. */
+export type Issued = { readonly answer: TokenAnswer; readonly token: string };
+
+/**
+ * Creates a token. Refuses: validation-failed (user_id, expires_at), forbidden when it could do
+ * more than the grantor, or act as the owner while the grantor neither does nor has every permission.
+ */
+export async function issueToken(
+  tx: Tx,
+  grantor: Grantor,
+  input: TokenRequest,
+  timeZone: string,
+  now: Date,
+): Promise<Issued> {
+  const faults = judgeToken(input, timeZone, now);
+  if (faults.length > 0) throw invalid(faults);
+  const { account_id } = grantor.actor;
+  const user = await findActingUser(tx, account_id, input);
+  refuseOwnerToken(grantor, input.kind);
+  refuseBeyond(grantor, input.scopes ?? grantedPermissions(user));
+  const expires_at = input.expires_at == null ? null : parseTime(input.expires_at, timeZone);
+  const { id, token } = await createToken(
+    tx,
+    {
+      account_id,
+      kind: input.kind,
+      user_id: user.id,
+      name: input.name,
+      scopes: input.scopes ?? null,
+      expires_at: expires_at as Date | null,
+      // At the command line the owner answers for it; the audit trail tells the difference.
+      created_by: grantor.actor.user_id ?? user.owner_id,
+    },
+    now,
+  );
+  const answer = await findToken(tx, account_id, id);
+  await recordAudit(tx, grantor.actor, {
+    at: now,
+    action: "token.created",
+    subject_id: id,
+    detail: {
+      kind: answer.kind,
+      user_id: user.id,
+      scopes: answer.scopes,
+      expires_at: answer.expires_at,
+    },
+  });
+  return { answer, token };
+}
+
+/** Only who acts as the owner, or may do everything anyway, handles tokens that act as the owner. */
+export function refuseOwnerToken(grantor: Grantor, kind: "account" | "agent"): void {
+  if (kind === "agent" || grantor.acts_as_owner) return;
+  if (permissionNames.every((permission) => grantor.permissions.has(permission))) return;
+  throw new Refusal("forbidden", "An account token can be made only by who has every permission");
+}
+
+async function findActingUser(tx: Tx, account_id: number, input: TokenRequest) {
+  const users = tx
+    .selectFrom("users as u")
+    .innerJoin("users as o", (join) =>
+      join.onRef("o.account_id", "=", "u.account_id").on("o.is_owner", "=", true),
+    )
+    .leftJoin("roles as r", (join) =>
+      join.onRef("r.account_id", "=", "u.account_id").onRef("r.id", "=", "u.role_id"),
+    )
+    .select(["u.id", "u.is_owner", "r.permissions as role_permissions", "o.id as owner_id"])
+    .where("u.account_id", "=", account_id)
+    .where("u.active", "=", true);
+  const user = await (
+    input.kind === "account"
+      ? users.where("u.is_owner", "=", true)
+      : users.where("u.id", "=", knownId(input.user_id!))
+  ).executeTakeFirst();
+  if (!user) throw invalidField("user_id", "matches no active user");
+  return user;
+}

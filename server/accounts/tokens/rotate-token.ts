@@ -1,0 +1,92 @@
+import type { Tx } from "../../lib/database/database.ts";
+import { Refusal, notFound } from "../../lib/errors.ts";
+import { createToken } from "./create-token.ts";
+import { grantedPermissions } from "../roles/granted-permissions.ts";
+import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
+import { refuseOwnerToken, type Issued } from "./issue-token.ts";
+import type { Permission } from "../permissions.ts";
+import { recordAudit } from "../audit/record-audit.ts";
+import type { TokenRotation } from "./token-schema.ts";
+import { findToken } from "./tokens.ts";
+
+/**
+ * Replaces a token by a new one of the same kind, user, name, scopes and expiry (so that rotating
+ * never lengthens a life); the old one expires after the overlap. Refuses: not-found; conflict when
+ * it is revoked, expired or its user inactive; forbidden when it can do more than the grantor.
+ */
+export async function rotateToken(
+  tx: Tx,
+  grantor: Grantor,
+  id: number,
+  rotation: TokenRotation,
+  now: Date,
+): Promise<Issued> {
+  const { account_id } = grantor.actor;
+  const old = await findRotated(tx, account_id, id);
+  if (!old) throw notFound();
+  const kind = old.kind as "account" | "agent";
+  refuseOwnerToken(grantor, kind);
+  refuseBeyond(grantor, grantedPermissions(old, old.scopes));
+  if (old.revoked_at || (old.expires_at && old.expires_at <= now) || !old.active)
+    throw new Refusal("conflict", "This token works no more, so there is nothing to rotate");
+  const issued = await createToken(
+    tx,
+    {
+      account_id,
+      kind,
+      user_id: old.user_id,
+      name: old.name,
+      scopes: old.scopes as Permission[] | null,
+      expires_at: old.expires_at,
+      created_by: grantor.actor.user_id ?? old.created_by,
+    },
+    now,
+  );
+  const overlap_seconds = rotation.overlap_seconds ?? 0;
+  const overlap_ends = new Date(now.getTime() + overlap_seconds * 1_000);
+  if (!old.expires_at || old.expires_at > overlap_ends) {
+    await tx
+      .updateTable("tokens")
+      .set({ expires_at: overlap_ends })
+      .where("account_id", "=", account_id)
+      .where("id", "=", id)
+      .execute();
+  }
+  await recordAudit(tx, grantor.actor, {
+    at: now,
+    action: "token.rotated",
+    subject_id: id,
+    detail: { new_token_id: issued.id, overlap_seconds },
+  });
+  return { answer: await findToken(tx, account_id, issued.id), token: issued.token };
+}
+
+async function findRotated(tx: Tx, account_id: number, id: number) {
+  return (
+    tx
+      .selectFrom("tokens as t")
+      .innerJoin("users as u", (join) =>
+        join.onRef("u.account_id", "=", "t.account_id").onRef("u.id", "=", "t.user_id"),
+      )
+      .leftJoin("roles as r", (join) =>
+        join.onRef("r.account_id", "=", "u.account_id").onRef("r.id", "=", "u.role_id"),
+      )
+      .select([
+        "t.kind",
+        "t.user_id",
+        "t.name",
+        "t.scopes",
+        "t.expires_at",
+        "t.revoked_at",
+        "t.created_by",
+        "u.active",
+        "u.is_owner",
+        "r.permissions as role_permissions",
+      ])
+      .where("t.account_id", "=", account_id)
+      .where("t.id", "=", id)
+      // Of two that rotate it at once, the second finds what the first left.
+      .forUpdate("t")
+      .executeTakeFirst()
+  );
+}

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { makeAccount, makeToken, type TestAccount } from "../../../test/support/makers.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { accountTokensSubject } from "./token-directory.ts";
+
+let api: TestApi;
+let account: TestAccount;
+before(async () => {
+  api = await startApi();
+  account = await makeAccount(api.app);
+});
+after(() => api.close());
+
+let strangers = 0;
+const strangersToken = () =>
+  `trk_${++strangers + 1_000_000}_${strangers}_${randomBytes(32).toString("hex")}`;
+
+async function whileTokensAreLocked(work: (waiting: () => Promise<number>) => Promise<void>) {
+  const locker = new pg.Client({ connectionString: api.database_url });
+  await locker.connect();
+  try {
+    await locker.query("begin; lock table tokens in access exclusive mode");
+    await work(async () => {
+      const { rows } = await locker.query<{ waiting: number }>(
+        `select count(*)::int as waiting from pg_locks
+        where not granted and relation = 'tokens'::regclass
+          and database = (select oid from pg_database where datname = current_database())`,
+      );
+      return rows[0]!.waiting;
+    });
+    await locker.query("commit");
+  } finally {
+    await locker.end();
+  }
+}
+
+test("a flood of well-formed unknown tokens takes two connections, and the line before them ends in 503", async (t) => {
+  const path = `/api/v1/crm/workspaces/${account.workspace_id}/leads/create`;
+  const create = () =>
+    api.send("POST", path, { token: account.token, json: { phone: "9876543210" } });
+  assert.equal((await create()).status, 201);
+  // Whom we know is known for seconds: none pass, however long the flood takes this machine.
+  const now_ms = performance.now();
+  t.mock.method(performance, "now", () => now_ms);
+  const flood: Promise<unknown>[] = [];
+  await whileTokensAreLocked(async (waiting) => {
+    for (let i = 0; i < 3_000; i++) {
+      flood.push(api.app.tokens.find(strangersToken()).catch((error: unknown) => error));
+    }
+    await eventually(async () => (await waiting()) >= 2);
+    assert.equal((await create()).status, 201);
+    assert.equal(await waiting(), 2);
+  });
+  const found = await Promise.all(flood);
+  assert.equal(found.filter((caller) => caller === null).length, 1_002);
+  const refused = found.filter((caller) => caller !== null);
+  assert.equal(refused.length, 1_998);
+  assert.ok(
+    refused.every((error) => error instanceof Refusal && error.type === "unavailable"),
+    "not all of the others are 503",
+  );
+});
+
+test("a token that is known and outdated is looked up before the strangers that wait", async () => {
+  assert.ok(await api.app.tokens.find(account.token));
+  let answered = 0;
+  const flood = Array.from({ length: 1_000 }, async () => {
+    await api.app.tokens.find(strangersToken());
+    answered++;
+  });
+  api.app.hints.send("token", accountTokensSubject(account.account_id));
+  assert.ok(await api.app.tokens.find(account.token));
+  assert.ok(answered < 200, `${answered} strangers came first`);
+  await Promise.all(flood);
+});
+
+test("requests that bring one new token together cost one look-up", async () => {
+  const token = await makeToken(api.app, account);
+  await whileTokensAreLocked(async (waiting) => {
+    const callers = Array.from({ length: 100 }, () => api.app.tokens.find(token));
+    await eventually(async () => (await waiting()) >= 1);
+    assert.equal(await waiting(), 1);
+    void Promise.all(callers);
+  });
+  assert.ok(await api.app.tokens.find(token));
+});

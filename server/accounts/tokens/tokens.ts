@@ -1,0 +1,76 @@
+import type { Kysely } from "kysely";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { TokenAnswer } from "./token-schema.ts";
+
+/** The account's tokens, by id, without anything of their secrets; expired and revoked ones too. */
+export async function listTokens(
+  db: Kysely<DB>,
+  accountId: number,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: TokenAnswer[]; next_cursor: string | null }> {
+  let query = tokenRows(db, accountId);
+  if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
+  const { rows, next } = page(
+    await query
+      .orderBy("id")
+      .limit(limit + 1)
+      .execute(),
+    limit,
+  );
+  return { data: rows.map(tokenAnswer), next_cursor: next };
+}
+
+/** One token of the account, or not-found. */
+export async function findToken(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<TokenAnswer> {
+  const row = await tokenRows(db, accountId).where("id", "=", id).executeTakeFirst();
+  if (!row) throw notFound();
+  return tokenAnswer(row);
+}
+
+function tokenRows(db: Kysely<DB>, accountId: number) {
+  return db
+    .selectFrom("tokens")
+    .select([
+      "id",
+      "kind",
+      "user_id",
+      "name",
+      "scopes",
+      "expires_at",
+      "revoked_at",
+      "last_used_at",
+      "created_by",
+      "created_at",
+    ])
+    .where("account_id", "=", accountId);
+}
+
+type Row = {
+  id: number;
+  kind: string;
+  user_id: number;
+  name: string;
+  scopes: string[] | null;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  last_used_at: Date | null;
+  created_by: number;
+  created_at: Date;
+};
+
+function tokenAnswer(row: Row): TokenAnswer {
+  return {
+    ...row,
+    kind: row.kind as TokenAnswer["kind"],
+    expires_at: row.expires_at?.toISOString() ?? null,
+    revoked_at: row.revoked_at?.toISOString() ?? null,
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+  };
+}

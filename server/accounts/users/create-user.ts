@@ -1,0 +1,43 @@
+import type { Tx } from "../../lib/database/database.ts";
+import type { Grantor } from "../roles/grantor.ts";
+import { judgeUser, refuseTakenEmail } from "./internal/validate-user.ts";
+import { recordAudit } from "../audit/record-audit.ts";
+import type { NewUser, UserAnswer } from "./user-schema.ts";
+import { user_columns, userAnswer } from "./users.ts";
+
+/**
+ * Creates a user, who is never the owner. Refuses: validation-failed (email taken, role unknown),
+ * forbidden when the role may do more than the grantor.
+ */
+export async function createUser(
+  tx: Tx,
+  grantor: Grantor,
+  user: NewUser,
+  now: Date,
+): Promise<UserAnswer> {
+  const email = user.email.toLowerCase();
+  const role_id = await judgeUser(tx, grantor, { id: null, email, role_id: user.role_id ?? null });
+  const created = await tx
+    .insertInto("users")
+    .values({
+      account_id: grantor.actor.account_id,
+      name: user.name,
+      email,
+      phone: user.phone ?? null,
+      extension: user.extension ?? null,
+      role_id,
+      active: user.active ?? true,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning(user_columns)
+    .executeTakeFirstOrThrow()
+    .catch(refuseTakenEmail);
+  await recordAudit(tx, grantor.actor, {
+    at: now,
+    action: "user.created",
+    subject_id: created.id,
+    detail: { role_id, active: created.active },
+  });
+  return userAnswer(created);
+}

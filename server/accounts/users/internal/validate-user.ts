@@ -1,0 +1,68 @@
+// What create and update of a user have in common: the e-mail is free, the role exists and may be given.
+import type { Tx } from "../../../lib/database/database.ts";
+import { violatesUnique } from "../../../lib/database/database-errors.ts";
+import { invalid, invalidField, type FieldError } from "../../../lib/errors.ts";
+import { knownId } from "../../../lib/ids.ts";
+import { refuseBeyond, type Grantor } from "../../roles/grantor.ts";
+import type { Permission } from "../../permissions.ts";
+
+/**
+ * Refuses with all that is wrong at once: validation-failed (email taken by another user, role_id
+ * unknown, and `faults`), forbidden when the role may do more than the grantor. Returns the role's id.
+ */
+export async function judgeUser(
+  tx: Tx,
+  grantor: Grantor,
+  user: {
+    readonly id: number | null;
+    readonly email: string | undefined;
+    readonly role_id: number | null;
+  },
+  faults: readonly FieldError[] = [],
+): Promise<number | null> {
+  const { account_id } = grantor.actor;
+  const role =
+    user.role_id === null ? null : await findRolePermissions(tx, account_id, user.role_id);
+  const email_taken =
+    user.email !== undefined && (await isTaken(tx, account_id, user.email, user.id));
+  const found = [
+    ...faults,
+    ...(email_taken ? [taken_email] : []),
+    ...(role === undefined ? [{ field: "role_id", reason: "matches no role" }] : []),
+  ];
+  if (found.length > 0) throw invalid(found);
+  if (role) refuseBeyond(grantor, role.permissions as Permission[]);
+  return role?.id ?? null;
+}
+
+const taken_email: FieldError = { field: "email", reason: "is already a user's" };
+
+/** What a concurrent twin runs into after judgeUser passed; throws everything else on. */
+export function refuseTakenEmail(error: unknown): never {
+  if (violatesUnique(error, "users_account_id_email_key"))
+    throw invalidField(taken_email.field, taken_email.reason);
+  throw error;
+}
+
+async function findRolePermissions(tx: Tx, account_id: number, id: number) {
+  return (
+    tx
+      .selectFrom("roles")
+      .select(["id", "permissions"])
+      .where("account_id", "=", account_id)
+      .where("id", "=", knownId(id))
+      // Neither deleted nor widened before the user has it.
+      .forShare()
+      .executeTakeFirst()
+  );
+}
+
+async function isTaken(tx: Tx, account_id: number, email: string, ownId: number | null) {
+  const user = await tx
+    .selectFrom("users")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("email", "=", email)
+    .executeTakeFirst();
+  return user !== undefined && user.id !== ownId;
+}

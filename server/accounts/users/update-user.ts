@@ -1,0 +1,88 @@
+import type { Tx } from "../../lib/database/database.ts";
+import { notFound, type FieldError } from "../../lib/errors.ts";
+import { grantedPermissions } from "../roles/granted-permissions.ts";
+import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
+import { judgeUser, refuseTakenEmail } from "./internal/validate-user.ts";
+import type { Permission } from "../permissions.ts";
+import { recordAudit } from "../audit/record-audit.ts";
+import type { UserAnswer, UserPatch } from "./user-schema.ts";
+import { user_columns, userAnswer } from "./users.ts";
+
+/**
+ * Changes a user. Refuses: not-found; validation-failed (email taken, role unknown, the owner
+ * deactivated or given a role); forbidden when it would let the user do more than the grantor may,
+ * and for the e-mail address of a user who may do more.
+ */
+export async function updateUser(
+  tx: Tx,
+  grantor: Grantor,
+  id: number,
+  patch: UserPatch,
+  now: Date,
+): Promise<UserAnswer> {
+  const { account_id } = grantor.actor;
+  const before = await tx
+    .selectFrom("users")
+    .select(user_columns)
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!before) throw notFound();
+  const changes = {
+    ...patch,
+    ...(patch.email === undefined ? {} : { email: patch.email.toLowerCase() }),
+  };
+  const after = { ...before, ...changes };
+  // Who can read a user's mail can become that user.
+  if (changes.email !== undefined && changes.email !== before.email)
+    refuseBeyond(grantor, await permissionsOf(tx, account_id, before));
+  // Waking a user up gives them their role back.
+  const grants = after.role_id !== before.role_id || (after.active && !before.active);
+  await judgeUser(
+    tx,
+    grantor,
+    { id, email: changes.email, role_id: grants ? after.role_id : null },
+    before.is_owner ? ownerFaults(patch) : [],
+  );
+  const user = await tx
+    .updateTable("users")
+    .set({ ...changes, updated_at: now })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .returning(user_columns)
+    .executeTakeFirstOrThrow()
+    .catch(refuseTakenEmail);
+  await recordAudit(tx, grantor.actor, {
+    at: now,
+    action: "user.updated",
+    subject_id: id,
+    detail: { changed: Object.keys(patch), role_id: user.role_id, active: user.active },
+  });
+  return userAnswer(user);
+}
+
+async function permissionsOf(
+  tx: Tx,
+  account_id: number,
+  user: { readonly is_owner: boolean; readonly role_id: number | null },
+): Promise<Set<Permission>> {
+  const role = await tx
+    .selectFrom("roles")
+    .select("permissions")
+    .where("account_id", "=", account_id)
+    .where("id", "=", user.role_id)
+    .executeTakeFirst();
+  return grantedPermissions({ ...user, role_permissions: role?.permissions ?? null });
+}
+
+function ownerFaults(patch: UserPatch): FieldError[] {
+  return [
+    ...(patch.active === false
+      ? [{ field: "active", reason: "must be true for the account's owner" }]
+      : []),
+    ...(patch.role_id == null
+      ? []
+      : [{ field: "role_id", reason: "must be null for the owner, who has every permission" }]),
+  ];
+}

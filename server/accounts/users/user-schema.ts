@@ -1,0 +1,66 @@
+// A user as it goes in and comes out of the API.
+import Type, { type Static } from "typebox";
+import { closed, id, nullable, optional, phone10, timestamp } from "../../lib/schemas.ts";
+import { shownName } from "../accounts/account-schema.ts";
+
+const name = shownName("What others see");
+const email = Type.String({
+  format: "email",
+  maxLength: 254,
+  description: "Unique in the account; kept in lower case",
+});
+const phone = phone10("Where the user is called");
+const extension = Type.String({
+  pattern: "^[0-9]{2,6}$",
+  description: "The user's extension",
+  "x-reason": "must be 2 to 6 digits",
+});
+const role_id = id("Without a role a user may do nothing");
+
+export const NewUser = closed(
+  {
+    name,
+    email,
+    phone: optional(phone),
+    extension: optional(extension),
+    role_id: optional(role_id),
+    active: optional(Type.Boolean({ description: "Default true" })),
+  },
+  {
+    description: "A user to create",
+    examples: [{ name: "Asha", email: "asha@example.com", extension: "201" }],
+  },
+);
+export type NewUser = Static<typeof NewUser>;
+
+/** Null clears phone, extension and role_id. */
+export const UserPatch = closed(
+  {
+    name: Type.Optional(name),
+    email: Type.Optional(email),
+    phone: optional(phone),
+    extension: optional(extension),
+    role_id: optional(role_id),
+    active: Type.Optional(Type.Boolean()),
+  },
+  {
+    minProperties: 1,
+    description: "What to change; null clears a field",
+    examples: [{ role_id: 1 }],
+  },
+);
+export type UserPatch = Static<typeof UserPatch>;
+
+export const UserAnswer = Type.Object({
+  id: id("User id"),
+  name: Type.String(),
+  email: Type.String(),
+  phone: nullable(Type.String()),
+  extension: nullable(Type.String()),
+  role_id: nullable(id("Role id")),
+  is_owner: Type.Boolean({ description: "The owner has every permission; there is exactly one" }),
+  active: Type.Boolean({ description: "The tokens of an inactive user are refused" }),
+  created_at: timestamp("UTC"),
+  updated_at: timestamp("UTC"),
+});
+export type UserAnswer = Static<typeof UserAnswer>;

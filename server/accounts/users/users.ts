@@ -1,0 +1,59 @@
+import type { Kysely } from "kysely";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { UserAnswer } from "./user-schema.ts";
+
+/** The account's users, inactive ones too, by id. */
+export async function listUsers(
+  db: Kysely<DB>,
+  accountId: number,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: UserAnswer[]; next_cursor: string | null }> {
+  let query = userRows(db, accountId);
+  if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
+  const { rows, next } = page(
+    await query
+      .orderBy("id")
+      .limit(limit + 1)
+      .execute(),
+    limit,
+  );
+  return { data: rows.map(userAnswer), next_cursor: next };
+}
+
+/** One user of the account, or not-found. */
+export async function findUser(db: Kysely<DB>, accountId: number, id: number): Promise<UserAnswer> {
+  const row = await userRows(db, accountId).where("id", "=", id).executeTakeFirst();
+  if (!row) throw notFound();
+  return userAnswer(row);
+}
+
+/** The columns of a user's answer. */
+export const user_columns = [
+  "id",
+  "name",
+  "email",
+  "phone",
+  "extension",
+  "role_id",
+  "is_owner",
+  "active",
+  "created_at",
+  "updated_at",
+] as const;
+
+function userRows(db: Kysely<DB>, accountId: number) {
+  return db.selectFrom("users").select(user_columns).where("account_id", "=", accountId);
+}
+
+type Row = Omit<UserAnswer, "created_at" | "updated_at"> & { created_at: Date; updated_at: Date };
+
+/** A user as the API shows it. */
+export function userAnswer(row: Row): UserAnswer {
+  return {
+    ...row,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

@@ -1,0 +1,83 @@
+// The members of a group, in the order of their phones.
+import type { Kysely } from "kysely";
+import { statement, type DB, type Executor } from "../../lib/database/database.ts";
+import { invalidField } from "../../lib/errors.ts";
+import type { MemberAnswer } from "./group-schema.ts";
+import { requireGroup } from "./groups.ts";
+
+export type GroupMember = {
+  /** E.164 digits, without the plus. */
+  readonly phone: string;
+  /** With the member's name as `name`, unless they have another. */
+  readonly variables: Readonly<Record<string, string>>;
+};
+
+const members_a_batch = 5_000;
+
+const nextMembers = statement<GroupMember>(`
+  select phone, case when name is null then variables
+    else jsonb_build_object('name', name) || variables end as variables
+  from group_members
+  where account_id = $1 and group_id = $2 and phone > $3 order by phone limit $4`);
+
+/**
+ * All members, in batches of at most 5,000 ordered by phone; none for an unknown group. Each batch
+ * is a statement of its own: on a pool, a member that is added or removed meanwhile may or may not
+ * be there, and no phone comes twice. It does not run on a connection within a COPY.
+ */
+export async function* openGroupMembers(
+  db: Executor,
+  accountId: number,
+  groupId: number,
+): AsyncGenerator<readonly GroupMember[], void, undefined> {
+  for (let after = ""; ;) {
+    const members = await nextMembers(db, [accountId, groupId, after, members_a_batch]);
+    if (members.length > 0) yield members;
+    if (members.length < members_a_batch) return;
+    after = members.at(-1)!.phone;
+  }
+}
+
+/** A page of members; not-found when there is no such group, 422 on a cursor that is not of this list. */
+export async function listGroupMembers(
+  db: Kysely<DB>,
+  accountId: number,
+  groupId: number,
+  at: { phone?: string; limit: number; cursor?: string | undefined },
+): Promise<{ data: MemberAnswer[]; next_cursor: string | null }> {
+  await requireGroup(db, accountId, groupId);
+  let query = db
+    .selectFrom("group_members")
+    .select(["id", "phone", "name", "variables", "created_at"])
+    .where("account_id", "=", accountId)
+    .where("group_id", "=", groupId);
+  if (at.cursor !== undefined) query = query.where("phone", ">", readCursor(at.cursor));
+  if (at.phone !== undefined) query = query.where("phone", "=", at.phone);
+  const rows = await query
+    .orderBy("phone")
+    .limit(at.limit + 1)
+    .execute();
+  const data = rows
+    .slice(0, at.limit)
+    .map(({ id, phone, name, variables, created_at }): MemberAnswer => ({
+      id,
+      phone_number: phone,
+      name,
+      variables: variables as Record<string, string>,
+      created_at: created_at.toISOString(),
+    }));
+  const isLast = rows.length <= at.limit;
+  return { data, next_cursor: isLast ? null : cursorAfter(data.at(-1)!.phone_number) };
+}
+
+/** The phone where the page before ended: ids follow no order within a group. */
+function cursorAfter(phone: string): string {
+  return Buffer.from(phone).toString("base64url");
+}
+
+function readCursor(cursor: string): string {
+  const phone = Buffer.from(cursor, "base64url").toString();
+  if (!/^[0-9]{1,20}$/.test(phone) || cursorAfter(phone) !== cursor)
+    throw invalidField("cursor", "is not a cursor of this list");
+  return phone;
+}

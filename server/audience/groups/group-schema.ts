@@ -1,0 +1,96 @@
+// A saved group of people as it goes in and comes out of the API.
+import Type, { type Static } from "typebox";
+import { shownName } from "../../accounts/accounts/account-schema.ts";
+import { closed, id, nullable, optional, pageQuery, timestamp } from "../../lib/schemas.ts";
+import { CsvRejects, csvFile } from "../intake/csv-schema.ts";
+import { personPhone } from "../suppressions/suppression-schema.ts";
+
+const name = shownName("Unique in the account");
+
+export const NewGroup = closed(
+  { name },
+  { description: "A group to create, without members", examples: [{ name: "Newsletter" }] },
+);
+export type NewGroup = Static<typeof NewGroup>;
+
+export const GroupPatch = closed(
+  { name: Type.Optional(name) },
+  { minProperties: 1, description: "What to change", examples: [{ name: "Newsletter 2026" }] },
+);
+export type GroupPatch = Static<typeof GroupPatch>;
+
+export const GroupAnswer = Type.Object({
+  id: id("Group id"),
+  name: Type.String(),
+  members_count: Type.Integer(),
+  created_at: timestamp("UTC"),
+  updated_at: timestamp("UTC: when its name or its members last changed"),
+});
+export type GroupAnswer = Static<typeof GroupAnswer>;
+
+export const member_name_characters_max = 255;
+export const variable_name_characters_max = 255;
+export const variable_characters_max = 4_096;
+const variables_max = 500;
+/** Members that one request may add; a CSV file takes more. */
+export const members_added_max = 10_000;
+
+const NewMember = closed({
+  phone_number: personPhone,
+  name: optional(Type.String({ maxLength: member_name_characters_max })),
+  variables: optional(
+    Type.Record(Type.String(), Type.String({ maxLength: variable_characters_max }), {
+      maxProperties: variables_max,
+      description: "What a template's placeholders become for this member",
+    }),
+  ),
+});
+
+export const NewMembers = closed(
+  { members: Type.Array(NewMember, { minItems: 1, maxItems: members_added_max }) },
+  {
+    description:
+      "Members to add; one with a phone that the group has takes the place of that member",
+    examples: [
+      { members: [{ phone_number: "9876543210", name: "Ada", variables: { "1": "Ada" } }] },
+    ],
+  },
+);
+export type NewMembers = Static<typeof NewMembers>;
+
+export const AddedMembers = Type.Object({
+  added_count: Type.Integer({ description: "Members the group did not have" }),
+  updated_count: Type.Integer({ description: "Members it had, as they are now" }),
+  duplicate_count: Type.Integer({ description: "Entries with a phone of an earlier entry" }),
+});
+export type AddedMembers = Static<typeof AddedMembers>;
+
+export const MemberAnswer = Type.Object({
+  id: id("Member id"),
+  phone_number: Type.String({ description: "E.164 digits, without a plus" }),
+  name: nullable(Type.String()),
+  variables: Type.Record(Type.String(), Type.String()),
+  created_at: timestamp("UTC"),
+});
+export type MemberAnswer = Static<typeof MemberAnswer>;
+
+export const memberQuery = { phone_number: Type.Optional(personPhone), ...pageQuery };
+
+/** The parts of an upload; they may come in any order. */
+export const MemberUpload = Type.Object({
+  file: csvFile,
+  phone_number_column: Type.Optional(
+    Type.String({ description: "Header of the numbers' column; phone_number unless said" }),
+  ),
+  name_column: Type.Optional(
+    Type.String({ description: "Header of the names' column; name, if there is one, unless said" }),
+  ),
+});
+
+export const MemberImport = Type.Object({
+  total_rows: Type.Integer({ description: "Rows below the header, empty ones not counted" }),
+  added_count: Type.Integer({ description: "Members the group did not have" }),
+  updated_count: Type.Integer({ description: "Members it had, as they are now" }),
+  ...CsvRejects,
+});
+export type MemberImport = Static<typeof MemberImport>;

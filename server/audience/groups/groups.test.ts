@@ -1,0 +1,455 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
+import { failingFields } from "../../../test/support/assert-guarded.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  unique,
+  type TestAccount,
+} from "../../../test/support/makers.ts";
+import { openGroupMembers, type GroupMember } from "./group-members.ts";
+import { findGroup } from "./groups.ts";
+
+let api: TestApi;
+let account: TestAccount;
+
+before(async () => {
+  api = await startApi();
+  account = await makeAccount(api.app);
+});
+after(() => api.close());
+
+const path = "/api/v1/groups";
+const request = (
+  method: string,
+  under: string,
+  json?: unknown,
+  of: Pick<TestAccount, "token"> = account,
+  headers: Record<string, string> = {},
+) => api.send(method, `${path}${under}`, { token: of.token, json, headers });
+
+/** The id of a new group. */
+const makeGroup = async (of = account) =>
+  (await request("POST", "", { name: unique("group") }, of)).body.id as number;
+const addMembers = (id: number, members: unknown, of = account) =>
+  request("POST", `/${id}/members`, { members }, of);
+const membersOf = async (id: number, query = "", of = account) =>
+  (await request("GET", `/${id}/members?${query}`, undefined, of)).body.data as Answer["body"][];
+const countOf = async (id: number) => (await request("GET", `/${id}`)).body.members_count as number;
+
+const upload = (
+  id: number,
+  csv: string | null,
+  fields: Record<string, string> = {},
+  of = account,
+) => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  if (csv !== null) form.set("file", new Blob([csv]), "members.csv");
+  return api.send("POST", `${path}/${id}/members/import`, { token: of.token, raw: form });
+};
+
+/** What a campaign would read of a group. */
+async function readBatches(id: number, of = account): Promise<(readonly GroupMember[])[]> {
+  const batches: (readonly GroupMember[])[] = [];
+  for await (const batch of openGroupMembers(api.app.db.pool, of.account_id, id))
+    batches.push(batch);
+  return batches;
+}
+
+test("a group is created, read, listed, renamed and deleted with its members", async () => {
+  const name = unique("group");
+  const created = await request("POST", "", { name });
+  assert.equal(created.status, 201);
+  const { id } = created.body;
+  assert.deepEqual(
+    { ...created.body, name, members_count: 0, updated_at: created.body.created_at },
+    created.body,
+  );
+  assert.deepEqual((await request("GET", `/${id}`)).body, created.body);
+  const listed = await request("GET", "?limit=200");
+  assert.deepEqual(listed.body.data[0], created.body);
+  const renamed = await request("PATCH", `/${id}`, { name: `${name}!` });
+  assert.deepEqual([renamed.status, renamed.body.name], [200, `${name}!`]);
+  await addMembers(id, [{ phone_number: "9876543210" }]);
+  const deleted = await request("DELETE", `/${id}`);
+  assert.deepEqual([deleted.status, deleted.text], [204, ""]);
+  for (const [method, under] of [
+    ["GET", `/${id}`],
+    ["DELETE", `/${id}`],
+    ["GET", `/${id}/members`],
+  ]) {
+    assert.equal((await request(method!, under!)).status, 404, `${method} ${under}`);
+  }
+  assert.deepEqual(await readBatches(id), []);
+});
+
+test("a group's name is one group's, and each failing field is told", async () => {
+  const name = unique("group");
+  await request("POST", "", { name });
+  const id = await makeGroup();
+  const taken = [{ field: "name", reason: "is already the name of a group" }];
+  assert.deepEqual((await request("POST", "", { name })).body.errors, taken);
+  assert.deepEqual((await request("PATCH", `/${id}`, { name })).body.errors, taken);
+  const cases: [unknown, string[]][] = [
+    [{}, ["name"]],
+    [{ name: "" }, ["name"]],
+    [{ name: "  " }, ["name"]],
+    [{ name: "n".repeat(256) }, ["name"]],
+    [{ name: 1 }, ["name"]],
+    [{ name: "x", nam: "y" }, ["nam"]],
+  ];
+  for (const [json, fields] of cases) {
+    assert.deepEqual(failingFields(await request("POST", "", json)), fields);
+  }
+  assert.equal((await request("PATCH", `/${id}`, {})).status, 422);
+  const other = await makeAccount(api.app);
+  assert.equal((await request("POST", "", { name }, other)).status, 201);
+});
+
+test("groups are listed newest first with their counts, a page at a time", async () => {
+  const of = await makeAccount(api.app);
+  const ids = [await makeGroup(of), await makeGroup(of), await makeGroup(of)];
+  await addMembers(ids[1]!, [{ phone_number: "9000000001" }, { phone_number: "9000000002" }], of);
+  const first = (await request("GET", "?limit=2", undefined, of)).body;
+  assert.deepEqual(
+    first.data.map((group: Answer["body"]) => [group.id, group.members_count]),
+    [
+      [ids[2], 0],
+      [ids[1], 2],
+    ],
+  );
+  const second = (await request("GET", `?cursor=${first.next_cursor}`, undefined, of)).body;
+  assert.deepEqual([second.data.length, second.data[0].id, second.next_cursor], [1, ids[0], null]);
+  assert.deepEqual(failingFields(await request("GET", "?cursor=x")), ["cursor"]);
+});
+
+test("members are added once a phone, listed by phone and taken out", async () => {
+  const id = await makeGroup();
+  const answer = await addMembers(id, [
+    { phone_number: "+91 98765 43210", name: "Ada", variables: { "1": "Ada", code: "A1" } },
+    { phone_number: "9000000001" },
+    { phone_number: "919876543210", name: "Ada again" },
+    { phone_number: "+14155552671", name: "", variables: null },
+  ]);
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.body, { added_count: 3, updated_count: 0, duplicate_count: 1 });
+  const members = await membersOf(id);
+  assert.deepEqual(
+    members.map(({ id: _id, created_at: _at, ...rest }) => rest),
+    [
+      { phone_number: "14155552671", name: null, variables: {} },
+      { phone_number: "919000000001", name: null, variables: {} },
+      { phone_number: "919876543210", name: "Ada", variables: { "1": "Ada", code: "A1" } },
+    ],
+  );
+  assert.equal(await countOf(id), 3);
+  assert.deepEqual(await membersOf(id, "phone_number=%2B14155552671"), [members[0]]);
+  const removed = await request("DELETE", `/${id}/members/${members[0].id}`);
+  assert.deepEqual([removed.status, removed.text], [204, ""]);
+  assert.equal((await request("DELETE", `/${id}/members/${members[0].id}`)).status, 404);
+  assert.equal(await countOf(id), 2);
+});
+
+test("one with a phone that the group has takes that member's place", async () => {
+  const id = await makeGroup();
+  await addMembers(id, [{ phone_number: "9876543210", name: "Ada", variables: { "1": "x" } }]);
+  const [earlier] = await membersOf(id);
+  const answer = await addMembers(id, [
+    { phone_number: "9876543210", variables: { "2": "y" } },
+    { phone_number: "9876543211" },
+  ]);
+  assert.deepEqual(answer.body, { added_count: 1, updated_count: 1, duplicate_count: 0 });
+  const [later] = await membersOf(id);
+  assert.deepEqual(later, { ...earlier, name: null, variables: { "2": "y" } });
+});
+
+test("a page of members ends where the next one begins, whatever the phones' lengths", async () => {
+  const id = await makeGroup();
+  await addMembers(
+    id,
+    ["+4712345678", "+14155552671", "9000000001", "+4915112345678", "+390612345678"].map(
+      (phone_number) => ({ phone_number }),
+    ),
+  );
+  const phones: string[] = [];
+  for (let cursor = ""; ;) {
+    const { body } = await request("GET", `/${id}/members?limit=2${cursor}`);
+    phones.push(...body.data.map((member: Answer["body"]) => member.phone_number));
+    if (body.next_cursor === null) break;
+    cursor = `&cursor=${body.next_cursor}`;
+  }
+  assert.deepEqual(phones, [
+    "14155552671",
+    "390612345678",
+    "4712345678",
+    "4915112345678",
+    "919000000001",
+  ]);
+  for (const query of ["cursor=x", `cursor=${Buffer.from("a").toString("base64url")}`])
+    assert.deepEqual(failingFields(await request("GET", `/${id}/members?${query}`)), ["cursor"]);
+});
+
+test("each failing field of new members is told, all at once, and none is added", async () => {
+  const id = await makeGroup();
+  const good = { phone_number: "9876543210" };
+  const cases: [unknown, string[]][] = [
+    [undefined, ["members"]],
+    [[], ["members"]],
+    [{}, ["members"]],
+    [[good, {}], ["members.1.phone_number"]],
+    [
+      [{ phone_number: "12" }, good, { phone_number: "x" }],
+      ["members.0.phone_number", "members.2.phone_number"],
+    ],
+    [[{ phone_number: 9876543210 }], ["members.0.phone_number"]],
+    [[{ ...good, name: "n".repeat(256) }], ["members.0.name"]],
+    [[{ ...good, variables: { "1": 1 } }], ["members.0.variables.1"]],
+    [[{ ...good, variables: { "1": "v".repeat(4_097) } }], ["members.0.variables.1"]],
+    [[{ ...good, variables: [] }], ["members.0.variables"]],
+    [[{ ...good, phone: "1" }], ["members.0.phone"]],
+    [[null], ["members.0"]],
+    [Array.from({ length: 10_001 }, () => good), ["members"]],
+  ];
+  for (const [members, fields] of cases) {
+    assert.deepEqual(failingFields(await addMembers(id, members)), fields);
+  }
+  assert.equal(await countOf(id), 0);
+});
+
+test("ten thousand members with variables go in at once", async () => {
+  const id = await makeGroup();
+  const members = Array.from({ length: 10_000 }, (_, i) => ({
+    phone_number: `9${String(i).padStart(9, "0")}`,
+    name: `Member ${i}`,
+    variables: { "1": `Member ${i}`, "2": "a value of some length, as values are ".repeat(3) },
+  }));
+  const { status, body } = await addMembers(id, members);
+  assert.deepEqual([status, body.added_count], [200, 10_000]);
+  const batches = await readBatches(id);
+  assert.deepEqual(
+    batches.map(({ length }) => length),
+    [5_000, 5_000],
+  );
+  assert.deepEqual(batches[1]!.at(-1), {
+    phone: "919000009999",
+    // Their name is one more, so that texts may call them by it.
+    variables: { ...members[9_999]!.variables, name: "Member 9999" },
+  });
+});
+
+test("a campaign reads all members by phone, and none of another group or account", async () => {
+  const [id, sibling] = [await makeGroup(), await makeGroup()];
+  const other = await makeAccount(api.app);
+  await addMembers(id, [
+    { phone_number: "9000000002", variables: { "1": "two" } },
+    { phone_number: "9000000001" },
+  ]);
+  await addMembers(sibling, [{ phone_number: "9000000003" }]);
+  assert.deepEqual(await readBatches(id), [
+    [
+      { phone: "919000000001", variables: {} },
+      { phone: "919000000002", variables: { "1": "two" } },
+    ],
+  ]);
+  assert.deepEqual(await readBatches(id, other), []);
+  const { query } = api.app.db;
+  assert.equal((await findGroup(query, account.account_id, id))?.members_count, 2);
+  assert.equal(await findGroup(query, other.account_id, id), null);
+  for (const unknown of [0, -1, 2 ** 63, 999_999_999])
+    assert.equal(await findGroup(query, account.account_id, unknown), null);
+});
+
+test("a file's rows become members, its other columns their variables", async () => {
+  const id = await makeGroup();
+  await addMembers(id, [{ phone_number: "9000000002", name: "Old", variables: { old: "x" } }]);
+  const csv = [
+    "Full name;1;Mobile;city;",
+    "Ada;Ada L.;9000000001;London;ignored",
+    "Bob;;+91 90000 00002;;",
+    "Cid;c;12;Paris;",
+    "Ada again;x;+919000000001;;",
+    `${"n".repeat(256)};${"v".repeat(4_097)};9000000005;;`,
+  ].join("\n");
+  const answer = await upload(id, csv, { phone_number_column: "Mobile", name_column: "Full name" });
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(answer.body, {
+    total_rows: 5,
+    added_count: 1,
+    updated_count: 1,
+    duplicate_count: 1,
+    rejected_count: 2,
+    rejects: [
+      {
+        row_number: 4,
+        errors: [
+          {
+            field: "phone_number",
+            reason: "must be a phone number: ten digits, or + and the country code",
+          },
+        ],
+      },
+      {
+        row_number: 6,
+        errors: [
+          { field: "name", reason: "must have at most 255 characters" },
+          { field: "1", reason: "must have at most 4096 characters" },
+        ],
+      },
+    ],
+  });
+  assert.deepEqual(
+    (await membersOf(id)).map(({ phone_number, name, variables }) => [
+      phone_number,
+      name,
+      variables,
+    ]),
+    [
+      ["919000000001", "Ada", { "1": "Ada L.", city: "London" }],
+      ["919000000002", "Bob", {}],
+    ],
+  );
+});
+
+test("a file with the columns phone_number and name needs no more said", async () => {
+  const id = await makeGroup();
+  await upload(id, 'phone_number,name,__proto__\n9000000001,Ada,"a ""quoted"" \\ value"\n');
+  const [member] = await membersOf(id);
+  assert.deepEqual(
+    [member.name, Object.entries(member.variables)],
+    ["Ada", [["__proto__", 'a "quoted" \\ value']]],
+  );
+  await upload(id, "phone_number\n9000000002\n");
+  assert.equal(await countOf(id), 2);
+});
+
+test("what is wrong with a file of members is told, and leaves nothing", async () => {
+  const id = await makeGroup();
+  const csv = "phone_number,name\n9000000001,Ada\n";
+  const cases: [string | null, Record<string, string>, string[]][] = [
+    [null, {}, ["file"]],
+    ["", {}, ["file"]],
+    ["mobile\n9000000001\n", {}, ["phone_number_column"]],
+    [
+      csv,
+      { phone_number_column: "mobile", name_column: "who" },
+      ["phone_number_column", "name_column"],
+    ],
+    ["phone_number,a,a\n9000000001,1,2\n", {}, ["file"]],
+    [`phone_number,${"h".repeat(256)}\n9000000001,1\n`, {}, ["file"]],
+    [csv, { column: "x" }, ["column"]],
+  ];
+  for (const [file, fields, failing] of cases) {
+    assert.deepEqual(failingFields(await upload(id, file, fields)), failing);
+  }
+  assert.equal(await countOf(id), 0);
+});
+
+test("requests that add the same members at once in other orders leave each once, and count right", async () => {
+  const id = await makeGroup();
+  const members = Array.from({ length: 500 }, (_, i) => ({
+    phone_number: `9${String(i).padStart(9, "0")}`,
+  }));
+  const csv = ["phone_number", ...members.map(({ phone_number }) => phone_number)].join("\n");
+  const answers = await Promise.all([
+    addMembers(id, members),
+    addMembers(id, members.toReversed()),
+    upload(id, csv),
+    addMembers(id, members),
+  ]);
+  for (const { status, text } of answers) assert.equal(status, 200, text);
+  const added = answers.reduce((sum, { body }) => sum + (body.added_count as number), 0);
+  assert.equal(added, 500);
+  assert.equal(await countOf(id), 500);
+});
+
+test("a group deleted while members are added takes them along or refuses them", async () => {
+  for (let round = 0; round < 5; round++) {
+    const id = await makeGroup();
+    const [added, deleted] = await Promise.all([
+      addMembers(id, [{ phone_number: "9000000001" }]),
+      request("DELETE", `/${id}`),
+    ]);
+    assert.equal(deleted.status, 204);
+    assert.ok([200, 404].includes(added.status), added.text);
+    assert.deepEqual(await readBatches(id), []);
+  }
+});
+
+test("a repeated key answers the same and adds nothing twice", async () => {
+  const id = await makeGroup();
+  const members = [{ phone_number: "9876543210" }];
+  const send = () =>
+    request("POST", `/${id}/members`, { members }, account, { "idempotency-key": `k${id}` });
+  const first = await send();
+  const again = await send();
+  assert.deepEqual([again.status, again.text], [200, first.text]);
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+});
+
+test("groups are read with groups.read and changed only with groups.manage", async () => {
+  const reader = { token: await makeAgentToken(api.app, account, ["groups.read"]) };
+  const id = await makeGroup();
+  assert.equal((await request("GET", `/${id}/members`, undefined, reader)).status, 200);
+  const members = [{ phone_number: "9876543210" }];
+  for (const [method, under, json] of [
+    ["POST", "", { name: "x" }],
+    ["PATCH", `/${id}`, { name: "x" }],
+    ["DELETE", `/${id}`, undefined],
+    ["POST", `/${id}/members`, { members }],
+    ["DELETE", `/${id}/members/1`, undefined],
+  ] as const) {
+    assert.equal((await request(method, under, json, reader)).status, 403, `${method} ${under}`);
+  }
+  assert.equal((await api.send("GET", path)).status, 401);
+});
+
+test("another account's group and members answer like unknown ones", async () => {
+  const other = await makeAccount(api.app);
+  const id = await makeGroup();
+  await addMembers(id, [{ phone_number: "9876543210" }]);
+  const [member] = await membersOf(id);
+  const members = [{ phone_number: "9876543210" }];
+  for (const [method, under, json] of [
+    ["GET", `/${id}`, undefined],
+    ["PATCH", `/${id}`, { name: "x" }],
+    ["DELETE", `/${id}`, undefined],
+    ["GET", `/${id}/members`, undefined],
+    ["POST", `/${id}/members`, { members }],
+    ["DELETE", `/${id}/members/${member.id}`, undefined],
+  ] as const) {
+    assert.equal((await request(method, under, json, other)).status, 404, `${method} ${under}`);
+  }
+  assert.equal((await upload(id, "phone_number\n9000000001\n", {}, other)).status, 404);
+  // A member of one group is not there in another.
+  const sibling = await makeGroup();
+  assert.equal((await request("DELETE", `/${sibling}/members/${member.id}`)).status, 404);
+  assert.equal(await countOf(id), 1);
+});
+
+test("the audit trail tells of groups and their members, without names and numbers", async () => {
+  const of = await makeAccount(api.app);
+  const id = await makeGroup(of);
+  await request("PATCH", `/${id}`, { name: "Renamed" }, of);
+  await addMembers(id, [{ phone_number: "9876543210", name: "Ada" }], of);
+  await upload(id, "phone_number\n9876543210\n9876543211\n", {}, of);
+  const [member] = await membersOf(id, "", of);
+  await request("DELETE", `/${id}/members/${member.id}`, undefined, of);
+  await request("DELETE", `/${id}`, undefined, of);
+  const audit = await api.send("GET", `/api/v1/audit?subject_id=${id}`, { token: of.token });
+  const entries = audit.body.data.filter((entry: { action: string }) =>
+    entry.action.includes("group"),
+  );
+  assert.deepEqual(
+    entries.map((entry: Answer["body"]) => [entry.action, entry.detail]),
+    [
+      ["group.deleted", {}],
+      ["group_member.removed", { member_id: member.id }],
+      ["group_members.imported", { added: 1, updated: 1 }],
+      ["group_members.added", { added: 1, updated: 0 }],
+      ["group.updated", { changed: ["name"] }],
+      ["group.created", {}],
+    ],
+  );
+});

@@ -1,0 +1,137 @@
+// Takes an uploaded list of a group's members.
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { App } from "../../engine/app.ts";
+import { clientTransaction } from "../../lib/database/client-transaction.ts";
+import { cellText } from "../../lib/csv/cell-text.ts";
+import { csvParsing } from "../../lib/csv/csv-parsing.ts";
+import { invalid, invalidField, type FieldError } from "../../lib/errors.ts";
+import {
+  member_name_characters_max,
+  variable_characters_max,
+  variable_name_characters_max,
+  type MemberImport,
+} from "./group-schema.ts";
+import { requireGroup } from "./groups.ts";
+import {
+  import_seconds_max,
+  default_phone_column,
+  locateColumn,
+  queryPeople,
+  stagePeople,
+  type ReadPerson,
+} from "../intake/stage-people.ts";
+import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
+import { touchGroup } from "./internal/touch-group.ts";
+
+/** An upload that has arrived in full: an open file and the text of the other parts. */
+export type MemberFile = {
+  readonly fd: number | null;
+  readonly fields: ReadonlyMap<string, string>;
+};
+
+/**
+ * Adds every row of the file like `addGroupMembers`, in one transaction: beside the columns of the
+ * phone and the name, each column with a header is a variable of that name, but for empty cells.
+ * Wrong rows are counted and the first of them told. Refuses: not-found; validation-failed for a
+ * missing or unreadable file and a column that it does not have.
+ */
+export async function importGroupMembers(
+  app: App,
+  actor: Actor,
+  group: { readonly id: number; readonly country_code: string },
+  { fd, fields }: MemberFile,
+): Promise<MemberImport> {
+  await requireGroup(app.db.query, actor.account_id, group.id);
+  if (fd === null) throw invalidField("file", "is required");
+  const now = app.clock.now();
+  const { account_id } = actor;
+  return csvParsing.use(account_id, () =>
+    clientTransaction(app.db, import_seconds_max, async (tx, client) => {
+      const { people_count, ...staged } = await stagePeople(client, account_id, fd, (header) =>
+        openReader(header, fields, group.country_code),
+      );
+      await touchGroup(tx, account_id, group.id, now);
+      const known = await queryPeople<{ count: number }>(client, count_known_sql, [
+        account_id,
+        group.id,
+      ]);
+      await queryPeople(client, insert_sql, [account_id, group.id, now]);
+      const updated_count = known.rows[0]!.count;
+      const added_count = people_count - updated_count;
+      await recordAudit(tx, actor, {
+        at: now,
+        action: "group_members.imported",
+        subject_id: group.id,
+        detail: { added: added_count, updated: updated_count },
+      });
+      return { ...staged, added_count, updated_count };
+    }),
+  );
+}
+
+const count_known_sql = `
+  select count(*) from people join group_members using (phone)
+  where account_id = $1 and group_id = $2`;
+
+const insert_sql = `
+  insert into group_members (account_id, group_id, phone, name, variables, created_at)
+  select $1::bigint, $2::bigint, phone, name, variables, $3::timestamptz from people order by phone
+  on conflict (account_id, group_id, phone) do update set
+    name = excluded.name, variables = excluded.variables`;
+
+function openReader(
+  header: readonly string[],
+  fields: ReadonlyMap<string, string>,
+  countryCode: string,
+): ReadPerson {
+  const faults: FieldError[] = [];
+  const locate = (field: string, wanted: string) => {
+    const at = locateColumn(header, wanted.trim(), field);
+    if (typeof at === "number") return at;
+    faults.push(at);
+    return -1;
+  };
+  const phoneAt = locate(
+    "phone_number_column",
+    fields.get("phone_number_column") || default_phone_column,
+  );
+  const named = fields.get("name_column") || (header.includes("name") ? "name" : null);
+  const nameAt = named === null ? -1 : locate("name_column", named);
+  const variables = header
+    .map((key, at) => ({ key, at }))
+    .filter(({ key, at }) => key !== "" && at !== phoneAt && at !== nameAt);
+  if (variables.some(({ key }) => key.length > variable_name_characters_max)) {
+    const reason = `has a header of more than ${variable_name_characters_max} characters`;
+    faults.push({ field: "file", reason });
+  }
+  const doubled = variables.find(({ key, at }) => header.lastIndexOf(key) !== at);
+  if (doubled) faults.push({ field: "file", reason: `has two columns "${doubled.key}"` });
+  if (faults.length > 0) throw invalid(faults);
+  return (cells) => {
+    const phone = readPersonPhone(cellText(cells[phoneAt]), countryCode);
+    const name = cellText(cells[nameAt]);
+    const values = variables
+      .map(({ key, at }): [string, string] => [key, cellText(cells[at])])
+      .filter(([, value]) => value !== "");
+    const errors = reasonsAgainst(phone, name, values);
+    if (phone === null || errors.length > 0) return { errors };
+    return { phone, name: name || null, variables: Object.fromEntries(values) };
+  };
+}
+
+function reasonsAgainst(
+  phone: string | null,
+  name: string,
+  values: readonly [string, string][],
+): FieldError[] {
+  const errors: FieldError[] = [];
+  if (phone === null) errors.push({ field: "phone_number", reason: phone_reason });
+  const tooLong = (max: number) => `must have at most ${max} characters`;
+  if (name.length > member_name_characters_max)
+    errors.push({ field: "name", reason: tooLong(member_name_characters_max) });
+  for (const [key, value] of values) {
+    if (value.length > variable_characters_max)
+      errors.push({ field: key, reason: tooLong(variable_characters_max) });
+  }
+  return errors;
+}

@@ -1,0 +1,53 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { parseTime } from "../../lib/parse-time.ts";
+import type { Locale } from "./validate-suppression.ts";
+import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
+import { suppress } from "./suppress.ts";
+import type { NewSuppression, SuppressionAnswer } from "./suppression-schema.ts";
+import { suppressionAnswer } from "./suppressions.ts";
+
+/**
+ * Suppresses a number by hand and answers what holds for it now: the one there is, when that holds
+ * as long or longer. Adding the same again is no fault and changes nothing. Refuses:
+ * validation-failed (see judgeSuppression).
+ */
+export async function addSuppression(
+  tx: Tx,
+  actor: Actor,
+  input: NewSuppression,
+  locale: Locale,
+  now: Date,
+): Promise<SuppressionAnswer> {
+  const { account_id, user_id } = actor;
+  const phone = readPersonPhone(input.phone_number, locale.country_code);
+  if (phone === null) throw invalidField("phone_number", phone_reason);
+  const expires_at =
+    input.expires_at == null ? null : parseTime(input.expires_at, locale.time_zone);
+  if (typeof expires_at === "string") throw invalidField("expires_at", expires_at);
+  const channel = input.channel ?? "all";
+  const reason = input.reason || "manual";
+  const place = { account_id, phone, channel };
+  const changed = await suppress(
+    tx,
+    { ...place, reason, source: "manual", expires_at, created_by: user_id },
+    now,
+  );
+  const row = await tx
+    .selectFrom("suppressions")
+    .selectAll()
+    .where("account_id", "=", account_id)
+    .where("phone", "=", phone)
+    .where("channel", "=", channel)
+    .executeTakeFirstOrThrow();
+  if (changed) {
+    await recordAudit(tx, actor, {
+      at: now,
+      action: "suppression.added",
+      subject_id: row.id,
+      detail: { channel, expires_at: row.expires_at },
+    });
+  }
+  return suppressionAnswer(row, now);
+}

@@ -1,0 +1,440 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { parse } from "csv-parse/sync";
+import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
+import { failingFields } from "../../../test/support/assert-guarded.ts";
+import { makeAccount, makeAgentToken, type TestAccount } from "../../../test/support/makers.ts";
+import { suppress, type Suppression } from "./suppress.ts";
+import { isSuppressed, suppressedAmong } from "./suppressions.ts";
+
+let api: TestApi;
+let account: TestAccount;
+
+before(async () => {
+  api = await startApi();
+  account = await makeAccount(api.app);
+});
+after(() => api.close());
+
+const path = "/api/v1/suppressions";
+const add = (json: unknown, of = account, headers: Record<string, string> = {}) =>
+  api.send("POST", path, { token: of.token, json, headers });
+const list = async (query = "", of = account) =>
+  (await api.send("GET", `${path}?${query}`, { token: of.token })).body.data as Answer["body"][];
+const remove = (id: number, of = account) =>
+  api.send("DELETE", `${path}/${id}`, { token: of.token });
+
+let taken = 0;
+/** Ten digits that no other test has. */
+const newPhone = () => `98${String(++taken).padStart(8, "0")}`;
+
+const started_ms = Date.now();
+/** A time so many hours from when the tests began. */
+const hours = (count: number) => new Date(started_ms + count * 3_600_000);
+
+/** Suppresses in a transaction of its own, as other features do. */
+const suppressed = (of: TestAccount, more: Partial<Suppression>) =>
+  api.app.db.query.transaction().execute((tx) =>
+    suppress(
+      tx,
+      {
+        account_id: of.account_id,
+        phone: "919876543210",
+        channel: "chat",
+        reason: "STOP",
+        source: "reply",
+        expires_at: null,
+        created_by: null,
+        ...more,
+      },
+      api.clock.now(),
+    ),
+  );
+
+test("a suppression is added with its defaults, listed and ended", async () => {
+  const phone = newPhone();
+  const { status, body } = await add({ phone_number: phone });
+  assert.equal(status, 201);
+  const { id, created_at, ...rest } = body;
+  assert.deepEqual(rest, {
+    phone_number: `91${phone}`,
+    channel: "all",
+    reason: "manual",
+    source: "manual",
+    expires_at: null,
+    active: true,
+    created_by: account.owner_id,
+  });
+  const age_ms = api.clock.now().getTime() - Date.parse(created_at);
+  assert.ok(age_ms >= 0 && age_ms < 60_000, created_at);
+  assert.deepEqual(await list(`phone_number=${phone}`), [body]);
+  const removed = await remove(id);
+  assert.deepEqual([removed.status, removed.text], [204, ""]);
+  assert.equal((await remove(id)).status, 404);
+  assert.deepEqual(await list(`phone_number=${phone}`), []);
+});
+
+test("every field is kept as it was sent, the time read in the account's zone", async () => {
+  const of = await makeAccount(api.app);
+  await api.send("PATCH", "/api/v1/account", {
+    token: of.token,
+    json: { time_zone: "Asia/Kolkata" },
+  });
+  const json = {
+    phone_number: newPhone(),
+    channel: "voice",
+    reason: "asked by phone",
+    expires_at: "2099-01-01T05:30:00",
+  };
+  const { body } = await add(json, of);
+  assert.deepEqual(
+    [body.channel, body.reason, body.expires_at],
+    ["voice", "asked by phone", "2099-01-01T00:00:00.000Z"],
+  );
+});
+
+test("ten digits are a local number, and a number with + is as it says", async () => {
+  const written: [string, string][] = [
+    ["4712345678", "914712345678"],
+    ["+4712345678", "4712345678"],
+    ["09876543210", "919876543210"],
+    ["+91 (98765) 43-210", "919876543210"],
+    ["919876543210", "919876543210"],
+    ["00919876543210", "919876543210"],
+    ["14155552671", "14155552671"],
+  ];
+  const of = await makeAccount(api.app);
+  for (const [phone_number, digits] of written) {
+    const { body } = await add({ phone_number }, of);
+    assert.equal(body.phone_number, digits, phone_number);
+  }
+  assert.equal((await list("phone_number=%2B4712345678", of)).length, 1);
+  // A plus that was not escaped arrives as a space.
+  assert.equal((await list("phone_number=+4712345678", of)).length, 1);
+});
+
+test("each failing field is told, all at once, and nothing is stored", async () => {
+  const of = await makeAccount(api.app);
+  const cases: [unknown, string[]][] = [
+    [{}, ["phone_number"]],
+    [{ phone_number: null }, ["phone_number"]],
+    [{ phone_number: 9876543210 }, ["phone_number"]],
+    [{ phone_number: "" }, ["phone_number"]],
+    [{ phone_number: "98765" }, ["phone_number"]],
+    [{ phone_number: "1".repeat(251) }, ["phone_number"]],
+    [{ phone_number: "9876543210", channel: "sms" }, ["channel"]],
+    [{ phone_number: "9876543210", reason: "r".repeat(256) }, ["reason"]],
+    [{ phone_number: "9876543210", reason: 1 }, ["reason"]],
+    [{ phone_number: "9876543210", expires_at: "tomorrow" }, ["expires_at"]],
+    [{ phone_number: "9876543210", expires_at: "" }, ["expires_at"]],
+    [{ phone_number: "9876543210", expires_at: "2020-01-01T00:00:00Z" }, ["expires_at"]],
+    [{ phone_number: "9876543210", expire_at: null }, ["expire_at"]],
+    [
+      { phone_number: "x", channel: "sms", expires_at: "x" },
+      ["channel", "expires_at", "phone_number"],
+    ],
+  ];
+  for (const [json, fields] of cases) {
+    assert.deepEqual(failingFields(await add(json, of)).toSorted(), fields, JSON.stringify(json));
+  }
+  assert.deepEqual(await list("", of), []);
+  for (const query of ["phone_number=12", "channel=sms", "source=me", "active=maybe", "cursor=x"]) {
+    const answer = await api.send("GET", `${path}?${query}`, { token: of.token });
+    assert.deepEqual(failingFields(answer), [query.split("=")[0]]);
+  }
+});
+
+test("adding a number again lengthens its suppression and never shortens it", async () => {
+  const phone_number = newPhone();
+  const at = (expires_at: Date | null, reason: string) =>
+    add({ phone_number, channel: "chat", reason, expires_at: expires_at?.toISOString() ?? null });
+  const first = await at(hours(2), "first");
+  const shorter = await at(hours(1), "shorter");
+  assert.deepEqual([shorter.status, shorter.body], [201, first.body]);
+  const longer = await at(hours(3), "longer");
+  assert.deepEqual(
+    [longer.body.id, longer.body.reason, longer.body.expires_at],
+    [first.body.id, "longer", hours(3).toISOString()],
+  );
+  const forever = await at(null, "for ever");
+  assert.deepEqual([forever.body.reason, forever.body.expires_at], ["for ever", null]);
+  for (const again of [await at(null, "again"), await at(hours(9), "shorter")])
+    assert.deepEqual(again.body, forever.body);
+  // Another channel of the same number is another suppression.
+  const voice = await add({ phone_number, channel: "voice" });
+  assert.notEqual(voice.body.id, first.body.id);
+});
+
+test("an opt-out by reply outlives whatever is added by hand", async () => {
+  const of = await makeAccount(api.app);
+  assert.equal(await suppressed(of, {}), true);
+  const { body } = await add(
+    { phone_number: "9876543210", channel: "chat", expires_at: hours(1).toISOString() },
+    of,
+  );
+  assert.deepEqual([body.source, body.reason, body.expires_at], ["reply", "STOP", null]);
+  assert.equal(await suppressed(of, { source: "auto_block", expires_at: hours(1) }), false);
+});
+
+test("one that has ended gives way to a new one", async () => {
+  const of = await makeAccount(api.app);
+  await suppressed(of, { expires_at: hours(-1) });
+  const now = api.clock.now();
+  const phone = "919876543210";
+  assert.equal(await isSuppressed(api.app.db.pool, of.account_id, "chat", phone, now), false);
+  assert.equal(await suppressed(of, { expires_at: hours(1) }), true);
+  assert.equal(await isSuppressed(api.app.db.pool, of.account_id, "chat", phone, now), true);
+});
+
+test("a channel is kept from a number by a suppression of its own or of all, until it ends", async () => {
+  const of = await makeAccount(api.app);
+  const other = await makeAccount(api.app);
+  const [chat, voice, all, ended, ending] = ["1", "2", "3", "4", "5"].map((n) => `91987654321${n}`);
+  await suppressed(of, { phone: chat!, channel: "chat" });
+  await suppressed(of, { phone: voice!, channel: "voice" });
+  await suppressed(of, { phone: all!, channel: "all" });
+  await suppressed(of, { phone: ended!, expires_at: api.clock.now() });
+  await suppressed(of, { phone: ending!, expires_at: hours(1) });
+  const phones = [chat!, voice!, all!, ended!, ending!, "919999999999"];
+  const among = async (whose: TestAccount, channel: "chat" | "voice") => [
+    ...(await suppressedAmong(
+      api.app.db.query,
+      whose.account_id,
+      channel,
+      phones,
+      api.clock.now(),
+    )),
+  ];
+  assert.deepEqual((await among(of, "chat")).toSorted(), [chat, all, ending]);
+  assert.deepEqual((await among(of, "voice")).toSorted(), [voice, all]);
+  assert.deepEqual(await among(other, "chat"), []);
+});
+
+test("more phones than one statement takes are all looked up", async () => {
+  const of = await makeAccount(api.app);
+  const phones = Array.from({ length: 25_000 }, (_, i) => `9190000${String(i).padStart(5, "0")}`);
+  const wanted = [phones[0]!, phones[10_000]!, phones[24_999]!];
+  for (const phone of wanted) await suppressed(of, { phone });
+  const found = await suppressedAmong(
+    api.app.db.pool,
+    of.account_id,
+    "chat",
+    phones,
+    api.clock.now(),
+  );
+  assert.deepEqual([...found].toSorted(), wanted);
+});
+
+test("twenty concurrent suppressions of a number leave one, the longest", async () => {
+  const of = await makeAccount(api.app);
+  const expiries = Array.from({ length: 20 }, (_, i) => hours(1 + ((i * 7) % 20)));
+  await Promise.all(expiries.map((expires_at) => suppressed(of, { expires_at })));
+  const rows = await list("", of);
+  assert.deepEqual(
+    rows.map(({ expires_at }) => expires_at),
+    [hours(20).toISOString()],
+  );
+});
+
+test("the list is filtered by number, channel, source and whether it holds, and paged newest first", async () => {
+  const of = await makeAccount(api.app);
+  await suppressed(of, { phone: "919000000001", source: "dtmf", channel: "voice" });
+  await suppressed(of, { phone: "919000000002", expires_at: hours(-1) });
+  await add({ phone_number: "9000000003" }, of);
+  const phones = async (query: string) =>
+    (await list(query, of)).map((row) => Number(row.phone_number) - 919_000_000_000);
+  assert.deepEqual(await phones(""), [3, 2, 1]);
+  assert.deepEqual(await phones("channel=voice"), [1]);
+  assert.deepEqual(await phones("source=reply"), [2]);
+  assert.deepEqual(await phones("active=true"), [3, 1]);
+  assert.deepEqual(await phones("active=false"), [2]);
+  assert.deepEqual(await phones("phone_number=9000000001&channel=chat"), []);
+  const first = await api.send("GET", `${path}?limit=2`, { token: of.token });
+  const cursor = first.body.next_cursor as string;
+  assert.deepEqual(await phones(`limit=2&cursor=${cursor}`), [1]);
+});
+
+test("a repeated key adds nothing twice and answers the same", async () => {
+  const of = await makeAccount(api.app);
+  const json = { phone_number: "9876543210" };
+  const first = await add(json, of, { "idempotency-key": "k" });
+  await remove(first.body.id, of);
+  const again = await add(json, of, { "idempotency-key": "k" });
+  assert.deepEqual([again.status, again.text], [201, first.text]);
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+  assert.deepEqual(await list("", of), []);
+});
+
+test("suppressions are read with suppressions.read and changed only with suppressions.manage", async () => {
+  const reader = await makeAgentToken(api.app, account, ["suppressions.read"]);
+  const { body } = await add({ phone_number: newPhone() });
+  assert.equal((await api.send("GET", path, { token: reader })).status, 200);
+  const json = { phone_number: "9876543210" };
+  assert.equal((await api.send("POST", path, { token: reader, json })).status, 403);
+  assert.equal((await api.send("DELETE", `${path}/${body.id}`, { token: reader })).status, 403);
+  assert.equal((await api.send("GET", path)).status, 401);
+});
+
+test("another account sees, ends and is held by none of it", async () => {
+  const other = await makeAccount(api.app);
+  const { body } = await add({ phone_number: newPhone() });
+  assert.deepEqual(await list("", other), []);
+  assert.equal((await remove(body.id, other)).status, 404);
+  assert.equal((await list(`phone_number=%2B${body.phone_number}`)).length, 1);
+});
+
+test("the audit trail tells who suppressed, imported and ended, without the number", async () => {
+  const of = await makeAccount(api.app);
+  const { body } = await add({ phone_number: "9876543210", channel: "chat" }, of);
+  await add({ phone_number: "9876543210", channel: "chat" }, of);
+  await remove(body.id, of);
+  await upload(of, "phone_number\n9876543210\n");
+  const audit = await api.send("GET", "/api/v1/audit", { token: of.token });
+  const entries = audit.body.data.filter((entry: { action: string }) =>
+    entry.action.includes("suppress"),
+  );
+  assert.deepEqual(
+    entries.map((entry: Answer["body"]) => [entry.action, entry.subject_id, entry.detail]),
+    [
+      ["suppressions.imported", null, { channel: "all", expires_at: null, suppressed: 1 }],
+      ["suppression.removed", String(body.id), { channel: "chat", source: "manual" }],
+      ["suppression.added", String(body.id), { channel: "chat", expires_at: null }],
+    ],
+  );
+  assert.doesNotMatch(JSON.stringify(entries), /9876543210/);
+});
+
+const upload = (of: TestAccount, csv: string | null, fields: Record<string, string> = {}) => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  if (csv !== null) form.set("file", new Blob([csv]), "numbers.csv");
+  return api.send("POST", `${path}/import`, { token: of.token, raw: form });
+};
+
+test("every number of a file is suppressed, duplicates and rejects counted and told", async () => {
+  const of = await makeAccount(api.app);
+  await suppressed(of, { phone: "919000000004", channel: "all", source: "reply" });
+  const csv = [
+    "Name,Phone",
+    "Ada,9000000001",
+    'Bob,"+91 90000 00002"',
+    "Cid,98765",
+    "",
+    "Ada again,'+919000000001",
+    "Eve,",
+    "Fay,9000000004",
+  ].join("\r\n");
+  const answer = await upload(of, csv, {
+    phone_number_column: "Phone",
+    reason: "bought list",
+    expires_at: "2099-01-01T00:00:00Z",
+  });
+  const errors = [
+    {
+      field: "phone_number",
+      reason: "must be a phone number: ten digits, or + and the country code",
+    },
+  ];
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(answer.body, {
+    total_rows: 6,
+    suppressed_count: 3,
+    changed_count: 2,
+    duplicate_count: 1,
+    rejected_count: 2,
+    rejects: [
+      { row_number: 4, errors },
+      { row_number: 7, errors },
+    ],
+  });
+  const rows = (await list("", of)).toSorted((a, b) => a.phone_number - b.phone_number);
+  assert.deepEqual(
+    rows.map((row) => [row.phone_number, row.source, row.reason, row.expires_at, row.created_by]),
+    [
+      ["919000000001", "import", "bought list", "2099-01-01T00:00:00.000Z", of.owner_id],
+      ["919000000002", "import", "bought list", "2099-01-01T00:00:00.000Z", of.owner_id],
+      ["919000000004", "reply", "STOP", null, null],
+    ],
+  );
+});
+
+test("an export of suppressions suppresses the same numbers where it is imported as it is", async () => {
+  const of = await makeAccount(api.app);
+  // Ten digits with its country code, which without its plus would be a local number.
+  for (const phone of ["6591234567", "919876543210"])
+    await suppressed(of, { phone, reason: "=STOP" });
+  const answer = await api.send("GET", `${path}/export?active=true`, of);
+  assert.equal(answer.status, 200, answer.text);
+  const rows: Record<string, string>[] = parse(answer.text, { columns: true });
+  const [first] = await list("", of);
+  assert.deepEqual(Object.keys(rows[0]!), Object.keys(first));
+  assert.deepEqual(
+    rows.map((row) => [row["phone_number"], row["reason"], row["active"]]),
+    [
+      ["+919876543210", "'=STOP", "true"],
+      ["+6591234567", "'=STOP", "true"],
+    ],
+  );
+  const other = await makeAccount(api.app);
+  assert.equal((await upload(other, answer.text)).body.suppressed_count, 2);
+  const copied = (await list("", other)).map(({ phone_number }) => phone_number);
+  assert.deepEqual(new Set(copied), new Set(["6591234567", "919876543210"]));
+  const entries = await api.app.db.query
+    .selectFrom("audit_entries")
+    .select("detail")
+    .where("account_id", "=", of.account_id)
+    .where("action", "=", "suppressions.exported")
+    .execute();
+  assert.deepEqual(entries, [{ detail: { filters: ["active"] } }]);
+});
+
+test("a file of more rows than an answer tells of counts all its rejects and tells the first hundred", async () => {
+  const of = await makeAccount(api.app);
+  const bad = Array.from({ length: 2_500 }, (_, i) => `bad${i}`);
+  const good = Array.from({ length: 2_500 }, (_, i) => `9${String(i).padStart(9, "0")}`);
+  const { body } = await upload(of, ["phone_number", ...bad, ...good].join("\n"));
+  assert.deepEqual(
+    [body.total_rows, body.suppressed_count, body.rejected_count, body.rejects.length],
+    [5_000, 2_500, 2_500, 100],
+  );
+  assert.deepEqual([body.rejects[0].row_number, body.rejects[99].row_number], [2, 101]);
+});
+
+test("what is wrong with an upload is told for every part, and leaves nothing", async () => {
+  const of = await makeAccount(api.app);
+  const csv = "phone_number,phone,phone\n9000000001,1,2\n";
+  const cases: [string | null, Record<string, string>, string[]][] = [
+    [null, {}, ["file"]],
+    ["", {}, ["file"]],
+    ["phone_number\n", {}, ["file"]],
+    ["\0\0", {}, ["file"]],
+    [csv, { phone_number_column: "mobile" }, ["phone_number_column"]],
+    [csv, { phone_number_column: "phone" }, ["phone_number_column"]],
+    [csv, { channel: "sms" }, ["channel"]],
+    [csv, { reason: "r".repeat(256) }, ["reason"]],
+    [csv, { expires_at: "2020-01-01T00:00:00Z" }, ["expires_at"]],
+    [csv, { colour: "red" }, ["colour"]],
+    [null, { channel: "sms", expires_at: "x" }, ["file", "channel", "expires_at"]],
+  ];
+  for (const [file, fields, failing] of cases) {
+    assert.deepEqual(failingFields(await upload(of, file, fields)), failing, failing.join());
+  }
+  assert.deepEqual(await list("", of), []);
+});
+
+test("two files of the same numbers in other orders, at once, both go in", async () => {
+  const of = await makeAccount(api.app);
+  const numbers = Array.from({ length: 3_000 }, (_, i) => `9${String(i).padStart(9, "0")}`);
+  const answers = await Promise.all([
+    upload(of, ["phone_number", ...numbers].join("\n")),
+    upload(of, ["phone_number", ...numbers.toReversed()].join("\n"), { reason: "again" }),
+    ...numbers.slice(0, 20).map((phone_number) => add({ phone_number }, of)),
+  ]);
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 201]));
+  const { count } = await api.app.db.query
+    .selectFrom("suppressions")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("account_id", "=", of.account_id)
+    .executeTakeFirstOrThrow();
+  assert.equal(count, numbers.length);
+});

@@ -1,0 +1,26 @@
+import type { FieldError } from "../../lib/errors.ts";
+import { parseTime } from "../../lib/parse-time.ts";
+import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
+
+/** The account's settings that a number and a time are read by. */
+export type Locale = { readonly country_code: string; readonly time_zone: string };
+
+/** What a schema cannot see of a new suppression. The body may have any shape. */
+export function judgeSuppression(body: unknown, locale: Locale, now: Date): FieldError[] {
+  const { phone_number, expires_at } = (body ?? {}) as Record<string, unknown>;
+  const faults: FieldError[] = [];
+  if (typeof phone_number === "string" && !readPersonPhone(phone_number, locale.country_code))
+    faults.push({ field: "phone_number", reason: phone_reason });
+  if (typeof expires_at === "string") {
+    const reason = reasonAgainstExpiry(expires_at, locale.time_zone, now);
+    if (reason !== null) faults.push({ field: "expires_at", reason });
+  }
+  return faults;
+}
+
+/** Why a text is no time at which a suppression may end, or null. */
+export function reasonAgainstExpiry(text: string, timeZone: string, now: Date): string | null {
+  const at = parseTime(text, timeZone);
+  if (typeof at === "string") return at;
+  return at > now ? null : "must be in the future";
+}

@@ -1,0 +1,63 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { endpoints_max, type CreatedEndpoint, type NewEndpoint } from "./endpoint-schema.ts";
+import { endpoint_columns, endpointAnswer } from "./endpoints.ts";
+import { newSecret } from "./internal/new-secret.ts";
+import { secretText } from "./sign-callback.ts";
+
+/**
+ * Creates an endpoint of the account, told of what happens from now on. Its body was judged. Refuses:
+ * conflict when the account has 50 of them.
+ */
+export async function createEndpoint(
+  tx: Tx,
+  actor: Actor,
+  { url, description, types = null }: NewEndpoint,
+  now: Date,
+): Promise<CreatedEndpoint> {
+  const { account_id } = actor;
+  await refuseTooMany(tx, account_id);
+  const secret = newSecret();
+  const row = await tx
+    .insertInto("callback_endpoints")
+    .values({
+      account_id,
+      kind: "account",
+      url,
+      description: description ?? "",
+      types,
+      secret,
+      created_by: actor.user_id,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning(endpoint_columns)
+    .executeTakeFirstOrThrow();
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "callback_endpoint.created",
+    subject_id: row.id,
+    detail: { types },
+  });
+  return { ...endpointAnswer(row), secret: secretText(secret) };
+}
+
+async function refuseTooMany(tx: Tx, account_id: number): Promise<void> {
+  // Of two at once, the second counts the first's.
+  await tx
+    .selectFrom("accounts")
+    .select("account_id")
+    .where("account_id", "=", account_id)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+  const { count } = await tx
+    .selectFrom("callback_endpoints")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("account_id", "=", account_id)
+    .where("kind", "=", "account")
+    .where("deleted_at", "is", null)
+    .executeTakeFirstOrThrow();
+  if (count >= endpoints_max)
+    throw new Refusal("conflict", `An account has at most ${endpoints_max} callback endpoints`);
+}

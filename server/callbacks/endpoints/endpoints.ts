@@ -1,0 +1,76 @@
+import type { Kysely, Selectable } from "kysely";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { EndpointAnswer, EndpointKind } from "./endpoint-schema.ts";
+
+/** What the API shows of an endpoint: nothing of its secrets. */
+export const endpoint_columns = [
+  "id",
+  "kind",
+  "url",
+  "description",
+  "types",
+  "enabled",
+  "disabled_reason",
+  "disabled_at",
+  "failing_since",
+  "resume_at",
+  "created_at",
+  "updated_at",
+] as const satisfies readonly (keyof DB["callback_endpoints"])[];
+
+/** The account's callback endpoints, by id, without their secrets. */
+export async function listEndpoints(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: { kind?: EndpointKind; url?: string; enabled?: boolean },
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+): Promise<{ data: EndpointAnswer[]; next_cursor: string | null }> {
+  let query = endpointRows(db, accountId);
+  if (filter.kind !== undefined) query = query.where("kind", "=", filter.kind);
+  if (filter.url !== undefined) query = query.where("url", "=", filter.url);
+  if (filter.enabled !== undefined) query = query.where("enabled", "=", filter.enabled);
+  if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
+  const found = await query
+    .orderBy("id")
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = page(found, limit);
+  return { data: rows.map(endpointAnswer), next_cursor: next };
+}
+
+/** One endpoint of the account, or not-found. */
+export async function readEndpoint(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<EndpointAnswer> {
+  const row = await endpointRows(db, accountId).where("id", "=", id).executeTakeFirst();
+  if (!row) throw notFound();
+  return endpointAnswer(row);
+}
+
+function endpointRows(db: Kysely<DB>, accountId: number) {
+  return db
+    .selectFrom("callback_endpoints")
+    .select(endpoint_columns)
+    .where("account_id", "=", accountId)
+    .where("deleted_at", "is", null);
+}
+
+type Row = Pick<Selectable<DB["callback_endpoints"]>, (typeof endpoint_columns)[number]>;
+
+/** A row as the API shows it. */
+export function endpointAnswer(row: Row): EndpointAnswer {
+  return {
+    ...row,
+    kind: row.kind as EndpointKind,
+    disabled_reason: row.disabled_reason as EndpointAnswer["disabled_reason"],
+    disabled_at: row.disabled_at?.toISOString() ?? null,
+    failing_since: row.failing_since?.toISOString() ?? null,
+    resume_at: row.resume_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

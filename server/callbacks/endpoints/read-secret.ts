@@ -1,0 +1,35 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { EndpointSecret } from "./endpoint-schema.ts";
+import { secretText } from "./sign-callback.ts";
+
+/**
+ * The secret that an endpoint's callbacks are signed with; who asked is in the audit trail before they
+ * are told. From now on somebody relies on it: the endpoint does not go by itself. Refuses not-found.
+ */
+export async function readSecret(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  now: Date,
+): Promise<EndpointSecret> {
+  const { account_id } = actor;
+  const row = await tx
+    .updateTable("callback_endpoints")
+    .set({ adopted: true })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .where("deleted_at", "is", null)
+    .returning(["secret", "old_secret_until"])
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  const { secret, old_secret_until: until } = row;
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "callback_endpoint.secret_read",
+    subject_id: id,
+  });
+  const old_secret_until = until && until > now ? until.toISOString() : null;
+  return { secret: secretText(secret), old_secret_until };
+}

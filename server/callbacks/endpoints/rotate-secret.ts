@@ -1,0 +1,45 @@
+import { sql } from "kysely";
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { RotatedEndpoint } from "./endpoint-schema.ts";
+import { endpoint_columns, endpointAnswer } from "./endpoints.ts";
+import { newSecret } from "./internal/new-secret.ts";
+import { secretText } from "./sign-callback.ts";
+
+const overlap_ms = 24 * 3_600_000;
+
+/**
+ * Gives an endpoint a new secret; the one before signs, too, for 24 hours, and one that was before that
+ * no more. Refuses not-found.
+ */
+export async function rotateSecret(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  now: Date,
+): Promise<RotatedEndpoint> {
+  const { account_id } = actor;
+  const secret = newSecret();
+  const old_secret_until = new Date(now.getTime() + overlap_ms);
+  const row = await tx
+    .updateTable("callback_endpoints")
+    .set({ old_secret: sql`secret`, old_secret_until, secret, adopted: true, updated_at: now })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .where("deleted_at", "is", null)
+    .returning(endpoint_columns)
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "callback_endpoint.secret_rotated",
+    subject_id: id,
+    detail: { old_secret_until },
+  });
+  return {
+    ...endpointAnswer(row),
+    secret: secretText(secret),
+    old_secret_until: old_secret_until.toISOString(),
+  };
+}

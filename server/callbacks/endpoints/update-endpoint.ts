@@ -1,0 +1,65 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import { recordEvent } from "../../engine/record-event.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { invalid } from "../../lib/errors.ts";
+import { begunAnew } from "./internal/begun-anew.ts";
+import type { EndpointAnswer, EndpointPatch } from "./endpoint-schema.ts";
+import { endpoint_columns, endpointAnswer } from "./endpoints.ts";
+import { lockEndpoint } from "./lock-endpoint.ts";
+
+/**
+ * Changes an endpoint. Enabled again, or at another URL, it begins anew with what is pending.
+ * Its body was judged. Refuses: not-found; validation-failed (a campaign's endpoint, but for enabled).
+ */
+export async function updateEndpoint(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  patch: EndpointPatch,
+  now: Date,
+): Promise<EndpointAnswer> {
+  const { account_id } = actor;
+  const before = await lockEndpoint(tx, account_id, id);
+  if (before.kind === "campaign") refuseAllButEnabled(patch);
+  const { enabled = before.enabled, url = before.url } = patch;
+  const isDisabled = before.enabled && !enabled;
+  const isEnabled = !before.enabled && enabled;
+  const row = await tx
+    .updateTable("callback_endpoints")
+    .set({
+      ...patch,
+      adopted: true,
+      updated_at: now,
+      ...(isDisabled ? { disabled_reason: "manual", disabled_at: now } : {}),
+      ...(isEnabled ? { disabled_reason: null, disabled_at: null } : {}),
+      ...(isEnabled || url !== before.url ? begunAnew(account_id, id, now) : {}),
+    })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .returning(endpoint_columns)
+    .executeTakeFirstOrThrow();
+  const changed = Object.keys(patch);
+  const detail = { changed, ...(patch.enabled === undefined ? {} : { enabled }) };
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "callback_endpoint.updated",
+    subject_id: id,
+    detail,
+  });
+  if (isDisabled) {
+    await recordEvent(tx, {
+      account_id,
+      type: "callback.endpoint.disabled",
+      occurred_at: now,
+      data: { endpoint_id: id, url, reason: "manual" },
+    });
+  }
+  return endpointAnswer(row);
+}
+
+/** Its URL is what campaigns were launched with, and its types are their calls'. */
+function refuseAllButEnabled(patch: EndpointPatch): void {
+  const others = Object.keys(patch).filter((field) => field !== "enabled");
+  const reason = "cannot be changed: the endpoint is voice campaigns' callback_url";
+  if (others.length > 0) throw invalid(others.map((field) => ({ field, reason })));
+}

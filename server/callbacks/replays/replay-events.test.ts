@@ -1,0 +1,302 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import fc from "fast-check";
+import { operatorOf } from "../../accounts/roles/grantor.ts";
+import type { EventType } from "../../engine/event-catalogue.ts";
+import { isLeaseLost } from "../../engine/leases.ts";
+import { workJobs, type Job, type JobHandler } from "../../engine/work-jobs.ts";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import {
+  lasting_lease,
+  makeEndpoint,
+  makeEvents,
+  relay,
+} from "../../../test/support/callback-makers.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { replayEvents } from "./replay-events.ts";
+import { replayRange } from "./replay-range.ts";
+import type { NewReplay } from "./replay-schema.ts";
+import { listReplays } from "./replays.ts";
+
+/** More than two steps. */
+const many = 2_300;
+const began_at = Date.UTC(2026, 0, 1);
+
+let api: TestApi;
+before(async () => {
+  api = await startApi();
+});
+after(() => api.close());
+
+/** Asks for a replay of everything, unless said. */
+function ask(account: TestAccount, endpointId: number, body: Partial<NewReplay> = {}) {
+  const { actor } = operatorOf(account.account_id, "req_test");
+  const replay = { body: { from: "2026-01-01T00:00:00Z", ...body }, timeZone: "UTC" };
+  return api.app.db.query
+    .transaction()
+    .execute((tx) => replayRange(tx, actor, endpointId, replay, api.app.clock.now()));
+}
+
+const going = new AbortController().signal;
+/** Each account's due job once. */
+const work = (handler: JobHandler) =>
+  workJobs(api.app, { "callbacks.replay": handler }, going, lasting_lease, 0);
+/** One step and no more. */
+const takeStep: JobHandler = (app, job, stopping) => replayEvents(app, job, stopping, 0);
+
+/** How many deliveries to the endpoint are in each state. */
+async function statesOf(account: TestAccount, endpointId: number) {
+  const rows = await api.app.db.query
+    .selectFrom("callback_deliveries")
+    .select(["state", (eb) => eb.fn.countAll<number>().as("count")])
+    .where("account_id", "=", account.account_id)
+    .where("endpoint_id", "=", endpointId)
+    .groupBy("state")
+    .execute();
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+}
+
+/** What is shown of the account's one replay. */
+async function progressOf({ account_id }: TestAccount) {
+  const at = { limit: 2, cursor: undefined };
+  const { data } = await listReplays(api.app.db.query, account_id, {}, at);
+  assert.equal(data.length, 1);
+  const { state, events_count, deliveries_count, reached, finished_at } = data[0]!;
+  return [state, events_count, deliveries_count, reached, finished_at];
+}
+
+async function jobsOf({ account_id }: TestAccount) {
+  return api.app.db.query
+    .selectFrom("jobs")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .execute();
+}
+
+/** As when all that waits had been delivered. */
+async function deliverAll({ account_id }: TestAccount): Promise<void> {
+  await api.app.db.query
+    .updateTable("callback_deliveries")
+    .set({ state: "delivered", attempts: 1, finished_at: api.app.clock.now() })
+    .where("account_id", "=", account_id)
+    .execute();
+}
+
+/** An account whose one endpoint was told of more events than two steps replay. */
+async function makeTold() {
+  const account = await makeAccount(api.app);
+  const endpoint = await makeEndpoint(api.app, account);
+  await makeEvents(
+    api.app,
+    account,
+    Array.from({ length: many }, (_, i) => ({ occurred_at: new Date(began_at + (i % 100)) })),
+  );
+  for (let relayed = 0; relayed < many; relayed += 1_000) await relay(api.app);
+  await deliverAll(account);
+  return { account, endpoint };
+}
+
+test("a replay that is killed after a step goes on behind it, and tells nothing twice", async () => {
+  const { account, endpoint } = await makeTold();
+  const from = new Date(began_at).toISOString();
+  const to = "2026-01-01T00:00:01.000Z";
+  await ask(account, endpoint.id, { include: "all", to });
+  assert.deepEqual(await progressOf(account), ["processing", 0, 0, from, null]);
+  await work(async (...run) => {
+    await takeStep(...run);
+    throw new Error("killed");
+  });
+  assert.deepEqual(await statesOf(account, endpoint.id), { pending: 1_000, delivered: 1_300 });
+  // 23 events have each time: the thousandth is of the 44th.
+  const reached = new Date(began_at + 43).toISOString();
+  assert.deepEqual(await progressOf(account), ["processing", 1_000, 1_000, reached, null]);
+  await deliverAll(account);
+  api.clock.advance(3_600_000);
+  await work(replayEvents);
+  assert.deepEqual(await statesOf(account, endpoint.id), { pending: 1_300, delivered: 1_000 });
+  const now = api.app.clock.now().toISOString();
+  assert.deepEqual(await progressOf(account), ["completed", many, many, to, now]);
+  assert.deepEqual(await jobsOf(account), []);
+});
+
+test("a worker that has lost the replay to another writes nothing more of it", async () => {
+  const { account, endpoint } = await makeTold();
+  await ask(account, endpoint.id, { include: "all" });
+  let lost: Job | undefined;
+  await work(async (app, job, stopping) => {
+    lost = job;
+    return takeStep(app, job, stopping);
+  });
+  await work(takeStep);
+  await deliverAll(account);
+  await assert.rejects(replayEvents(api.app, lost!, going), isLeaseLost);
+  assert.deepEqual(await statesOf(account, endpoint.id), { delivered: many });
+  await work(replayEvents);
+  assert.deepEqual(await statesOf(account, endpoint.id), { pending: 300, delivered: 2_000 });
+});
+
+test("a replay to an endpoint that is disabled or deleted meanwhile ends, and leaves no job", async () => {
+  for (const change of ["disabled_reason = 'manual'", "deleted_at = now()"]) {
+    const { account, endpoint } = await makeTold();
+    await ask(account, endpoint.id, { include: "all" });
+    await work(takeStep);
+    await api.app.db.pool.query(
+      `update callback_endpoints set enabled = false, ${change} where account_id = $1`,
+      [account.account_id],
+    );
+    await work(replayEvents);
+    assert.deepEqual(await statesOf(account, endpoint.id), { pending: 1_000, delivered: 1_300 });
+    assert.deepEqual(await jobsOf(account), []);
+    const { rows } = await api.app.db.pool.query(
+      "select state, events_count from callback_replays where account_id = $1",
+      [account.account_id],
+    );
+    assert.deepEqual(rows, [{ state: "failed", events_count: 1_000 }]);
+  }
+});
+
+test("an endpoint that is cleared away meanwhile ends its replay, too", async () => {
+  const { account, endpoint } = await makeTold();
+  await ask(account, endpoint.id);
+  await api.app.db.query
+    .deleteFrom("callback_endpoints")
+    .where("account_id", "=", account.account_id)
+    .execute();
+  await work(replayEvents);
+  assert.deepEqual(await jobsOf(account), []);
+});
+
+test("an event that is being deleted is not told again", async () => {
+  const account = await makeAccount(api.app);
+  const endpoint = await makeEndpoint(api.app, account, { types: ["credit.low"] });
+  const event = { occurred_at: new Date(began_at) };
+  const [kept, forgotten] = await makeEvents(api.app, account, [event, event]);
+  await relay(api.app);
+  const { account_id } = account;
+  await api.app.db.query
+    .updateTable("callback_endpoints")
+    .set({ types: null })
+    .where("account_id", "=", account_id)
+    .execute();
+  await ask(account, endpoint.id);
+  let replaying: Promise<unknown> | undefined;
+  await api.app.db.query.transaction().execute(async (tx) => {
+    await tx
+      .deleteFrom("events")
+      .where("account_id", "=", account_id)
+      .where("id", "=", forgotten!)
+      .execute();
+    replaying = work(replayEvents);
+    await eventually(async () => (await waitingForLocks()) > 0);
+  });
+  await replaying;
+  const rows = await api.app.db.query
+    .selectFrom("callback_deliveries")
+    .select("event_id")
+    .where("account_id", "=", account_id)
+    .execute();
+  assert.deepEqual(rows, [{ event_id: kept }]);
+});
+
+async function waitingForLocks(): Promise<number> {
+  const { rows } = await api.app.db.pool.query<{ waiting: number }>(
+    `select count(*) as waiting from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows[0]!.waiting;
+}
+
+type Planned = {
+  /** Milliseconds after the beginning. */
+  readonly at: number;
+  readonly type: EventType;
+  /** Null: none was made. */
+  readonly state: "pending" | "delivered" | "failed" | null;
+};
+const planned = fc.record<Planned>({
+  at: fc.integer({ min: 0, max: 9 }),
+  type: fc.constantFrom("lead.created", "lead.updated", "credit.low"),
+  state: fc.constantFrom("pending", "delivered", "failed", null),
+});
+const plan = fc.record({
+  events: fc.array(planned, { minLength: 1, maxLength: 12 }),
+  types: fc.constantFrom<EventType[] | null>(
+    null,
+    ["lead.created"],
+    ["credit.low", "lead.updated"],
+  ),
+  include: fc.constantFrom("undelivered" as const, "all" as const),
+  from: fc.integer({ min: 0, max: 5 }),
+  to: fc.integer({ min: 6, max: 10 }),
+});
+
+test("a replay tells what happened from its beginning to before its end, what the endpoint wants and what was asked for, and nothing else", async () => {
+  await fc.assert(
+    fc.asyncProperty(plan, async ({ events, types, include, from, to }) => {
+      const account = await makeAccount(api.app);
+      const endpoint = await makeEndpoint(api.app, account);
+      const at = (ms: number) => new Date(began_at + ms);
+      const ids = await makeEvents(
+        api.app,
+        account,
+        events.map(({ type, at: ms }) => ({ type, occurred_at: at(ms) })),
+      );
+      await relay(api.app);
+      await setDeliveries(account, events, ids);
+      const wanted = types && `{${types.join()}}`;
+      const { account_id } = account;
+      await api.app.db.pool.query(
+        "update callback_endpoints set types = $2 where account_id = $1",
+        [account_id, wanted],
+      );
+      await ask(account, endpoint.id, {
+        from: at(from).toISOString(),
+        to: at(to).toISOString(),
+        include,
+      });
+      await work(replayEvents);
+      const expected = events.map(({ type, at: ms, state }) => {
+        const isMeant = ms >= from && ms < to && (types === null || types.includes(type));
+        return isMeant && (include === "all" || state !== "delivered") ? "told" : state;
+      });
+      assert.deepEqual(await toldOf(account, ids), expected);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+/** Brings what the relay made to the states planned; attempts tell what is begun anew from what is not. */
+async function setDeliveries({ account_id }: TestAccount, events: Planned[], ids: number[]) {
+  for (const [i, { state }] of events.entries()) {
+    const at = new Date(began_at);
+    const place = [account_id, ids[i]];
+    if (state === null)
+      await api.app.db.pool.query(
+        "delete from callback_deliveries where account_id = $1 and event_id = $2",
+        place,
+      );
+    else
+      await api.app.db.pool.query(
+        `update callback_deliveries set state = $3, attempts = 3, due_at = $4::timestamptz + interval '100 years',
+          finished_at = case when $3 <> 'pending' then $4 end
+        where account_id = $1 and event_id = $2`,
+        [...place, state, at],
+      );
+  }
+}
+
+/** For each event: told, when a delivery of it is due now; else its delivery's state, or null. */
+async function toldOf({ account_id }: TestAccount, ids: number[]) {
+  const rows = await api.app.db.query
+    .selectFrom("callback_deliveries")
+    .select(["event_id", "state", "due_at", "finished_at"])
+    .where("account_id", "=", account_id)
+    .execute();
+  return ids.map((id) => {
+    const row = rows.find(({ event_id }) => event_id === id);
+    if (!row) return null;
+    const isDue = row.due_at <= api.app.clock.now() && row.finished_at === null;
+    return row.state === "pending" && isDue ? "told" : row.state;
+  });
+}

@@ -1,0 +1,80 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import { addJob } from "../../engine/add-job.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { Refusal, type FieldError } from "../../lib/errors.ts";
+import { parseTimeOrDay } from "../../lib/parse-time.ts";
+import { lockReplayedEndpoint } from "./internal/lock-replayed-endpoint.ts";
+import type { NewReplay, ReplayAnswer } from "./replay-schema.ts";
+import { replayAnswer } from "./replays.ts";
+
+/** What a schema cannot see of a replay. The body may have any shape. */
+export function judgeReplay(body: unknown, timeZone: string, now: Date): FieldError[] {
+  const { from, to } = (body ?? {}) as Record<string, unknown>;
+  const faults: FieldError[] = [];
+  const read = (field: string, text: unknown): Date | undefined => {
+    const at = typeof text === "string" ? parseTimeOrDay(text, timeZone) : undefined;
+    if (typeof at !== "string") return at;
+    faults.push({ field, reason: at });
+    return undefined;
+  };
+  const [begin, end] = [read("from", from), read("to", to)];
+  if (begin && begin >= now) faults.push({ field: "from", reason: "must be in the past" });
+  if (begin && end && begin >= end) faults.push({ field: "to", reason: "must be after from" });
+  return faults;
+}
+
+/**
+ * Has the endpoint told again of what happened in a time, by the job callbacks.replay: hint `job` after
+ * the commit. The body is one that judgeReplay has no fault with. Refuses: not-found; conflict when the
+ * endpoint is disabled, or has a replay under way.
+ */
+export async function replayRange(
+  tx: Tx,
+  actor: Actor,
+  endpoint_id: number,
+  { body, timeZone }: { body: NewReplay; timeZone: string },
+  now: Date,
+): Promise<ReplayAnswer> {
+  const { account_id } = actor;
+  await lockReplayedEndpoint(tx, account_id, endpoint_id);
+  await refuseSecond(tx, account_id, endpoint_id);
+  const from_at = parseTimeOrDay(body.from, timeZone) as Date;
+  const asked = parseTimeOrDay(body.to ?? "", timeZone);
+  const row = await tx
+    .insertInto("callback_replays")
+    .values({
+      account_id,
+      endpoint_id,
+      from_at,
+      to_at: asked instanceof Date && asked < now ? asked : now,
+      include: body.include ?? "undelivered",
+      reached_at: from_at,
+      created_by: actor.user_id,
+      created_at: now,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const replay = replayAnswer(row);
+  const subject = String(replay.id);
+  await addJob(tx, { account_id, kind: "callbacks.replay", subject, run_at: now }, now);
+  const { from, to, include } = replay;
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "callback_endpoint.replayed",
+    subject_id: endpoint_id,
+    detail: { from, to, include },
+  });
+  return replay;
+}
+
+async function refuseSecond(tx: Tx, account_id: number, endpoint_id: number): Promise<void> {
+  const underWay = await tx
+    .selectFrom("callback_replays")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("endpoint_id", "=", endpoint_id)
+    .where("state", "=", "processing")
+    .executeTakeFirst();
+  if (underWay)
+    throw new Refusal("conflict", `Replay ${underWay.id} to this endpoint is still under way`);
+}

@@ -1,0 +1,17 @@
+import type { Readable } from "node:stream";
+import type { Actor } from "../../accounts/audit/record-audit.ts";
+import type { App } from "../../engine/app.ts";
+import { callName } from "../state-machine/call.ts";
+import { findRecordedCall, noRecording, openRecording } from "./internal/open-recording.ts";
+
+/**
+ * A call's recording as a WAV file, from the node that made it; who asked for it is written down
+ * before it is opened. Refuses: not-found, also when there is none; unavailable when the node does not
+ * answer, or this process has no driver for it.
+ */
+export async function readCallRecording(app: App, actor: Actor, id: number): Promise<Readable> {
+  const call = await findRecordedCall(app, actor.account_id, id);
+  if (call.recording_state !== "ready") throw noRecording();
+  const name = callName({ account_id: actor.account_id, id });
+  return openRecording(app, actor, call, { name, detail: {} });
+}

@@ -1,0 +1,159 @@
+// What the fields of a click-to-call mean for its account: who is called first, when, and over what.
+import type { CallingWindow } from "../../accounts/accounts/calling-window.ts";
+import type { Caller } from "../../accounts/caller.ts";
+import { readPersonPhone } from "../../audience/intake/read-person-phone.ts";
+import { statement, type Database } from "../../lib/database/database.ts";
+import type { FieldError } from "../../lib/errors.ts";
+import { knownId } from "../../lib/ids.ts";
+import { parseTime } from "../../lib/parse-time.ts";
+import { isExtension } from "../../telephony/agent-groups/agent-number.ts";
+import {
+  chooseTrunk,
+  trunksOnNodes,
+  type TrunkOnNode,
+} from "../../telephony/trunks/choose-trunk.ts";
+import { auto_block_minutes_max, auto_block_reason } from "./click-to-call-schema.ts";
+
+/** What was found; without faults, all of it holds. */
+export type JudgedClickToCall = {
+  readonly faults: readonly FieldError[];
+  /** The agent as calls keep it: an extension, or a phone as E.164 digits. */
+  readonly from: string;
+  /** Null: now. */
+  readonly scheduled_at: Date | null;
+  readonly agent_not_pick_group_id: number | null;
+  readonly from_group_id: number | null;
+  readonly to_group_id: number | null;
+  readonly auto_block_minutes: number | null;
+  readonly window: CallingWindow;
+  /** Null: the account has no trunk that can be used. */
+  readonly trunk: TrunkOnNode | null;
+};
+
+type Account = Pick<Caller["account"], "id" | "country_code" | "time_zone">;
+
+/**
+ * Judges all that the schema cannot see; `body` may have any shape, and says nothing where it is not
+ * as the schema asks.
+ */
+export async function judgeClickToCall(
+  db: Pick<Database, "pool">,
+  account: Account,
+  body: unknown,
+  now: Date,
+): Promise<JudgedClickToCall> {
+  const text = textsOf(body);
+  const from = agentOf(text("from_number"), account.country_code);
+  const start = startOf(text("schedulled_at"), account.time_zone, now);
+  const block = minutesOf(text("auto_block_time"));
+  const groups = {
+    agent_not_pick_group_id: groupIdOf(text("agent_not_pick_group")),
+    from_group_id: groupIdOf(text("from_group_id")),
+    to_group_id: groupIdOf(text("to_group_id")),
+  };
+  const asked = [groups.agent_not_pick_group_id, groups.from_group_id, groups.to_group_id];
+  const values = [account.id, ...asked, from, text("cli_number")];
+  const [ground] = await findGround(db.pool, values);
+  const ways = waysOf(ground!.trunks, from ?? "", ground!.knows_extension);
+  return {
+    faults: [
+      ...fault("from_number", from === null ? agent_reason : ways.from_reason),
+      ...fault("cli_number", ways.cli_reason),
+      ...fault("agent_not_pick_group", ground!.knows_agent_not_pick_group ? null : group_reason),
+      ...fault("schedulled_at", typeof start === "string" ? start : null),
+      ...fault("from_group_id", ground!.knows_from_group ? null : group_reason),
+      ...fault("to_group_id", ground!.knows_to_group ? null : "is no group of this account"),
+      ...fault("auto_block_time", typeof block === "string" ? block : null),
+    ],
+    from: from ?? "",
+    scheduled_at: typeof start === "string" ? null : start,
+    ...groups,
+    auto_block_minutes: typeof block === "string" ? null : block,
+    window: ground!,
+    trunk: chooseTrunk(ways.trunks, Math.random()),
+  };
+}
+
+type Ground = CallingWindow & {
+  readonly knows_agent_not_pick_group: boolean;
+  readonly knows_from_group: boolean;
+  readonly knows_to_group: boolean;
+  readonly knows_extension: boolean;
+  readonly trunks: readonly TrunkOnNode[];
+};
+
+const isGroup = (table: "agent_groups" | "groups", id: string) =>
+  `coalesce((select g.id = ${id} from ${table} g where g.account_id = $1 and g.id = ${id}), ${id}::bigint is null)`;
+
+const findGround = statement<Ground>(`
+  select a.time_zone, a.night_calling, a.calling_from, a.calling_to,
+    ${isGroup("agent_groups", "$2")} as knows_agent_not_pick_group,
+    ${isGroup("agent_groups", "$3")} as knows_from_group,
+    ${isGroup("groups", "$4")} as knows_to_group,
+    exists (
+      select from extensions e where e.account_id = $1 and e.extension = $5) as knows_extension,
+    (select coalesce(json_agg(t), '[]') from (${trunksOnNodes("$1", "$6")}) t) as trunks
+  from accounts a where a.account_id = $1`);
+
+const agent_reason =
+  "must be an extension (2 to 6 digits) or a phone number (ten digits, or + and the country code)";
+const group_reason = "is no agent group of this account";
+
+/** The texts of a body; null where one is missing, empty or something else. */
+function textsOf(body: unknown): (field: string) => string | null {
+  const fields = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
+  return (field) => {
+    const value = Object.hasOwn(fields, field) ? fields[field] : null;
+    return typeof value === "string" && value !== "" ? value : null;
+  };
+}
+
+function agentOf(text: string | null, countryCode: string): string | null {
+  if (text === null || isExtension(text)) return text;
+  return readPersonPhone(text, countryCode);
+}
+
+/** How far in the past a time still means now. */
+const tolerance_ms = 60_000;
+
+/** When the call is placed, null for now, or why it cannot be then. */
+function startOf(text: string | null, timeZone: string, now: Date): Date | string | null {
+  if (text === null) return null;
+  const time = parseTime(text, timeZone);
+  if (typeof time === "string") return time;
+  const ahead_ms = time.getTime() - now.getTime();
+  if (ahead_ms < -tolerance_ms) return "is in the past; leave it out to call now";
+  return ahead_ms > 0 ? time : null;
+}
+
+function minutesOf(text: string | null): number | string | null {
+  if (text === null) return null;
+  const minutes = Number(text);
+  if (!(minutes <= auto_block_minutes_max)) return auto_block_reason;
+  return minutes > 0 ? minutes : null;
+}
+
+function groupIdOf(text: string | null): number | null {
+  if (text === null || !/^[0-9]+$/.test(text)) return null;
+  return knownId(Number(text));
+}
+
+/** The trunks over which the call can go; where there is none, which field is in the way. */
+function waysOf(trunks: readonly TrunkOnNode[], from: string, knowsExtension: boolean) {
+  const shown = trunks.filter(({ allows_caller_id }) => allows_caller_id);
+  const reached =
+    isExtension(from) && !knowsExtension
+      ? shown.filter(({ driver }) => driver === "sandbox")
+      : shown;
+  const isRefused = (before: readonly TrunkOnNode[], after: readonly TrunkOnNode[]) =>
+    before.length > 0 && after.length === 0;
+  return {
+    trunks: reached,
+    cli_reason: isRefused(trunks, shown) ? "is a caller id that no trunk may show" : null,
+    from_reason: isRefused(shown, reached) ? "is no extension of this account" : null,
+  };
+}
+
+function fault(field: string, reason: string | null): FieldError[] {
+  return reason === null ? [] : [{ field, reason }];
+}

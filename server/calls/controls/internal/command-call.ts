@@ -1,0 +1,27 @@
+import type { Actor } from "../../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../../lib/database/database.ts";
+
+/** A person, within a request. */
+export type Caller = Actor & { readonly user_id: number };
+
+export type CallCommand = {
+  readonly call_id: number;
+  readonly node_id: number;
+} & (
+  | { readonly kind: "hangup"; readonly target: null }
+  | { readonly kind: "transfer"; readonly target: string }
+);
+
+/** Leaves the leader of the call's node something to do; hint `call_command` with the node after the commit. */
+export async function commandCall(
+  tx: Tx,
+  actor: Caller,
+  command: CallCommand,
+  now: Date,
+): Promise<void> {
+  const { account_id, user_id: asked_by } = actor;
+  await tx
+    .insertInto("call_commands")
+    .values({ account_id, ...command, asked_by, created_at: now })
+    .execute();
+}

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { makeExtension, makeAgentGroup, setCalling } from "../../../test/support/call-makers.ts";
+import { openCallScene, type CallScene } from "../../../test/support/call-scene.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+
+let scene: CallScene;
+
+before(async () => {
+  scene = await openCallScene();
+  scene.startLeaders();
+});
+after(() => scene.close());
+
+let phones = 0;
+/** A customer of its own for each test, so that no pair meets another. */
+const phone = (code?: string) =>
+  code
+    ? `98${String(++phones).padStart(2, "0")}777${code}`
+    : `98${String(++phones).padStart(8, "0")}`;
+
+const types = ({ events }: { events: { type: string; leg?: string }[] }) =>
+  events.map(({ type, leg }) => (leg ? `${type} ${leg}` : type));
+
+test("a call rings the agent, then the customer, joins them, and is billed by the pulse when the customer leaves", async () => {
+  const had = await credits();
+  const campaign = await scene.call({ to_number: phone(), from_number: "101", reference: "r-1" });
+  const report = await scene.reported(campaign, "completed");
+  assert.deepEqual(types(report), [
+    "call.initiated",
+    "call.ringing agent",
+    "call.answered agent",
+    "call.ringing customer",
+    "call.answered customer",
+    "call.bridged",
+    "call.recording.ready",
+    "call.completed",
+  ]);
+  assert.equal(report.reference, "r-1");
+  assert.deepEqual(
+    [report.disposition, report.ended_reason, report.ended_by, report.cost],
+    ["answered", "hung_up", "customer", 2],
+  );
+  assert.deepEqual(
+    report.legs.map((leg: { role: string; status: string }) => [leg.role, leg.status]),
+    [
+      ["agent", "completed"],
+      ["customer", "completed"],
+    ],
+  );
+  assert.deepEqual(await credits(), { available: had.available - 2, reserved: had.reserved });
+});
+
+const refusals = [
+  { code: "486", status: "busy", disposition: "busy" },
+  { code: "603", status: "busy", disposition: "declined" },
+  { code: "404", status: "failed", disposition: "unallocated" },
+  { code: "484", status: "failed", disposition: "invalid" },
+  { code: "503", status: "failed", disposition: "congestion" },
+  { code: "020", status: "failed", disposition: "unreachable" },
+];
+for (const refusal of refusals) {
+  const { status, disposition } = refusal;
+  test(`a customer who is ${disposition} ends the call as ${status}, and only the agent's leg is paid`, () =>
+    assertRefused(refusal));
+}
+
+async function assertRefused({ code, status, disposition }: (typeof refusals)[number]) {
+  const campaign = await scene.call({ to_number: phone(code), from_number: "101" });
+  const report = await scene.reported(campaign, status);
+  assert.deepEqual(
+    [report.disposition, report.ended_reason, report.cost],
+    [disposition, `customer_${disposition}`, 1],
+  );
+}
+
+test("an agent who does not answer is paid nothing, and no customer is rung", async () => {
+  await setCalling(scene.app, scene.account, { agent_ring_seconds: 5 });
+  const campaign = await scene.call({ to_number: phone(), from_number: "480" });
+  const report = await scene.reported(campaign, "no-answer");
+  assert.deepEqual([report.ended_reason, report.cost], ["agent_no_answer", 0]);
+  assert.deepEqual(
+    report.legs.map(({ role }: { role: string }) => role),
+    ["agent"],
+  );
+});
+
+test("the backup group is rung in its order until somebody answers", async () => {
+  await makeExtension(scene.app, scene.account, "201");
+  const group = await makeAgentGroup(scene.app, scene.account, ["486", "201"]);
+  const campaign = await scene.call({
+    to_number: phone(),
+    from_number: "603",
+    agent_not_pick_group: String(group),
+  });
+  const report = await scene.reported(campaign, "completed");
+  assert.deepEqual(
+    report.legs.map((leg: { number: string; status: string }) => [leg.number, leg.status]),
+    [
+      ["603", "busy"],
+      ["486", "busy"],
+      ["201", "completed"],
+      [report.legs[3].number, "completed"],
+    ],
+  );
+  assert.equal(report.policy_applied, "next_in_group");
+});
+
+test("a second call to the same pair while one lives is canceled, uncharged", async () => {
+  const to_number = phone("900");
+  const first = await scene.call({ to_number, from_number: "301" });
+  await scene.reported(first, "in-progress");
+  const second = await scene.call({ to_number, from_number: "301" });
+  const report = await scene.reported(second, "canceled");
+  assert.deepEqual([report.ended_reason, report.cost, report.legs], ["already_in_call", 0, []]);
+  await hangUp(first);
+  const third = await scene.call({ to_number, from_number: "301" });
+  await scene.reported(third, "in-progress");
+  await hangUp(third);
+});
+
+test("a hang-up asked for over the API ends both legs", async () => {
+  const campaign = await scene.call({ to_number: phone("900"), from_number: "302" });
+  await scene.reported(campaign, "in-progress");
+  const report = await hangUp(campaign);
+  assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up_by_api", "api"]);
+  assert.deepEqual(await liveLegs(), []);
+});
+
+test("an agent's star and digit put the customer through to the extension of that digit", async () => {
+  await makeExtension(scene.app, scene.account, "401", { digit: "1" });
+  const campaign = await scene.call({
+    to_number: phone("900"),
+    from_number: "9999777101",
+    extension_for_transfer: "1",
+  });
+  await eventually(async () =>
+    types((await scene.reports(campaign))[0]).includes("call.transferred"),
+  );
+  await eventually(async () => (await scene.reports(campaign))[0].legs[0].status === "completed");
+  const report = await hangUp(campaign);
+  assert.equal(report.legs[2].role, "transfer");
+  assert.equal(report.legs[2].number, "401");
+  assert.equal(report.cost, 3);
+});
+
+test("a busy customer is called again after the minutes asked for, as often as asked for", async () => {
+  const campaign = await scene.call({
+    to_number: phone("486"),
+    from_number: "101",
+    max_retry: 1,
+    retry_after: 0,
+  });
+  await eventually(async () => {
+    const reports = await scene.reports(campaign);
+    return reports.length === 2 && reports.every(({ status }) => status === "busy");
+  });
+  const [first, second] = await scene.reports(campaign);
+  assert.deepEqual([first.attempt, second.attempt, second.retry_at], [1, 2, null]);
+  assert.ok(second.initiated_at >= first.retry_at);
+});
+
+async function credits(): Promise<{ available: number; reserved: number }> {
+  return (await scene.ask("GET", "/api/v1/credits")).body.call;
+}
+
+async function hangUp(campaign: number) {
+  const [{ call_id }] = await scene.reports(campaign);
+  const { status } = await scene.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  assert.ok(status < 300, String(status));
+  return scene.reported(campaign, "completed", "canceled");
+}
+
+async function liveLegs(): Promise<unknown[]> {
+  const { account_id } = scene.account;
+  return scene.app.db.query
+    .selectFrom("call_legs")
+    .selectAll()
+    .where("account_id", "=", account_id)
+    .where("state", "<>", "ended")
+    .execute();
+}

@@ -1,0 +1,195 @@
+// The call report: each attempt with its parties, the newest first.
+import { sql, type Kysely, type RawBuilder } from "kysely";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import { searches } from "../../lib/database/searches.ts";
+import type { CallDetail, CallRecord } from "./call-record-schema.ts";
+import { askedOf, eventOf, recordOf, type CallRow } from "./internal/call-row.ts";
+import type { CallStatus } from "../state-machine/call.ts";
+
+/** What narrows a list or an export of calls; each is optional and all must hold. */
+export type CallFilter = {
+  readonly campaign_id?: number | undefined;
+  readonly reference?: string | undefined;
+  readonly number?: NumberForms | undefined;
+  /** Any of these; at least one. */
+  readonly status?: readonly CallStatus[] | undefined;
+  readonly ended_reason?: string | undefined;
+  readonly to_group_id?: number | undefined;
+  /** Queued from this time on, and before that one. */
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+};
+
+/** One number as calls keep it; null where it can be none of that kind. */
+export type NumberForms = {
+  /** An extension, or E.164 digits. */
+  readonly agent: string;
+  /** E.164 digits. */
+  readonly customer: string | null;
+};
+
+/** A page of the report, newest first; 422 on a cursor that is not of this list. */
+export async function listCalls(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: CallFilter,
+  at: { limit: number; cursor?: string | undefined },
+): Promise<{ data: CallRecord[]; next_cursor: string | null }> {
+  const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
+  const found = await callsBefore(db, accountId, filter, { id: before, limit: at.limit + 1 });
+  const { rows, next } = page(
+    found.map((record) => ({ id: record.call_id, record })),
+    at.limit,
+  );
+  return { data: rows.map(({ record }) => record), next_cursor: next };
+}
+
+/** The next calls after one of the report, which goes from the newest to the oldest. */
+export async function callsBefore(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: CallFilter,
+  before: { id: number | null; limit: number },
+): Promise<CallRecord[]> {
+  const ids = foundIds(accountId, filter, before);
+  const rows = await searches.use(accountId, () => findRows(db, accountId, ids));
+  return rows.map(recordOf);
+}
+
+/** One call of the report. Refuses: not-found. */
+export async function findCallRecord(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<CallRecord> {
+  const [row] = await findRows(db, accountId, sql`select ${id}::bigint as id`);
+  if (!row) throw notFound();
+  return recordOf(row);
+}
+
+/** One call with what happened on it and what was asked for. Refuses: not-found. */
+export async function findCallDetail(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<CallDetail> {
+  const [row] = await findRows(db, accountId, sql`select ${id}::bigint as id`);
+  if (!row) throw notFound();
+  const events = await db
+    .selectFrom("call_events")
+    .select(["type", "at", "data"])
+    .where("account_id", "=", accountId)
+    .where("call_id", "=", id)
+    .orderBy("id")
+    .execute();
+  return {
+    ...recordOf(row),
+    ...askedOf(row),
+    events: events.map(eventOf),
+  };
+}
+
+async function findRows(
+  db: Kysely<DB>,
+  accountId: number,
+  ids: RawBuilder<unknown>,
+): Promise<CallRow[]> {
+  const { rows } = await sql<CallRow>`
+    with page as materialized (${ids})
+    select c.id, c.campaign_id, v.name as campaign_name, v.call_type, c.recipient_id,
+      coalesce(p.from_number, c.from_number) as from_number, c.to_number, c.cli_number, c.status,
+      c.disposition, c.ended_reason, c.ended_by, c.answered_by, c.attempt, c.queued_at,
+      c.initiated_at, c.ringing_at, c.answered_at, c.ended_at, c.ring_seconds, c.talk_seconds,
+      c.billed_seconds, c.hangup_cause, c.sip_status, c.dtmf, c.recording_state, c.cost,
+      c.retried_leg, c.retry_at, c.collected, c.callback_at, c.opted_out, c.lead_id,
+      p.reference, p.source, p.remark, p.policy_applied, p.from_group_id, p.to_group_id,
+      p.agent_not_pick_group_id, p.agent_not_pick_policy, p.extension_for_transfer,
+      p.extension_for_dis, p.auto_block_minutes, p.callback_method,
+      coalesce(p.max_retry, v.max_retry) as max_retry,
+      coalesce(p.retry_after_minutes, v.retry_after_minutes) as retry_after_minutes,
+      coalesce(p.customer_retry_count, 0) as customer_retry_count,
+      coalesce(p.agent_retry_count, 0) as agent_retry_count,
+      coalesce(p.scheduled_at, v.scheduled_at) as scheduled_at,
+      coalesce(p.enable_chat, false) as enable_chat, l.legs, m.menu_path, t.transcript, r.messages
+    from page
+    join calls c on c.account_id = ${accountId} and c.id = page.id
+    left join click_to_calls p on p.account_id = ${accountId} and p.campaign_id = c.campaign_id
+    left join voice_campaigns v on v.account_id = ${accountId} and v.id = c.campaign_id
+    cross join lateral (
+      select coalesce(json_agg(
+          json_build_object('role', l.role, 'number', l.number, 'status', l.status,
+            'initiated_at', l.initiated_at, 'ringing_at', l.ringing_at,
+            'answered_at', l.answered_at, 'ended_at', l.ended_at, 'cause', l.cause,
+            'sip_status', l.sip_status)
+          order by l.id), '[]') as legs
+      from call_legs l where l.account_id = ${accountId} and l.call_id = c.id) l
+    cross join lateral (
+      select coalesce(json_agg(
+          json_build_object('node', m.node, 'key', m.key, 'at', m.at) order by m.id), '[]') as menu_path
+      from call_menu_steps m where m.account_id = ${accountId} and m.call_id = c.id) m
+    cross join lateral (
+      select coalesce(json_agg(
+          json_build_object('who', t.who, 'text', t.text, 'at', t.at) order by t.id), '[]') as transcript
+      from call_transcripts t where t.account_id = ${accountId} and t.call_id = c.id) t
+    cross join lateral (
+      select coalesce(json_agg(json_build_object('node', r.node, 'state', r.state)
+          order by r.at, r.recording), '[]') as messages
+      from call_messages r where r.account_id = ${accountId} and r.call_id = c.id) r
+    order by c.queued_at desc, c.id desc`.execute(db);
+  return rows;
+}
+
+/**
+ * The ids of a page. Calls stand by time under each value that they are looked up by; where several
+ * values will do, a page of each is read and the newest of them taken.
+ */
+function foundIds(
+  accountId: number,
+  filter: CallFilter,
+  before: { id: number | null; limit: number },
+): RawBuilder<unknown> {
+  const { any, all } = conditionsOf(accountId, filter);
+  if (before.id !== null)
+    // That one may have gone since (retention): then from where it was among the others.
+    all.push(sql`(c.queued_at, c.id) <
+      ((select b.queued_at from calls b
+          where b.account_id = ${accountId} and b.id <= ${before.id} order by b.id desc limit 1),
+        ${before.id}::bigint)`);
+  const newest = sql`order by queued_at desc, id desc limit ${before.limit}`;
+  const pages = any.map((one) => {
+    const conditions = [sql`c.account_id = ${accountId}`, one, ...all];
+    return sql`(select c.id, c.queued_at from calls c
+      where ${sql.join(conditions, sql` and `)} ${newest})`;
+  });
+  return sql`select id from (${sql.join(pages, sql` union `)}) found ${newest}`;
+}
+
+/** `all` hold, and one of `any`. */
+function conditionsOf(
+  accountId: number,
+  filter: CallFilter,
+): { any: RawBuilder<unknown>[]; all: RawBuilder<unknown>[] } {
+  const { campaign_id, reference, number, status, ended_reason, to_group_id, from, to } = filter;
+  const all: RawBuilder<unknown>[] = [];
+  const ofCampaigns = (condition: RawBuilder<unknown>) =>
+    sql`c.campaign_id in (
+      select p.campaign_id from click_to_calls p where p.account_id = ${accountId} and ${condition})`;
+  if (campaign_id !== undefined) all.push(sql`c.campaign_id = ${campaign_id}`);
+  if (reference !== undefined) all.push(ofCampaigns(sql`p.reference = ${reference}`));
+  if (to_group_id !== undefined) all.push(ofCampaigns(sql`p.to_group_id = ${to_group_id}`));
+  if (ended_reason !== undefined) all.push(sql`c.ended_reason = ${ended_reason}`);
+  if (from) all.push(sql`c.queued_at >= ${from}`);
+  if (to) all.push(sql`c.queued_at < ${to}`);
+  const statuses = (status ?? []).map((one) => sql`c.status = ${one}`);
+  const numbers = number ? numberConditions(number) : [];
+  if (numbers.length > 0 && status) all.push(sql`c.status = any(${[...status]}::text[])`);
+  const any = [numbers, statuses, [sql`true`]].find(({ length }) => length > 0)!;
+  return { any, all };
+}
+
+function numberConditions({ agent, customer }: NumberForms): RawBuilder<unknown>[] {
+  const asCustomer = customer === null ? [] : [sql`c.to_phone = ${customer}`];
+  return [sql`c.from_number = ${agent}`, ...asCustomer];
+}

@@ -1,0 +1,182 @@
+// A call as its leader works with it: what is stored (calls, call_legs), and what was asked for.
+import type { AnsweredBy, DialTarget, LegOutcome } from "../../drivers/voice/driver.ts";
+import type { NoPickPolicy } from "../click-to-call/click-to-call-schema.ts";
+import type { VoiceCall } from "./voice-plan.ts";
+import type { Position } from "./voice-position.ts";
+
+/**
+ * How far a call is. It only goes forward:
+ * queued → agent (being called) → customer (being called; the agent hears it ring) → talking →
+ * ending (decided; its legs are hung up) → ended. A campaign's call begins with its customer.
+ */
+export const stages = ["queued", "agent", "customer", "talking", "ending", "ended"] as const;
+export type Stage = (typeof stages)[number];
+
+/** As the report shows it. */
+export const callStatuses = [
+  "queued",
+  "ringing",
+  "in-progress",
+  "completed",
+  "busy",
+  "failed",
+  "no-answer",
+  "canceled",
+] as const;
+export type CallStatus = (typeof callStatuses)[number];
+
+export type LegRole = "agent" | "customer" | "transfer";
+
+export type Leg = {
+  /** 1, 2, … within its call. */
+  readonly id: number;
+  readonly role: LegRole;
+  /** An extension, or a phone as E.164 digits. */
+  readonly number: string;
+  readonly on_trunk: boolean;
+  readonly state: "dialing" | "ringing" | "answered" | "ended";
+  readonly status: CallStatus;
+  readonly initiated_at: Date;
+  readonly ringing_at: Date | null;
+  readonly answered_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly outcome: LegOutcome | null;
+  readonly cause: number | null;
+  readonly sip_status: number | null;
+};
+
+/** What was asked for, as far as the life of the call depends on it. */
+export type Plan = {
+  readonly from_group_id: number | null;
+  readonly agent_not_pick_group_id: number | null;
+  readonly policy_applied: NoPickPolicy;
+  readonly agent_retry_count: number;
+  readonly max_retry: number;
+  readonly retry_after_minutes: number;
+  readonly extension_for_transfer: string | null;
+  readonly extension_for_dis: string | null;
+  readonly enable_chat: boolean;
+  readonly auto_block_minutes: number | null;
+  readonly source: string | null;
+  readonly remark: string | null;
+  readonly reference: string | null;
+  readonly callback_method: string | null;
+};
+
+/** What the account wants of its calls. */
+export type CallSettings = {
+  readonly country_code: string;
+  readonly time_zone: string;
+  readonly night_calling: boolean;
+  readonly calling_from: string;
+  readonly calling_to: string;
+  readonly recorded: boolean;
+  readonly agent_ring_seconds: number;
+  readonly customer_ring_seconds: number;
+  readonly pulse_seconds: number;
+  /** Whether the account has the feature, still. */
+  readonly allowed: boolean;
+};
+
+export type Call = {
+  readonly account_id: number;
+  readonly id: number;
+  readonly campaign_id: number;
+  readonly attempt: number;
+  readonly node_id: number;
+  readonly trunk_id: number;
+  readonly stage: Stage;
+  /** Stored so far. */
+  readonly steps: number;
+  readonly status: CallStatus;
+  readonly from_number: string;
+  readonly to_number: string;
+  /** E.164 digits. */
+  readonly to_phone: string;
+  readonly cli_number: string | null;
+  readonly due_at: Date;
+  readonly queued_at: Date;
+  readonly initiated_at: Date | null;
+  readonly ringing_at: Date | null;
+  /** When the customer answered. */
+  readonly answered_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly disposition: string | null;
+  readonly ended_reason: string | null;
+  readonly ended_by: "agent" | "customer" | "system" | "api" | null;
+  readonly hangup_cause: number | null;
+  readonly sip_status: number | null;
+  readonly dtmf: string;
+  readonly answered_by: AnsweredBy;
+  readonly ring_seconds: number | null;
+  readonly talk_seconds: number | null;
+  readonly billed_seconds: number | null;
+  /** Credits: started pulses of answered legs. */
+  readonly cost: number;
+  readonly recording_state: "none" | "recording" | "ready" | "failed";
+  readonly reserved: number;
+  readonly retry_at: Date | null;
+  /** Of a retry that a person asked for. */
+  readonly retried_leg: "agent" | "customer" | null;
+  /** The agent pressed `*` and the next key tells where to; not stored. */
+  readonly starred: boolean;
+  /** Of a campaign's call: what is done on it; else null. */
+  readonly voice: VoiceCall | null;
+  /** Where that is; null before its answer. */
+  readonly position: Position | null;
+  /** What the caller entered, by variable. */
+  readonly collected: Readonly<Record<string, string>>;
+  /** What is to be noted on the caller's lead. */
+  readonly lead_fields: Readonly<Record<string, string>>;
+  /** When the caller asked to be called again. */
+  readonly callback_at: Date | null;
+  readonly opted_out: boolean;
+  readonly legs: readonly Leg[];
+  readonly plan: Plan;
+  readonly settings: CallSettings;
+};
+
+/** Somebody who can be called for the account. */
+export type Agent = { readonly number: string; readonly target: DialTarget };
+
+/** How the call's customer is reached: over its trunk. */
+export type Line = { readonly customer: DialTarget; readonly caller_id: string };
+
+/** The name a leg has at the switch: unique for ever, and it says whose it is. */
+export function legName(call: Pick<Call, "account_id" | "id">, leg: Pick<Leg, "id">): string {
+  return `${callName(call)}-${leg.id}`;
+}
+
+/** The name of a call's bridge and recording, and what its legs have in common. */
+export function callName({ account_id, id }: Pick<Call, "account_id" | "id">): string {
+  return `trk-${account_id}-${id}`;
+}
+
+/** The ids in a leg's name; null when it is no name of ours. */
+export function readLegName(
+  name: string,
+): { account_id: number; call_id: number; leg_id: number } | null {
+  const [, account, call, leg] = /^trk-(\d{1,15})-(\d{1,15})-(\d{1,9})$/.exec(name) ?? [];
+  if (leg === undefined) return null;
+  return { account_id: Number(account), call_id: Number(call), leg_id: Number(leg) };
+}
+
+/** Where the API has a call's recording. */
+export function recordingPath({ id }: Pick<Call, "id">): string {
+  return `/api/v1/calls/${id}/recording`;
+}
+
+/** What a playback of a campaign's call is called at the switch. */
+export function playbackName(call: Pick<Call, "account_id" | "id">, visit: number): string {
+  return `${callName(call)}-p${visit}`;
+}
+
+/** What a message that a caller leaves is called. */
+export function messageName(call: Pick<Call, "account_id" | "id">, visit: number): string {
+  return `${callName(call)}-m${visit}`;
+}
+
+/** The name of the call in a message's name; null when it is no name of ours. */
+export function callOfMessage(name: string): string | null {
+  return /^(trk-\d{1,15}-\d{1,15})-m\d{1,9}$/.exec(name)?.[1] ?? null;
+}

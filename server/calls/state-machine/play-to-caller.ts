@@ -1,0 +1,79 @@
+// What is played, asked and recorded with whoever answered a campaign's call.
+import { fillText } from "./script-text.ts";
+import type { Call } from "./call.ts";
+import { endCall, type Outcome } from "./end-call.ts";
+import type { Act, Step } from "./events-and-acts.ts";
+import { liveLegs } from "./legs.ts";
+import type { Prompt } from "./menu.ts";
+import { at_the_start, type Position } from "./voice-position.ts";
+
+/** A step that tells nothing. */
+export type QuietStep = Omit<Step, "news">;
+
+/** Where the call is. */
+export function positionOf({ position }: Call): Position {
+  return position ?? at_the_start;
+}
+
+/** The call at its next visit: what an earlier one began means nothing any more. */
+export function moveTo(call: Call, to: Partial<Position> & Pick<Position, "doing">): Call {
+  const { node, tries, visit } = positionOf(call);
+  const next: Position = { ...at_the_start, node, tries, ...to, visit: visit + 1 };
+  return { ...call, position: next };
+}
+
+/** Plays the prompts one after the other. */
+export function play(
+  call: Call,
+  prompts: readonly Prompt[],
+  to: Partial<Position> & Pick<Position, "doing">,
+): QuietStep {
+  const filled = prompts.map((prompt) => fillPrompt(call, prompt));
+  const playing = moveTo(call, { ...to, prompts: filled });
+  const { visit } = playing.position!;
+  const act: Act = { do: "play", leg: callerOf(call), visit, prompts: filled };
+  return { call: playing, acts: [act] };
+}
+
+/** Silent, if anything is being played. */
+export function stopPlaying(call: Call): Act[] {
+  const { doing } = positionOf(call);
+  const isPlaying = doing === "playing" || doing === "asking";
+  return isPlaying ? [{ do: "stop_playing", leg: callerOf(call) }] : [];
+}
+
+/** The leg of whoever was called; the step's event came from it or with it alive. */
+export function callerOf(call: Call): number {
+  const caller = liveLegs(call).find(({ role }) => role === "customer");
+  if (!caller) throw new Error(`call ${call.id} has nobody on the line`);
+  return caller.id;
+}
+
+/** Variables of the recipient, and over them what the caller entered. */
+export function variablesOf({
+  voice,
+  collected,
+}: Pick<Call, "voice" | "collected">): Record<string, string> {
+  return { ...voice!.variables, ...collected };
+}
+
+function fillPrompt(call: Call, prompt: Prompt): Prompt {
+  if (!("say" in prompt)) return prompt;
+  return { ...prompt, say: fillText(prompt.say, variablesOf(call)).text };
+}
+
+/** Ends a call that was answered, of our own accord. */
+export function endTalk(
+  call: Call,
+  at: Date,
+  ended_reason: string,
+  more: Partial<Outcome> = {},
+): Step {
+  return endCall(call, at, {
+    status: "completed",
+    disposition: "answered",
+    ended_reason,
+    ended_by: "system",
+    ...more,
+  });
+}

@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { makeCallingAccount, makeSandboxTrunk } from "../../../test/support/call-makers.ts";
+import { makeCall, type CallToMake } from "../../../test/support/call-report-makers.ts";
+import { storedCall } from "../../../test/support/call-values.ts";
+import { checkLedger } from "../../../test/support/check-books.ts";
+import { testClock } from "../../../test/support/clock.ts";
+import { cloneDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { isLeaseLost } from "../../engine/leases.ts";
+import { openDatabase, type Database } from "../../lib/database/database.ts";
+import { openLog } from "../../lib/log.ts";
+import type { Call, Line } from "./call.ts";
+import type { CallEvent, Step } from "./events-and-acts.ts";
+import { step } from "./step.ts";
+import { writeStep } from "./write-step.ts";
+
+const noon = new Date("2026-03-01T12:00:00Z");
+const at = (seconds: number) => new Date(noon.getTime() + seconds * 1_000);
+const clock = testClock();
+const fence = 7;
+const line: Line = {
+  customer: { kind: "trunk", endpoint: "carrier", number: "919876543210" },
+  caller_id: "8000000001",
+};
+
+let database: TestDatabase;
+let db: Database;
+let place: { node_id: number; trunk_id: number };
+
+before(async () => {
+  clock.set(noon);
+  database = await cloneDatabase();
+  db = openDatabase(database.url, openLog("silent", { readable: false }));
+  place = await makeSandboxTrunk({ db, clock });
+});
+after(async () => {
+  await checkLedger(db.pool);
+  await db.close();
+  await database.drop();
+});
+
+/** A call as its leader has it, claimed under `fence`; its account had this much credit before. */
+async function claimed(credits = 10, more: CallToMake = {}): Promise<Call> {
+  const account = await makeCallingAccount({ db, clock }, { credits });
+  const { id } = await makeCall({ db, clock }, account, { place, ...more });
+  const { account_id } = account;
+  await db.pool.query("select from claim_calls($1, $2, $3, $4, 10, $5)", [
+    account_id,
+    place.node_id,
+    place.trunk_id,
+    fence,
+    noon,
+  ]);
+  return storedCall({ db }, account_id, id);
+}
+
+/** An event without its time. */
+type Untimed<Event = CallEvent> = Event extends CallEvent ? Omit<Event, "at"> : never;
+
+function next(call: Call, event: Untimed, seconds: number): Step {
+  const found = step(call, line, { ...event, at: at(seconds) });
+  assert.ok(found, "the event changes nothing");
+  return found;
+}
+
+/** Takes the call through these events, each stored; returns it as its leader then has it. */
+async function live(call: Call, ...events: readonly [Untimed, seconds: number][]): Promise<Call> {
+  let now = call;
+  for (const [event, seconds] of events) {
+    const taken = next(now, event, seconds);
+    assert.equal(await writeStep(db.pool, fence, now, taken, at(seconds)), true);
+    now = { ...taken.call, steps: now.steps + 1 };
+  }
+  return now;
+}
+
+const target = { kind: "extension", endpoint: "101", number: "101" } as const;
+const placing = [
+  [{ type: "placed", against: null }, 0],
+  [{ type: "agents", agents: [{ number: "101", target }] }, 0],
+] as const satisfies readonly [Untimed, number][];
+const hungUp = (leg: number) =>
+  ({
+    type: "ended",
+    leg,
+    ending: { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" },
+  }) as const;
+const unanswered = {
+  type: "ended",
+  leg: 1,
+  ending: { outcome: "no_answer", cause: 19, sip_status: 480, by: "far_end" },
+} as const;
+
+/** A talk of so many seconds of each, without a recording. */
+const talk = (seconds: number) =>
+  [
+    ...placing,
+    [{ type: "answered", leg: 1 }, 10],
+    [{ type: "answered", leg: 2 }, 10],
+    [{ type: "recorded", ok: true }, 11],
+    [hungUp(2), 10 + seconds],
+    [hungUp(1), 10 + seconds],
+  ] as const satisfies readonly [Untimed, number][];
+
+async function count(
+  table: "calls" | "call_legs" | "call_events" | "events" | "call_pairs",
+  of: Call,
+) {
+  const { rows } = await db.pool.query<{ count: number }>(
+    `select count(*)::int from ${table} where account_id = $1`,
+    [of.account_id],
+  );
+  return rows[0]!.count;
+}
+
+/** What became of the call's credit. */
+async function bill({ account_id }: Call) {
+  const { rows } = await db.pool.query<Record<string, number>>(
+    `select (select available from credit_balances b where b.account_id = $1 and b.kind = 'call') as left,
+       coalesce(sum(amount) filter (where type = 'reserve'), 0)::int as reserved,
+       coalesce(sum(amount) filter (where type = 'capture'), 0)::int as captured,
+       coalesce(sum(amount) filter (where type = 'release'), 0)::int as released,
+       (select count(*)::int from credit_reservations r
+         where r.account_id = $1 and r.closed_at is null) as open
+     from credit_transfers t where t.account_id = $1`,
+    [account_id],
+  );
+  return rows[0];
+}
+
+test("a stored call is read as its leader had it, at every step of its life", async () => {
+  let call = await claimed();
+  for (const one of talk(90)) {
+    call = await live(call, one);
+    const stored = await storedCall({ db }, call.account_id, call.id);
+    assert.partialDeepStrictEqual(stored, call, `after ${one[0].type}`);
+    assert.equal(stored.legs.length, call.legs.length);
+  }
+  assert.equal(call.stage, "ended");
+});
+
+test("each step's news is on the call's report and in the outbox", async () => {
+  const call = await live(await claimed(), ...talk(90));
+  const { rows } = await db.pool.query<{ type: string; data: { call_id: number } }>(
+    "select type, data from call_events where account_id = $1 and call_id = $2 order by id",
+    [call.account_id, call.id],
+  );
+  assert.deepEqual(
+    rows.map(({ type }) => type),
+    [
+      "call.initiated",
+      "call.answered",
+      "call.answered",
+      "call.bridged",
+      "call.recording.ready",
+      "call.completed",
+    ],
+  );
+  assert.ok(rows.every(({ data }) => data.call_id === call.id));
+  const outbox = await db.pool.query(
+    "select type, data from events where account_id = $1 and type like 'call.%' order by id",
+    [call.account_id],
+  );
+  assert.deepEqual(outbox.rows, rows);
+});
+
+test("a leader that was replaced writes nothing at all", async () => {
+  const call = await live(await claimed(), ...placing);
+  const taken = next(call, unanswered, 30);
+  await db.pool.query("select from adopt_calls($1, $2, $3, '{}')", [
+    call.account_id,
+    call.node_id,
+    fence + 1,
+  ]);
+  const look = () =>
+    Promise.all([
+      storedCall({ db }, call.account_id, call.id),
+      bill(call),
+      count("call_events", call),
+      count("events", call),
+      count("call_pairs", call),
+    ]);
+  const stood = await look();
+  await assert.rejects(writeStep(db.pool, fence, call, taken, at(30)), isLeaseLost);
+  assert.deepEqual(await look(), stood);
+  assert.equal(await writeStep(db.pool, fence + 1, call, taken, at(30)), true);
+});
+
+test("another account's call, or one that is not there, is nobody's to write", async () => {
+  const call = await claimed();
+  const taken = next(call, { type: "placed", against: null }, 0);
+  for (const other of [{ account_id: 999_999 }, { id: 999_999 }]) {
+    const theirs = { ...call, ...other };
+    const stranger = { ...taken, call: { ...taken.call, ...other } };
+    await assert.rejects(writeStep(db.pool, fence, theirs, stranger, noon), isLeaseLost);
+  }
+});
+
+test("a stage never goes back, and a call ends once", async () => {
+  const ringing = await live(await claimed(), ...placing);
+  const calling = await live(ringing, [{ type: "answered", leg: 1 }, 10]);
+  const back = { call: { ...calling, stage: "agent" as const }, news: [] };
+  await assert.rejects(writeStep(db.pool, fence, calling, back, at(11)), isLeaseLost);
+  const over = await live(calling, [hungUp(1), 20], [{ ...unanswered, leg: 2 }, 20]);
+  const paid = await bill(over);
+  const once_more = { call: over, news: [] };
+  await assert.rejects(writeStep(db.pool, fence, over, once_more, at(21)), isLeaseLost);
+  assert.deepEqual(await bill(over), paid);
+});
+
+test("a step whose answer was lost may be stored again: it stands once", async () => {
+  const call = await live(await claimed(), ...placing);
+  const taken = next(call, unanswered, 30);
+  assert.equal(await writeStep(db.pool, fence, call, taken, at(30)), true);
+  const stood = await Promise.all([bill(call), count("events", call), count("call_legs", call)]);
+  assert.equal(await writeStep(db.pool, fence, call, taken, at(31)), false);
+  const afterwards = [bill(call), count("events", call), count("call_legs", call)];
+  assert.deepEqual(await Promise.all(afterwards), stood);
+});
+
+test("a call that nobody answered gives all its credit back, and its pair is free", async () => {
+  const call = await live(await claimed(10), ...placing);
+  assert.equal(await count("call_pairs", call), 1);
+  await live(call, [unanswered, 30]);
+  assert.deepEqual(await bill(call), { left: 10, reserved: 2, captured: 0, released: 2, open: 0 });
+  assert.equal(await count("call_pairs", call), 0);
+});
+
+test("what was reserved and not used is given back, and only the ended call's pair is freed", async () => {
+  const call = await live(await claimed(10), ...placing);
+  await db.pool.query(
+    "insert into call_pairs (account_id, from_number, to_phone, call_id) values ($1, '102', $2, $3)",
+    [call.account_id, call.to_phone, call.id + 1_000_000],
+  );
+  const plan = [
+    [{ type: "answered", leg: 1 }, 10],
+    [{ ...unanswered, leg: 2 }, 50],
+    [hungUp(1), 50],
+  ] as const satisfies readonly [Untimed, number][];
+  assert.equal((await live(call, ...plan)).cost, 1);
+  assert.deepEqual(await bill(call), { left: 9, reserved: 2, captured: 1, released: 1, open: 0 });
+  assert.equal(await count("call_pairs", call), 1);
+});
+
+test("a talk that went on beyond what was reserved is paid from the balance", async () => {
+  const call = await live(await claimed(10), ...talk(150));
+  assert.equal(call.cost, 6);
+  assert.deepEqual(await bill(call), { left: 4, reserved: 6, captured: 6, released: 0, open: 0 });
+});
+
+test("what the account cannot pay is not billed: a talk costs what was reserved for it, and so it is told", async () => {
+  const call = await live(await claimed(3), ...talk(150));
+  assert.deepEqual(await bill(call), { left: 1, reserved: 2, captured: 2, released: 0, open: 0 });
+  const { cost, billed_seconds } = await storedCall({ db }, call.account_id, call.id);
+  assert.deepEqual([cost, billed_seconds], [2, 120]);
+  const { rows } = await db.pool.query<{ told: string }>(
+    `select data ->> 'billed_seconds' as told from events
+     where account_id = $1 and type = 'call.completed'`,
+    [call.account_id],
+  );
+  assert.deepEqual(rows, [{ told: "120" }]);
+});
+
+test("credit that was added meanwhile is settled with the rest", async () => {
+  const call = await live(await claimed(10), ...placing);
+  await db.pool.query("select top_up_call($1, $2, $3, 3, $4)", [
+    call.account_id,
+    call.id,
+    fence,
+    noon,
+  ]);
+  await live(call, ...talk(90).slice(placing.length));
+  assert.deepEqual(await bill(call), { left: 6, reserved: 5, captured: 4, released: 1, open: 0 });
+});
+
+test("a call that something stands against is ended uncharged, and another's pair stays taken", async () => {
+  const first = await live(await claimed(10), ...placing);
+  const account = { account_id: first.account_id, owner_id: 1 };
+  const { id } = await makeCall({ db, clock }, account, { place });
+  const { rows } = await db.pool.query<{ pair_taken: boolean }>(
+    "select pair_taken from claim_calls($1, $2, $3, $4, 10, $5)",
+    [first.account_id, place.node_id, place.trunk_id, fence, noon],
+  );
+  assert.deepEqual(rows, [{ pair_taken: true }]);
+  const second = await storedCall({ db }, first.account_id, id);
+  const ended = await live(second, [{ type: "placed", against: "already_in_call" }, 1]);
+  assert.equal(ended.stage, "ended");
+  assert.deepEqual(await bill(first), { left: 8, reserved: 4, captured: 0, released: 2, open: 1 });
+  assert.equal(await count("call_pairs", first), 1);
+});

@@ -1,0 +1,116 @@
+// The recipients of a campaign in the order of their ids, by state, number or error.
+import { sql, type Kysely } from "kysely";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import { searches } from "../../lib/database/searches.ts";
+import { storedStates, type RecipientAnswer, type ShownState } from "./campaign-record-schema.ts";
+import { shownState, type RecipientState } from "../recipients/recipient-states.ts";
+
+/** What narrows a list or an export of recipients; each is optional and all must hold. */
+export type RecipientFilter = {
+  readonly state?: ShownState | undefined;
+  /** E.164 digits without the plus. */
+  readonly phone?: string | undefined;
+  /** Our word, as `undeliverable`. */
+  readonly error?: string | undefined;
+};
+
+export type CampaignPlace = { readonly account_id: number; readonly campaign_id: number };
+
+/** A page of recipients. Refuses: not-found; 422 on a cursor that is not of this list. */
+export async function listRecipients(
+  db: Kysely<DB>,
+  place: CampaignPlace,
+  filter: RecipientFilter,
+  at: { limit: number; cursor?: string | undefined },
+): Promise<{ data: RecipientAnswer[]; next_cursor: string | null }> {
+  const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
+  await requireCampaign(db, place);
+  const found = await recipientsAfter(db, place, filter, { id: after, limit: at.limit + 1 });
+  const { rows, next } = page(found, at.limit);
+  return { data: rows, next_cursor: next };
+}
+
+/** Refuses: not-found. */
+export async function requireCampaign(db: Kysely<DB>, place: CampaignPlace): Promise<void> {
+  const found = await db
+    .selectFrom("chat_campaigns")
+    .select("id")
+    .where("account_id", "=", place.account_id)
+    .where("id", "=", place.campaign_id)
+    .executeTakeFirst();
+  if (!found) throw notFound();
+}
+
+/**
+ * The next recipients after an id that the filter lets through, by the primary key or, for what is
+ * still open, by its own index. What is rare among a million is found in 0.2 to 1 s.
+ */
+export async function recipientsAfter(
+  db: Kysely<DB>,
+  place: CampaignPlace,
+  filter: RecipientFilter,
+  after: { id: number; limit: number },
+): Promise<RecipientAnswer[]> {
+  let query = db
+    .selectFrom("chat_recipients")
+    .select(["id", "phone", "variables", "state", "error_code", "error", "dispatches"])
+    .select(["provider_message_id", "due_at", "dispatched_at", "accepted_at", "sent_at"])
+    .select(["delivered_at", "read_at", "ended_at"])
+    .where("account_id", "=", place.account_id)
+    .where("campaign_id", "=", place.campaign_id)
+    .where("id", ">", after.id);
+  if (filter.state !== undefined) {
+    // Spelt out, because of a parameter the planner cannot tell that the index of open ones has it.
+    const states = storedStates(filter.state).map((state) => sql.lit(state));
+    query = query.where(sql<boolean>`state in (${sql.join(states)})`);
+  }
+  if (filter.phone !== undefined) query = query.where("phone", "=", filter.phone);
+  if (filter.error !== undefined) query = query.where("error", "=", filter.error);
+  const bounded = query.orderBy("id").limit(after.limit);
+  const rows = await searches.use(place.account_id, () => bounded.execute());
+  return rows.map(recipientOf);
+}
+
+type RecipientRow = {
+  readonly id: number;
+  readonly phone: string;
+  readonly variables: unknown;
+  readonly state: string;
+  readonly dispatches: number;
+} & Readonly<
+  Record<(typeof times)[number], Date | null> &
+    Pick<RecipientAnswer, "error_code" | "error" | "provider_message_id">
+>;
+
+const times = [
+  "due_at",
+  "dispatched_at",
+  "accepted_at",
+  "sent_at",
+  "delivered_at",
+  "read_at",
+  "ended_at",
+] as const;
+
+function recipientOf(row: RecipientRow): RecipientAnswer {
+  const iso = (time: Date | null) => time?.toISOString() ?? null;
+  return {
+    id: row.id,
+    phone_number: row.phone,
+    variables: row.variables as RecipientAnswer["variables"],
+    state: shownState(row.state as RecipientState) as ShownState,
+    error_code: row.error_code,
+    error: row.error,
+    attempts: row.dispatches,
+    provider_message_id: row.provider_message_id,
+    due_at: iso(row.due_at),
+    dispatched_at: iso(row.dispatched_at),
+    accepted_at: iso(row.accepted_at),
+    sent_at: iso(row.sent_at),
+    delivered_at: iso(row.delivered_at),
+    read_at: iso(row.read_at),
+    ended_at: iso(row.ended_at),
+  };
+}

@@ -1,0 +1,62 @@
+// A campaign ends when nothing of it is pending: by its counts, never because a batch came back empty.
+import { sql } from "kysely";
+import { closeReservation } from "../../credits/close-reservation.ts";
+import type { App } from "../../engine/app.ts";
+import { recordEvent } from "../../engine/record-event.ts";
+
+type FinalCounts = Record<"sent_count" | "delivered_count" | "read_count" | "failed_count", number>;
+
+/** As the campaign's record tells them, once nothing is pending. */
+const final_counts = sql<FinalCounts>`(
+  select json_build_object('sent_count', sum(n.accepted + n.sent + n.delivered + n.read),
+    'delivered_count', sum(n.delivered + n.read), 'read_count', sum(n.read),
+    'failed_count', sum(n.refused + n.unresolved + n.undelivered + n.skipped + n.cancelled))
+  from chat_counts n where n.account_id = c.account_id and n.campaign_id = c.id)`;
+
+/**
+ * Ends those of the campaigns whose every recipient is in a final state: running becomes completed,
+ * cancelled and failed stay so; what is reserved for them must be used up. Returns how many ended.
+ */
+export async function completeCampaigns(
+  app: App,
+  accountId: number,
+  campaignIds: readonly number[],
+): Promise<number> {
+  const now = app.clock.now();
+  return app.db.query.transaction().execute(async (tx) => {
+    const ended = await tx
+      .updateTable("chat_campaigns as c")
+      .set({
+        finished_at: now,
+        state: sql<string>`case when c.state = 'running' then 'completed' else c.state end`,
+      })
+      .where("c.account_id", "=", accountId)
+      .where("c.id", "in", [...new Set(campaignIds)])
+      .where("c.finished_at", "is", null)
+      .where("c.state", "in", ["running", "cancelled", "failed"])
+      .where(
+        sql<boolean>`(select sum(n.queued + n.deferred + n.dispatching + n.unknown) from chat_counts n
+          where n.account_id = c.account_id and n.campaign_id = c.id) = 0`,
+      )
+      .returning([
+        "c.id",
+        "c.name",
+        "c.state",
+        "c.total",
+        "c.reservation_id",
+        final_counts.as("counts"),
+      ])
+      .execute();
+    for (const { id, name, state, total, reservation_id, counts } of ended) {
+      await closeReservation(tx, accountId, reservation_id, now);
+      if (state !== "completed") continue;
+      await recordEvent(tx, {
+        account_id: accountId,
+        type: "chat.campaign.completed",
+        occurred_at: now,
+        data: { campaign_id: id, name, total_contacts: total, ...counts },
+      });
+    }
+    return ended.length;
+  });
+}

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { startChatApi, type ChatApi } from "../../../test/contract/chat-api.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+
+let chat: ChatApi;
+before(async () => {
+  chat = await startChatApi();
+});
+after(() => chat.api.close());
+
+test("a campaign never slips in beside the deactivation of its number", async (t) => {
+  const { api, number } = chat;
+  const other = new pg.Client({ connectionString: api.database_url });
+  await other.connect();
+  t.after(() => other.end());
+  await other.query("begin");
+  await other.query("select from chat_numbers where id = $1 for update", [number.id]);
+  const answer = chat.create(chat.body());
+  await eventually(async () => {
+    const { rows } = await api.app.db.pool.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows.length > 0;
+  });
+  await other.query("update chat_numbers set active = false where id = $1", [number.id]);
+  await other.query("commit");
+  const { status, body } = await answer;
+  assert.equal(status, 422);
+  assert.deepEqual(body.errors, [{ field: "chat_number_id", reason: "was just deactivated" }]);
+  assert.equal(await chat.campaignCount(), 0);
+  await other.query("update chat_numbers set active = true where id = $1", [number.id]);
+  assert.equal((await chat.create(chat.body())).status, 201);
+});

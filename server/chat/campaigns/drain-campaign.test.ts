@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../../../test/support/chat-makers.ts";
+import { checkCampaigns, checkLedger } from "../../../test/support/check-books.ts";
+import { makeAccount, makeCredits } from "../../../test/support/makers.ts";
+import { failCampaign } from "./fail-campaign.ts";
+import { windDownCampaign } from "./drain-campaign.ts";
+
+let api: TestApi;
+before(async () => {
+  api = await startApi();
+});
+after(() => api.close());
+
+test("a stop, and others' jobs, wait for a part of a large campaign's end, and the next run does the rest", async () => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  const { account_id } = account;
+  await makeCredits(app, account, { chat: 5_000 });
+  const number = await makeChatNumber(app, account);
+  const template = await makeChatTemplate(app, account, number);
+  const phones = Array.from({ length: 4_500 }, (_, i) => ({ phone: String(919_800_000_000 + i) }));
+  const campaign = await makeChatCampaign(app, account, number, template, phones);
+  const now = app.clock.now();
+  await app.db.query
+    .transaction()
+    .execute((tx) => failCampaign(tx, account_id, campaign, "template_unusable", now));
+  const open = async () => {
+    const { count } = await app.db.query
+      .selectFrom("chat_recipients")
+      .select(({ fn }) => fn.countAll<number>().as("count"))
+      .where("campaign_id", "=", campaign)
+      .where("state", "=", "queued")
+      .executeTakeFirstOrThrow();
+    return count;
+  };
+  const job = { account_id, subject: String(campaign) };
+
+  assert.ok((await windDownCampaign(app, job, AbortSignal.abort()))?.again_at);
+  assert.equal(await open(), 4_500);
+
+  // Its time is over as soon as the first batch is done.
+  assert.ok((await windDownCampaign(app, job, new AbortController().signal, 1))?.again_at);
+  assert.equal(await open(), 2_500);
+
+  assert.equal(await windDownCampaign(app, job, new AbortController().signal), undefined);
+  assert.equal(await open(), 0);
+  await checkCampaigns(app.db.pool);
+  await checkLedger(app.db.pool);
+});

@@ -1,0 +1,43 @@
+// A campaign's recipients as CSV.
+import type { App } from "../../engine/app.ts";
+import { writeCsv } from "../../lib/csv/write-csv.ts";
+import {
+  recipientsAfter,
+  type CampaignPlace,
+  type RecipientFilter,
+} from "./campaign-recipients.ts";
+import type { RecipientAnswer } from "./campaign-record-schema.ts";
+
+const page_rows = 1_000;
+
+const columns = [
+  "id",
+  "phone_number",
+  "state",
+  "attempts",
+  "error_code",
+  "error",
+  "provider_message_id",
+  "dispatched_at",
+  "accepted_at",
+  "sent_at",
+  "delivered_at",
+  "read_at",
+  "ended_at",
+  "variables",
+] as const satisfies readonly (keyof RecipientAnswer)[];
+
+/** The recipients that the filter lets through, as chunks of CSV with a header line; variables are JSON. */
+export function exportRecipients(
+  app: App,
+  place: CampaignPlace,
+  filter: RecipientFilter,
+): AsyncGenerator<string> {
+  return writeCsv<RecipientAnswer>({
+    header: columns,
+    page_rows,
+    next: (after, limit) =>
+      recipientsAfter(app.db.query, place, filter, { id: after?.id ?? 0, limit }),
+    cells: (row) => columns.map((column) => row[column]),
+  });
+}

@@ -1,0 +1,93 @@
+import type { Kysely, Selectable } from "kysely";
+import type { DB } from "../../../lib/database/database.ts";
+import type { FieldError } from "../../../lib/errors.ts";
+import { knownId } from "../../../lib/ids.ts";
+import {
+  headerMediaKind,
+  makeOpeningPlan,
+  makeTemplatePlan,
+} from "../../messages/build-message-plan.ts";
+import type { MessagePlan } from "../../messages/message-plan.ts";
+import type { OpeningMessage } from "../../messages/opening-message.ts";
+import { plannedTemplateOf } from "../../templates/template-schema.ts";
+
+/** What a campaign sends; `template_id` also of a flow that opens with a template. */
+export type CampaignMessage = { readonly plan: MessagePlan; readonly template_id: number | null };
+
+/** Of which exactly one is given. */
+type Named = {
+  readonly template_id: number | null;
+  readonly flow_id: number | null;
+  readonly automation_flow_id: string | null;
+};
+
+/** Whose templates a number may send. */
+type Sender = { readonly driver: string; readonly business_account_id: string };
+
+/** The message that was named, or why it cannot be sent. A template is judged by its number, where there is one. */
+export async function findMessage(
+  db: Kysely<DB>,
+  accountId: number,
+  { template_id, flow_id, automation_flow_id }: Named,
+  sender: Sender | undefined,
+): Promise<CampaignMessage | FieldError> {
+  const templateMessage = async (templateId: number): Promise<CampaignMessage | string> => {
+    const template = await findTemplate(db, accountId, templateId);
+    if (!template) return "is no template of this account";
+    if (template.status !== "APPROVED") return "is a template that is not approved";
+    if (sender && !belongsTo(template, sender))
+      return "is a template of another business account than the number's";
+    const planned = plannedTemplateOf(template);
+    if (headerMediaKind(planned.components) !== null && planned.header_media === null)
+      return "is a template without the file of its header: set its header_media";
+    return { plan: makeTemplatePlan(planned), template_id: template.id };
+  };
+  const found = async (): Promise<CampaignMessage | string> => {
+    if (template_id !== null) return templateMessage(template_id);
+    const opening =
+      flow_id === null
+        ? await findOpening(db, "automation_flows", accountId, automation_flow_id!)
+        : await findOpening(db, "chat_flows", accountId, knownId(flow_id));
+    if (!opening) return "is no active flow of this account";
+    if (opening.type === "interactive")
+      return { plan: makeOpeningPlan(opening), template_id: null };
+    const message = await templateMessage(opening.template_id);
+    return typeof message === "string" ? `opens with what ${message}` : message;
+  };
+  const message = await found();
+  if (typeof message !== "string") return message;
+  const field =
+    template_id !== null ? "template_id" : flow_id === null ? "automation_flow_id" : "flow_id";
+  return { field, reason: message };
+}
+
+function findTemplate(db: Kysely<DB>, accountId: number, templateId: number) {
+  return db
+    .selectFrom("chat_templates")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("id", "=", knownId(templateId))
+    .executeTakeFirst();
+}
+
+function belongsTo(template: Selectable<DB["chat_templates"]>, sender: Sender): boolean {
+  return (
+    template.driver === sender.driver && template.business_account_id === sender.business_account_id
+  );
+}
+
+async function findOpening(
+  db: Kysely<DB>,
+  table: "chat_flows" | "automation_flows",
+  accountId: number,
+  flowId: number | string,
+): Promise<OpeningMessage | null> {
+  const flow = await db
+    .selectFrom(table)
+    .select("opening")
+    .where("account_id", "=", accountId)
+    .where("id", "=", flowId as never)
+    .where("active", "=", true)
+    .executeTakeFirst();
+  return flow ? (flow.opening as OpeningMessage) : null;
+}

@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import type { PhoneReader } from "../../../lib/chat-phone-numbers.ts";
+import type { FieldError } from "../../../lib/errors.ts";
+import { parseJsonText } from "../../../lib/json-body.ts";
+import { contactFaults, isContact, storageFaults } from "./validate-contact.ts";
+import { contacts_max } from "./limits.ts";
+import { openTrimming, type NumberCounts, type TrimmedNumber } from "./trim-numbers.ts";
+import { variablesText } from "./variables-text.ts";
+
+/** Takes the recipients; `variables` is JSON text or null. */
+export type RecipientSink = { add(phone: string, variables: string | null): void };
+
+/** What a list of contacts comes to. */
+export type ContactsReading = {
+  /** What is wrong with their shape; recipients that were added are worth nothing then. */
+  readonly faults: readonly FieldError[];
+  readonly sent: number;
+  readonly counts: NumberCounts;
+  readonly samples: readonly TrimmedNumber[];
+};
+
+export type ContactsReader = {
+  /** One entry as JSON; `malformed-body` when it is none. */
+  entry(json: Buffer, index: number): void;
+  /** One entry, parsed. */
+  row(row: unknown, index: number): void;
+  /** No more will come. */
+  end(): ContactsReading & { readonly sha256: Buffer };
+};
+
+/** More are not gathered; an answer tells fewer anyway. */
+const faults_max = 1_000;
+const contact_bytes_max = 262_144;
+const hashed_characters = 65_536;
+
+/** Judges the shape of contacts, trims their numbers, and hands on what is left. */
+export function openContactsReader(read: PhoneReader, sink: RecipientSink): ContactsReader {
+  const trimming = openTrimming(read);
+  const hash = createHash("sha256");
+  const faults: FieldError[] = [];
+  let sent = 0;
+  let told = "";
+
+  const refuse = (found: readonly FieldError[]) =>
+    void faults.push(...found.slice(0, faults_max - faults.length));
+
+  const row = (value: unknown, index: number) => {
+    sent++;
+    if (!isContact(value)) {
+      const room = faults_max - faults.length;
+      if (room > 0) refuse(contactFaults(value, `contacts.${index}`, room));
+      return;
+    }
+    const { phone_number, variables } = value;
+    const text = variables ? variablesText(variables) : null;
+    // Beside the text, which is sorted, what is not stored: how the number was written.
+    told += `${JSON.stringify(phone_number)} ${text ?? (variables === null ? "null" : "")}\n`;
+    if (told.length > hashed_characters) {
+      hash.update(told);
+      told = "";
+    }
+    const digits = trimming.take(phone_number);
+    if (digits !== null) sink.add(digits, text === "{}" ? null : text);
+  };
+
+  return {
+    row,
+    entry(json, index) {
+      if (index >= contacts_max) return void sent++;
+      if (json.length > contact_bytes_max) {
+        sent++;
+        const reason = `has more than ${contact_bytes_max / 1_024} kB`;
+        return refuse([{ field: `contacts.${index}`, reason }]);
+      }
+      const text = json.toString("utf8");
+      const value = parseJsonText(text);
+      if (text.includes("\\u") && isContact(value))
+        refuse(storageFaults(value, `contacts.${index}`));
+      row(value, index);
+    },
+    end() {
+      if (sent > contacts_max)
+        faults.unshift({ field: "contacts", reason: `must have at most ${contacts_max} entries` });
+      const sha256 = hash.update(told).digest();
+      return { faults, sent, counts: trimming.counts(), samples: trimming.samples, sha256 };
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { hold } from "../holds/holds.ts";
+import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
+
+/**
+ * Holds a campaign back until somebody resumes it; one that is paused by hand already stays so.
+ * Refuses: not-found; conflict when it is over.
+ */
+export async function pauseCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
+  const { account_id } = actor;
+  // Holds before campaigns: the order of everybody who locks both.
+  const held = { account_id, scope: "campaign", subject_id: id } as const;
+  const isNew = await hold(tx, { ...held, reason: "manual", detail: null }, now);
+  await lockOpenCampaign(tx, account_id, id, "paused");
+  if (!isNew) return;
+  await recordAudit(tx, actor, { at: now, action: "chat_campaign.paused", subject_id: id });
+}

@@ -1,0 +1,87 @@
+// What a campaign would come to, with nothing created: whom it would reach, its cost and its end.
+import { sql, type Kysely } from "kysely";
+import type { Caller } from "../../accounts/caller.ts";
+import { availableCredits } from "../../credits/credits.ts";
+import type { App } from "../../engine/app.ts";
+import type { DB } from "../../lib/database/database.ts";
+import type { CampaignHead, CampaignPreview } from "./chat-campaign-schema.ts";
+import { noValidContacts } from "./create-chat-campaign.ts";
+import { samples_max } from "./intake/trim-numbers.ts";
+import { judgeCampaign } from "./validate-campaign.ts";
+import type { PreparedCampaign } from "./prepare-campaign.ts";
+import { renderMessage } from "../messages/render-message.ts";
+
+/**
+ * The preview of a body whose recipients were prepared as they are. Refuses as createChatCampaign
+ * does, but for credit: whether that is sufficient is told.
+ */
+export async function previewChatCampaign(
+  app: App,
+  account: Caller["account"],
+  { head, sent, counts, samples, recipients }: PreparedCampaign & { readonly head: CampaignHead },
+): Promise<CampaignPreview> {
+  const now = app.clock.now();
+  const db = app.db.query;
+  const order = await judgeCampaign(db, account, head, { has_recipients: sent > 0, now });
+  if (recipients.form !== "rows") throw new Error("a preview is of recipients as they are");
+  const { phones, variables } = recipients;
+  const suppressed = await suppressedOf(db, account.id, phones, now);
+  const needed = counts.valid - suppressed.size;
+  if (needed === 0) throw noValidContacts({ ...counts, blacklisted: suppressed.size });
+
+  const first = phones.findIndex((phone) => !suppressed.has(phone));
+  const values = JSON.parse(variables[first] ?? "null") as Record<string, string> | null;
+  const rendered = renderMessage(order.plan, values, "preview");
+  const blacklisted = phones
+    .filter((phone) => suppressed.has(phone))
+    .slice(0, samples_max)
+    .map((phone_number) => ({ phone_number, reason: "blacklisted" as const }));
+  const available = await availableCredits(db, account.id, "chat");
+  const starts_at = order.scheduled_at ?? now;
+  const waiting = await waitingOn(db, account.id, order.chat_number_id);
+  const rate = order.rate_per_second;
+  const busy_until_ms = now.getTime() + (waiting / rate) * 1_000;
+  const begins_ms = Math.max(starts_at.getTime(), busy_until_ms);
+  return {
+    total_contacts: needed,
+    trimmed: {
+      invalid: counts.invalid,
+      duplicate: counts.duplicate,
+      blacklisted: suppressed.size,
+    },
+    trimmed_samples: [...samples, ...blacklisted].slice(0, samples_max),
+    credits: { needed, available, sufficient: available >= needed },
+    mm_lite: order.mm_lite,
+    starts_at: starts_at.toISOString(),
+    finishes_at: new Date(begins_ms + Math.ceil((needed / rate) * 1_000)).toISOString(),
+    sample: {
+      phone_number: phones[first]!,
+      message: "message" in rendered ? rendered.message : null,
+      missing: "missing" in rendered ? [...rendered.missing] : [],
+    },
+  };
+}
+
+async function suppressedOf(
+  db: Kysely<DB>,
+  accountId: number,
+  phones: readonly string[],
+  now: Date,
+): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ phone: string }>`
+    select distinct phone from suppressions
+    where account_id = ${accountId} and phone = any(${phones}::text[])
+      and channel in ('all', 'chat') and (expires_at is null or expires_at > ${now})`.execute(db);
+  return new Set(rows.map(({ phone }) => phone));
+}
+
+/** Messages that a number has still to send. */
+async function waitingOn(db: Kysely<DB>, accountId: number, numberId: number): Promise<number> {
+  const { rows } = await sql<{ waiting: number }>`
+    select coalesce(sum(n.queued + n.deferred + n.dispatching), 0)::bigint as waiting
+    from chat_campaigns c
+    join chat_counts n on n.account_id = c.account_id and n.campaign_id = c.id
+    where c.account_id = ${accountId} and n.account_id = ${accountId}
+      and c.chat_number_id = ${numberId} and c.state = 'running'`.execute(db);
+  return rows[0]!.waiting;
+}

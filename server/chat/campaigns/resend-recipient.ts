@@ -1,0 +1,72 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { notFound, Refusal } from "../../lib/errors.ts";
+import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
+import { moveRecipients } from "../recipients/move-recipients.ts";
+import { shownState, type RecipientState } from "../recipients/recipient-states.ts";
+
+/**
+ * So long after its dispatch a message of unknown outcome may be sent again: its sender's lease (10 s),
+ * the longest request (30 s) and 60 s, after which nobody can still be about to send it.
+ */
+export const resend_after_ms = 100_000;
+
+/**
+ * Queues a recipient of unknown outcome again, as a new message with an id of its own: the customer may
+ * get both, which the caller has accepted. Returns the number to hint `chat_work` for. Refuses:
+ * not-found; conflict when the outcome is known, may still come, or the campaign does not send.
+ */
+export async function resendRecipient(
+  tx: Tx,
+  actor: Actor,
+  recipient: { readonly campaign_id: number; readonly id: number },
+  now: Date,
+): Promise<number> {
+  const { account_id } = actor;
+  const { campaign_id, id } = recipient;
+  const found = await tx
+    .selectFrom("chat_recipients")
+    .select(["state", "dispatches", "dispatched_at"])
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", campaign_id)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!found) throw notFound();
+  refuseTooEarly(found, now);
+  const { dispatches } = found;
+  const moves = [{ campaign_id, id, dispatches, state: "queued" as const }];
+  const moved = await moveRecipients(tx, account_id, moves, now);
+  if (moved.length === 0) throw new Refusal("conflict", "News of this message has just come in");
+  // After the recipient, as everybody who locks both.
+  const { chat_number_id } = await lockOpenCampaign(tx, account_id, campaign_id, "sent again");
+  await tx
+    .updateTable("chat_campaigns")
+    .set({ work_at: now })
+    .where("account_id", "=", account_id)
+    .where("id", "=", campaign_id)
+    .execute();
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "chat_recipient.resent",
+    subject_id: id,
+    detail: { campaign_id, attempts: dispatches },
+  });
+  return chat_number_id;
+}
+
+function refuseTooEarly(
+  { state, dispatched_at }: { readonly state: string; readonly dispatched_at: Date | null },
+  now: Date,
+): void {
+  if (state !== "unknown")
+    throw new Refusal(
+      "conflict",
+      `Only a message of unknown outcome can be sent again; this one is ${shownState(state as RecipientState)}`,
+    );
+  const from_ms = (dispatched_at?.getTime() ?? 0) + resend_after_ms;
+  if (now.getTime() < from_ms)
+    throw new Refusal(
+      "conflict",
+      `News of this message may still come; it can be sent again from ${new Date(from_ms).toISOString()} on`,
+    );
+}

@@ -1,0 +1,43 @@
+// Gives up on messages of which neither the provider nor a status ever said anything: failed, with
+// the outcome unknown, and charged, because most of them were sent. A later status still corrects it.
+import type { App } from "../../engine/app.ts";
+import type { Job } from "../../engine/work-jobs.ts";
+import { completeCampaigns } from "./complete-campaigns.ts";
+import { moveRecipients } from "../recipients/move-recipients.ts";
+
+const batch_rows = 1_000;
+
+/** The job chat.settle_unknown of one campaign; comes again when more become due. */
+export async function settleUnknown(
+  app: App,
+  { account_id, subject }: Pick<Job, "account_id" | "subject">,
+  stopping: AbortSignal,
+): Promise<{ again_at: Date } | void> {
+  const campaign_id = Number(subject);
+  const now = app.clock.now();
+  for (;;) {
+    const unknown = await app.db.query
+      .selectFrom("chat_recipients")
+      .select(["id", "dispatches", "due_at"])
+      .where("account_id", "=", account_id)
+      .where("campaign_id", "=", campaign_id)
+      .where("state", "=", "unknown")
+      .orderBy("id")
+      .limit(batch_rows)
+      .execute();
+    const due = unknown.filter(({ due_at }) => due_at === null || due_at <= now);
+    const moves = due.map(({ id, dispatches }) => ({
+      campaign_id,
+      id,
+      dispatches,
+      state: "unresolved" as const,
+      error: "outcome_unknown",
+    }));
+    await moveRecipients(app.db.pool, account_id, moves, now);
+    await completeCampaigns(app, account_id, [campaign_id]);
+    if (due.length > 0 && stopping.aborted) return { again_at: now };
+    if (due.length > 0) continue;
+    const next = unknown.map(({ due_at }) => due_at!.getTime());
+    return next.length > 0 ? { again_at: new Date(Math.min(...next)) } : undefined;
+  }
+}

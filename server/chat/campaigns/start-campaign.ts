@@ -1,0 +1,28 @@
+import type { App } from "../../engine/app.ts";
+import type { Job } from "../../engine/work-jobs.ts";
+import { recordEvent } from "../../engine/record-event.ts";
+
+/** The job chat.start_campaign: a scheduled campaign begins, unless it was cancelled meanwhile. */
+export async function startCampaign(app: App, { account_id, subject }: Job): Promise<void> {
+  const now = app.clock.now();
+  const campaign_id = Number(subject);
+  const started = await app.db.query.transaction().execute(async (tx) => {
+    const row = await tx
+      .updateTable("chat_campaigns")
+      .set({ state: "running", started_at: now, work_at: now })
+      .where("account_id", "=", account_id)
+      .where("id", "=", campaign_id)
+      .where("state", "=", "scheduled")
+      .returning(["chat_number_id", "name"])
+      .executeTakeFirst();
+    if (row)
+      await recordEvent(tx, {
+        account_id,
+        type: "chat.campaign.started",
+        occurred_at: now,
+        data: { campaign_id, name: row.name },
+      });
+    return row;
+  });
+  if (started) app.hints.send("chat_work", `${account_id}:${started.chat_number_id}`);
+}

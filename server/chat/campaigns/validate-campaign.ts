@@ -1,0 +1,116 @@
+// What a campaign's fields mean for its account: the number it is sent from, what is sent, and when.
+import type { Kysely } from "kysely";
+import type { Caller } from "../../accounts/caller.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { Refusal, invalid, type FieldError } from "../../lib/errors.ts";
+import { knownId } from "../../lib/ids.ts";
+import { parseTime } from "../../lib/parse-time.ts";
+import { readStart } from "../../lib/read-start.ts";
+import type { CampaignHead, MmLite } from "./chat-campaign-schema.ts";
+import { findMessage, type CampaignMessage } from "./intake/find-message.ts";
+import type { MessagePlan } from "../messages/message-plan.ts";
+
+/** A campaign whose fields were found good. */
+export type CampaignOrder = {
+  readonly name: string;
+  readonly chat_number_id: number;
+  readonly rate_per_second: number;
+  /** Also of a template that a flow opens with: what holds a template holds the campaign. */
+  readonly template_id: number | null;
+  readonly flow_id: number | null;
+  readonly automation_flow_id: string | null;
+  readonly plan: MessagePlan;
+  /** Null: now. */
+  readonly scheduled_at: Date | null;
+  readonly mm_lite: MmLite;
+};
+
+/** A time that is none, which the schema cannot see; `head` may have any shape. */
+export function campaignTimeFaults(head: unknown): FieldError[] {
+  const { scheduled_at: text } = (head ?? {}) as { scheduled_at?: unknown };
+  if (typeof text !== "string" || text === "") return [];
+  const time = parseTime(text, "UTC");
+  return typeof time === "string" ? [{ field: "scheduled_at", reason: time }] : [];
+}
+
+/**
+ * Refuses, in the contract's order: bad-request unless exactly one message is named and anybody is to
+ * get it; validation-failed for a number, a message or a time that will not do, all at once.
+ */
+export async function judgeCampaign(
+  db: Kysely<DB>,
+  account: Pick<Caller["account"], "id" | "time_zone">,
+  head: CampaignHead,
+  {
+    has_recipients,
+    source_faults = [],
+    now,
+  }: {
+    readonly has_recipients: boolean;
+    /** What is wrong with where the recipients come from: told with the others. */
+    readonly source_faults?: readonly FieldError[];
+    readonly now: Date;
+  },
+): Promise<CampaignOrder> {
+  const { template_id = null, flow_id = null, automation_flow_id = null } = head;
+  const named = [template_id, flow_id, automation_flow_id].filter((one) => one !== null);
+  if (named.length !== 1)
+    throw new Refusal(
+      "bad-request",
+      "Exactly one of template_id, flow_id and automation_flow_id must be given",
+    );
+  if (!has_recipients) throw new Refusal("bad-request", "The campaign has no contacts");
+
+  const number = await findNumber(db, account.id, head.chat_number_id);
+  const message = await findMessage(
+    db,
+    account.id,
+    { template_id, flow_id, automation_flow_id },
+    number,
+  );
+  const scheduled_at = readStart(head.scheduled_at ?? "", account.time_zone, now);
+  const faults: FieldError[] = [];
+  if (!number)
+    faults.push({ field: "chat_number_id", reason: "is no active chat number of this account" });
+  if ("reason" in message) faults.push(message);
+  if (typeof scheduled_at === "string")
+    faults.push({ field: "scheduled_at", reason: scheduled_at });
+  faults.push(...source_faults);
+  if (source_faults.length > 0) throw invalid(faults);
+  if (!number || "reason" in message || typeof scheduled_at === "string") throw invalid(faults);
+  return {
+    name: head.name,
+    chat_number_id: number.id,
+    rate_per_second: number.rate_per_second,
+    template_id: message.template_id,
+    flow_id,
+    automation_flow_id,
+    plan: message.plan,
+    scheduled_at,
+    mm_lite: routeOf(head.mm_lite === true, message, number.marketing_onboarded),
+  };
+}
+
+function findNumber(db: Kysely<DB>, accountId: number, numberId: number) {
+  return db
+    .selectFrom("chat_numbers")
+    .select(["id", "driver", "business_account_id", "rate_per_second", "marketing_onboarded"])
+    .where("account_id", "=", accountId)
+    .where("id", "=", knownId(numberId))
+    .where("active", "=", true)
+    .executeTakeFirst();
+}
+
+/** The hint is re-validated: it is followed only where the provider would take it. */
+function routeOf(requested: boolean, { plan }: CampaignMessage, onboarded: boolean): MmLite {
+  const reason =
+    plan.kind !== "template"
+      ? "no_template"
+      : plan.category !== "MARKETING"
+        ? "template_not_marketing"
+        : onboarded
+          ? null
+          : "number_not_onboarded";
+  const used = requested && reason === null;
+  return { requested, used, reason: requested ? reason : null };
+}

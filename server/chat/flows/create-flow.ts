@@ -1,0 +1,67 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { violatesUnique } from "../../lib/database/database-errors.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { knownId } from "../../lib/ids.ts";
+import { flow_columns, flowAnswer } from "./flow-schema.ts";
+import type { FlowAnswer, FlowKind, NewFlow } from "./flow-schema.ts";
+import { flowTable } from "./flows.ts";
+import { openingOf, type OpeningMessage } from "../messages/opening-message.ts";
+
+/** Creates a flow. Refuses: validation-failed for a taken name or a template that is not the account's. */
+export async function createFlow(
+  tx: Tx,
+  actor: Actor,
+  kind: FlowKind,
+  flow: NewFlow,
+  now: Date,
+): Promise<FlowAnswer> {
+  const { account_id } = actor;
+  const opening = openingOf(flow.opening);
+  await refuseUnknownTemplate(tx, account_id, opening);
+  const created = await tx
+    .insertInto(flowTable(kind))
+    .values({
+      account_id,
+      name: flow.name,
+      active: flow.active ?? true,
+      opening: JSON.stringify(opening),
+      created_at: now,
+      updated_at: now,
+    })
+    .returning(flow_columns)
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => refuseTakenFlowName(error, kind));
+  await recordAudit(tx, actor, {
+    at: now,
+    action: kind === "chat_flows" ? "chat_flow.created" : "automation_flow.created",
+    subject_id: created.id,
+  });
+  return flowAnswer(created);
+}
+
+/** 422 unless the template that the flow opens with is the account's. */
+export async function refuseUnknownTemplate(
+  tx: Tx,
+  accountId: number,
+  opening: OpeningMessage,
+): Promise<void> {
+  if (opening.type !== "template") return;
+  // Held, so that it is not deleted before the flow is there.
+  const template = await tx
+    .selectFrom("chat_templates")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("id", "=", knownId(opening.template_id))
+    .forKeyShare()
+    .executeTakeFirst();
+  if (!template) throw invalidField("opening.template_id", "is no template of this account");
+}
+
+/** Turns the violated constraint into 422 on `name`; throws everything else on. */
+export function refuseTakenFlowName(error: unknown, kind: FlowKind): never {
+  if (violatesUnique(error, `${kind}_account_id_name_key`)) {
+    throw invalidField("name", "is already the name of a flow");
+  }
+  throw error;
+}

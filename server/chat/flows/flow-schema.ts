@@ -1,0 +1,88 @@
+// Chat flows and automation flows as they go in and come out of the API: for campaigns both are a
+// name for a first message. They differ in their ids alone.
+import Type, { type Static } from "typebox";
+import { shownName } from "../../accounts/accounts/account-schema.ts";
+import type { FieldError } from "../../lib/errors.ts";
+import { closed, id, optional, timestamp } from "../../lib/schemas.ts";
+import {
+  judgeOpening,
+  OpeningAnswer,
+  OpeningInput,
+  type OpeningMessage,
+} from "../messages/opening-message.ts";
+
+/** The two kinds, by their tables. */
+export type FlowKind = "chat_flows" | "automation_flows";
+
+const name = shownName("Unique among the account's flows of its kind");
+const active = Type.Boolean({ description: "No campaign starts with an inactive one" });
+const example = {
+  type: "interactive",
+  body: "Hello {{1}}, shall we call you?",
+  buttons: [{ title: "Yes" }, { title: "No" }],
+  variable_defaults: { "1": "there" },
+};
+
+/** The body of a flow's creation; judgeFlow says what this schema cannot. */
+export const NewFlow = closed(
+  { name, active: optional(active), opening: OpeningInput },
+  { examples: [{ name: "Call back", opening: example }] },
+);
+export type NewFlow = Static<typeof NewFlow>;
+
+/** The body of a flow's patch; an opening replaces the whole one before. */
+export const FlowPatch = closed(
+  {
+    name: Type.Optional(name),
+    active: Type.Optional(active),
+    opening: Type.Optional(OpeningInput),
+  },
+  { minProperties: 1, examples: [{ active: false }] },
+);
+export type FlowPatch = Static<typeof FlowPatch>;
+
+const answer = {
+  name: Type.String(),
+  active: Type.Boolean(),
+  opening: OpeningAnswer,
+  created_at: timestamp("UTC"),
+  updated_at: timestamp("UTC"),
+};
+export const ChatFlowAnswer = Type.Object({ id: id("Chat flow id"), ...answer });
+export const AutomationFlowAnswer = Type.Object({ id: Type.String({ format: "uuid" }), ...answer });
+/** An id is a number for a chat flow and a UUID for an automation flow. */
+export type FlowAnswer = Omit<Static<typeof ChatFlowAnswer>, "id"> & { id: number | string };
+
+/** What a schema alone cannot say of a new flow's or a patch's body, which may have any shape. */
+export function judgeFlow(body: unknown): FieldError[] {
+  if (typeof body !== "object" || body === null) return [];
+  return judgeOpening((body as Record<string, unknown>)["opening"], "opening");
+}
+
+/** What of a row `flowAnswer` needs. */
+export const flow_columns = [
+  "id",
+  "name",
+  "active",
+  "opening",
+  "created_at",
+  "updated_at",
+] as const;
+
+export type FlowRow = {
+  id: number | string;
+  name: string;
+  active: boolean;
+  opening: unknown;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export function flowAnswer(row: FlowRow): FlowAnswer {
+  return {
+    ...row,
+    opening: row.opening as OpeningMessage,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

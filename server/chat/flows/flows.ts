@@ -1,0 +1,63 @@
+import { sql, type Kysely } from "kysely";
+import type { DB } from "../../lib/database/database.ts";
+import { invalidField, notFound } from "../../lib/errors.ts";
+import {
+  flow_columns,
+  flowAnswer,
+  type FlowAnswer,
+  type FlowKind,
+  type FlowRow,
+} from "./flow-schema.ts";
+
+/** The account's flows of a kind, by id. */
+export async function listFlows(
+  db: Kysely<DB>,
+  kind: FlowKind,
+  accountId: number,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: FlowAnswer[]; next_cursor: string | null }> {
+  let query = flowRows(db, kind, accountId);
+  if (cursor !== undefined) query = query.where(sql<boolean>`id > ${decodeId(kind, cursor)}`);
+  const rows: FlowRow[] = await query
+    .orderBy("id")
+    .limit(limit + 1)
+    .execute();
+  const data = rows.slice(0, limit).map(flowAnswer);
+  const more = rows.length > limit;
+  return { data, next_cursor: more ? encodeId(data.at(-1)!.id) : null };
+}
+
+/** One flow of the account, or not-found. */
+export async function findFlow(
+  db: Kysely<DB>,
+  kind: FlowKind,
+  accountId: number,
+  flowId: number | string,
+): Promise<FlowAnswer> {
+  const row = await flowRows(db, kind, accountId)
+    .where(sql<boolean>`id = ${flowId}`)
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  return flowAnswer(row);
+}
+
+function flowRows(db: Kysely<DB>, kind: FlowKind, accountId: number) {
+  return db.selectFrom(flowTable(kind)).select(flow_columns).where("account_id", "=", accountId);
+}
+
+/** Both tables have the same columns, of the same types but for the id: Kysely is told of the one. */
+export function flowTable(kind: FlowKind): "chat_flows" {
+  return kind as "chat_flows";
+}
+
+function encodeId(id: number | string): string {
+  return Buffer.from(String(id)).toString("base64url");
+}
+
+function decodeId(kind: FlowKind, cursor: string): string {
+  const id = Buffer.from(cursor, "base64url").toString();
+  const shape =
+    kind === "chat_flows" ? /^[1-9]\d{0,15}$/ : /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+  if (!shape.test(id)) throw invalidField("cursor", "is not a cursor of this list");
+  return id;
+}

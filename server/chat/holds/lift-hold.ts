@@ -1,0 +1,49 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import Type, { type Static } from "typebox";
+import type { Tx } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { knownId } from "../../lib/ids.ts";
+import { closed, id } from "../../lib/schemas.ts";
+import { hold_scopes, liftHold } from "./holds.ts";
+
+/** Others end by themselves, or by what their own verbs do: a resume, a top-up, the morning. */
+const reasons_by_hand = [
+  "sender_restricted",
+  "auth",
+  "template_paused",
+  "error_threshold",
+] as const;
+
+export const HoldToLift = closed(
+  {
+    scope: Type.Enum(hold_scopes, { type: "string" }),
+    subject_id: id("Of the campaign, template or number; 0 for the account"),
+    reason: Type.Enum(reasons_by_hand, { type: "string" }),
+  },
+  { examples: [{ scope: "number", subject_id: 1, reason: "sender_restricted" }] },
+);
+export type HoldToLift = Static<typeof HoldToLift>;
+
+/**
+ * Lifts a hold that a person has seen to; returns the numbers to hint `chat_work` for. It comes back
+ * if its cause is still there. Refuses: not-found when there is no such hold.
+ */
+export async function liftHoldByHand(
+  tx: Tx,
+  actor: Actor,
+  { scope, subject_id, reason }: HoldToLift,
+  now: Date,
+): Promise<readonly number[]> {
+  const { account_id } = actor;
+  const held = { account_id, scope, subject_id: knownId(subject_id), reason };
+  const { lifted, number_ids } = await liftHold(tx, held, now);
+  if (!lifted)
+    throw new Refusal("not-found", "There is no such hold; GET /api/v1/chat/holds lists all");
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "chat_hold.lifted",
+    subject_id,
+    detail: { scope, reason },
+  });
+  return number_ids;
+}

@@ -1,0 +1,48 @@
+// All holds of an account, by their subjects.
+import { sql, type Kysely } from "kysely";
+import type { DB } from "../../lib/database/database.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { holdAnswerOf, type HoldAnswer, type HoldRow, type HoldScope } from "./holds.ts";
+
+/** A page of the account's holds, of one scope or subject when asked; 422 on a cursor not of this list. */
+export async function listHolds(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: { readonly scope?: HoldScope; readonly subject_id?: number },
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: HoldAnswer[]; next_cursor: string | null }> {
+  let query = db
+    .selectFrom("chat_holds")
+    .select(["scope", "subject_id", "reason", "detail", "set_at"])
+    .where("account_id", "=", accountId);
+  if (filter.scope !== undefined) query = query.where("scope", "=", filter.scope);
+  if (filter.subject_id !== undefined) query = query.where("subject_id", "=", filter.subject_id);
+  if (cursor !== undefined) {
+    const [scope, subjectId, reason] = decodePlace(cursor);
+    query = query.where(
+      sql<boolean>`(scope, subject_id, reason) > (${scope}, ${subjectId}::bigint, ${reason})`,
+    );
+  }
+  const rows = (await query
+    .orderBy("scope")
+    .orderBy("subject_id")
+    .orderBy("reason")
+    .limit(limit + 1)
+    .execute()) as HoldRow[];
+  const data = rows.slice(0, limit).map(holdAnswerOf);
+  const more = rows.length > limit;
+  return { data, next_cursor: more ? encodePlace(data.at(-1)!) : null };
+}
+
+function encodePlace({ scope, subject_id, reason }: HoldAnswer): string {
+  return Buffer.from(`${scope} ${subject_id} ${reason}`).toString("base64url");
+}
+
+function decodePlace(cursor: string): [string, number, string] {
+  const text = Buffer.from(cursor, "base64url").toString();
+  const [, scope, subjectId, reason] = /^([a-z]+) (\d{1,15}) ([a-z_]+)$/.exec(text) ?? [];
+  if (!scope || !subjectId || !reason) {
+    throw invalidField("cursor", "is not a cursor of this list");
+  }
+  return [scope, Number(subjectId), reason];
+}

@@ -1,0 +1,630 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import fc from "fast-check";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+  type TestChatNumber,
+} from "../../../test/support/chat-makers.ts";
+import {
+  changeHook,
+  messageHook,
+  openTestWhatsapp,
+  preferenceHook,
+  statusHook,
+  type TestStatus,
+} from "../../../test/support/chat-webhooks.ts";
+import { checkLedger } from "../../../test/support/check-books.ts";
+import {
+  makeAccount,
+  makeCredits,
+  unique,
+  type TestAccount,
+} from "../../../test/support/makers.ts";
+import { acquireLease } from "../../engine/leases.ts";
+import { applyReports } from "./apply-webhooks.ts";
+import { makeMessageId } from "../messages/message-id.ts";
+import { recipientStates, type RecipientState } from "../recipients/recipient-states.ts";
+
+let api: TestApi;
+let account: TestAccount;
+let number: TestChatNumber;
+let template_id: number;
+
+before(async () => {
+  api = await startApi({ chatDrivers: { whatsapp: openTestWhatsapp() } });
+  [account, number, template_id] = await makeGround();
+});
+after(() => api.close());
+
+async function makeGround() {
+  const made = await makeAccount(api.app);
+  await makeCredits(api.app, made, { chat: 100_000 });
+  const from = await makeChatNumber(api.app, made, { driver: "whatsapp" });
+  const template = await makeChatTemplate(api.app, made, from, { driver: "whatsapp" });
+  return [made, from, template] as const;
+}
+
+type Recipient = { campaign_id: number; id: number; phone: string };
+let phones = 919_800_000_000;
+
+/** A campaign whose recipients are in these states, each reached from queued as the sender would. */
+async function makeRecipients(states: readonly RecipientState[]): Promise<Recipient[]> {
+  const made = states.map(() => ({ phone: String(++phones) }));
+  const campaign_id = await makeChatCampaign(api.app, account, number, template_id, made);
+  const rows = await api.app.db.query
+    .selectFrom("chat_recipients")
+    .select(["campaign_id", "id", "phone"])
+    .where("account_id", "=", account.account_id)
+    .where("campaign_id", "=", campaign_id)
+    .orderBy("id")
+    .execute();
+  const move = (state: (at: number) => RecipientState | null, dispatches: number) =>
+    api.app.db.pool.query("select from chat_move_recipients($1, 'sender', $2, $3)", [
+      account.account_id,
+      JSON.stringify(
+        rows.flatMap(({ id }, i) => {
+          const to = state(i);
+          const due_at = to === "unknown" ? api.clock.now() : null;
+          return to === null ? [] : [{ campaign_id, id, dispatches, state: to, due_at }];
+        }),
+      ),
+      api.clock.now(),
+    ]);
+  await move((i) => (states[i] === "queued" ? null : "dispatching"), 0);
+  await move((i) => (["queued", "dispatching"].includes(states[i]!) ? null : states[i]!), 1);
+  return rows;
+}
+
+const messageIdOf = ({ campaign_id, id }: Recipient, dispatches = 1, of = account) =>
+  makeMessageId({ account_id: of.account_id, campaign_id, recipient_id: id, dispatches });
+
+const statusOf = (
+  recipient: Recipient,
+  status: TestStatus["status"],
+  more: Partial<TestStatus> = {},
+): TestStatus => ({
+  id: `wamid.${recipient.campaign_id}.${recipient.id}`,
+  message_id: messageIdOf(recipient),
+  status,
+  ...(status === "failed" ? { code: 131026 } : {}),
+  ...more,
+});
+
+const take = (body: string) => api.app.webhookDoor.take("whatsapp", body);
+const apply = () => applyReports(api.app, new AbortController().signal);
+async function takeAndApply(...bodies: string[]): Promise<void> {
+  for (const body of bodies) await take(body);
+  await apply();
+}
+
+const recipientsOf = (campaign_id: number) =>
+  api.app.db.query
+    .selectFrom("chat_recipients")
+    .selectAll()
+    .where("account_id", "=", account.account_id)
+    .where("campaign_id", "=", campaign_id)
+    .orderBy("id")
+    .execute();
+
+const recipientOf = async ({ campaign_id, id }: Recipient) =>
+  (await recipientsOf(campaign_id)).find((row) => row.id === id)!;
+
+const inbox = () =>
+  api.app.db.query
+    .selectFrom("chat_inbox")
+    .select(["id", "body"])
+    .where("account_id", "=", account.account_id)
+    .execute();
+
+const suppressionsOf = (phone: string) =>
+  api.app.db.query
+    .selectFrom("suppressions")
+    .select(["channel", "source", "expires_at"])
+    .where("account_id", "=", account.account_id)
+    .where("phone", "=", phone)
+    .execute();
+
+const repliesOf = (phone: string) =>
+  api.app.db.query
+    .selectFrom("chat_replies")
+    .selectAll()
+    .where("account_id", "=", account.account_id)
+    .where("phone", "=", phone)
+    .orderBy("id")
+    .execute();
+
+async function optOutsOf(phone: string) {
+  const { rows } = await api.app.db.pool.query<{ data: Record<string, unknown> }>(
+    `select data from events where account_id = $1 and type = 'chat.optout'
+       and data->>'phone_number' = $2 order by id`,
+    [account.account_id, phone],
+  );
+  return rows.map(({ data }) => data);
+}
+
+/** I1 and the charges: the slots of counts sum to what is there, and what is charged is what was captured and not refunded. */
+async function checkCampaign(campaign_id: number): Promise<void> {
+  const rows = await recipientsOf(campaign_id);
+  const sums = recipientStates.map((state) => `sum(${state})::int as ${state}`).join(", ");
+  const { rows: counted } = await api.app.db.pool.query<Record<string, number>>(
+    `select ${sums} from chat_counts where account_id = $1 and campaign_id = $2`,
+    [account.account_id, campaign_id],
+  );
+  const there = Object.fromEntries(
+    recipientStates.map((state) => [state, rows.filter((row) => row.state === state).length]),
+  );
+  assert.deepEqual(counted[0], there);
+  const { rows: credit } = await api.app.db.pool.query<{ spent: number }>(
+    `select coalesce(sum(case t.type when 'capture' then amount when 'refund' then -amount end), 0)::int as spent
+     from chat_campaigns c
+     join credit_transfers t on t.account_id = c.account_id and t.reservation_id = c.reservation_id
+     where c.account_id = $1 and c.id = $2`,
+    [account.account_id, campaign_id],
+  );
+  assert.equal(credit[0]!.spent, rows.filter(({ charged }) => charged).length);
+}
+
+const rank: Record<TestStatus["status"], number> = { sent: 1, failed: 2, delivered: 3, read: 4 };
+const reached = {
+  sent: "sent",
+  failed: "undelivered",
+  delivered: "delivered",
+  read: "read",
+} as const;
+
+test("statuses in any order, repeated and in any batches, lead to the furthest of them, with counts and credit", async () => {
+  const starts = ["dispatching", "unknown", "accepted"] as const;
+  const statuses = ["sent", "failed", "delivered", "read"] as const;
+  const history = fc.record({
+    starts: fc.array(fc.constantFrom(...starts), { minLength: 1, maxLength: 5 }),
+    /** Whose, what, how often, and where in the disorder. */
+    reports: fc.array(
+      fc.record({
+        of: fc.nat(4),
+        status: fc.constantFrom(...statuses),
+        named: fc.boolean(),
+        place: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 3 }),
+      }),
+      { maxLength: 20 },
+    ),
+    hook_size: fc.integer({ min: 1, max: 4 }),
+    hooks_a_turn: fc.integer({ min: 1, max: 5 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(history, async ({ starts: from, reports, hook_size, hooks_a_turn }) => {
+      const recipients = await makeRecipients(from);
+      const { campaign_id } = recipients[0]!;
+      const told = reports.map((report) => ({ ...report, of: report.of % recipients.length }));
+      const arrivals = told
+        .flatMap((report) => report.place.map((place) => ({ place, report })))
+        .toSorted((a, b) => a.place - b.place)
+        .map(({ report }) =>
+          statusOf(recipients[report.of]!, report.status, {
+            // A recipient's first report says whose it is: its id at the provider is not known yet.
+            message_id:
+              report.named || told.find(({ of }) => of === report.of) === report
+                ? messageIdOf(recipients[report.of]!)
+                : `another system's ${report.of}`,
+          }),
+        );
+      for (let i = 0; i < arrivals.length; i += hook_size) {
+        await take(statusHook(number, arrivals.slice(i, i + hook_size)));
+        if ((i / hook_size) % hooks_a_turn === 0) await apply();
+      }
+      await apply();
+      // Those that came before their message was known are tried again.
+      api.clock.advance(5_000);
+      await apply();
+      const ends = await recipientsOf(campaign_id);
+      for (const [i, end] of ends.entries()) {
+        const heard = told.filter(({ of }) => of === i).map(({ status }) => status);
+        const furthest = heard.toSorted((a, b) => rank[b] - rank[a])[0];
+        assert.equal(end.state, furthest ? reached[furthest] : from[i]);
+      }
+      assert.deepEqual(await inbox(), []);
+      await checkCampaign(campaign_id);
+    }),
+    { numRuns: 40 },
+  );
+  await checkLedger(api.app.db.pool);
+});
+
+test("each step has the provider's time, and a failure its code and our word", async () => {
+  const [delivered, failed] = (await makeRecipients(["accepted", "accepted"])) as [
+    Recipient,
+    Recipient,
+  ];
+  const at = new Date("2026-11-20T10:00:00Z");
+  await takeAndApply(
+    statusHook(number, [statusOf(delivered, "sent", { at })]),
+    statusHook(number, [statusOf(failed, "failed", { at, code: 131026 })]),
+  );
+  await takeAndApply(
+    statusHook(number, [statusOf(delivered, "delivered", { at: new Date(at.getTime() + 5_000) })]),
+  );
+  const good = await recipientOf(delivered);
+  assert.equal(good.state, "delivered");
+  assert.deepEqual(good.sent_at, at);
+  assert.deepEqual(good.delivered_at, new Date(at.getTime() + 5_000));
+  assert.equal(good.provider_message_id, statusOf(delivered, "sent").id);
+  const bad = await recipientOf(failed);
+  assert.deepEqual(
+    [bad.state, bad.error_code, bad.error, bad.ended_at, bad.charged],
+    ["undelivered", 131026, "undeliverable", at, false],
+  );
+});
+
+test("a message id of another account moves nothing of that account's", async () => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  const [, theirs] = await makeGround();
+  await take(statusHook(theirs, [statusOf(recipient, "read")]));
+  await apply();
+  assert.equal((await recipientOf(recipient)).state, "accepted");
+  // Its wait for a message that nobody sent is over.
+  api.clock.advance(1_000_000);
+  await apply();
+});
+
+test("a status without our id that comes before the provider's answer is recorded is applied when that is", async () => {
+  const [recipient] = (await makeRecipients(["dispatching"])) as [Recipient];
+  const id = unique("wamid");
+  await takeAndApply(statusHook(number, [{ id, status: "delivered" }]));
+  assert.equal((await recipientOf(recipient)).state, "dispatching");
+  assert.equal((await inbox()).length, 1);
+  await api.app.db.pool.query("select from chat_move_recipients($1, 'sender', $2, $3)", [
+    account.account_id,
+    JSON.stringify([
+      {
+        campaign_id: recipient.campaign_id,
+        id: recipient.id,
+        dispatches: 1,
+        state: "accepted",
+        provider_message_id: id,
+      },
+    ]),
+    api.clock.now(),
+  ]);
+  api.clock.advance(2_000);
+  await apply();
+  assert.equal((await recipientOf(recipient)).state, "delivered");
+  assert.deepEqual(await inbox(), []);
+});
+
+test("a status of a message that nobody here sent is tried for ten minutes, ever more seldom, and given up", async () => {
+  await take(statusHook(number, [{ id: unique("wamid"), status: "read" }]));
+  let tries = 0;
+  const began = api.clock.now().getTime();
+  while ((await inbox()).length > 0) {
+    tries += await apply();
+    api.clock.advance(1_000);
+    assert.ok(api.clock.now().getTime() - began < 1_500_000);
+  }
+  assert.ok(api.clock.now().getTime() - began > 600_000);
+  assert.ok(tries <= 15, `${tries} tries`);
+});
+
+test("the last open recipient's report completes its campaign, whatever the sender does", async () => {
+  const [first, last] = (await makeRecipients(["accepted", "unknown"])) as [Recipient, Recipient];
+  const stateOf = async () =>
+    (
+      await api.app.db.query
+        .selectFrom("chat_campaigns")
+        .select("state")
+        .where("account_id", "=", account.account_id)
+        .where("id", "=", first.campaign_id)
+        .executeTakeFirstOrThrow()
+    ).state;
+  await takeAndApply(statusHook(number, [statusOf(first, "read")]));
+  assert.equal(await stateOf(), "running");
+  await takeAndApply(statusHook(number, [statusOf(last, "sent")]));
+  assert.equal(await stateOf(), "completed");
+});
+
+test("while another applier has the number's lease nothing is applied; afterwards all of it is", async () => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  const lease = await acquireLease(api.app, account.account_id, `chat_reports:${number.id}`);
+  assert.ok(lease);
+  await takeAndApply(statusHook(number, [statusOf(recipient, "read")]));
+  assert.equal((await recipientOf(recipient)).state, "accepted");
+  await lease.release();
+  await apply();
+  assert.equal((await recipientOf(recipient)).state, "read");
+});
+
+test("an applier that lost its lease changes nothing, not even by the statement it had begun", async () => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  const lease = await acquireLease(api.app, account.account_id, `chat_reports:${number.id}`);
+  assert.ok(lease);
+  await lease.release();
+  const move = { ...recipient, dispatches: 1, state: "read" };
+  await assert.rejects(
+    api.app.db.pool.query("select from apply_chat_reports($1, $2, $3, $4, '[]', '{}', '[]', $5)", [
+      account.account_id,
+      number.id,
+      lease.fence,
+      JSON.stringify([move]),
+      api.clock.now(),
+    ]),
+    { code: "TL001" },
+  );
+  assert.equal((await recipientOf(recipient)).state, "accepted");
+});
+
+test("several appliers at once apply everything once", async () => {
+  const recipients = await makeRecipients(Array<RecipientState>(300).fill("dispatching"));
+  const hooks = recipients.flatMap((recipient) =>
+    (["sent", "delivered", "delivered"] as const).map((status) =>
+      statusHook(number, [statusOf(recipient, status)]),
+    ),
+  );
+  await Promise.all(hooks.map(take));
+  const loop = async () => {
+    while ((await inbox()).length > 0) await apply();
+  };
+  await Promise.all([loop(), loop(), loop()]);
+  const { campaign_id } = recipients[0]!;
+  assert.ok((await recipientsOf(campaign_id)).every(({ state }) => state === "delivered"));
+  await checkCampaign(campaign_id);
+  await checkLedger(api.app.db.pool);
+});
+
+test("webhooks that cannot be applied are taken apart, hold up no other, and go after a day", async () => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  const now = api.clock.now();
+  await api.app.db.query
+    .insertInto("chat_inbox")
+    .values({
+      account_id: account.account_id,
+      chat_number_id: number.id,
+      driver: "sandbox",
+      body: "[{},{}]",
+      received_at: now,
+      due_at: now,
+    })
+    .execute();
+  await takeAndApply(statusHook(number, [statusOf(recipient, "read")]));
+  assert.equal((await recipientOf(recipient)).state, "read");
+  await apply();
+  assert.deepEqual(
+    (await inbox()).map(({ body }) => body),
+    [[{}], [{}]],
+  );
+  api.clock.advance(2 * 86_400_000);
+  await apply();
+  assert.deepEqual(await inbox(), []);
+});
+
+test("a reply is kept once, with the recipient whose message it answers", async () => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  const from = recipient.phone;
+  await takeAndApply(statusHook(number, [statusOf(recipient, "delivered")]));
+  const named = messageHook(number, [
+    { id: unique("in"), from, text: "yes", answers: statusOf(recipient, "sent").id },
+  ]);
+  const plain = messageHook(number, [{ id: unique("in"), from, text: "and \u0000 more \ud800" }]);
+  const wrong = messageHook(number, [
+    { id: unique("in"), from: String(++phones), text: "who are you?", answers: "wamid.other" },
+  ]);
+  await takeAndApply(named, plain, named, wrong);
+  await takeAndApply(named, plain);
+  const replies = await repliesOf(from);
+  assert.deepEqual(
+    replies.map(({ text, campaign_id, recipient_id, opted_out }) => ({
+      text,
+      campaign_id,
+      recipient_id,
+      opted_out,
+    })),
+    ["yes", "and  more \ufffd"].map((text) => ({
+      text,
+      campaign_id: recipient.campaign_id,
+      recipient_id: recipient.id,
+      opted_out: false,
+    })),
+  );
+  const [stranger] = await repliesOf(String(phones));
+  assert.equal(stranger?.recipient_id, null);
+  assert.deepEqual(await suppressionsOf(from), []);
+});
+
+test("a reply that names no message is linked to the latest of the day from that number alone", async () => {
+  const [older] = (await makeRecipients(["accepted"])) as [Recipient];
+  await takeAndApply(statusHook(number, [statusOf(older, "read")]));
+  const from = older.phone;
+  api.clock.advance(25 * 3_600_000);
+  const at = api.clock.now();
+  const late = messageHook(number, [{ id: unique("in"), from, text: "hello?", at }]);
+  await takeAndApply(late);
+  assert.equal((await repliesOf(from))[0]?.recipient_id, null);
+});
+
+test("a stop word, in any case and with space around, suppresses the phone once, with its event", async () => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  const from = recipient.phone;
+  await takeAndApply(statusHook(number, [statusOf(recipient, "delivered")]));
+  const stop = messageHook(number, [{ id: unique("in"), from, text: "  sToP \n" }]);
+  await takeAndApply(stop, stop);
+  assert.deepEqual(await suppressionsOf(from), [
+    { channel: "chat", source: "reply", expires_at: null },
+  ]);
+  const [reply, ...more] = await repliesOf(from);
+  assert.equal(more.length, 0);
+  assert.ok(reply?.opted_out);
+  const events = await optOutsOf(from);
+  assert.deepEqual(events, [
+    {
+      phone_number: from,
+      source: "reply",
+      chat_number_id: number.id,
+      reply_id: reply.id,
+      campaign_id: recipient.campaign_id,
+      recipient_id: recipient.id,
+    },
+  ]);
+  assert.deepEqual(await inbox(), []);
+});
+
+test("a stop in answer to a message also suppresses the number that was written to, where the provider knows another", async () => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  await takeAndApply(statusHook(number, [statusOf(recipient, "delivered")]));
+  // As of Brazilian numbers, whose ninth digit WhatsApp leaves out of older accounts.
+  const from = String(++phones);
+  const answers = statusOf(recipient, "sent").id;
+  await takeAndApply(messageHook(number, [{ id: unique("in"), from, text: "STOP", answers }]));
+  for (const phone of [recipient.phone, from])
+    assert.equal((await suppressionsOf(phone)).length, 1, phone);
+});
+
+test("an opt-out that was lifted by a person is not renewed by the same reply sent again", async () => {
+  const from = String(++phones);
+  const stop = messageHook(number, [{ id: unique("in"), from, text: "STOP" }]);
+  await takeAndApply(stop);
+  await api.app.db.query
+    .deleteFrom("suppressions")
+    .where("account_id", "=", account.account_id)
+    .where("phone", "=", from)
+    .execute();
+  await takeAndApply(stop);
+  assert.deepEqual(await suppressionsOf(from), []);
+});
+
+test("only the account's own words stop: a word within a sentence does not", async () => {
+  const from = String(++phones);
+  await api.app.db.query
+    .updateTable("accounts")
+    .set({ chat_stop_words: ["Genug jetzt"] })
+    .where("account_id", "=", account.account_id)
+    .execute();
+  await takeAndApply(
+    messageHook(number, [{ id: unique("in"), from, text: "STOP" }]),
+    messageHook(number, [{ id: unique("in"), from, text: "Genug jetzt, sagte ich" }]),
+  );
+  assert.deepEqual(await suppressionsOf(from), []);
+  await takeAndApply(messageHook(number, [{ id: unique("in"), from, text: "GENUG JETZT" }]));
+  assert.equal((await suppressionsOf(from)).length, 1);
+});
+
+test("replies overtake a backlog of statuses", async () => {
+  const from = String(++phones);
+  await take(statusHook(number, [{ id: unique("wamid"), status: "read" }]));
+  await take(messageHook(number, [{ id: unique("in"), from, text: "hi" }]));
+  const { rows } = await api.app.db.pool.query<{ kind: string }>(
+    `select case when body::jsonb #> '{0,entry,0,changes,0,value,messages}' is null then 'status' else 'reply' end as kind
+     from chat_inbox where account_id = $1 order by due_at, id`,
+    [account.account_id],
+  );
+  assert.deepEqual(
+    rows.map(({ kind }) => kind),
+    ["reply", "status"],
+  );
+  api.clock.advance(1_000_000);
+  await apply();
+});
+
+test("a customer's stop at the provider suppresses, a later resume lifts that and nothing else", async () => {
+  const from = String(++phones);
+  const at = (hour: number) => new Date(Date.UTC(2026, 10, 20, hour));
+  await takeAndApply(preferenceHook(number, { from, value: "stop", at: at(10) }));
+  assert.deepEqual(await suppressionsOf(from), [
+    { channel: "chat", source: "provider", expires_at: null },
+  ]);
+  assert.equal((await optOutsOf(from)).length, 1);
+  await takeAndApply(preferenceHook(number, { from, value: "resume", at: at(9) }));
+  assert.equal((await suppressionsOf(from)).length, 1, "an older resume lifts nothing");
+  await takeAndApply(preferenceHook(number, { from, value: "resume", at: at(11) }));
+  assert.deepEqual(await suppressionsOf(from), []);
+
+  const replied = String(++phones);
+  await takeAndApply(
+    messageHook(number, [{ id: unique("in"), from: replied, text: "genug jetzt" }]),
+  );
+  await takeAndApply(preferenceHook(number, { from: replied, value: "resume" }));
+  assert.equal((await suppressionsOf(replied)).length, 1);
+});
+
+test("a failure because the customer opted out suppresses the phone", async () => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  await takeAndApply(statusHook(number, [statusOf(recipient, "failed", { code: 131050 })]));
+  const { state, error } = await recipientOf(recipient);
+  assert.deepEqual([state, error], ["undelivered", "opted_out"]);
+  assert.deepEqual(await suppressionsOf(recipient.phone), [
+    { channel: "chat", source: "provider", expires_at: null },
+  ]);
+  assert.equal((await optOutsOf(recipient.phone)).length, 1);
+  assert.deepEqual(await inbox(), []);
+});
+
+test("a restriction of the business account holds its numbers, and no others", async () => {
+  const other = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  await takeAndApply(
+    changeHook(other, "account_update", { event: "ACCOUNT_VIOLATION", violation_info: {} }),
+  );
+  const holds = () =>
+    api.app.db.query
+      .selectFrom("chat_holds")
+      .select(["scope", "subject_id", "reason"])
+      .where("account_id", "=", account.account_id)
+      .execute();
+  assert.deepEqual(await holds(), []);
+  await takeAndApply(
+    changeHook(other, "account_update", {
+      event: "DISABLED_UPDATE",
+      ban_info: { waba_ban_state: "REINSTATE" },
+    }),
+  );
+  assert.deepEqual(await holds(), []);
+  await takeAndApply(changeHook(other, "account_update", { event: "ACCOUNT_RESTRICTION" }));
+  assert.deepEqual(await holds(), [
+    { scope: "number", subject_id: other.id, reason: "sender_restricted" },
+  ]);
+  assert.deepEqual(await inbox(), []);
+});
+
+test("a template's news is kept; paused it holds its campaigns, approved again it lets them go", async () => {
+  const provider_template_id = unique("90001");
+  const id = await makeChatTemplate(api.app, account, number, {
+    driver: "whatsapp",
+    provider_template_id,
+  });
+  const templateOf = () =>
+    api.app.db.query
+      .selectFrom("chat_templates")
+      .select(["status", "quality", "category", "rejection_reason"])
+      .where("account_id", "=", account.account_id)
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
+  const holds = () =>
+    api.app.db.query
+      .selectFrom("chat_holds")
+      .select("reason")
+      .where("account_id", "=", account.account_id)
+      .where("scope", "=", "template")
+      .where("subject_id", "=", id)
+      .execute();
+  const tell = (field: string, value: object) =>
+    takeAndApply(
+      changeHook(number, field, { message_template_id: provider_template_id, ...value }),
+    );
+  await tell("message_template_status_update", { event: "PAUSED", reason: "LOW_QUALITY" });
+  await tell("message_template_quality_update", { new_quality_score: "RED" });
+  await tell("template_category_update", { new_category: "MARKETING" });
+  assert.deepEqual(await templateOf(), {
+    status: "PAUSED",
+    quality: "RED",
+    category: "MARKETING",
+    rejection_reason: "LOW_QUALITY",
+  });
+  assert.deepEqual(await holds(), [{ reason: "template_paused" }]);
+  await makeChatCampaign(api.app, account, number, id, [{ phone: String(++phones) }]);
+  const woken: string[] = [];
+  api.app.hints.on("chat_work", (subject) => void woken.push(subject));
+  await tell("message_template_status_update", { event: "APPROVED", reason: "NONE" });
+  assert.equal((await templateOf()).status, "APPROVED");
+  assert.deepEqual(await holds(), []);
+  // Whoever listens hears its own hint again from the database.
+  assert.deepEqual([...new Set(woken)], [`${account.account_id}:${number.id}`]);
+  assert.deepEqual(await inbox(), []);
+});

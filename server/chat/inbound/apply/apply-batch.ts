@@ -1,0 +1,150 @@
+// One batch of a number's webhooks, applied.
+import type { App } from "../../../engine/app.ts";
+import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
+import { statement } from "../../../lib/database/database.ts";
+import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
+import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
+import type { RecipientState } from "../../recipients/recipient-states.ts";
+import { stopWordTest } from "../internal/stop-words.ts";
+import type { Dispatch } from "./furthest-moves.ts";
+import type { ReportedNumber, StoredWebhooks } from "./inbox.ts";
+import { readReports } from "./read-webhooks.ts";
+import { replyRows } from "./reply-rows.ts";
+import { settleMatters } from "./apply-side-effects.ts";
+import { namedDispatch, nextTry, sortReports, type ReadWebhooks } from "./sort-webhooks.ts";
+
+/** A webhook that cannot be applied is a fault of ours, and kept until it may have been mended. */
+const failing_kept_ms = 86_400_000;
+
+/** Applies the rows; when that fails, each by itself, so that a bad one holds up no other. */
+export async function applyBatch(
+  app: App,
+  lease: Lease,
+  number: ReportedNumber,
+  rows: readonly StoredWebhooks[],
+): Promise<void> {
+  try {
+    await applyTogether(app, lease, number, rows);
+  } catch (error) {
+    if (isLeaseLost(error) || isDatabaseUnavailable(error)) throw error;
+    if (rows.length === 1) return putOff(app, number, rows[0]!, error);
+    for (const one of rows) await applyBatch(app, lease, number, [one]);
+  }
+}
+
+async function applyTogether(
+  app: App,
+  lease: Lease,
+  number: ReportedNumber,
+  rows: readonly StoredWebhooks[],
+): Promise<void> {
+  const { account_id, chat_number_id } = number;
+  const batch = rows.map((row) => ({ row, reports: readReports(app, row) }));
+  const now = app.clock.now();
+  const sorted = sortReports(batch, {
+    account_id,
+    now,
+    byProviderId: await findDispatches(app, account_id, batch),
+    isStopWord: await readStopWords(app, account_id, batch),
+  });
+  const moved = await applyReports(app.db.pool, [
+    account_id,
+    chat_number_id,
+    lease.fence,
+    JSON.stringify(sorted.moves),
+    JSON.stringify(replyRows(sorted.replies, false)),
+    sorted.done,
+    JSON.stringify(sorted.later),
+    now,
+  ]);
+  if (sorted.dropped > 0)
+    app.log.warn(
+      { account_id, subject_id: chat_number_id, count: sorted.dropped },
+      "statuses of messages that nobody here sent are given up",
+    );
+  for (const matters of sorted.matters) await settleMatters(app, number, matters);
+  const campaigns = moved.filter(({ from_state }) => open_states.has(from_state));
+  if (campaigns.length > 0)
+    await completeCampaigns(
+      app,
+      account_id,
+      campaigns.map(({ campaign_id }) => campaign_id),
+    );
+}
+
+/** Whoever leaves one of these may have been the last that its campaign waited for. */
+const open_states: ReadonlySet<RecipientState> = new Set([
+  "queued",
+  "deferred",
+  "dispatching",
+  "unknown",
+]);
+
+const applyReports = statement<{ campaign_id: number; from_state: RecipientState }>(
+  "select campaign_id, from_state from apply_chat_reports($1, $2, $3, $4, $5, $6, $7, $8)",
+);
+
+/** The dispatches of statuses that bring no id of ours. */
+async function findDispatches(
+  app: App,
+  accountId: number,
+  batch: readonly ReadWebhooks[],
+): Promise<ReadonlyMap<string, Dispatch>> {
+  const ids = batch.flatMap(({ reports }) =>
+    reports
+      .flat()
+      .flatMap((report) =>
+        report.kind === "status" && !namedDispatch(accountId, report)
+          ? report.provider_message_id
+          : [],
+      ),
+  );
+  if (ids.length === 0) return new Map();
+  const rows = await findByProviderId(app.db.pool, [accountId, [...new Set(ids)]]);
+  return new Map(rows.map((row) => [row.provider_message_id, row]));
+}
+
+const findByProviderId = statement<Dispatch & { provider_message_id: string }>(`
+  select provider_message_id, campaign_id, id as recipient_id, dispatches from chat_recipients
+  where account_id = $1 and provider_message_id = any ($2)`);
+
+/** Read only when there is a text to compare. */
+async function readStopWords(
+  app: App,
+  accountId: number,
+  batch: readonly ReadWebhooks[],
+): Promise<(text: string) => boolean> {
+  const isAsked = batch.some(({ reports }) => reports.flat().some(({ kind }) => kind === "reply"));
+  if (!isAsked) return () => false;
+  const account = await app.db.query
+    .selectFrom("accounts")
+    .select("chat_stop_words")
+    .where("account_id", "=", accountId)
+    .executeTakeFirst();
+  return stopWordTest(account?.chat_stop_words ?? []);
+}
+
+/** Webhooks that came together are taken apart; one alone comes later, and after a day never again. */
+async function putOff(
+  app: App,
+  { account_id, chat_number_id }: ReportedNumber,
+  { id, body, received_at }: StoredWebhooks,
+  err: unknown,
+): Promise<void> {
+  if (body.length > 1) return void (await takeApart(app.db.pool, [account_id, id]));
+  const due_at = nextTry(received_at, app.clock.now(), failing_kept_ms);
+  app.log.error(
+    { err, account_id, subject_id: chat_number_id },
+    due_at ? "a webhook cannot be applied; trying again later" : "a webhook is given up",
+  );
+  if (due_at) await delay(app.db.pool, [account_id, id, due_at]);
+  else await giveUp(app.db.pool, [account_id, id]);
+}
+
+const takeApart = statement(`
+  with gone as (delete from chat_inbox where account_id = $1 and id = $2 returning *)
+  insert into chat_inbox (account_id, chat_number_id, driver, body, received_at, due_at)
+  select g.account_id, g.chat_number_id, g.driver, json_build_array(b.value), g.received_at, g.due_at
+  from gone g, json_array_elements(g.body) b`);
+const delay = statement("update chat_inbox set due_at = $3 where account_id = $1 and id = $2");
+const giveUp = statement("delete from chat_inbox where account_id = $1 and id = $2");

@@ -1,0 +1,202 @@
+// What webhooks say beyond statuses and plain replies: opt-outs, templates, the account's standing.
+// Each row in a short transaction that first claims it. No lease is needed: the row goes
+// with the effect, and a row that another process has is left to it.
+import type { Selectable } from "kysely";
+import { suppress } from "../../../audience/suppressions/suppress.ts";
+import type { App } from "../../../engine/app.ts";
+import { recordEvent } from "../../../engine/record-event.ts";
+import { statement, type DB, type Tx } from "../../../lib/database/database.ts";
+import { hintChatWork } from "../../numbers/wake-sender.ts";
+import { hold } from "../../holds/holds.ts";
+import { optOutAtProvider } from "../opt-out-at-provider.ts";
+import { setTemplateStatus } from "../../templates/set-template-status.ts";
+import type { ReportedNumber } from "./inbox.ts";
+import { replyRows } from "./reply-rows.ts";
+import type { Matter, ReplyReport } from "./sort-webhooks.ts";
+
+type Place = ReportedNumber & {
+  readonly app: App;
+  readonly tx: Tx;
+  readonly now: Date;
+  /** Numbers whose senders have work again. */
+  readonly woken: number[];
+};
+
+/** Settles what one row brought; the row goes with it. */
+export async function settleMatters(
+  app: App,
+  number: ReportedNumber,
+  { id, matters }: { readonly id: number; readonly matters: readonly Matter[] },
+): Promise<void> {
+  const now = app.clock.now();
+  const woken: number[] = [];
+  await app.db.query.transaction().execute(async (tx) => {
+    const row = { account_id: number.account_id, id };
+    if (!(await claim(tx, row))) return;
+    const place = { ...number, app, tx, now, woken };
+    // Suppressions are locked in the order of their phones; the others wait for nobody.
+    for (const matter of matters.toSorted((a, b) => (phoneOf(a) < phoneOf(b) ? -1 : 1)))
+      await settle(place, matter);
+    await tx
+      .deleteFrom("chat_inbox")
+      .where("account_id", "=", row.account_id)
+      .where("id", "=", row.id)
+      .execute();
+  });
+  hintChatWork(app, number.account_id, woken);
+}
+
+async function claim(tx: Tx, { account_id, id }: { account_id: number; id: number }) {
+  const claimed = await tx
+    .selectFrom("chat_inbox")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+  return claimed !== undefined;
+}
+
+function phoneOf(matter: Matter): string {
+  if (matter.kind === "opt_out") return matter.reply.from;
+  return matter.kind === "preference" ? matter.from : "";
+}
+
+async function settle(place: Place, matter: Matter): Promise<void> {
+  switch (matter.kind) {
+    case "opt_out":
+      return optOutByReply(place, matter.reply);
+    case "preference":
+      return matter.stop
+        ? stopAtProvider(place, matter.from, matter.at)
+        : resumeAtProvider(place, matter.from, matter.at);
+    case "refused_by_customer": {
+      const phone = await phoneOfRecipient(place, matter.dispatch);
+      return phone === null ? undefined : stopAtProvider(place, phone, matter.at);
+    }
+    case "template":
+      return keepTemplateNews(place, matter);
+    case "account":
+      return noteStanding(place, matter);
+  }
+}
+
+const recordReplies = statement<Selectable<DB["chat_replies"]>>(
+  "select * from record_chat_replies($1, $2, $3)",
+);
+
+/** A reply that came before changes nothing: who wants messages again may have been lifted since. */
+async function optOutByReply(place: Place, reply: ReplyReport): Promise<void> {
+  const { tx, account_id, chat_number_id, now } = place;
+  const rows = JSON.stringify(replyRows([reply], true));
+  const [recorded] = await recordReplies(tx, [account_id, chat_number_id, rows]);
+  if (!recorded) return;
+  const { campaign_id, recipient_id } = recorded;
+  const written =
+    campaign_id === null || recipient_id === null
+      ? null
+      : await phoneOfRecipient(place, { campaign_id, recipient_id });
+  // The provider may know a customer by another number than was written to (Brazil's ninth digit).
+  for (const phone of new Set([reply.from, written ?? reply.from].toSorted()))
+    await suppress(
+      tx,
+      {
+        account_id,
+        phone,
+        channel: "chat",
+        reason: "The customer replied with a stop word",
+        source: "reply",
+        expires_at: null,
+        created_by: null,
+      },
+      now,
+    );
+  await recordEvent(tx, {
+    account_id,
+    type: "chat.optout",
+    occurred_at: reply.at,
+    data: {
+      phone_number: reply.from,
+      source: "reply",
+      chat_number_id,
+      reply_id: recorded.id,
+      campaign_id,
+      recipient_id,
+    },
+  });
+}
+
+/** A resume that is older lifts nothing. */
+async function stopAtProvider(place: Place, phone: string, at: Date): Promise<void> {
+  const { tx, account_id, chat_number_id } = place;
+  const reason = "The customer stopped messages at the provider";
+  await optOutAtProvider(tx, { account_id, phone, chat_number_id }, reason, at);
+}
+
+/** Lifts only what the provider told us: a STOP, or a person's entry, is not the provider's to take back. */
+async function resumeAtProvider({ tx, account_id }: Place, phone: string, at: Date): Promise<void> {
+  await tx
+    .deleteFrom("suppressions")
+    .where("account_id", "=", account_id)
+    .where("phone", "=", phone)
+    .where("channel", "=", "chat")
+    .where("source", "=", "provider")
+    .where("created_at", "<=", at)
+    .execute();
+}
+
+async function phoneOfRecipient(
+  { tx, account_id }: Place,
+  { campaign_id, recipient_id }: { campaign_id: number; recipient_id: number },
+): Promise<string | null> {
+  const recipient = await tx
+    .selectFrom("chat_recipients")
+    .select("phone")
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", campaign_id)
+    .where("id", "=", recipient_id)
+    .executeTakeFirst();
+  return recipient?.phone ?? null;
+}
+
+async function keepTemplateNews(
+  { tx, account_id, now, woken }: Place,
+  { provider_template_id, ...news }: Extract<Matter, { kind: "template" }>,
+): Promise<void> {
+  const templates = await tx
+    .selectFrom("chat_templates")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("provider_template_id", "=", provider_template_id)
+    .orderBy("id")
+    .execute();
+  for (const { id } of templates) {
+    const place = { account_id, template_id: id };
+    woken.push(...(await setTemplateStatus(tx, place, news, now)).number_ids);
+  }
+}
+
+/** Events after which the provider takes no messages of the business account until a person acts. */
+const restrictions = /"event":"(?:ACCOUNT_RESTRICTION|ACCOUNT_DELETED|DISABLED_UPDATE)"/;
+
+async function noteStanding(
+  place: Place,
+  { event, business_account_id }: Extract<Matter, { kind: "account" }>,
+): Promise<void> {
+  const { app, tx, account_id, now } = place;
+  const kind = /^\w{1,64}/.exec(event)?.[0] ?? "something";
+  app.log.warn({ account_id }, `the provider sent ${kind} about a business account`);
+  if (!restrictions.test(event) || event.includes('"waba_ban_state":"REINSTATE"')) return;
+  const numbers = await tx
+    .selectFrom("chat_numbers")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("business_account_id", "=", business_account_id ?? "")
+    .orderBy("id")
+    .execute();
+  for (const { id } of numbers) {
+    const held = { account_id, scope: "number", subject_id: id } as const;
+    await hold(tx, { ...held, reason: "sender_restricted", detail: event }, now);
+  }
+}

@@ -1,0 +1,68 @@
+// What customers wrote to the account's numbers.
+import type { Kysely } from "kysely";
+import type { App } from "../../engine/app.ts";
+import { writeCsv } from "../../lib/csv/write-csv.ts";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { searches } from "../../lib/database/searches.ts";
+import { ReplyAnswer } from "./reply-schema.ts";
+
+const csv_page_rows = 1_000;
+
+const columns = Object.keys(ReplyAnswer.properties) as readonly (keyof ReplyAnswer)[];
+
+/** What a list of replies is narrowed to; each is optional and all must hold. */
+export type ReplyFilter = {
+  /** E.164 digits without the plus. */
+  readonly phone?: string | undefined;
+  readonly campaign_id?: number | undefined;
+  readonly opted_out?: boolean | undefined;
+};
+
+/** A page of replies, newest first; 422 on a cursor that is not of this list. */
+export async function listReplies(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: ReplyFilter,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<{ data: ReplyAnswer[]; next_cursor: string | null }> {
+  const before = cursor === undefined ? null : decodeCursor(cursor);
+  const found = await repliesBefore(db, accountId, filter, { id: before, limit: limit + 1 });
+  const { rows, next } = page(found, limit);
+  return { data: rows, next_cursor: next };
+}
+
+/** The replies that the filter lets through, newest first, as chunks of CSV with a header line. */
+export function exportReplies(
+  { db }: Pick<App, "db">,
+  accountId: number,
+  filter: ReplyFilter,
+): AsyncGenerator<string> {
+  return writeCsv<ReplyAnswer>({
+    header: columns,
+    page_rows: csv_page_rows,
+    next: (after, limit) =>
+      repliesBefore(db.query, accountId, filter, { id: after?.id ?? null, limit }),
+    cells: (row) => columns.map((column) => row[column]),
+  });
+}
+
+async function repliesBefore(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: ReplyFilter,
+  before: { id: number | null; limit: number },
+): Promise<ReplyAnswer[]> {
+  let query = db
+    .selectFrom("chat_replies")
+    .select(["id", "chat_number_id", "phone as phone_number", "type", "text", "payload"])
+    .select(["campaign_id", "recipient_id", "opted_out", "received_at"])
+    .where("account_id", "=", accountId);
+  if (filter.phone !== undefined) query = query.where("phone", "=", filter.phone);
+  if (filter.campaign_id !== undefined) query = query.where("campaign_id", "=", filter.campaign_id);
+  if (filter.opted_out !== undefined) query = query.where("opted_out", "=", filter.opted_out);
+  if (before.id !== null) query = query.where("id", "<", before.id);
+  const bounded = query.orderBy("id", "desc").limit(before.limit);
+  const rows = await searches.use(accountId, () => bounded.execute());
+  return rows.map((row) => ({ ...row, received_at: row.received_at.toISOString() }));
+}

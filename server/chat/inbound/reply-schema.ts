@@ -1,0 +1,38 @@
+// A customer's message to one of our numbers, as the API shows it.
+import Type, { type Static } from "typebox";
+import { id, nullable, pageQuery, timestamp } from "../../lib/schemas.ts";
+
+export const ReplyAnswer = Type.Object({
+  id: id("Reply id"),
+  chat_number_id: id("The number it was sent to"),
+  phone_number: Type.String({ description: "Who sent it: E.164 digits, without a plus" }),
+  type: Type.String({
+    description: "text, button, interactive, image, … as the provider names it",
+  }),
+  text: nullable(Type.String()),
+  payload: nullable(Type.String({ description: "Of the button or the row that was chosen" })),
+  campaign_id: nullable(id("Whose message it answers; null where that is not known")),
+  recipient_id: nullable(id("The recipient of that message")),
+  opted_out: Type.Boolean({ description: "Whether it was one of the account's stop words" }),
+  received_at: timestamp("UTC, by the provider's clock"),
+});
+export type ReplyAnswer = Static<typeof ReplyAnswer>;
+
+const narrowing = {
+  phone_number: Type.Optional(
+    Type.String({ maxLength: 64, description: "Digits with country code" }),
+  ),
+  opted_out: Type.Optional(Type.Boolean()),
+};
+
+/** Query fields of a campaign's replies. */
+export const campaignReplyQuery = { ...narrowing, ...pageQuery };
+
+/** What all replies are narrowed to. */
+export const replyFilterQuery = {
+  campaign_id: Type.Optional(id("Answers to this campaign's messages")),
+  ...narrowing,
+};
+
+/** Query fields of all replies. */
+export const replyQuery = { ...replyFilterQuery, ...pageQuery };

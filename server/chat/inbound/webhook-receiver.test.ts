@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { makeChatNumber, type TestChatNumber } from "../../../test/support/chat-makers.ts";
+import { messageHook, openTestWhatsapp, statusHook } from "../../../test/support/chat-webhooks.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { makeAccount, unique, type TestAccount } from "../../../test/support/makers.ts";
+import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
+import { openDatabase } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { openWebhookDoor } from "./webhook-receiver.ts";
+
+let api: TestApi;
+let account: TestAccount;
+let number: TestChatNumber;
+let admin: pg.Client;
+
+before(async () => {
+  api = await startApi({ chatDrivers: { whatsapp: openTestWhatsapp() } });
+  account = await makeAccount(api.app);
+  number = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  admin = new pg.Client({ connectionString: api.database_url });
+  await admin.connect();
+});
+after(async () => {
+  await admin.end();
+  await api.close();
+});
+
+const sentHook = (of = number) => statusHook(of, [{ id: unique("wamid"), status: "sent" }]);
+
+/** Ids of the messages whose statuses are stored. */
+async function storedIds(of: TestAccount): Promise<string[]> {
+  const { rows } = await admin.query<{ id: string }>(
+    `select w.value #>> '{entry,0,changes,0,value,statuses,0,id}' as id
+     from chat_inbox i, json_array_elements(i.body) w where i.account_id = $1`,
+    [of.account_id],
+  );
+  return rows.map(({ id }) => id);
+}
+
+test("while the database is busy a bounded number waits, the rest is 503, and what was taken is stored once", async () => {
+  await api.app.webhookDoor.take("whatsapp", sentHook());
+  const before_ids = new Set(await storedIds(account));
+  const hooks = Array.from({ length: 6_000 }, () => unique("wamid"));
+  await admin.query("begin; lock table chat_inbox in access exclusive mode");
+  const taken = hooks.map((id) =>
+    api.app.webhookDoor.take("whatsapp", statusHook(number, [{ id, status: "sent" }])).then(
+      () => id,
+      (error: unknown) => {
+        assert.ok(error instanceof Refusal && error.type === "unavailable", String(error));
+        return null;
+      },
+    ),
+  );
+  // The last is refused at once, while nothing can be stored.
+  assert.equal(await taken.at(-1), null);
+  await admin.query("commit");
+  const ids = (await Promise.all(taken)).filter((id) => id !== null);
+  assert.ok(ids.length >= 5_000, `${ids.length} waited`);
+  const stored = (await storedIds(account)).filter((id) => !before_ids.has(id));
+  assert.deepEqual(stored.toSorted(), ids.toSorted());
+});
+
+test("webhooks that arrive together share a row, replies have one of their own, and the number is hinted", async () => {
+  const hinted: string[] = [];
+  api.app.hints.on("chat_report", (subject) => void hinted.push(subject));
+  const fresh = await makeAccount(api.app);
+  const theirs = await makeChatNumber(api.app, fresh, { driver: "whatsapp" });
+  // So that the number is known, and all wait for the same statement.
+  await api.app.webhookDoor.take("whatsapp", sentHook(theirs));
+  await admin.query("delete from chat_inbox where account_id = $1", [fresh.account_id]);
+  hinted.length = 0;
+  const reply = messageHook(theirs, [{ id: unique("in"), from: "919812345678", text: "hi" }]);
+  const hooks = [sentHook(theirs), reply, sentHook(theirs), reply, sentHook(theirs)];
+  await Promise.all(hooks.map((hook) => api.app.webhookDoor.take("whatsapp", hook)));
+  // Once here, and once more from the database.
+  assert.deepEqual([...new Set(hinted)], [`${fresh.account_id}:${theirs.id}`]);
+  const { rows } = await admin.query<{ length: number; urgent: boolean }>(
+    `select json_array_length(body) as length, due_at = '-infinity' as urgent
+     from chat_inbox where account_id = $1 order by due_at, length`,
+    [fresh.account_id],
+  );
+  assert.deepEqual(rows, [
+    { length: 1, urgent: true },
+    { length: 1, urgent: true },
+    { length: 3, urgent: false },
+  ]);
+});
+
+test("a database that is away fails the webhook, and is asked again for the next one", async () => {
+  const db = openDatabase("postgres://127.0.0.1:9/nothing", api.app.log);
+  let up = false;
+  const app = {
+    ...api.app,
+    db: {
+      ...api.app.db,
+      get pool() {
+        return up ? api.app.db.pool : db.pool;
+      },
+    },
+  };
+  const door = openWebhookDoor(app);
+  await assert.rejects(door.take("whatsapp", sentHook()), isDatabaseUnavailable);
+  up = true;
+  await door.take("whatsapp", sentHook());
+  up = false;
+  // The number is known by now; the row has nowhere to go.
+  await assert.rejects(
+    door.take("whatsapp", sentHook()),
+    (error: unknown) => error instanceof Refusal && error.type === "unavailable",
+  );
+  await db.close();
+});
+
+test("a number that becomes ours is known within seconds, also after its webhooks came in vain", async () => {
+  const fresh = await makeAccount(api.app);
+  const provider_phone_number_id = unique("later");
+  const theirs = { id: 0, provider_phone_number_id, business_account_id: unique("later") };
+  await api.app.webhookDoor.take("whatsapp", sentHook(theirs));
+  await api.app.db.query
+    .insertInto("chat_routes")
+    .values({
+      driver: "whatsapp",
+      kind: "phone_number",
+      provider_id: provider_phone_number_id,
+      account_id: fresh.account_id,
+      chat_number_id: 1,
+    })
+    .execute();
+  await eventually(async () => {
+    await api.app.webhookDoor.take("whatsapp", sentHook(theirs));
+    return (await storedIds(fresh)).length > 0;
+  });
+});

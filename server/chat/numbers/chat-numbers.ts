@@ -1,0 +1,51 @@
+import type { Kysely } from "kysely";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import { chatNumberAnswer, number_columns, type ChatNumberAnswer } from "./chat-number-schema.ts";
+import { holdsOf, type HoldAnswer } from "../holds/holds.ts";
+
+/** The account's numbers, by id. */
+export async function listChatNumbers(
+  db: Kysely<DB>,
+  accountId: number,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: ChatNumberAnswer[]; next_cursor: string | null }> {
+  let query = numberRows(db, accountId);
+  if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
+  const found = await query
+    .orderBy("id")
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = page(found, limit);
+  const holds = await holdsOnNumbers(
+    db,
+    accountId,
+    rows.map(({ id }) => id),
+  );
+  return { data: rows.map((row) => chatNumberAnswer(row, holds)), next_cursor: next };
+}
+
+/** One number of the account, or not-found. */
+export async function findChatNumber(
+  db: Kysely<DB>,
+  accountId: number,
+  numberId: number,
+): Promise<ChatNumberAnswer> {
+  const row = await numberRows(db, accountId).where("id", "=", numberId).executeTakeFirst();
+  if (!row) throw notFound();
+  return chatNumberAnswer(row, await holdsOnNumbers(db, accountId, [numberId]));
+}
+
+function numberRows(db: Kysely<DB>, accountId: number) {
+  return db.selectFrom("chat_numbers").select(number_columns).where("account_id", "=", accountId);
+}
+
+function holdsOnNumbers(
+  db: Kysely<DB>,
+  accountId: number,
+  numberIds: readonly number[],
+): Promise<HoldAnswer[]> {
+  const numbers = numberIds.map((subject_id) => ({ scope: "number", subject_id }) as const);
+  return holdsOf(db, accountId, [...numbers, { scope: "account", subject_id: 0 }]);
+}

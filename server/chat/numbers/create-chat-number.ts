@@ -1,0 +1,96 @@
+import { randomUUID } from "node:crypto";
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { ChatDriverName } from "../../drivers/chat/driver.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { invalid, type FieldError } from "../../lib/errors.ts";
+import { chatNumberAnswer, number_columns, readBusinessPhone } from "./chat-number-schema.ts";
+import type { ChatNumberAnswer, NewChatNumber } from "./chat-number-schema.ts";
+import { scheduleTemplateSync } from "./schedule-template-sync.ts";
+
+/**
+ * Adds a number; its business account's templates are fetched soon and daily from then on. A
+ * provider's id belongs to one account of the installation: another's is validation-failed, without
+ * saying whose. In the sandbox all numbers of an account share one business account.
+ */
+export async function createChatNumber(
+  tx: Tx,
+  actor: Actor,
+  number: NewChatNumber,
+  now: Date,
+): Promise<ChatNumberAnswer> {
+  const { account_id } = actor;
+  const ids = {
+    provider_phone_number_id: number.provider_phone_number_id ?? `sandbox-${randomUUID()}`,
+    business_account_id: number.business_account_id ?? `sandbox-${account_id}`,
+  };
+  const created = await tx
+    .insertInto("chat_numbers")
+    .values({
+      account_id,
+      name: number.name,
+      phone: readBusinessPhone(number.phone_number)!,
+      driver: number.driver,
+      ...ids,
+      ...(number.rate_per_second ? { rate_per_second: number.rate_per_second } : {}),
+      created_at: now,
+      updated_at: now,
+    })
+    .returning(number_columns)
+    .executeTakeFirstOrThrow();
+  await takeRoutes(tx, account_id, { ...ids, driver: number.driver, chat_number_id: created.id });
+  const { driver, business_account_id } = { driver: number.driver, ...ids };
+  await scheduleTemplateSync(tx, { account_id, driver, business_account_id }, now);
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "chat_number.created",
+    subject_id: created.id,
+    detail: { driver },
+  });
+  return chatNumberAnswer(created, []);
+}
+
+type Routes = {
+  readonly driver: ChatDriverName;
+  readonly provider_phone_number_id: string;
+  readonly business_account_id: string;
+  readonly chat_number_id: number;
+};
+
+/** Webhooks find their account by these rows: whoever has one already keeps it. */
+async function takeRoutes(tx: Tx, account_id: number, routes: Routes): Promise<void> {
+  const { driver, chat_number_id } = routes;
+  const faults: FieldError[] = [];
+  const phone = await tx
+    .insertInto("chat_routes")
+    .values({
+      driver,
+      kind: "phone_number",
+      provider_id: routes.provider_phone_number_id,
+      account_id,
+      chat_number_id,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("account_id")
+    .executeTakeFirst();
+  if (!phone) faults.push({ field: "provider_phone_number_id", reason: "is already in use" });
+  const business = { driver, kind: "business_account", provider_id: routes.business_account_id };
+  const taken = await tx
+    .insertInto("chat_routes")
+    .values({ ...business, account_id, chat_number_id: null })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("account_id")
+    .executeTakeFirst();
+  const owner =
+    taken ??
+    (await tx
+      .selectFrom("chat_routes")
+      .select("account_id")
+      .where("driver", "=", business.driver)
+      .where("kind", "=", business.kind)
+      .where("provider_id", "=", business.provider_id)
+      .executeTakeFirst());
+  if (owner?.account_id !== account_id) {
+    faults.push({ field: "business_account_id", reason: "is already in use" });
+  }
+  if (faults.length > 0) throw invalid(faults);
+}

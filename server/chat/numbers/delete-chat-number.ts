@@ -1,0 +1,77 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { lockChatNumber } from "./internal/lock-chat-number.ts";
+
+/**
+ * Deletes a number that no campaign was ever sent from, and frees its provider's ids. Refuses:
+ * not-found; conflict for one with campaigns, which can be made inactive.
+ */
+export async function deleteChatNumber(
+  tx: Tx,
+  actor: Actor,
+  numberId: number,
+  now: Date,
+): Promise<void> {
+  const { account_id } = actor;
+  const number = await lockChatNumber(tx, account_id, numberId, "campaigns");
+  await refuseUsed(tx, account_id, numberId);
+  await tx
+    .deleteFrom("chat_numbers")
+    .where("account_id", "=", account_id)
+    .where("id", "=", numberId)
+    .execute();
+  await tx
+    .deleteFrom("chat_holds")
+    .where("account_id", "=", account_id)
+    .where("scope", "=", "number")
+    .where("subject_id", "=", numberId)
+    .execute();
+  await freeRoutes(tx, account_id, number);
+  await recordAudit(tx, actor, { at: now, action: "chat_number.deleted", subject_id: numberId });
+}
+
+async function refuseUsed(tx: Tx, accountId: number, numberId: number): Promise<void> {
+  const campaign = await tx
+    .selectFrom("chat_campaigns")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("chat_number_id", "=", numberId)
+    .limit(1)
+    .executeTakeFirst();
+  if (campaign) {
+    throw new Refusal(
+      "conflict",
+      "Campaigns were sent from this number, so it cannot be deleted; make it inactive with active: false",
+    );
+  }
+}
+
+type Number = Readonly<
+  Record<"driver" | "provider_phone_number_id" | "business_account_id", string>
+>;
+
+/** The business account stays ours as long as one of its numbers does. */
+async function freeRoutes(tx: Tx, accountId: number, number: Number): Promise<void> {
+  const sibling = await tx
+    .selectFrom("chat_numbers")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("driver", "=", number.driver)
+    .where("business_account_id", "=", number.business_account_id)
+    .limit(1)
+    .executeTakeFirst();
+  const freed = [
+    ["phone_number", number.provider_phone_number_id],
+    ...(sibling ? [] : [["business_account", number.business_account_id]]),
+  ] as [string, string][];
+  for (const [kind, provider_id] of freed) {
+    await tx
+      .deleteFrom("chat_routes")
+      .where("account_id", "=", accountId)
+      .where("driver", "=", number.driver)
+      .where("kind", "=", kind)
+      .where("provider_id", "=", provider_id)
+      .execute();
+  }
+}

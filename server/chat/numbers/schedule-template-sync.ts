@@ -1,0 +1,29 @@
+import { addJob } from "../../engine/add-job.ts";
+import type { ChatDriverName } from "../../drivers/chat/driver.ts";
+import type { Tx } from "../../lib/database/database.ts";
+
+/** A business account at a provider: what templates belong to. */
+export type BusinessAccount = {
+  readonly account_id: number;
+  readonly driver: ChatDriverName;
+  readonly business_account_id: string;
+};
+
+/** Has the templates of a business account fetched soon; the job goes on daily by itself. */
+export async function scheduleTemplateSync(
+  tx: Tx,
+  { account_id, driver, business_account_id }: BusinessAccount,
+  now: Date,
+): Promise<void> {
+  await addJob(
+    tx,
+    {
+      account_id,
+      kind: "chat.sync_templates",
+      subject: `${driver}:${business_account_id}`,
+      run_at: now,
+      payload: { driver, business_account_id },
+    },
+    now,
+  );
+}

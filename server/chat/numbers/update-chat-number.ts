@@ -1,0 +1,35 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import type { ChatNumberAnswer, ChatNumberPatch } from "./chat-number-schema.ts";
+import { findChatNumber } from "./chat-numbers.ts";
+import { lockChatNumber, refuseUnfinished } from "./internal/lock-chat-number.ts";
+
+/**
+ * Renames a number, changes its rate, takes it out of use or back. Refuses: not-found; conflict when
+ * it is to be inactive and has campaigns that are not at their end. Hint `chat_work` after the commit.
+ */
+export async function updateChatNumber(
+  tx: Tx,
+  actor: Actor,
+  numberId: number,
+  patch: ChatNumberPatch,
+  now: Date,
+): Promise<ChatNumberAnswer> {
+  const { account_id } = actor;
+  const stops = patch.active === false;
+  await lockChatNumber(tx, account_id, numberId, stops ? "campaigns" : "changes");
+  if (stops) await refuseUnfinished(tx, account_id, numberId);
+  await tx
+    .updateTable("chat_numbers")
+    .set({ ...patch, updated_at: now })
+    .where("account_id", "=", account_id)
+    .where("id", "=", numberId)
+    .execute();
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "chat_number.updated",
+    subject_id: numberId,
+    detail: { changed: Object.keys(patch) },
+  });
+  return findChatNumber(tx, account_id, numberId);
+}

@@ -1,0 +1,80 @@
+// Files for the headers of templates: they go to the provider, which gives back an id.
+import Type, { type Static } from "typebox";
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { App } from "../../engine/app.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { readWholeFile } from "../../lib/read-whole-file.ts";
+import { closed } from "../../lib/schemas.ts";
+import { askProvider, driverOf } from "./call-provider.ts";
+import { findChatNumber } from "./chat-numbers.ts";
+
+/** The largest file taken, in bytes. Providers take less of some types. */
+export const media_bytes_max = 16 * 1_048_576;
+
+/** The upload's parts. */
+export const ChatMediaUpload = closed({
+  file: Type.String({
+    format: "binary",
+    description: "JPEG, PNG, MP4 or PDF, known by its content; at most 16 MB",
+  }),
+});
+
+export const ChatMediaAnswer = Type.Object({
+  id: Type.String({
+    description: "Goes into a template's header_media; the provider forgets it after 30 days",
+  }),
+  mime_type: Type.String(),
+  size_bytes: Type.Integer(),
+});
+export type ChatMediaAnswer = Static<typeof ChatMediaAnswer>;
+
+/**
+ * Stores a file with the number's provider and returns its media id. Refuses: not-found;
+ * validation-failed for a file of another type, none, or one that the provider refuses; unavailable.
+ */
+export async function uploadChatMedia(
+  app: App,
+  actor: Actor,
+  numberId: number,
+  file: { readonly fd: number; readonly name: string } | null,
+): Promise<ChatMediaAnswer> {
+  const { account_id } = actor;
+  const number = await findChatNumber(app.db.query, account_id, numberId);
+  if (!file) throw invalidField("file", "is required");
+  const bytes = await readWholeFile(file.fd);
+  const mime_type = sniffType(bytes);
+  if (mime_type === null) throw invalidField("file", "must be a JPEG, PNG, MP4 or PDF file");
+  const driver = driverOf(app, number.driver);
+  const from = {
+    phone_number_id: number.provider_phone_number_id,
+    business_account_id: number.business_account_id,
+  };
+  const id = await askProvider("file", () =>
+    driver.uploadMedia(from, { bytes, mime_type, name: file.name }),
+  );
+  const size_bytes = bytes.length;
+  await app.db.query.transaction().execute((tx) =>
+    recordAudit(tx, actor, {
+      at: app.clock.now(),
+      action: "chat_media.uploaded",
+      subject_id: numberId,
+      detail: { mime_type, size_bytes },
+    }),
+  );
+  return { id, mime_type, size_bytes };
+}
+
+const jpeg = Buffer.from([0xff, 0xd8, 0xff]);
+const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+/** By the first bytes, whatever the file is called; null for what is none of the four. */
+function sniffType(bytes: Buffer): string | null {
+  const begins = (mark: Buffer | string, at = 0) =>
+    bytes.subarray(at, at + mark.length).equals(Buffer.from(mark));
+  if (begins(jpeg)) return "image/jpeg";
+  if (begins(png)) return "image/png";
+  if (begins("%PDF-")) return "application/pdf";
+  // QuickTime's own brand is another format in the same box.
+  if (begins("ftyp", 4) && !begins("qt  ", 8)) return "video/mp4";
+  return null;
+}

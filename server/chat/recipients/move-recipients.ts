@@ -1,0 +1,33 @@
+import { statement, type Executor } from "../../lib/database/database.ts";
+import type { RecipientState } from "./recipient-states.ts";
+
+/** A recipient and where it shall go; see chat_move_recipients. */
+export type Move = {
+  readonly campaign_id: number;
+  readonly id: number;
+  /** The dispatch this is about, as it was read: an older one moves nothing. */
+  readonly dispatches: number;
+  readonly state: RecipientState;
+  readonly error?: string;
+  readonly due_at?: Date;
+};
+
+export type Moved = {
+  readonly campaign_id: number;
+  readonly id: number;
+  readonly from_state: RecipientState;
+  readonly to_state: RecipientState;
+};
+
+const move = statement<Moved>(`
+  select campaign_id, id, from_state, to_state from chat_move_recipients($1, 'controls', $2, $3)`);
+
+/** Moves recipients on somebody's order, with counts and credit; what is not allowed is left as it is. */
+export async function moveRecipients(
+  executor: Executor,
+  accountId: number,
+  moves: readonly Move[],
+  now: Date,
+): Promise<Moved[]> {
+  return move(executor, [accountId, JSON.stringify(moves), now]);
+}

@@ -1,0 +1,83 @@
+// What an outcome means beyond its recipient: holds, a campaign that fails, a customer who opted out.
+import type { Tx } from "../../../lib/database/database.ts";
+import type { Action } from "../../messages/error-actions.ts";
+import { failCampaign } from "../../campaigns/fail-campaign.ts";
+import { hold, type HoldReason, type HoldScope } from "../../holds/holds.ts";
+import { optOutAtProvider } from "../../inbound/opt-out-at-provider.ts";
+import { setTemplateStatus } from "../../templates/set-template-status.ts";
+import type { Sender } from "./sender.ts";
+import type { Marked } from "./sender-statements.ts";
+
+export type Effect =
+  | {
+      readonly kind: "hold";
+      readonly scope: HoldScope;
+      readonly subject_id: number;
+      readonly reason: HoldReason;
+      readonly detail: string | null;
+    }
+  | { readonly kind: "fail_campaign"; readonly campaign_id: number; readonly failure: string }
+  | { readonly kind: "suppress"; readonly phone: string };
+
+/** What a failed attempt's action asks for beyond its recipient. */
+export function effectsOf(sender: Sender, marked: Marked, action: Action): Effect[] {
+  const { campaign_id, phone } = marked;
+  const effects: Effect[] = [];
+  if (action.hold) {
+    const { scope, reason } = action.hold;
+    const template_id = sender.campaigns.get(campaign_id)?.latest.template_id ?? null;
+    const subject_id = { template: template_id, number: sender.number_id, account: 0 }[scope];
+    if (subject_id !== null)
+      effects.push({ kind: "hold", scope, subject_id, reason, detail: null });
+  }
+  if (action.fail_campaign)
+    effects.push({ kind: "fail_campaign", campaign_id, failure: action.error });
+  if (action.suppress) effects.push({ kind: "suppress", phone });
+  return effects;
+}
+
+/** Does them, each kind once however many messages asked for it; true when there were any. They stay until they are done. */
+export async function applyEffects(sender: Sender): Promise<boolean> {
+  const { effects } = sender;
+  if (effects.length === 0) return false;
+  const distinct = new Map(effects.map((effect) => [JSON.stringify(effect), effect]));
+  for (const [text, effect] of distinct) {
+    await applyEffect(sender, effect);
+    const left = effects.filter((other) => JSON.stringify(other) !== text);
+    effects.splice(0, effects.length, ...left);
+  }
+  return true;
+}
+
+async function applyEffect(sender: Sender, effect: Effect): Promise<void> {
+  const { app, lease, number_id } = sender;
+  const now = app.clock.now();
+  const { account_id } = lease;
+  await app.db.query.transaction().execute(async (tx) => {
+    switch (effect.kind) {
+      case "hold":
+        return holdBack(tx, account_id, effect, now);
+      case "fail_campaign":
+        return failCampaign(tx, account_id, effect.campaign_id, effect.failure, now);
+      case "suppress":
+        return optOutAtProvider(
+          tx,
+          { account_id, phone: effect.phone, chat_number_id: number_id },
+          "The provider says that this customer opted out",
+          now,
+        );
+    }
+  });
+}
+
+/** A template is held as if the provider's report had come first: it is shown as paused. */
+async function holdBack(
+  tx: Tx,
+  account_id: number,
+  { scope, subject_id, reason, detail }: Effect & { kind: "hold" },
+  now: Date,
+): Promise<void> {
+  if (reason === "template_paused")
+    await setTemplateStatus(tx, { account_id, template_id: subject_id }, { status: "PAUSED" }, now);
+  else await hold(tx, { account_id, scope, subject_id, reason, detail }, now);
+}

@@ -1,0 +1,62 @@
+// Which campaign is served next, and whether there is anything to stay for.
+import { quietUntil } from "../../../accounts/accounts/quiet-time.ts";
+import type { CampaignWork, Sender } from "./sender.ts";
+import { setWorkAt } from "./sender-statements.ts";
+
+/** A deferred recipient that is due sooner is waited for; for a later one the lease is given back. */
+const linger_ms = 5_000;
+const held_look_ms = 60_000;
+const unknown_look_ms = 3_600_000;
+
+/**
+ * Of the campaigns with something to send the one that was served the fewest messages, so that none
+ * waits for another to end. By messages: turns are of any size, down to none.
+ */
+export function nextCampaign(sender: Sender): CampaignWork | null {
+  if (!maySend(sender)) return null;
+  let next: CampaignWork | null = null;
+  for (const work of sender.campaigns.values()) {
+    if (isWorkable(sender, work) && (next === null || work.served < next.served)) next = work;
+  }
+  // Who has nothing to send at the moment does not make up for it later.
+  for (const work of sender.campaigns.values())
+    if (next && !isWorkable(sender, work)) work.served = Math.max(work.served, next.served);
+  return next;
+}
+
+/** Whether any campaign has something to send, as far as is known. */
+export function hasWork(sender: Sender): boolean {
+  return [...sender.campaigns.values()].some((work) => isWorkable(sender, work));
+}
+
+/** Whether something is due soon; if not, each campaign is told when to be looked at again, and the lease can go. */
+export async function isWorthWaiting(sender: Sender): Promise<boolean> {
+  const now = sender.app.clock.now();
+  const lookAts = [...sender.campaigns.values()].map(
+    (work) => [work, lookAgainAt(sender, work, now)] as const,
+  );
+  if (lookAts.some(([, at]) => at < now.getTime() + linger_ms)) return true;
+  for (const [{ latest }, at] of lookAts)
+    await setWorkAt(sender.app, sender.lease.account_id, latest, new Date(at));
+  return false;
+}
+
+/** The number itself may send now: it is active, its driver is there, and the account is not quiet. */
+function maySend({ app, number, driver }: Sender): boolean {
+  return number.active && driver !== undefined && quietUntil(number, app.clock.now()) === null;
+}
+
+function isWorkable({ app }: Sender, { latest, dry }: CampaignWork): boolean {
+  if (latest.held || dry) return false;
+  const isDue = latest.next_due_at !== null && latest.next_due_at <= app.clock.now();
+  return latest.queued > 0 || isDue;
+}
+
+/** In milliseconds since the epoch. */
+function lookAgainAt(sender: Sender, { latest }: CampaignWork, now: Date): number {
+  const quiet = quietUntil(sender.number, now);
+  if (quiet) return quiet.getTime();
+  if (latest.held || !maySend(sender)) return now.getTime() + held_look_ms;
+  if (latest.queued > 0) return now.getTime();
+  return latest.next_due_at?.getTime() ?? now.getTime() + unknown_look_ms;
+}

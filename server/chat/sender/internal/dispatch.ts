@@ -1,0 +1,159 @@
+// The requests of one sender: starts each marked message, and turns what came of it into a result.
+import { ChatSendError } from "../../../drivers/chat/driver.ts";
+import { decideAction } from "../../messages/error-actions.ts";
+import { makeMessageId } from "../../messages/message-id.ts";
+import { renderMessage } from "../../messages/render-message.ts";
+import { effectsOf } from "./apply-effects.ts";
+import type { Sender } from "./sender.ts";
+import type { Marked, Result } from "./sender-statements.ts";
+
+/**
+ * A message that was marked longer ago is given back instead: within a second of an opt-out or a
+ * cancel no request begins any more.
+ */
+const marked_ms_max = 800;
+/** At a stop, requests may take so long to end by themselves; then their outcome is unknown. */
+const drain_ms = 6_000;
+
+export type Dispatch = {
+  /** Sends them as slots become free. `asked_at`: when the turn that marked them began, monotonic. */
+  start(marked: readonly Marked[], asked_at: number): void;
+  /** Under way or waiting for a slot. */
+  busy(): number;
+  has(row: { campaign_id: number; id: number }): boolean;
+  /** Gives back what has not begun, and bounds how long the rest may take. */
+  drain(): void;
+  /** Resolves when nothing is under way. */
+  ended(): Promise<void>;
+};
+
+/** `pause` is told for how long the provider wants nothing from this number. */
+export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispatch {
+  const known = new Map<string, Marked>();
+  const waiting: { marked: Marked; asked_at: number }[] = [];
+  const giveUp = new AbortController();
+  let under_way = 0;
+  let limit: NodeJS.Timeout | null = null;
+  let tellEnd = () => {};
+
+  const finish = (marked: Marked, outcome: Outcome) => {
+    const { campaign_id, id, dispatches } = marked;
+    known.delete(keyOf(marked));
+    sender.results.push({ campaign_id, id, dispatches, ...outcome });
+    sender.wake();
+  };
+  const request = async (marked: Marked, begin_by_ms: number) => {
+    under_way++;
+    const outcome = await send(sender, marked, { begin_by_ms, giveUp: giveUp.signal, pause });
+    under_way--;
+    finish(marked, outcome);
+    fill();
+    if (under_way === 0) tellEnd();
+  };
+  const fill = () => {
+    while (under_way < sender.settings.in_flight_max && waiting.length > 0) {
+      const { marked, asked_at } = waiting.shift()!;
+      const begin_by_ms = asked_at + marked_ms_max;
+      const isFresh = performance.now() < begin_by_ms && sender.lease.mayAct();
+      if (isFresh) void request(marked, begin_by_ms);
+      else finish(marked, notBegun(sender));
+    }
+  };
+
+  return {
+    start(marked, asked_at) {
+      for (const one of marked) {
+        known.set(keyOf(one), one);
+        waiting.push({ marked: one, asked_at });
+      }
+      fill();
+    },
+    busy: () => known.size,
+    has: (row) => known.has(keyOf(row)),
+    drain() {
+      limit ??= setTimeout(() => giveUp.abort(), drain_ms);
+      for (const { marked } of waiting.splice(0)) finish(marked, notBegun(sender));
+    },
+    async ended() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      tellEnd = resolve;
+      if (under_way > 0) await promise;
+      if (limit) clearTimeout(limit);
+    },
+  };
+}
+
+type Outcome = Omit<Result, "campaign_id" | "id" | "dispatches">;
+
+function keyOf({ campaign_id, id }: { campaign_id: number; id: number }): string {
+  return `${campaign_id}:${id}`;
+}
+
+/** Marked and not sent: it goes back as if nothing had been, but for its number. */
+function notBegun({ app }: Sender): Outcome {
+  return { state: "deferred", due_at: app.clock.now() };
+}
+
+/** One request, and what it came to. Never throws. */
+async function send(
+  sender: Sender,
+  marked: Marked,
+  within: {
+    readonly begin_by_ms: number;
+    readonly giveUp: AbortSignal;
+    readonly pause: (ms: number) => void;
+  },
+): Promise<Outcome> {
+  const { app, lease, number, driver } = sender;
+  const campaign = sender.campaigns.get(marked.campaign_id);
+  if (!campaign || !driver) return notBegun(sender);
+  const message_id = makeMessageId({
+    account_id: lease.account_id,
+    campaign_id: marked.campaign_id,
+    recipient_id: marked.id,
+    dispatches: marked.dispatches,
+  });
+  const rendered = renderMessage(campaign.plan, marked.variables, message_id);
+  if ("missing" in rendered) return { state: "refused", error: "missing_variable" };
+  try {
+    const { provider_message_id } = await driver.send(
+      {
+        phone_number_id: number.provider_phone_number_id,
+        business_account_id: number.business_account_id,
+      },
+      {
+        message_id,
+        to: marked.phone,
+        message: rendered.message,
+        route: campaign.marketing ? "marketing" : "standard",
+        // Also while it waits for a connection.
+        begin_by_ms: within.begin_by_ms,
+      },
+      within.giveUp,
+    );
+    return { state: "accepted", provider_message_id, at: app.clock.now() };
+  } catch (error) {
+    return failureOf(sender, marked, error, within.pause);
+  }
+}
+
+function failureOf(
+  sender: Sender,
+  marked: Marked,
+  error: unknown,
+  pause: (ms: number) => void,
+): Outcome {
+  const { app, campaigns, number, settings } = sender;
+  const isKnown = error instanceof ChatSendError;
+  if (!isKnown) app.log.error({ err: error }, "a chat driver threw what is no ChatSendError");
+  const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
+  const action = decideAction(failure, marked, Math.random());
+  const campaign = campaigns.get(marked.campaign_id);
+  if (action.slow_ms !== undefined) pause(action.slow_ms);
+  if (action.marketing_route && campaign) campaign.marketing = number.marketing_onboarded;
+  sender.effects.push(...effectsOf(sender, marked, action));
+  const outcome = { state: action.state, error: action.error, error_code: failure.code };
+  if (action.state === "refused") return outcome;
+  const wait_ms = action.state === "unknown" ? settings.settle_ms : action.after_ms;
+  return { ...outcome, due_at: new Date(app.clock.now().getTime() + wait_ms) };
+}

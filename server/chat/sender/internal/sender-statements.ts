@@ -1,0 +1,181 @@
+// What a sender asks of the database.
+import type { App } from "../../../engine/app.ts";
+import { statement } from "../../../lib/database/database.ts";
+import type { MessagePlan } from "../../messages/message-plan.ts";
+import type { RecipientState } from "../../recipients/recipient-states.ts";
+
+/** What became of a dispatch: a row of chat_move_recipients. */
+export type Result = {
+  readonly campaign_id: number;
+  readonly id: number;
+  readonly dispatches: number;
+  readonly state: RecipientState;
+  readonly provider_message_id?: string;
+  readonly error_code?: number | null;
+  readonly error?: string | null;
+  readonly due_at?: Date;
+  readonly at?: Date;
+};
+
+/** A recipient that is marked as dispatching: it is sent at once, or given back. */
+export type Marked = {
+  readonly campaign_id: number;
+  readonly id: number;
+  readonly dispatches: number;
+  readonly phone: string;
+  readonly variables: Readonly<Record<string, string>> | null;
+  /** What put it off last, and how often in a row. */
+  readonly error: string | null;
+  readonly attempts: number;
+};
+
+type Holder = { readonly account_id: number; readonly number_id: number; readonly fence: number };
+
+const turn_statement = statement<Marked & { to_state: RecipientState }>(`
+  select campaign_id, id, to_state, dispatches, phone, variables, error, attempts
+  from chat_sender_turn($1, $2, $3, $4, $5, $6, $7, $8)`);
+
+/**
+ * Records the results and marks the next of a campaign (none when `take` is 0). Throws the loss of the
+ * lease (isLeaseLost) with nothing written. `seen` also counts those that were skipped as suppressed.
+ */
+export async function senderTurn(
+  app: App,
+  holder: Holder,
+  results: readonly Result[],
+  next: { campaign_id: number; take: number; after: number },
+): Promise<{ marked: Marked[]; seen: number; last_id: number }> {
+  const rows = await turn_statement(app.db.pool, [
+    holder.account_id,
+    holder.number_id,
+    holder.fence,
+    JSON.stringify(results),
+    next.campaign_id,
+    next.take,
+    next.after,
+    app.clock.now(),
+  ]);
+  const fresh = rows.filter(({ campaign_id }) => campaign_id === next.campaign_id);
+  return {
+    marked: rows.filter(({ to_state }) => to_state === "dispatching"),
+    seen: fresh.length,
+    last_id: fresh.reduce((last, { id }) => Math.max(last, id), next.after),
+  };
+}
+
+/** A running campaign of the number, as it stands. */
+export type Survey = {
+  readonly campaign_id: number;
+  readonly template_id: number | null;
+  readonly work_at: Date;
+  readonly held: boolean;
+  readonly marketing: boolean;
+  readonly queued: number;
+  readonly deferred: number;
+  readonly dispatching: number;
+  readonly unknown: number;
+  /** Ended by an attempt, well or badly; and of these badly. */
+  readonly ended: number;
+  readonly failed: number;
+  /** Of the deferred. */
+  readonly next_due_at: Date | null;
+};
+
+const survey_statement = statement<Survey>(`
+  select c.id as campaign_id, c.template_id, c.work_at, (c.mm_lite->>'used')::boolean as marketing,
+    exists (
+      select from chat_holds h where h.account_id = c.account_id and (
+        (h.scope = 'campaign' and h.subject_id = c.id) or (h.scope = 'template' and h.subject_id = c.template_id)
+        or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account')) as held,
+    n.queued::int, n.deferred::int, n.dispatching::int, n.unknown::int, n.ended::int, n.failed::int,
+    (select r.due_at from chat_recipients r
+      where r.account_id = c.account_id and r.campaign_id = c.id and r.state = 'deferred'
+      order by r.due_at limit 1) as next_due_at
+  from chat_campaigns c
+  cross join lateral (
+    select sum(queued) as queued, sum(deferred) as deferred, sum(dispatching) as dispatching,
+      sum(unknown) as unknown,
+      sum(accepted + sent + delivered + read + refused + undelivered + unresolved) as ended,
+      sum(refused + undelivered + unresolved) as failed
+    from chat_counts n where n.account_id = c.account_id and n.campaign_id = c.id) n
+  where c.account_id = $1 and c.chat_number_id = $2 and c.finished_at is null
+    and (c.state = 'running' or n.dispatching > 0)`);
+
+/** The number's running campaigns, and those stopped ones with messages still under way. */
+export async function surveyCampaigns(
+  app: App,
+  accountId: number,
+  numberId: number,
+): Promise<Survey[]> {
+  return survey_statement(app.db.pool, [accountId, numberId]);
+}
+
+const dispatching_statement = statement<{ campaign_id: number; id: number; dispatches: number }>(`
+  select campaign_id, id, dispatches from chat_recipients
+  where account_id = $1 and campaign_id = any ($2) and state = 'dispatching'`);
+
+/** Everything of these campaigns that stands as being sent. */
+export async function findDispatching(
+  app: App,
+  accountId: number,
+  campaignIds: readonly number[],
+): Promise<{ campaign_id: number; id: number; dispatches: number }[]> {
+  return dispatching_statement(app.db.pool, [accountId, campaignIds]);
+}
+
+const plan_statement = statement<{ plan: MessagePlan }>(
+  "select plan from chat_campaigns where account_id = $1 and id = $2",
+);
+
+export async function findPlan(
+  app: App,
+  accountId: number,
+  campaignId: number,
+): Promise<MessagePlan> {
+  const [row] = await plan_statement(app.db.pool, [accountId, campaignId]);
+  if (!row) throw new Error(`campaign ${campaignId} of account ${accountId} is gone`);
+  return row.plan;
+}
+
+const work_at_statement = statement(`
+  update chat_campaigns set work_at = $3 where account_id = $1 and id = $2 and work_at = $4`);
+
+/** Sets when a campaign is looked at again, unless somebody woke it since it was surveyed. */
+export async function setWorkAt(
+  app: App,
+  accountId: number,
+  { campaign_id, work_at }: Survey,
+  next: Date,
+): Promise<void> {
+  await work_at_statement(app.db.pool, [accountId, campaign_id, next, work_at]);
+}
+
+export type SenderNumber = {
+  readonly driver: "sandbox" | "whatsapp";
+  readonly provider_phone_number_id: string;
+  readonly business_account_id: string;
+  readonly rate_per_second: number;
+  readonly marketing_onboarded: boolean;
+  readonly active: boolean;
+  readonly time_zone: string;
+  readonly chat_quiet_from: string | null;
+  readonly chat_quiet_to: string | null;
+  readonly chat_error_percent: number;
+};
+
+const number_statement = statement<SenderNumber>(`
+  select n.driver, n.provider_phone_number_id, n.business_account_id, n.rate_per_second,
+    n.marketing_onboarded, n.active,
+    a.time_zone, a.chat_quiet_from::text, a.chat_quiet_to::text, a.chat_error_percent
+  from chat_numbers n join accounts a on a.account_id = n.account_id
+  where n.account_id = $1 and n.id = $2`);
+
+export async function findSenderNumber(
+  app: App,
+  accountId: number,
+  numberId: number,
+): Promise<SenderNumber> {
+  const [row] = await number_statement(app.db.pool, [accountId, numberId]);
+  if (!row) throw new Error(`chat number ${numberId} of account ${accountId} is gone`);
+  return row;
+}

@@ -1,0 +1,633 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+  type TestChatNumber,
+} from "../../../test/support/chat-makers.ts";
+import { checkLedger } from "../../../test/support/check-books.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { makeAccount, makeCredits, type TestAccount } from "../../../test/support/makers.ts";
+import { suppress } from "../../audience/suppressions/suppress.ts";
+import {
+  ChatSendError,
+  type Accepted,
+  type ChatDriver,
+  type Outgoing,
+} from "../../drivers/chat/driver.ts";
+import { workJobs } from "../../engine/work-jobs.ts";
+import { default_settings } from "../../worker.ts";
+import { failCampaign } from "../campaigns/fail-campaign.ts";
+import { hold, liftHold } from "../holds/holds.ts";
+import { openSenders, type Senders } from "./send-campaigns.ts";
+import { settleUnknown } from "../campaigns/settle-unknown.ts";
+import { windDownCampaign } from "../campaigns/drain-campaign.ts";
+
+/** A provider in this process: what each message gets is the test's to say. */
+type Provider = {
+  readonly sent: { readonly outgoing: Outgoing; readonly at: number }[];
+  answer(outgoing: Outgoing, signal?: AbortSignal): Promise<Accepted>;
+};
+const accept = async ({ message_id }: Outgoing): Promise<Accepted> => ({
+  provider_message_id: `wamid.${message_id}`,
+});
+const provider: Provider = { sent: [], answer: accept };
+const driver = {
+  send: async (_from: unknown, outgoing: Outgoing, signal?: AbortSignal) => {
+    provider.sent.push({ outgoing, at: performance.now() });
+    return provider.answer(outgoing, signal);
+  },
+} as unknown as ChatDriver;
+
+let api: TestApi;
+before(async () => {
+  api = await startApi({ chatDrivers: { sandbox: driver } });
+});
+after(() => api.close());
+
+type Scene = {
+  readonly account: TestAccount;
+  readonly number: TestChatNumber;
+  readonly template: number;
+  readonly senders: Senders;
+  campaign(
+    recipients: number | readonly { phone: string; variables?: Record<string, string> }[],
+  ): Promise<number>;
+};
+
+/** An account with a number, a template and 10,000 credits, and senders that stop after the test. */
+async function scene(
+  t: { after(undo: () => Promise<void>): void },
+  more: Parameters<typeof makeChatNumber>[2] & { variable_defaults?: Record<string, string> } = {},
+): Promise<Scene> {
+  const { variable_defaults, ...ofNumber } = more;
+  const account = await makeAccount(api.app);
+  await makeCredits(api.app, account, { chat: 10_000 });
+  const number = await makeChatNumber(api.app, account, ofNumber);
+  const template = await makeChatTemplate(
+    api.app,
+    account,
+    number,
+    variable_defaults ? { variable_defaults } : {},
+  );
+  provider.sent.length = 0;
+  provider.answer = accept;
+  const senders = openSenders(api.app, default_settings);
+  t.after(() => senders.stop());
+  return {
+    account,
+    number,
+    template,
+    senders,
+    campaign: (recipients) => {
+      const rows =
+        typeof recipients === "number"
+          ? Array.from({ length: recipients }, (_, i) => ({ phone: String(919_800_000_000 + i) }))
+          : recipients;
+      return makeChatCampaign(api.app, account, number, template, rows);
+    },
+  };
+}
+
+const stateOf = async (campaign: number) => {
+  const { state } = await api.app.db.query
+    .selectFrom("chat_campaigns")
+    .select("state")
+    .where("id", "=", campaign)
+    .executeTakeFirstOrThrow();
+  return state;
+};
+const completed = (campaign: number) =>
+  eventually(async () => (await stateOf(campaign)) === "completed");
+const recipientsOf = (campaign: number) =>
+  api.app.db.query
+    .selectFrom("chat_recipients")
+    .selectAll()
+    .where("campaign_id", "=", campaign)
+    .orderBy("id")
+    .execute();
+const statesOf = async (campaign: number) => {
+  const states: Record<string, number> = {};
+  for (const { state } of await recipientsOf(campaign)) states[state] = (states[state] ?? 0) + 1;
+  return states;
+};
+const available = async (account: TestAccount) => {
+  const { available: credits } = await api.app.db.query
+    .selectFrom("credit_balances")
+    .select("available")
+    .where("account_id", "=", account.account_id)
+    .where("kind", "=", "chat")
+    .executeTakeFirstOrThrow();
+  return credits;
+};
+const rejected = (code: number) => async () => {
+  throw new ChatSendError("rejected", "no", { code });
+};
+/** The counts of all slots together equal the recipients in each state. */
+const checkCounts = async (campaign: number) => {
+  const { rows } = await api.app.db.pool.query<Record<string, number>>(
+    `select sum(queued)::int queued, sum(deferred)::int deferred, sum(dispatching)::int dispatching,
+      sum(unknown)::int unknown, sum(unresolved)::int unresolved, sum(refused)::int refused,
+      sum(accepted)::int accepted, sum(skipped)::int skipped, sum(cancelled)::int cancelled
+     from chat_counts where campaign_id = $1`,
+    [campaign],
+  );
+  const counted = Object.fromEntries(Object.entries(rows[0]!).filter(([, count]) => count !== 0));
+  assert.deepEqual(counted, await statesOf(campaign));
+};
+
+test("every recipient is sent to once, recorded with its provider's id and charged, and the campaign completes", async (t) => {
+  const { account, senders, campaign } = await scene(t);
+  const id = await campaign(300);
+  await senders.startDue();
+  await completed(id);
+  const recipients = await recipientsOf(id);
+  assert.equal(provider.sent.length, 300);
+  assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 300);
+  for (const row of recipients) {
+    assert.deepEqual([row.state, row.charged], ["accepted", true]);
+    assert.match(row.provider_message_id!, /^wamid\.trk\./);
+    assert.ok(row.dispatched_at! <= row.accepted_at!);
+  }
+  assert.equal(await available(account), 9_700);
+  await checkCounts(id);
+  await checkLedger(api.app.db.pool);
+});
+
+test("no second sees more than the number's rate and one portion of 50 ms", async (t) => {
+  const { senders, campaign } = await scene(t, { rate_per_second: 80 });
+  const id = await campaign(200);
+  await senders.startDue();
+  await completed(id);
+  const times = provider.sent.map(({ at }) => at);
+  for (const [i, at] of times.entries()) {
+    const within = times.slice(i).filter((other) => other < at + 985).length;
+    // A busy machine's pause between decision and request brings a portion of the second before into it.
+    assert.ok(within <= 80 + 2 * 4, `${within} messages within a second`);
+  }
+});
+
+test("campaigns of one number take turns", async (t) => {
+  const { senders, campaign } = await scene(t, { rate_per_second: 200 });
+  const ids = [await campaign(60), await campaign(60)];
+  await senders.startDue();
+  await Promise.all(ids.map((id) => completed(id)));
+  const half = provider.sent.slice(0, 60).map(({ outgoing }) => outgoing.message_id.split(".")[2]);
+  for (const id of ids) assert.ok(half.filter((of) => of === String(id)).length >= 20);
+});
+
+test("a recipient without a value or default for a placeholder fails at dispatch, uncharged", async (t) => {
+  const { account, senders, campaign } = await scene(t, { variable_defaults: {} });
+  const id = await campaign([
+    { phone: "919800000001", variables: { "1": "Ann" } },
+    { phone: "919800000002" },
+  ]);
+  await senders.startDue();
+  await completed(id);
+  const [ann, bob] = await recipientsOf(id);
+  assert.deepEqual(
+    [ann!.state, bob!.state, bob!.error],
+    ["accepted", "refused", "missing_variable"],
+  );
+  assert.equal(provider.sent.length, 1);
+  assert.equal(await available(account), 9_999);
+});
+
+test("a number that is suppressed after the campaign was made is skipped at dispatch, uncharged", async (t) => {
+  const { account, senders, campaign } = await scene(t);
+  const id = await campaign(3);
+  const now = api.clock.now();
+  await api.app.db.query.transaction().execute((tx) =>
+    suppress(
+      tx,
+      {
+        account_id: account.account_id,
+        phone: "919800000001",
+        channel: "all",
+        reason: "asked",
+        source: "manual",
+        expires_at: null,
+        created_by: null,
+      },
+      now,
+    ),
+  );
+  await senders.startDue();
+  await completed(id);
+  assert.deepEqual(await statesOf(id), { accepted: 2, skipped: 1 });
+  assert.equal(await available(account), 9_998);
+  await checkCounts(id);
+});
+
+test("what a hold stops waits, and goes on when it is lifted", async (t) => {
+  // So slow that the hold is set long before the last is sent, on any machine.
+  const { account, number, senders, campaign } = await scene(t, { rate_per_second: 20 });
+  const id = await campaign(200);
+  await senders.startDue();
+  await eventually(() => provider.sent.length > 5);
+  const { account_id } = account;
+  const held = { account_id, scope: "campaign", subject_id: id, reason: "manual" } as const;
+  await api.app.db.query
+    .transaction()
+    .execute(async (tx) => void (await hold(tx, { ...held, detail: null }, api.clock.now())));
+  await senders.stop();
+  assert.ok(provider.sent.length < 200);
+  await api.app.db.query
+    .transaction()
+    .execute(async (tx) => void (await liftHold(tx, held, api.clock.now())));
+  await api.app.db.query
+    .updateTable("chat_numbers")
+    .set({ rate_per_second: 1_000 })
+    .where("account_id", "=", account_id)
+    .where("id", "=", number.id)
+    .execute();
+  const next = openSenders(api.app, default_settings);
+  t.after(() => next.stop());
+  await next.startDue();
+  await completed(id);
+  assert.equal(provider.sent.length, 200);
+  assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 200);
+});
+
+test("a stop lets what is under way end and records it: nothing is unknown, nothing is sent again", async (t) => {
+  const { senders, campaign } = await scene(t);
+  provider.answer = async (outgoing) => {
+    await wait(50);
+    return accept(outgoing);
+  };
+  const id = await campaign(500);
+  await senders.startDue();
+  await eventually(() => provider.sent.length > 100);
+  await senders.stop();
+  const { accepted, ...others } = await statesOf(id);
+  assert.equal(accepted, provider.sent.length);
+  assert.ok(!("unknown" in others) && !("dispatching" in others), JSON.stringify(others));
+  const next = openSenders(api.app, default_settings);
+  t.after(() => next.stop());
+  await next.startDue();
+  await completed(id);
+  assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 500);
+  assert.equal(provider.sent.length, 500);
+});
+
+test("a sender that lost its lease writes nothing, and what it knew is recorded by the next one", async (t) => {
+  const { account, number, senders, campaign } = await scene(t, { rate_per_second: 100 });
+  const answers: (() => void)[] = [];
+  provider.answer = async (outgoing) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    answers.push(resolve);
+    await promise;
+    return accept(outgoing);
+  };
+  const id = await campaign(50);
+  await senders.startDue();
+  await eventually(() => provider.sent.length > 3);
+  // As if it had been frozen: somebody else has the lease.
+  await api.app.db.pool.query(
+    "update leases set fence = fence + 1, holder = gen_random_uuid() where account_id = $1 and name = $2",
+    [account.account_id, `chat_sender:${number.id}`],
+  );
+  const sentBefore = provider.sent.length;
+  provider.answer = accept;
+  for (const answer of answers) answer();
+  await senders.stop();
+  assert.equal((await statesOf(id))["accepted"], undefined);
+  assert.ok(provider.sent.length - sentBefore <= 5, "what was marked may begin, no more");
+  await api.app.db.pool.query("update leases set expires_at = now() where account_id = $1", [
+    account.account_id,
+  ]);
+  const next = openSenders(api.app, default_settings);
+  t.after(() => next.stop());
+  await next.startDue();
+  await eventually(
+    async () =>
+      ((await statesOf(id))["accepted"] ?? 0) + ((await statesOf(id))["unknown"] ?? 0) === 50,
+  );
+  assert.equal(
+    new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size,
+    provider.sent.length,
+  );
+});
+
+test("what was under way when a lease was lost is recorded, also of a campaign that ended meanwhile", async (t) => {
+  const { account, campaign } = await scene(t);
+  const times = { lease_ms: 60_000, renew_ms: 100, margin_ms: 4_000 };
+  const senders = openSenders(api.app, default_settings, times);
+  t.after(() => senders.stop());
+  const answers: (() => void)[] = [];
+  provider.answer = async (outgoing) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    answers.push(resolve);
+    await promise;
+    return accept(outgoing);
+  };
+  const id = await campaign(5);
+  await senders.startDue();
+  await eventually(() => answers.length === 5);
+  // As if no renewal had come through for so long.
+  await api.app.db.pool.query("update leases set expires_at = now() where account_id = $1", [
+    account.account_id,
+  ]);
+  await api.app.db.query
+    .transaction()
+    .execute((tx) =>
+      failCampaign(tx, account.account_id, id, "template_unusable", api.clock.now()),
+    );
+  for (const answer of answers) answer();
+  await eventually(async () => {
+    await senders.startDue();
+    return (await statesOf(id))["accepted"] === 5;
+  });
+});
+
+test("what a dead sender left as dispatching becomes unknown, is never sent again, and is settled: failed, charged", async (t) => {
+  const { account, senders, campaign } = await scene(t);
+  const id = await campaign(10);
+  await api.app.db.pool.query(
+    `select chat_move_recipients($1, 'sender', (select json_agg(json_build_object('campaign_id', campaign_id,
+       'id', id, 'dispatches', 0, 'state', 'dispatching')) from chat_recipients where campaign_id = $2 and
+       id < (select min(id) + 4 from chat_recipients where campaign_id = $2)), $3)`,
+    [account.account_id, id, api.clock.now()],
+  );
+  await senders.startDue();
+  await eventually(async () => (await statesOf(id))["accepted"] === 6);
+  assert.deepEqual(await statesOf(id), { unknown: 4, accepted: 6 });
+  assert.equal(provider.sent.length, 6);
+  assert.equal(await stateOf(id), "running");
+  // An hour later.
+  const { pool } = api.app.db;
+  await pool.query(
+    "update chat_recipients set due_at = due_at - interval '1 h' where state = 'unknown'",
+  );
+  await pool.query("update jobs set run_at = run_at - interval '1 h'");
+  await workJobs(api.app, { "chat.settle_unknown": settleUnknown }, new AbortController().signal);
+  assert.deepEqual(await statesOf(id), { unresolved: 4, accepted: 6 });
+  assert.equal(await stateOf(id), "completed");
+  assert.equal(await available(account), 9_990);
+  await checkCounts(id);
+  await checkLedger(api.app.db.pool);
+});
+
+test("an outcome that nobody knows is not tried again", async (t) => {
+  const { senders, campaign } = await scene(t);
+  provider.answer = async () => {
+    throw new ChatSendError("unknown", "cut");
+  };
+  const id = await campaign(5);
+  await senders.startDue();
+  await eventually(async () => (await statesOf(id))["unknown"] === 5);
+  await senders.stop();
+  assert.equal(provider.sent.length, 5);
+  const [job] = await api.app.db.query
+    .selectFrom("jobs")
+    .selectAll()
+    .where("kind", "=", "chat.settle_unknown")
+    .where("subject", "=", String(id))
+    .execute();
+  assert.ok(job, "a job settles it later");
+});
+
+test("a refused recipient is failed with the provider's code and our word, and its credit given back", async (t) => {
+  const { account, senders, campaign } = await scene(t);
+  provider.answer = rejected(131026);
+  const id = await campaign(3);
+  await senders.startDue();
+  await completed(id);
+  for (const row of await recipientsOf(id))
+    assert.deepEqual([row.state, row.error_code, row.error], ["refused", 131026, "undeliverable"]);
+  assert.equal(await available(account), 10_000);
+  assert.equal(provider.sent.length, 3);
+});
+
+test("a throttled message goes again as a new dispatch, after the whole number was slowed down", async (t) => {
+  const { senders, campaign } = await scene(t);
+  let refusals = 1;
+  provider.answer = async (outgoing) => {
+    if (refusals-- > 0) throw new ChatSendError("throttled", "slow", { retry_after_ms: 400 });
+    return accept(outgoing);
+  };
+  const id = await campaign(2);
+  await senders.startDue();
+  await completed(id);
+  assert.equal(provider.sent.length, 3);
+  assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.message_id)).size, 3);
+  const gap = provider.sent.at(-1)!.at - provider.sent[0]!.at;
+  assert.ok(gap >= 400, `${gap} ms`);
+});
+
+test("a recipient's patience is counted by error: what came before uses up none of it", async (t) => {
+  const { senders, campaign } = await scene(t);
+  const refusals = [
+    new ChatSendError("throttled", "slow", { retry_after_ms: 50 }),
+    new ChatSendError("throttled", "slow", { retry_after_ms: 50 }),
+    new ChatSendError("rejected", "tomorrow", { code: 131049 }),
+  ];
+  provider.answer = async () => {
+    throw refusals.shift()!;
+  };
+  const id = await campaign(1);
+  await senders.startDue();
+  const theOne = async () => (await recipientsOf(id))[0]!;
+  await eventually(async () => (await theOne()).error === "frequency_capped");
+  const { state, attempts, due_at } = await theOne();
+  assert.deepEqual([state, attempts, provider.sent.length], ["deferred", 1, 3]);
+  assert.ok(due_at!.getTime() > Date.now() + 80_000_000);
+});
+
+const holds: readonly [number, string, string][] = [
+  [131048, "number", "sender_restricted"],
+  [190, "account", "auth"],
+  [132015, "template", "template_paused"],
+];
+const provesHold = (code: number, scope: string, reason: string) =>
+  test(`the provider's ${code} holds the ${scope} (${reason}), and its message waits`, async (t) => {
+    const { account, senders, campaign } = await scene(t);
+    provider.answer = rejected(code);
+    const id = await campaign(40);
+    await senders.startDue();
+    const heldBy = () =>
+      api.app.db.query
+        .selectFrom("chat_holds")
+        .select(["scope", "reason"])
+        .where("account_id", "=", account.account_id)
+        .execute();
+    await eventually(async () => (await heldBy()).length > 0);
+    await senders.stop();
+    assert.deepEqual(await heldBy(), [{ scope, reason }]);
+    const { refused, unknown, ...waiting } = await statesOf(id);
+    assert.deepEqual([refused, unknown], [undefined, undefined]);
+    assert.equal((waiting["deferred"] ?? 0) + (waiting["queued"] ?? 0), 40);
+  });
+for (const held of holds) void provesHold(...held);
+
+test("a template that the provider does not know fails the campaign; the rest is skipped and given back", async (t) => {
+  const { account, senders, campaign } = await scene(t, { rate_per_second: 40 });
+  provider.answer = rejected(132001);
+  const id = await campaign(100);
+  await senders.startDue();
+  await eventually(async () => (await stateOf(id)) === "failed");
+  await senders.stop();
+  await workJobs(api.app, { "chat.wind_down": windDownCampaign }, new AbortController().signal);
+  const { refused, skipped } = await statesOf(id);
+  assert.equal(refused! + skipped!, 100);
+  assert.equal(await available(account), 10_000);
+  await checkCounts(id);
+  await checkLedger(api.app.db.pool);
+});
+
+test("a customer whom the provider reports as opted out is suppressed", async (t) => {
+  const { account, senders, campaign } = await scene(t);
+  provider.answer = rejected(131050);
+  const id = await campaign(1);
+  await senders.startDue();
+  await completed(id);
+  const suppressed = await api.app.db.query
+    .selectFrom("suppressions")
+    .select(["phone", "channel", "source"])
+    .where("account_id", "=", account.account_id)
+    .execute();
+  assert.deepEqual(suppressed, [{ phone: "919800000000", channel: "chat", source: "provider" }]);
+});
+
+test("a campaign whose messages mostly fail is paused, and says why", async (t) => {
+  const { account, senders, campaign } = await scene(t, { rate_per_second: 100 });
+  provider.answer = rejected(131026);
+  const id = await campaign(2_000);
+  await senders.startDue();
+  const held = () =>
+    api.app.db.query
+      .selectFrom("chat_holds")
+      .selectAll()
+      .where("account_id", "=", account.account_id)
+      .executeTakeFirst();
+  await eventually(async () => (await held()) !== undefined);
+  const found = (await held())!;
+  assert.deepEqual([found.scope, found.reason], ["campaign", "error_threshold"]);
+  assert.match(found.detail!, /^100% of the last messages failed$/);
+  assert.ok(provider.sent.length < 1_000);
+  await senders.stop();
+  assert.equal(await stateOf(id), "running");
+  const told = await api.app.db.query
+    .selectFrom("events")
+    .select(["type", "data"])
+    .where("account_id", "=", account.account_id)
+    .execute();
+  assert.deepEqual(told, [
+    {
+      type: "chat.campaign.paused",
+      data: { campaign_id: id, name: "Test campaign", paused_reason: "error_threshold" },
+    },
+  ]);
+});
+
+test("a message that was marked more than 0.8 s ago is given back instead of sent", async (t) => {
+  const { account, senders, campaign } = await scene(t);
+  const id = await campaign(20);
+  // Somebody holds the counts: the turn that marks takes as long as they do.
+  const blocker = new pg.Client({ connectionString: api.database_url });
+  await blocker.connect();
+  t.after(() => blocker.end());
+  await blocker.query("begin");
+  await blocker.query(
+    "insert into chat_counts (account_id, campaign_id, slot) values ($1, $2, 'sender')",
+    [account.account_id, id],
+  );
+  await senders.startDue();
+  let waits_since_ms: number | undefined;
+  await eventually(async () => {
+    const { rows } = await api.app.db.pool.query(
+      "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%chat_sender_turn%' and datname = current_database()",
+    );
+    if (rows.length > 0) waits_since_ms ??= performance.now();
+    return performance.now() - (waits_since_ms ?? Infinity) > 1_000;
+  });
+  await blocker.query("rollback");
+  await completed(id);
+  assert.equal(provider.sent.length, 20);
+  const dispatches = (await recipientsOf(id)).map((row) => row.dispatches);
+  assert.ok(
+    dispatches.some((count) => count > 1),
+    "the first portion was given back",
+  );
+});
+
+test("senders outlive the loss of every database connection, and nobody is sent to twice", async (t) => {
+  const { senders, campaign } = await scene(t, { rate_per_second: 500 });
+  const id = await campaign(1_500);
+  await senders.startDue();
+  for (const goal of [200, 600, 1_000]) {
+    await eventually(() => provider.sent.length > goal);
+    const admin = new pg.Client({ connectionString: api.database_url });
+    await admin.connect();
+    await admin.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()",
+    );
+    await admin.end();
+  }
+  const state = () => stateOf(id).catch(() => "not to be had");
+  await eventually(async () => (await state()) === "completed");
+  assert.equal(provider.sent.length, 1_500);
+  assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 1_500);
+  assert.deepEqual(await statesOf(id), { accepted: 1_500 });
+  await checkCounts(id);
+});
+
+test("two processes' senders never send for one number at once", async (t) => {
+  const { senders, campaign } = await scene(t, { rate_per_second: 400 });
+  const other = await startApi({ databaseUrl: api.database_url, chatDrivers: { sandbox: driver } });
+  const others = openSenders(other.app, default_settings);
+  t.after(async () => {
+    await others.stop();
+    await other.close();
+  });
+  const id = await campaign(400);
+  await Promise.all([senders.startDue(), others.startDue()]);
+  await completed(id);
+  assert.equal(provider.sent.length, 400);
+  assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 400);
+});
+
+test("a campaign that failed is not failed twice, and its event is told once", async (t) => {
+  const { account, campaign } = await scene(t);
+  const id = await campaign(1);
+  const fail = () =>
+    api.app.db.query
+      .transaction()
+      .execute((tx) =>
+        failCampaign(tx, account.account_id, id, "template_unusable", api.clock.now()),
+      );
+  await fail();
+  await fail();
+  const events = await api.app.db.query
+    .selectFrom("events")
+    .select("type")
+    .where("account_id", "=", account.account_id)
+    .execute();
+  assert.deepEqual(events, [{ type: "chat.campaign.failed" }]);
+});
+
+test("a process without a provider's access leaves its numbers to one that has it", async (t) => {
+  const { account, number, senders, campaign } = await scene(t);
+  const other = await startApi({ databaseUrl: api.database_url, chatDrivers: {} });
+  const others = openSenders(other.app, default_settings);
+  t.after(async () => {
+    await others.stop();
+    await other.close();
+  });
+  const id = await campaign(5);
+  await others.startDue();
+  await others.stop();
+  const leases = await api.app.db.query
+    .selectFrom("leases")
+    .select("name")
+    .where("account_id", "=", account.account_id)
+    .where("name", "=", `chat_sender:${number.id}`)
+    .execute();
+  assert.deepEqual(leases, []);
+  await senders.startDue();
+  await completed(id);
+});

@@ -1,0 +1,128 @@
+// One message at once, outside of every campaign: nothing but its credit is kept, and the provider's
+// reports on it are let go.
+import { refundCredit, spendCredit } from "../../../credits/spend-credit.ts";
+import {
+  ChatSendError,
+  type ChatDriver,
+  type Outgoing,
+  type OutgoingMessage,
+} from "../../../drivers/chat/driver.ts";
+import type { App } from "../../../engine/app.ts";
+import type { Tx } from "../../../lib/database/database.ts";
+import { violatesUnique } from "../../../lib/database/database-errors.ts";
+import { Refusal } from "../../../lib/errors.ts";
+import { decideAction } from "../../messages/error-actions.ts";
+import { holdsOf, type HoldReason } from "../../holds/holds.ts";
+import type { CampaignOrder } from "../../campaigns/validate-campaign.ts";
+import type { TestMessageAnswer } from "../test-message-schema.ts";
+
+/** A person may wait for the answer. */
+const send_ms_max = 20_000;
+
+export type SingleMessage = {
+  readonly account_id: number;
+  /** What judgeCampaign found good. */
+  readonly order: CampaignOrder;
+  /** E.164 digits. */
+  readonly to: string;
+  readonly message_id: string;
+  readonly message: OutgoingMessage;
+  /** Of its credit: under one subject a message is sent at most once. */
+  readonly subject: string;
+  /** Holds that stop it. */
+  readonly forbidding: ReadonlySet<HoldReason>;
+  /** Commits with the credit, before the message goes out. */
+  readonly note?: (tx: Tx) => Promise<void>;
+};
+
+/**
+ * Sends it for one chat credit, which is given back when it was certainly not taken. Refuses, with
+ * nothing sent: unavailable (no driver); conflict (held, or begun under the same subject);
+ * insufficient-credit.
+ */
+export async function sendSingleMessage(
+  app: App,
+  single: SingleMessage,
+): Promise<TestMessageAnswer> {
+  const { account_id, order, to, message_id, message, subject } = single;
+  const { driver, from } = await openSender(app, account_id, order.chat_number_id);
+  await refuseHeld(app, single);
+  const now = app.clock.now();
+  const reservation_id = await app.db.query
+    .transaction()
+    .execute(async (tx) => {
+      await single.note?.(tx);
+      return spendCredit(tx, { account_id, kind: "chat", subject }, now);
+    })
+    .catch(refuseTwin);
+  const route = order.mm_lite.used ? "marketing" : "standard";
+  const answer = await send(app, driver, from, { message_id, to, message, route });
+  if (answer.outcome === "failed")
+    await refundCredit(app.db.pool, account_id, reservation_id, app.clock.now());
+  return answer;
+}
+
+type From = Parameters<ChatDriver["send"]>[0];
+
+async function openSender(
+  app: App,
+  accountId: number,
+  numberId: number,
+): Promise<{ driver: ChatDriver; from: From }> {
+  const number = await app.db.query
+    .selectFrom("chat_numbers")
+    .select(["driver", "provider_phone_number_id as phone_number_id", "business_account_id"])
+    .where("account_id", "=", accountId)
+    .where("id", "=", numberId)
+    .executeTakeFirstOrThrow();
+  const { driver: name, ...from } = number;
+  const driver = app.chatDrivers[name as keyof App["chatDrivers"]];
+  if (!driver) throw new Refusal("unavailable", `This server is not set up to send by ${name}`);
+  return { driver, from };
+}
+
+async function refuseHeld(
+  app: App,
+  { account_id, order, forbidding }: SingleMessage,
+): Promise<void> {
+  const { template_id, chat_number_id } = order;
+  const holds = await holdsOf(app.db.query, account_id, [
+    ...(template_id === null ? [] : [{ scope: "template", subject_id: template_id } as const]),
+    { scope: "number", subject_id: chat_number_id },
+    { scope: "account", subject_id: 0 },
+  ]);
+  const held = holds.find(({ reason }) => forbidding.has(reason));
+  if (held) throw new Refusal("conflict", `The ${held.scope} is held: ${held.reason}`);
+}
+
+/** A subject has one reservation. */
+function refuseTwin(error: unknown): never {
+  if (violatesUnique(error, "credit_reservations_account_id_subject_key"))
+    throw new Refusal(
+      "conflict",
+      "This message was begun once before, under the same key, and what became of it is not known yet",
+    );
+  throw error;
+}
+
+async function send(
+  app: App,
+  driver: ChatDriver,
+  from: From,
+  outgoing: Outgoing,
+): Promise<TestMessageAnswer> {
+  const { message_id } = outgoing;
+  const nothing = { provider_message_id: null, error: null, error_code: null };
+  try {
+    const giveUp = AbortSignal.timeout(send_ms_max);
+    const { provider_message_id } = await driver.send(from, outgoing, giveUp);
+    return { ...nothing, message_id, outcome: "accepted", provider_message_id };
+  } catch (error) {
+    const isKnown = error instanceof ChatSendError;
+    if (!isKnown) app.log.error({ err: error }, "a chat driver threw what is no ChatSendError");
+    const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
+    const { error: word, state } = decideAction(failure, { error: null, attempts: 0 }, 0);
+    const outcome = state === "unknown" ? "unknown" : "failed";
+    return { ...nothing, message_id, outcome, error: word, error_code: failure.code };
+  }
+}

@@ -1,0 +1,76 @@
+// The message that goes to a customer beside a call, where the call asked for it.
+import { quietUntil } from "../../accounts/accounts/quiet-time.ts";
+import { isSuppressed } from "../../audience/suppressions/suppressions.ts";
+import type { App } from "../../engine/app.ts";
+import type { Job, JobHandler } from "../../engine/work-jobs.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { hold_reasons, type HoldReason } from "../holds/holds.ts";
+import { judgeCampaign } from "../campaigns/validate-campaign.ts";
+import { renderMessage } from "../messages/render-message.ts";
+import { sendSingleMessage } from "./internal/send-single-message.ts";
+
+/** Nobody asked for this very message at this very time: whatever stops a campaign stops it. */
+const forbidding: ReadonlySet<HoldReason> = new Set(hold_reasons);
+
+type Notice = { readonly phone: string; readonly campaign_id: number };
+
+/**
+ * The job chat.notify_call: sends the account's template for calls, with its variables' defaults, to
+ * the customer for one chat credit, at most once. What stands against it is logged, and the message
+ * is given up: it belongs beside the call or nowhere.
+ */
+export const notifyCall: JobHandler = async (app, { account_id, payload }) => {
+  const { phone, campaign_id } = payload as Notice;
+  const done = await sendNotice(app, account_id, { phone, campaign_id }).catch((error: unknown) => {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  });
+  app.log.info({ account_id, campaign_id, outcome: done }, "the message beside a call");
+};
+
+/** What became of it. Refuses as judgeCampaign and sendSingleMessage do. */
+async function sendNotice(
+  app: App,
+  accountId: Job["account_id"],
+  { phone, campaign_id }: Notice,
+): Promise<string> {
+  const now = app.clock.now();
+  const account = await readAccount(app, accountId);
+  const { call_notice_chat_number_id: chat_number_id, call_notice_template_id: template_id } =
+    account;
+  if (chat_number_id === null || template_id === null)
+    return "the account names no template for it";
+  if (quietUntil(account, now) !== null) return "the account is quiet";
+  const head = { name: "Call", chat_number_id, template_id };
+  const of = { id: accountId, time_zone: account.time_zone };
+  const order = await judgeCampaign(app.db.query, of, head, { has_recipients: true, now });
+  if (await isSuppressed(app.db.query, accountId, "chat", phone, now))
+    return "the customer is suppressed";
+  const message_id = `call.${accountId}.${campaign_id}`;
+  const rendered = renderMessage(order.plan, null, message_id);
+  if (!("message" in rendered)) return `no value for ${rendered.missing.join(", ")}`;
+  const { outcome } = await sendSingleMessage(app, {
+    account_id: accountId,
+    order,
+    to: phone,
+    message_id,
+    message: rendered.message,
+    subject: `call_notice:${campaign_id}`,
+    forbidding,
+  });
+  return outcome;
+}
+
+function readAccount(app: App, accountId: number) {
+  return app.db.query
+    .selectFrom("accounts")
+    .select([
+      "time_zone",
+      "chat_quiet_from",
+      "chat_quiet_to",
+      "call_notice_chat_number_id",
+      "call_notice_template_id",
+    ])
+    .where("account_id", "=", accountId)
+    .executeTakeFirstOrThrow();
+}

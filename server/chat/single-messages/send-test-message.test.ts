@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi } from "../../../test/support/api.ts";
+import { failingFields } from "../../../test/support/assert-guarded.ts";
+import {
+  makeAutomationFlow,
+  makeChatFlow,
+  makeChatNumber,
+  makeChatTemplate,
+  makeSuppression,
+} from "../../../test/support/chat-makers.ts";
+import { checkLedger } from "../../../test/support/check-books.ts";
+import {
+  makeScene,
+  startSceneApi,
+  type ChatScene,
+  type SceneApi,
+} from "../../../test/support/chat-scene.ts";
+import { makeAccount, unique } from "../../../test/support/makers.ts";
+import { ChatSendError, type SendFailure } from "../../drivers/chat/driver.ts";
+import { hold, type HoldReason, type HoldScope } from "../holds/holds.ts";
+import { readMessageId } from "../messages/message-id.ts";
+
+let shared: SceneApi;
+before(async () => {
+  shared = await startSceneApi();
+});
+after(() => shared.api.close());
+
+const phone_number = "919811111111";
+
+function right({ number, template_id }: ChatScene): Record<string, unknown> {
+  return { chat_number_id: number.id, template_id, phone_number };
+}
+
+async function credits({
+  api,
+  account,
+}: ChatScene): Promise<{ available: number; reserved: number }> {
+  return (await api.send("GET", "/api/v1/credits", account)).body.chat;
+}
+
+const all_credit = { available: 100_000, reserved: 0 };
+const one_less = { available: 99_999, reserved: 0 };
+
+test("a test message goes out at once with its variables, costs one credit and is no recipient", async (t) => {
+  const scene = await makeScene(t, shared);
+  const { app, provider, account } = scene;
+  const json = { ...right(scene), phone_number: "+91 98111-11111", variables: { "1": "Ada" } };
+  const answer = await scene.ask("POST", "/test", json);
+  assert.equal(answer.status, 200, answer.text);
+  const [sent] = provider.sent;
+  assert.deepEqual(answer.body, {
+    message_id: sent!.outgoing.message_id,
+    outcome: "accepted",
+    provider_message_id: `wamid.${sent!.outgoing.message_id}`,
+    error: null,
+    error_code: null,
+  });
+  assert.match(answer.body.message_id, /^test\.[0-9a-f-]{36}$/);
+  assert.equal(readMessageId(answer.body.message_id), null);
+  assert.equal(sent!.outgoing.to, phone_number);
+  assert.equal(sent!.outgoing.route, "standard");
+  assert.match(JSON.stringify(sent!.outgoing.message), /"text":"Ada"/);
+  assert.deepEqual(await credits(scene), one_less);
+  assert.deepEqual(await scene.audit(), ["chat_test.sent"]);
+  assert.deepEqual((await scene.ask("GET", "")).body.data, []);
+  const recipients = await app.db.query
+    .selectFrom("chat_recipients")
+    .select("id")
+    .where("account_id", "=", account.account_id)
+    .execute();
+  assert.deepEqual(recipients, []);
+  await checkLedger(app.db.pool);
+});
+
+test("flows and automation flows are tried by their opening message", async (t) => {
+  const scene = await makeScene(t, shared);
+  const { template_id: _, ...rest } = right(scene);
+  const flow_id = await makeChatFlow(scene.app, scene.account);
+  const automation_flow_id = await makeAutomationFlow(scene.app, scene.account);
+  for (const named of [{ flow_id }, { automation_flow_id }]) {
+    const answer = await scene.ask("POST", "/test", { ...rest, ...named });
+    assert.equal(answer.status, 200, answer.text);
+  }
+  const kinds = scene.provider.sent.map(({ outgoing }) => outgoing.message.kind);
+  assert.deepEqual(kinds, ["interactive", "interactive"]);
+});
+
+test("what the provider refuses is told in our word and its code, and costs nothing; an unknown outcome stays charged", async (t) => {
+  const scene = await makeScene(t, shared);
+  const cases: [SendFailure, number | undefined, string, string, number | null][] = [
+    ["rejected", 131_026, "failed", "undeliverable", 131_026],
+    ["rejected", 999, "failed", "provider_error", 999],
+    ["throttled", 130_429, "failed", "throttled", 130_429],
+    ["unreachable", undefined, "failed", "unreachable", null],
+    ["unknown", undefined, "unknown", "outcome_unknown", null],
+  ];
+  for (const [failure, code, outcome, error, error_code] of cases) {
+    scene.provider.answer = async () => {
+      throw new ChatSendError(failure, "no", code === undefined ? {} : { code });
+    };
+    const { status, body } = await scene.ask("POST", "/test", right(scene));
+    assert.equal(status, 200);
+    const { message_id: _, ...rest } = body;
+    assert.deepEqual(rest, { outcome, provider_message_id: null, error, error_code });
+    assert.deepEqual(await credits(scene), outcome === "unknown" ? one_less : all_credit);
+  }
+  await checkLedger(scene.app.db.pool);
+});
+
+test("each wrong field is refused before anything is sent or paid", async (t) => {
+  const scene = await makeScene(t, shared);
+  const { app, account, number } = scene;
+  await makeSuppression(app, account, "919822222222");
+  const other = await makeScene(t, shared);
+  const pending = await makeChatTemplate(app, account, number, { status: "PENDING" });
+  const bare = await makeChatTemplate(app, account, number, { variable_defaults: {} });
+  const idle = await makeChatNumber(app, account, { active: false });
+  const cases: [Record<string, unknown>, string][] = [
+    [{ chat_number_id: other.number.id }, "chat_number_id"],
+    [{ chat_number_id: idle.id }, "chat_number_id"],
+    [{ chat_number_id: "1" }, "chat_number_id"],
+    [{ template_id: other.template_id }, "template_id"],
+    [{ template_id: pending }, "template_id"],
+    [{ template_id: bare }, "variables.1"],
+    [{ phone_number: "12" }, "phone_number"],
+    [{ phone_number: "919822222222" }, "phone_number"],
+    [{ phone_number: undefined }, "phone_number"],
+    [{ variables: { "1": 1 } }, "variables.1"],
+    [{ name: "x" }, "name"],
+  ];
+  for (const [wrong, field] of cases) {
+    const answer = await scene.ask("POST", "/test", { ...right(scene), ...wrong });
+    assert.ok(failingFields(answer).includes(field), `${JSON.stringify(wrong)}: ${answer.text}`);
+  }
+  const two = await scene.ask("POST", "/test", { ...right(scene), flow_id: 1 });
+  assert.equal(two.status, 400);
+  assert.equal(two.body.type, "bad-request");
+  assert.equal(scene.provider.sent.length, 0);
+  assert.deepEqual(await credits(scene), all_credit);
+});
+
+test("no test is sent while number, template or account are held by the provider's word", async (t) => {
+  const held: [HoldScope, HoldReason][] = [
+    ["number", "sender_restricted"],
+    ["account", "auth"],
+    ["template", "template_paused"],
+  ];
+  for (const [scope, reason] of held) {
+    const scene = await makeScene(t, shared);
+    const subject_id = { number: scene.number.id, account: 0, template: scene.template_id }[
+      scope as "number"
+    ];
+    const { account_id } = scene.account;
+    const now = scene.app.clock.now();
+    await scene.app.db.query
+      .transaction()
+      .execute((tx) => hold(tx, { account_id, scope, subject_id, reason, detail: null }, now));
+    const answer = await scene.ask("POST", "/test", right(scene));
+    assert.equal(answer.status, 409, answer.text);
+    assert.match(answer.body.detail, new RegExp(reason));
+    assert.equal(scene.provider.sent.length, 0);
+  }
+});
+
+test("without credit it is 409, and without the driver 503, with nothing sent", async (t) => {
+  const scene = await makeScene(t, shared);
+  const poor = await makeAccount(scene.app);
+  const number = await makeChatNumber(scene.app, poor);
+  const template_id = await makeChatTemplate(scene.app, poor, number);
+  const json = { chat_number_id: number.id, template_id, phone_number };
+  const path = "/api/v1/chat/campaigns/test";
+  const broke = await scene.api.send("POST", path, { token: poor.token, json });
+  assert.equal(broke.status, 409, broke.text);
+  assert.equal(broke.body.type, "insufficient-credit");
+  const bare = await startApi({ databaseUrl: scene.api.database_url, chatDrivers: {} });
+  try {
+    const { token } = scene.account;
+    const answer = await bare.send("POST", path, { token, json: right(scene) });
+    assert.equal(answer.status, 503, answer.text);
+  } finally {
+    await bare.close();
+  }
+  assert.deepEqual(await credits(scene), all_credit);
+});
+
+test("a repeated key sends nothing again, also when the first answer was lost", async (t) => {
+  const scene = await makeScene(t, shared);
+  const { provider } = scene;
+  const headers = { "idempotency-key": unique("key") };
+  const { token } = scene.account;
+  const send = (json: unknown = right(scene)) =>
+    scene.api.send("POST", "/api/v1/chat/campaigns/test", { token, headers, json });
+  const arrived = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  provider.answer = async ({ message_id }) => {
+    arrived.resolve();
+    await answer.promise;
+    return { provider_message_id: message_id };
+  };
+  const first = send();
+  await arrived.promise;
+  const twin = await send();
+  assert.equal(twin.status, 409, twin.text);
+  answer.resolve();
+  const replay = await first.then(() => send());
+  assert.equal((await first).status, 200);
+  assert.equal(replay.text, (await first).text);
+  assert.equal(replay.headers.get("idempotency-replayed"), "true");
+  const another = await send({ ...right(scene), phone_number: "919833333333" });
+  assert.deepEqual(failingFields(another), ["Idempotency-Key"]);
+  assert.equal(provider.sent.length, 1);
+  assert.deepEqual(await credits(scene), one_less);
+});
+
+test("an account sends at most 60 tests a minute", async (t) => {
+  const scene = await makeScene(t, shared);
+  const answers = [];
+  for (let i = 0; i < 61; i++) answers.push(await scene.ask("POST", "/test", {}));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [...Array.from({ length: 60 }, () => 422), 429],
+  );
+  assert.ok(answers.at(-1)!.headers.get("retry-after"));
+});

@@ -1,0 +1,97 @@
+// One message at once, to see a template or a flow as the customer does. It leaves an audit entry
+// beside what every single message leaves.
+import { createHash, randomUUID } from "node:crypto";
+import type { Caller } from "../../accounts/caller.ts";
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import { isSuppressed } from "../../audience/suppressions/suppressions.ts";
+import type { App } from "../../engine/app.ts";
+import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
+import { invalid, invalidField } from "../../lib/errors.ts";
+import type { HoldReason } from "../holds/holds.ts";
+import { judgeCampaign, type CampaignOrder } from "../campaigns/validate-campaign.ts";
+import { renderMessage } from "../messages/render-message.ts";
+import { sendSingleMessage } from "./internal/send-single-message.ts";
+import type { TestMessage, TestMessageAnswer } from "./test-message-schema.ts";
+
+/** Holds that the provider would answer with an error: a pause by hand or a quiet time stops no test. */
+const forbidding: ReadonlySet<HoldReason> = new Set([
+  "auth",
+  "sender_restricted",
+  "template_paused",
+]);
+
+const readPhone = openPhoneReader({ valid_only: false });
+
+/** Who sends it; under a `key` of theirs it is sent at most once. */
+export type Tester = {
+  readonly account: Caller["account"];
+  readonly actor: Actor;
+  readonly key: string | null;
+};
+
+/**
+ * Sends it for one chat credit, which is given back when it was certainly not taken. Refuses:
+ * bad-request and validation-failed as campaign creation does; validation-failed (suppressed, variables);
+ * conflict (held, or begun under the same key); insufficient-credit; unavailable (no driver).
+ */
+export async function sendTestMessage(
+  app: App,
+  tester: Tester,
+  input: TestMessage,
+): Promise<TestMessageAnswer> {
+  const { account, actor, key } = tester;
+  const now = app.clock.now();
+  const { order, to } = await judgeTest(app, account, input, now);
+  const uuid = key === null ? randomUUID() : uuidOf(account.id, key);
+  const message_id = `test.${uuid}`;
+  const message = renderTest(order, input, message_id);
+  const { chat_number_id, template_id, flow_id, automation_flow_id } = order;
+  return sendSingleMessage(app, {
+    account_id: account.id,
+    order,
+    to,
+    message_id,
+    message,
+    subject: `chat_test:${uuid}`,
+    forbidding,
+    note: (tx) =>
+      recordAudit(tx, actor, {
+        at: now,
+        action: "chat_test.sent",
+        subject_id: uuid,
+        detail: { chat_number_id, template_id, flow_id, automation_flow_id },
+      }),
+  });
+}
+
+async function judgeTest(
+  app: App,
+  account: Caller["account"],
+  input: TestMessage,
+  now: Date,
+): Promise<{ order: CampaignOrder; to: string }> {
+  const { phone_number, variables: _, ...named } = input;
+  const head = { ...named, name: "Test" };
+  const order = await judgeCampaign(app.db.query, account, head, { has_recipients: true, now });
+  const to = readPhone(phone_number);
+  if (to === null) throw invalidField("phone_number", "is no phone number with its country code");
+  if (await isSuppressed(app.db.query, account.id, "chat", to, now))
+    throw invalidField("phone_number", "is suppressed");
+  return { order, to };
+}
+
+/** Without a value for a placeholder the provider would refuse it: told before it costs anything. */
+function renderTest({ plan }: CampaignOrder, input: TestMessage, messageId: string) {
+  const rendered = renderMessage(plan, input.variables ?? null, messageId);
+  if ("message" in rendered) return rendered.message;
+  throw invalid(
+    rendered.missing.map((name) => ({ field: `variables.${name}`, reason: "is required" })),
+  );
+}
+
+/** A name-based UUID (version 8) of an account's key. */
+function uuidOf(accountId: number, key: string): string {
+  const hex = createHash("sha256").update(`${accountId}:${key}`).digest("hex");
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`];
+  return [...parts, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
+}

@@ -1,0 +1,53 @@
+import type { Kysely } from "kysely";
+import type { DB } from "../../lib/database/database.ts";
+import type { FieldError } from "../../lib/errors.ts";
+import { knownId } from "../../lib/ids.ts";
+
+/**
+ * Whether the message that is to go with calls can be sent at all: its number is the account's, its
+ * template the number's. Whether the template is approved is judged at each call. The body is that
+ * of an account's change and may have any shape.
+ */
+export async function judgeCallNotice(
+  db: Kysely<DB>,
+  accountId: number,
+  body: unknown,
+): Promise<FieldError[]> {
+  const notice = under(under(body, "calls"), "notice");
+  const { chat_number_id, template_id } = (notice ?? {}) as Record<string, unknown>;
+  // The schema tells of what is no number.
+  if (typeof chat_number_id !== "number" || typeof template_id !== "number") return [];
+  const number = await db
+    .selectFrom("chat_numbers")
+    .select(["driver", "business_account_id"])
+    .where("account_id", "=", accountId)
+    .where("id", "=", knownId(chat_number_id))
+    .executeTakeFirst();
+  const template = await db
+    .selectFrom("chat_templates")
+    .select(["driver", "business_account_id"])
+    .where("account_id", "=", accountId)
+    .where("id", "=", knownId(template_id))
+    .executeTakeFirst();
+  const at = "calls.notice";
+  const faults: FieldError[] = [];
+  if (!number) faults.push({ field: `${at}.chat_number_id`, reason: "matches no chat number" });
+  if (!template) faults.push({ field: `${at}.template_id`, reason: "matches no template" });
+  if (number && template && !isOf(template, number))
+    faults.push({ field: `${at}.template_id`, reason: "is not a template of the chat number's" });
+  return faults;
+}
+
+type Place = { readonly driver: string; readonly business_account_id: string };
+
+function isOf(template: Place, number: Place): boolean {
+  return (
+    template.driver === number.driver && template.business_account_id === number.business_account_id
+  );
+}
+
+function under(value: unknown, field: string): unknown {
+  return typeof value === "object" && value !== null
+    ? (value as Record<string, unknown>)[field]
+    : undefined;
+}

@@ -1,0 +1,156 @@
+// A template is recorded, submitted to the provider outside of any transaction, and recorded again
+// with what the provider made of it.
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { ChatDriverName, ProviderTemplate, TemplateDraft } from "../../drivers/chat/driver.ts";
+import type { App } from "../../engine/app.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { knownId } from "../../lib/ids.ts";
+import { askProvider, driverOf } from "../numbers/call-provider.ts";
+import { headerMediaOf } from "./internal/header-media.ts";
+import {
+  template_columns,
+  templateAnswer,
+  type NewTemplate,
+  type TemplateAnswer,
+} from "./template-schema.ts";
+
+/** A template that the provider has taken. */
+export type SubmittedTemplate = {
+  readonly place: Place;
+  readonly input: NewTemplate;
+  readonly submitted: ProviderTemplate;
+};
+
+type Place = {
+  readonly account_id: number;
+  readonly driver: ChatDriverName;
+  readonly business_account_id: string;
+};
+
+/**
+ * Submits a new template. Refuses: validation-failed for an unknown number, a name that is taken in
+ * that language, or what the provider refuses (with its reason); unavailable when the provider is out
+ * of reach. Nothing stays of a refused one. One whose process died on the way stays a draft, which a
+ * repetition submits again; if the provider has it after all, a sync brings it in.
+ */
+export async function submitTemplate(
+  app: App,
+  accountId: number,
+  input: NewTemplate,
+): Promise<SubmittedTemplate> {
+  const place = await placeOf(app, accountId, input.chat_number_id);
+  const driver = driverOf(app, place.driver);
+  await recordDraft(app, place, input);
+  const { name, language, category, parameter_format, components } = input;
+  const draft: TemplateDraft = {
+    name,
+    language,
+    category,
+    parameter_format: parameter_format ?? "POSITIONAL",
+    components,
+  };
+  try {
+    const submitted = await askProvider("components", () =>
+      driver.createTemplate(place.business_account_id, draft),
+    );
+    return { place, input, submitted };
+  } catch (error) {
+    await dropDraft(app, place, input);
+    throw error;
+  }
+}
+
+/** Keeps a submitted template with what the provider said of it. */
+export async function keepTemplate(
+  tx: Tx,
+  actor: Actor,
+  { place, input, submitted }: SubmittedTemplate,
+  now: Date,
+): Promise<TemplateAnswer> {
+  const state = {
+    ...contentOf(input, submitted.category),
+    status: submitted.status,
+    quality: submitted.quality,
+    rejection_reason: submitted.rejection_reason,
+    provider_template_id: submitted.provider_template_id,
+    updated_at: now,
+  };
+  const kept = await tx
+    .insertInto("chat_templates")
+    .values({ ...place, name: input.name, language: input.language, ...state, created_at: now })
+    .onConflict((conflict) => conflict.columns(key_columns).doUpdateSet(state))
+    .returning(template_columns)
+    .executeTakeFirstOrThrow();
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "chat_template.created",
+    subject_id: kept.id,
+    detail: { name: kept.name, language: kept.language, status: kept.status },
+  });
+  return templateAnswer(kept);
+}
+
+const key_columns = ["account_id", "driver", "business_account_id", "name", "language"] as const;
+
+async function placeOf(app: App, account_id: number, numberId: number): Promise<Place> {
+  const number = await app.db.query
+    .selectFrom("chat_numbers")
+    .select(["driver", "business_account_id"])
+    .where("account_id", "=", account_id)
+    .where("id", "=", knownId(numberId))
+    .executeTakeFirst();
+  if (!number) throw invalidField("chat_number_id", "is no chat number of this account");
+  const { business_account_id } = number;
+  return { account_id, driver: number.driver as ChatDriverName, business_account_id };
+}
+
+function contentOf(input: NewTemplate, category: string) {
+  const media = headerMediaOf(input.header_media);
+  return {
+    category,
+    parameter_format: input.parameter_format ?? "POSITIONAL",
+    components: JSON.stringify(input.components),
+    variable_defaults: JSON.stringify(input.variable_defaults ?? {}),
+    header_media: media && JSON.stringify(media),
+  };
+}
+
+async function recordDraft(app: App, place: Place, input: NewTemplate): Promise<void> {
+  const now = app.clock.now();
+  const content = { ...contentOf(input, input.category), updated_at: now };
+  const drafted = await app.db.query
+    .insertInto("chat_templates")
+    .values({
+      ...place,
+      name: input.name,
+      language: input.language,
+      ...content,
+      status: "PENDING",
+      created_at: now,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(key_columns)
+        .doUpdateSet(content)
+        .where("chat_templates.provider_template_id", "is", null),
+    )
+    .returning("id")
+    .executeTakeFirst();
+  if (!drafted) {
+    throw invalidField("name", "is already the name of a template in this language");
+  }
+}
+
+/** Unless a twin of the request has had more luck. */
+async function dropDraft(app: App, place: Place, { name, language }: NewTemplate): Promise<void> {
+  await app.db.query
+    .deleteFrom("chat_templates")
+    .where("account_id", "=", place.account_id)
+    .where("driver", "=", place.driver)
+    .where("business_account_id", "=", place.business_account_id)
+    .where("name", "=", name)
+    .where("language", "=", language)
+    .where("provider_template_id", "is", null)
+    .execute();
+}

@@ -1,0 +1,52 @@
+import type { FieldError } from "../../../lib/errors.ts";
+import { headerMediaKind, type PlannedTemplate } from "../../messages/build-message-plan.ts";
+import { variablesOf, type HeaderMedia } from "../template-schema.ts";
+
+/**
+ * The faults of a template's own values: defaults of keys that it has not, and media that do not fit
+ * its header. Values of a wrong shape are passed over.
+ */
+export function judgeTemplateValues(template: unknown): FieldError[] {
+  const { variable_defaults, header_media, ...content } = template as Record<string, unknown>;
+  const planned = { ...content, variable_defaults: {}, header_media: null } as unknown;
+  return [
+    ...judgeDefaults(variable_defaults, planned as PlannedTemplate),
+    ...judgeMedia(header_media, planned as PlannedTemplate),
+  ];
+}
+
+function judgeDefaults(defaults: unknown, template: PlannedTemplate): FieldError[] {
+  if (typeof defaults !== "object" || defaults === null) return [];
+  const keys = variablesOf(template).map(({ key }) => key);
+  return Object.keys(defaults)
+    .filter((key) => !keys.includes(key))
+    .map((key) => ({
+      field: `variable_defaults.${key}`,
+      reason: keys.length > 0 ? `is none of ${keys.join(", ")}` : "the template takes no values",
+    }));
+}
+
+function judgeMedia(media: unknown, { components }: PlannedTemplate): FieldError[] {
+  if (typeof media !== "object" || media === null) return [];
+  const kind = headerMediaKind(components);
+  if (kind === null) {
+    return [{ field: "header_media", reason: "is for a template with a media header" }];
+  }
+  const { id, link, filename } = media as HeaderMedia;
+  const isGiven = (value: unknown) => value !== undefined && value !== null;
+  if (isGiven(id) === isGiven(link)) {
+    return [{ field: "header_media", reason: "must have either id or link" }];
+  }
+  const faults: FieldError[] = [];
+  if (typeof link === "string" && !isPublicLink(link)) {
+    faults.push({ field: "header_media.link", reason: "must be an https address" });
+  }
+  if (isGiven(filename) && kind !== "document") {
+    faults.push({ field: "header_media.filename", reason: "is for documents" });
+  }
+  return faults;
+}
+
+function isPublicLink(link: string): boolean {
+  return /^https:\/\//i.test(link) && URL.canParse(link);
+}

@@ -1,0 +1,320 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { failingFields } from "../../../test/support/assert-guarded.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+  type TestChatNumber,
+} from "../../../test/support/chat-makers.ts";
+import {
+  makeAccount,
+  makeCredits,
+  unique,
+  type TestAccount,
+} from "../../../test/support/makers.ts";
+import { quietSandbox } from "../../../test/support/quiet-sandbox.ts";
+import { openToldProvider } from "../../../test/support/told-provider.ts";
+import { ChatSendError, type ProviderTemplate } from "../../drivers/chat/driver.ts";
+import { workJobs } from "../../engine/work-jobs.ts";
+import { setTemplateStatus, type TemplateNews } from "./set-template-status.ts";
+import { syncTemplatesDaily } from "./sync-templates.ts";
+
+const provider = openToldProvider();
+let api: TestApi;
+let account: TestAccount;
+let number: TestChatNumber;
+
+before(async () => {
+  api = await startApi({ chatDrivers: { sandbox: quietSandbox, whatsapp: provider.driver } });
+});
+after(() => api.close());
+beforeEach(async () => {
+  account = await makeAccount(api.app);
+  await makeCredits(api.app, account, { chat: 100 });
+  number = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  provider.templates = [];
+  provider.failure = null;
+  provider.meanwhile = async () => {};
+});
+
+const atProvider = (more: Partial<ProviderTemplate> = {}): ProviderTemplate => ({
+  provider_template_id: unique("pt"),
+  name: unique("welcome").replaceAll("-", "_"),
+  language: "en",
+  category: "MARKETING",
+  parameter_format: "POSITIONAL",
+  components: [{ type: "BODY", text: "Hello {{1}}" }],
+  status: "APPROVED",
+  quality: "GREEN",
+  rejection_reason: null,
+  ...more,
+});
+const sync = (chat_number_id = number.id, by = account) =>
+  api.send("POST", "/api/v1/chat/templates/sync", { token: by.token, json: { chat_number_id } });
+const stored = async () => {
+  const { body } = await api.send("GET", "/api/v1/chat/templates", { token: account.token });
+  return body.data as { id: number; name: string; status: string; rejection_reason: string }[];
+};
+const holds = async () => {
+  const rows = await api.app.db.query
+    .selectFrom("chat_holds")
+    .select(["scope", "subject_id", "reason", "detail"])
+    .where("account_id", "=", account.account_id)
+    .execute();
+  return rows.map((row) => `${row.scope} ${row.subject_id} ${row.reason} ${row.detail}`);
+};
+const events = () =>
+  api.app.db.query
+    .selectFrom("events")
+    .select("data")
+    .where("account_id", "=", account.account_id)
+    .where("type", "=", "chat.template.updated")
+    .orderBy("id")
+    .execute();
+const tell = (template_id: number, news: TemplateNews) =>
+  api.app.db.query
+    .transaction()
+    .execute((tx) =>
+      setTemplateStatus(
+        tx,
+        { account_id: account.account_id, template_id },
+        news,
+        api.app.clock.now(),
+      ),
+    );
+
+/** A running campaign that nobody is to look at before 2099. */
+async function makeResting(template_id: number): Promise<() => Promise<number>> {
+  const recipients = [{ phone: "919876543210" }];
+  const id = await makeChatCampaign(api.app, account, number, template_id, recipients);
+  const campaign = () =>
+    api.app.db.query
+      .updateTable("chat_campaigns")
+      .where("account_id", "=", account.account_id)
+      .where("id", "=", id)
+      .returning("work_at");
+  await campaign()
+    .set({ work_at: new Date("2099-01-01") })
+    .execute();
+  return async () => {
+    const { work_at } = await campaign().set({ name: "x" }).executeTakeFirstOrThrow();
+    return work_at.getUTCFullYear();
+  };
+}
+
+test("a template that may not be sent holds its campaigns until it is approved again", async () => {
+  const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
+  for (const status of ["PAUSED", "DISABLED", "REJECTED"] as const) {
+    const year = await makeResting(template_id);
+    const news = { status, reason: `because ${status}` };
+    assert.deepEqual(await tell(template_id, news), { changed: true, number_ids: [] });
+    assert.deepEqual(await holds(), [`template ${template_id} template_paused because ${status}`]);
+    assert.equal(await year(), 2099);
+    const approved = await tell(template_id, { status: "APPROVED" });
+    assert.deepEqual(approved, { changed: true, number_ids: [number.id] });
+    assert.deepEqual(await holds(), []);
+    assert.notEqual(await year(), 2099);
+  }
+  const [template] = await stored();
+  assert.deepEqual([template?.status, template?.rejection_reason], ["APPROVED", null]);
+  assert.equal((await events()).length, 6);
+});
+
+test("news that is none records no event, and sets a hold again that a person has lifted", async () => {
+  const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
+  assert.equal((await tell(template_id, { status: "APPROVED" })).changed, false);
+  await tell(template_id, { status: "PAUSED", reason: "quality" });
+  await api.send("POST", "/api/v1/chat/holds/lift", {
+    token: account.token,
+    json: { scope: "template", subject_id: template_id, reason: "template_paused" },
+  });
+  assert.deepEqual(await holds(), []);
+  assert.equal((await tell(template_id, { status: "PAUSED", reason: "quality" })).changed, false);
+  assert.equal((await holds()).length, 1);
+  assert.equal((await events()).length, 1);
+});
+
+test("quality and category change without touching status, reason or holds", async () => {
+  const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
+  await tell(template_id, { status: "PAUSED", reason: "low quality" });
+  await tell(template_id, { quality: "RED", category: "MARKETING" });
+  const all = await events();
+  assert.deepEqual(all.at(-1)?.data, {
+    template_id,
+    name: (await stored())[0]?.name,
+    language: "en",
+    status: "PAUSED",
+    quality: "RED",
+    category: "MARKETING",
+    rejection_reason: "low quality",
+  });
+  assert.equal((await holds()).length, 1);
+  const unknown = await tell(8_000_000_000_000_001, { status: "PAUSED" });
+  assert.deepEqual(unknown, { changed: false, number_ids: [] });
+});
+
+test("a sync brings in new templates and changes, and a second one finds nothing to do", async () => {
+  const kept = await makeChatTemplate(api.app, account, number, {
+    driver: "whatsapp",
+    status: "PENDING",
+  });
+  const [known] = await stored();
+  const approved = atProvider({ name: known!.name, components: [{ type: "BODY", text: "New" }] });
+  provider.templates = [approved, atProvider(), atProvider({ status: "PAUSED" })];
+  assert.deepEqual((await sync()).body, { total: 3, added: 2, updated: 1, gone: 0 });
+  const templates = await stored();
+  assert.deepEqual(
+    templates.map(({ status }) => status),
+    ["APPROVED", "APPROVED", "PAUSED"],
+  );
+  const { body } = await api.send("GET", `/api/v1/chat/templates/${kept}`, {
+    token: account.token,
+  });
+  assert.deepEqual(
+    [body.components, body.category, body.quality, body.provider_template_id],
+    [approved.components, "MARKETING", "GREEN", approved.provider_template_id],
+  );
+  assert.deepEqual(body.variable_defaults, { "1": "there" });
+  assert.deepEqual((await sync()).body, { total: 3, added: 0, updated: 0, gone: 0 });
+});
+
+test("a sync lets campaigns go on whose template is approved again, and tells their sender", async () => {
+  const mine = atProvider({ status: "PAUSED" });
+  provider.templates = [mine];
+  await sync();
+  const { id } = (await stored())[0]!;
+  // As a refused send says it: the template's own status is not news.
+  await tell(id, { status: "PAUSED" });
+  const year = await makeResting(id);
+  const heard: string[] = [];
+  api.app.hints.on("chat_work", (subject) => heard.push(subject));
+  provider.templates = [{ ...mine, status: "APPROVED" }];
+  await sync();
+  assert.deepEqual(await holds(), []);
+  assert.notEqual(await year(), 2099);
+  assert.deepEqual(new Set(heard), new Set([`${account.account_id}:${number.id}`]));
+});
+
+test("a hold on a template that was approved all along ends with the next sync", async () => {
+  provider.templates = [atProvider()];
+  await sync();
+  const { id } = (await stored())[0]!;
+  const { account_id } = account;
+  await api.app.db.query
+    .insertInto("chat_holds")
+    .values({
+      account_id,
+      scope: "template",
+      subject_id: id,
+      reason: "template_paused",
+      set_at: new Date(),
+    })
+    .execute();
+  await sync();
+  assert.deepEqual(await holds(), []);
+});
+
+test("a template that is gone at the provider is disabled, one made meanwhile is not", async () => {
+  const gone = atProvider();
+  provider.templates = [gone];
+  await sync();
+  provider.templates = [];
+  let made: number | null = null;
+  provider.meanwhile = async () => {
+    made ??= await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
+  };
+  assert.deepEqual((await sync()).body, { total: 0, added: 0, updated: 0, gone: 1 });
+  const templates = await stored();
+  const found = templates.find(({ name }) => name === gone.name);
+  assert.deepEqual(
+    [found?.status, found?.rejection_reason],
+    ["DISABLED", "no longer exists at the provider"],
+  );
+  assert.equal(templates.find(({ id }) => id === made)?.status, "APPROVED");
+});
+
+test("the sandbox forgets its templates, and ours stay", async () => {
+  const sandbox = await makeChatNumber(api.app, account);
+  await makeChatTemplate(api.app, account, sandbox);
+  assert.deepEqual((await sync(sandbox.id)).body, { total: 0, added: 0, updated: 0, gone: 0 });
+  const [template] = await stored();
+  assert.equal(template?.status, "APPROVED");
+});
+
+test("templates of another business account or another account are left alone", async () => {
+  const second = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  const id = await makeChatTemplate(api.app, account, second, { driver: "whatsapp" });
+  provider.templates = [atProvider()];
+  await sync();
+  const templates = await stored();
+  assert.equal(templates.find((one) => one.id === id)?.status, "APPROVED");
+  const other = await makeAccount(api.app);
+  assert.deepEqual(failingFields(await sync(number.id, other)), ["chat_number_id"]);
+  assert.deepEqual(failingFields(await sync(8_000_000_000_000_001)), ["chat_number_id"]);
+});
+
+test("a provider that does not answer changes nothing", async () => {
+  provider.templates = [atProvider()];
+  await sync();
+  for (const [failure, status] of [
+    ["rejected", 422],
+    ["unreachable", 503],
+    ["unknown", 503],
+  ] as const) {
+    provider.failure = new ChatSendError(failure, "no");
+    assert.equal((await sync()).status, status);
+  }
+  assert.deepEqual(
+    (await stored()).map(({ status }) => status),
+    ["APPROVED"],
+  );
+});
+
+const work = async () => {
+  const handlers = { "chat.sync_templates": syncTemplatesDaily };
+  await workJobs(api.app, handlers, new AbortController().signal);
+};
+const runAt = async (business: string) => {
+  const job = await api.app.db.query
+    .selectFrom("jobs")
+    .select("run_at")
+    .where("account_id", "=", account.account_id)
+    .where("subject", "=", `whatsapp:${business}`)
+    .executeTakeFirst();
+  return job?.run_at.toISOString();
+};
+
+test("the templates of a new number are fetched at once and then daily, until its last number goes", async () => {
+  api.clock.set("2026-05-01T00:00:00Z");
+  const business_account_id = unique("ba");
+  const created = await api.send("POST", "/api/v1/chat/numbers", {
+    token: account.token,
+    json: {
+      name: "New",
+      phone_number: "919876543210",
+      driver: "whatsapp",
+      provider_phone_number_id: unique("pn"),
+      business_account_id,
+    },
+  });
+  provider.templates = [atProvider()];
+  await work();
+  assert.equal((await stored()).length, 1);
+  assert.equal(await runAt(business_account_id), "2026-05-02T00:00:00.000Z");
+  provider.failure = new ChatSendError("rejected", "no permission (200)", { code: 200 });
+  api.clock.set("2026-05-02T00:00:00Z");
+  await work();
+  assert.equal(await runAt(business_account_id), "2026-05-02T01:00:00.000Z");
+  provider.failure = null;
+  provider.templates = [...provider.templates, atProvider()];
+  api.clock.set("2026-05-02T01:00:00Z");
+  await work();
+  assert.equal((await stored()).length, 2);
+  const path = `/api/v1/chat/numbers/${created.body.id}`;
+  assert.equal((await api.send("DELETE", path, { token: account.token })).status, 204);
+  api.clock.set("2026-05-04T00:00:00Z");
+  await work();
+  assert.equal(await runAt(business_account_id), undefined);
+});

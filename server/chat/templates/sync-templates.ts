@@ -1,0 +1,212 @@
+// The templates of a business account, as the provider has them: fetched daily, and when asked for.
+// Webhooks tell of most changes; this finds what was made or changed while none could be heard.
+import { isDeepStrictEqual } from "node:util";
+import {
+  ChatSendError,
+  chat_driver_names,
+  type ChatDriver,
+  type ProviderTemplate,
+} from "../../drivers/chat/driver.ts";
+import type { App } from "../../engine/app.ts";
+import type { JobHandler } from "../../engine/work-jobs.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { hintChatWork } from "../numbers/wake-sender.ts";
+import type { BusinessAccount } from "../numbers/schedule-template-sync.ts";
+import { setTemplateStatus } from "./set-template-status.ts";
+
+/** How many templates a sync found, and what was new about them. */
+export type SyncResult = {
+  readonly total: number;
+  readonly added: number;
+  readonly updated: number;
+  /** No longer at the provider: they are DISABLED here. */
+  readonly gone: number;
+};
+
+/**
+ * Fetches all templates: new ones appear, and status, quality, category, content and reason of the
+ * others follow the provider, whose campaigns are held or go on by that. Throws ChatSendError and
+ * changes nothing when the provider does not answer. It is safe at any time and may be repeated.
+ */
+export async function syncTemplates(
+  app: App,
+  driver: ChatDriver,
+  business: BusinessAccount,
+): Promise<SyncResult> {
+  // Before the provider is asked: what is created in between is not gone.
+  const known = await readKnown(app, business);
+  const byName = new Map(known.map((row) => [nameOf(row), row]));
+  const held = await readHeld(app, business.account_id);
+  const fetched = await driver.listTemplates(business.business_account_id);
+  const numberIds = new Set<number>();
+  let [added, updated, gone] = [0, 0, 0];
+  for (const template of fetched) {
+    const row = byName.get(nameOf(template));
+    if (row && isUpToDate(row, template) && !held.has(row.id)) continue;
+    const done = await app.db.query
+      .transaction()
+      .execute((tx) => applyTemplate(tx, business, template, app.clock.now()));
+    added += Number(done.added);
+    updated += Number(done.changed);
+    for (const id of done.number_ids) numberIds.add(id);
+  }
+  for (const row of missing(known, fetched, business)) {
+    const news = { status: "DISABLED", reason: "no longer exists at the provider" } as const;
+    const subject = { account_id: business.account_id, template_id: row.id };
+    const { changed } = await app.db.query
+      .transaction()
+      .execute((tx) => setTemplateStatus(tx, subject, news, app.clock.now()));
+    gone += Number(changed);
+  }
+  hintChatWork(app, business.account_id, [...numberIds]);
+  return { total: fetched.length, added, updated, gone };
+}
+
+const again_ms = 86_400_000;
+const after_refusal_ms = 3_600_000;
+
+/** The daily job of a business account; it ends with the account's last number there. */
+export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload }) => {
+  const { driver: driverName, business_account_id } = payload as BusinessAccount;
+  const name = chat_driver_names.find((one) => one === driverName)!;
+  const business = { account_id, driver: name, business_account_id };
+  if (!(await hasNumber(app, business))) return undefined;
+  const later = (ms: number) => ({ again_at: new Date(app.clock.now().getTime() + ms) });
+  const driver = app.chatDrivers[name];
+  if (!driver) return later(again_ms);
+  try {
+    await syncTemplates(app, driver, business);
+  } catch (err) {
+    if (!(err instanceof ChatSendError)) throw err;
+    app.log.warn({ err, account_id }, "the templates of a business account could not be fetched");
+    return later(after_refusal_ms);
+  }
+  return later(again_ms);
+};
+
+async function hasNumber(app: App, business: BusinessAccount): Promise<boolean> {
+  const number = await app.db.query
+    .selectFrom("chat_numbers")
+    .select("id")
+    .where("account_id", "=", business.account_id)
+    .where("driver", "=", business.driver)
+    .where("business_account_id", "=", business.business_account_id)
+    .limit(1)
+    .executeTakeFirst();
+  return number !== undefined;
+}
+
+const known_columns = [
+  "id",
+  "name",
+  "language",
+  "category",
+  "parameter_format",
+  "components",
+  "status",
+  "quality",
+  "rejection_reason",
+  "provider_template_id",
+] as const;
+type Known = Awaited<ReturnType<typeof readKnown>>[number];
+
+function readKnown(app: App, business: BusinessAccount) {
+  return app.db.query
+    .selectFrom("chat_templates")
+    .select(known_columns)
+    .where("account_id", "=", business.account_id)
+    .where("driver", "=", business.driver)
+    .where("business_account_id", "=", business.business_account_id)
+    .execute();
+}
+
+async function readHeld(app: App, accountId: number): Promise<Set<number>> {
+  const rows = await app.db.query
+    .selectFrom("chat_holds")
+    .select("subject_id")
+    .where("account_id", "=", accountId)
+    .where("scope", "=", "template")
+    .execute();
+  return new Set(rows.map(({ subject_id }) => subject_id));
+}
+
+/** What tells a template from the others of its business account. */
+function nameOf({ name, language }: Pick<ProviderTemplate, "name" | "language">): string {
+  return `${name} ${language}`;
+}
+
+function isUpToDate(row: Known, template: ProviderTemplate): boolean {
+  return (
+    row.provider_template_id === template.provider_template_id &&
+    row.status === template.status &&
+    row.quality === template.quality &&
+    row.category === template.category &&
+    row.rejection_reason === template.rejection_reason &&
+    row.parameter_format === template.parameter_format &&
+    isDeepStrictEqual(row.components, template.components)
+  );
+}
+
+/** The sandbox forgets its templates with its process: those are not gone. */
+function missing(
+  known: readonly Known[],
+  fetched: readonly ProviderTemplate[],
+  { driver }: BusinessAccount,
+): Known[] {
+  if (driver === "sandbox") return [];
+  const names = new Set(fetched.map(nameOf));
+  return known.filter((row) => row.provider_template_id !== null && !names.has(nameOf(row)));
+}
+
+type Applied = {
+  readonly added: boolean;
+  readonly changed: boolean;
+  readonly number_ids: readonly number[];
+};
+
+async function applyTemplate(
+  tx: Tx,
+  { account_id, driver, business_account_id }: BusinessAccount,
+  template: ProviderTemplate,
+  now: Date,
+): Promise<Applied> {
+  const { name, language, status, quality, category, rejection_reason: reason } = template;
+  const content = {
+    parameter_format: template.parameter_format,
+    components: JSON.stringify(template.components),
+    provider_template_id: template.provider_template_id,
+    updated_at: now,
+  };
+  const place = { account_id, driver, business_account_id };
+  const key_columns = ["account_id", "driver", "business_account_id", "name", "language"] as const;
+  const created = await tx
+    .insertInto("chat_templates")
+    .values({
+      ...place,
+      name,
+      language,
+      ...content,
+      category,
+      status,
+      quality,
+      rejection_reason: reason,
+      created_at: now,
+    })
+    .onConflict((conflict) => conflict.columns(key_columns).doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  if (created) return { added: true, changed: false, number_ids: [] };
+  const { id: template_id } = await tx
+    .updateTable("chat_templates")
+    .set(content)
+    .where("account_id", "=", account_id)
+    .where("driver", "=", driver)
+    .where("business_account_id", "=", business_account_id)
+    .where("name", "=", name)
+    .where("language", "=", language)
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  const news = { status, reason, quality, category };
+  const done = await setTemplateStatus(tx, { account_id, template_id }, news, now);
+  return { added: false, changed: true, number_ids: done.number_ids };
+}

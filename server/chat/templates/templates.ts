@@ -1,0 +1,55 @@
+import type { Kysely } from "kysely";
+import type { TemplateCategory, TemplateStatus } from "../../drivers/chat/driver.ts";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import { template_columns, templateAnswer, type TemplateAnswer } from "./template-schema.ts";
+
+export type TemplateFilter = {
+  readonly status?: TemplateStatus;
+  readonly category?: TemplateCategory;
+  readonly language?: string;
+  /** Part of the name. */
+  readonly q?: string;
+};
+
+/** The account's templates, by id; 422 on a cursor that is not of this list. */
+export async function listTemplates(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: TemplateFilter,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: TemplateAnswer[]; next_cursor: string | null }> {
+  let query = templateRows(db, accountId);
+  if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
+  for (const column of ["status", "category", "language"] as const) {
+    const value = filter[column];
+    if (value !== undefined) query = query.where(column, "=", value);
+  }
+  const q = filter.q?.trim() ?? "";
+  if (q !== "") query = query.where("name", "ilike", `%${q.replaceAll(/[\\%_]/g, "\\$&")}%`);
+  const found = await query
+    .orderBy("id")
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = page(found, limit);
+  return { data: rows.map(templateAnswer), next_cursor: next };
+}
+
+/** One template of the account, or not-found. */
+export async function findTemplate(
+  db: Kysely<DB>,
+  accountId: number,
+  templateId: number,
+): Promise<TemplateAnswer> {
+  const row = await templateRows(db, accountId).where("id", "=", templateId).executeTakeFirst();
+  if (!row) throw notFound();
+  return templateAnswer(row);
+}
+
+function templateRows(db: Kysely<DB>, accountId: number) {
+  return db
+    .selectFrom("chat_templates")
+    .select(template_columns)
+    .where("account_id", "=", accountId);
+}

@@ -1,0 +1,166 @@
+// What a provider would refuse of a new template, told before it is asked: each fault by its path.
+import type { FieldError } from "../../lib/errors.ts";
+import { judgeButtons } from "./internal/validate-template-buttons.ts";
+import { judgeTemplateValues } from "./internal/validate-template-values.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The texts' limits, as WhatsApp has them. */
+const header_characters_max = 60;
+const body_characters_max = 1_024;
+const footer_characters_max = 60;
+
+/** What fields a component may have beside `type`. */
+const fields_of: Readonly<Record<string, readonly string[]>> = {
+  HEADER: ["format", "text", "example"],
+  BODY: ["text", "example"],
+  FOOTER: ["text"],
+  BUTTONS: ["buttons"],
+};
+
+/** What a schema alone cannot say of a new template's body, which may have any shape. */
+export function judgeNewTemplate(body: unknown): FieldError[] {
+  const fields = asFields(body);
+  const components = fields?.["components"];
+  if (!fields || !Array.isArray(components)) return [];
+  const named = fields["parameter_format"] === "NAMED";
+  const list = components.map((component) => asFields(component) ?? {});
+  const faults = [
+    ...judgeTypes(list),
+    ...list.flatMap((component, i) => judgeComponent(component, `components.${i}`, named)),
+  ];
+  // What its keys are is only known of a template that is one.
+  if (faults.length > 0) return faults;
+  return judgeTemplateValues({ ...fields, components: list.map(withButtons) });
+}
+
+/** The shape is judged elsewhere, at the same time: here it may still be any. */
+function withButtons(component: Fields): Fields {
+  const { buttons } = component;
+  return {
+    ...component,
+    buttons: Array.isArray(buttons) ? buttons.flatMap((one) => asFields(one) ?? []) : [],
+  };
+}
+
+function judgeTypes(components: readonly Fields[]): FieldError[] {
+  const types = components.map((component) => component["type"]);
+  const twice = types.flatMap((type, i) =>
+    typeof type === "string" && types.indexOf(type) < i
+      ? [{ field: `components.${i}.type`, reason: `is the second ${type}` }]
+      : [],
+  );
+  return types.includes("BODY")
+    ? twice
+    : [{ field: "components", reason: "must have a BODY" }, ...twice];
+}
+
+function judgeComponent(component: Fields, at: string, named: boolean): FieldError[] {
+  const type = String(component["type"]);
+  const allowed = fields_of[type];
+  if (!allowed) return [];
+  const alien = Object.keys(component)
+    .filter((field) => field !== "type" && !allowed.includes(field))
+    .map((field) => ({ field: `${at}.${field}`, reason: `does not belong to a ${type}` }));
+  switch (type) {
+    case "HEADER":
+      return [...alien, ...judgeHeader(component, at, named)];
+    case "BODY":
+      return [...alien, ...judgeText(component, at, body_characters_max, bodyRules(named))];
+    case "FOOTER":
+      return [
+        ...alien,
+        ...judgeText(component, at, footer_characters_max, { named, most: 0, example: null }),
+      ];
+    default:
+      return [...alien, ...judgeButtons(component["buttons"], at)];
+  }
+}
+
+function judgeHeader(component: Fields, at: string, named: boolean): FieldError[] {
+  const { format } = component;
+  if (format === undefined) return [{ field: `${at}.format`, reason: "is required" }];
+  if (format === "TEXT") {
+    const example = named ? "header_text_named_params" : "header_text";
+    return judgeText(component, at, header_characters_max, { named, most: 1, example });
+  }
+  return component["text"] === undefined
+    ? []
+    : [{ field: `${at}.text`, reason: "belongs to a TEXT header only" }];
+}
+
+type TextRules = {
+  readonly named: boolean;
+  /** How many placeholders there may be. */
+  readonly most: number;
+  /** Where their examples stand. */
+  readonly example: string | null;
+};
+
+function bodyRules(named: boolean): TextRules {
+  return { named, most: 100, example: named ? "body_text_named_params" : "body_text" };
+}
+
+function judgeText(component: Fields, at: string, most: number, rules: TextRules): FieldError[] {
+  const { text } = component;
+  const field = `${at}.text`;
+  if (text === undefined) return [{ field, reason: "is required" }];
+  if (typeof text !== "string") return [];
+  if (text.trim() === "") return [{ field, reason: "must not be blank" }];
+  if (Array.from(text).length > most)
+    return [{ field, reason: `must have at most ${most} characters` }];
+  const keys = readPlaceholders(text);
+  if (keys === null) return [{ field, reason: "has a {{ or }} that is no placeholder" }];
+  const reason = judgeKeys(keys, rules);
+  if (reason !== null) return [{ field, reason }];
+  return judgeExample(component["example"], `${at}.example`, keys, rules);
+}
+
+/** The distinct placeholders as written, or null when the braces do not pair up. */
+function readPlaceholders(text: string): string[] | null {
+  const pieces = text.split(/\{\{([^{}]*)\}\}/);
+  const fixed = pieces.filter((_, i) => i % 2 === 0).join(" ");
+  if (fixed.includes("{{") || fixed.includes("}}")) return null;
+  return [...new Set(pieces.filter((_, i) => i % 2 === 1))];
+}
+
+function judgeKeys(keys: readonly string[], { named, most }: TextRules): string | null {
+  if (keys.length > most) {
+    return most === 0 ? "takes no placeholders" : `takes at most ${most} placeholder`;
+  }
+  if (named) {
+    return keys.every((key) => /^[a-z_][a-z0-9_]{0,63}$/.test(key))
+      ? null
+      : "must name its placeholders with a-z, 0-9 and _, as {{first_name}}";
+  }
+  const numbers = keys.map((key) => (/^[1-9][0-9]{0,2}$/.test(key) ? Number(key) : 0));
+  return numbers.toSorted((a, b) => a - b).every((number, i) => number === i + 1)
+    ? null
+    : "must number its placeholders {{1}}, {{2}} and so on, without a gap";
+}
+
+function judgeExample(
+  example: unknown,
+  at: string,
+  keys: readonly string[],
+  { named, example: place }: TextRules,
+): FieldError[] {
+  if (place === null || keys.length === 0) return [];
+  const field = `${at}.${place}`;
+  const given = asFields(example)?.[place];
+  if (given === undefined)
+    return [{ field, reason: "is required: an example of each placeholder" }];
+  const list: unknown = place === "body_text" && Array.isArray(given) ? given[0] : given;
+  if (!Array.isArray(list)) return [];
+  const told = named ? list.map((entry) => asFields(entry)?.["param_name"]) : list;
+  const complete = named
+    ? keys.every((key) => told.includes(key)) && told.length === keys.length
+    : told.length === keys.length;
+  return complete ? [] : [{ field, reason: "must have one example of each placeholder" }];
+}
+
+function asFields(value: unknown): Fields | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Fields)
+    : null;
+}

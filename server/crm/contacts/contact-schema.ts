@@ -1,0 +1,45 @@
+// The contact as it goes out: the person behind one phone number of a workspace.
+import Type, { type Static } from "typebox";
+import { id, nullable, timestamp } from "../../lib/schemas.ts";
+
+export const ContactAnswer = Type.Object({
+  id: id("Contact id"),
+  workspaceId: id("Workspace the contact belongs to"),
+  name: Type.String(),
+  phone: Type.String({ description: "Exactly 10 digits; one contact per workspace and phone" }),
+  email: nullable(Type.String()),
+  createdAt: timestamp("UTC"),
+  updatedAt: timestamp("UTC"),
+});
+export type ContactAnswer = Static<typeof ContactAnswer>;
+
+/** What a contact's answer is made of. */
+export const contact_columns = [
+  "id",
+  "workspace_id",
+  "name",
+  "phone",
+  "email",
+  "created_at",
+  "updated_at",
+] as const;
+
+export function contactAnswerOf(row: {
+  id: number;
+  workspace_id: number;
+  name: string;
+  phone: string;
+  email: string | null;
+  created_at: Date;
+  updated_at: Date;
+}): ContactAnswer {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    name: row.name,
+    phone: row.phone,
+    email: row.email,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}

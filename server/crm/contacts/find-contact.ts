@@ -1,0 +1,21 @@
+import type { App } from "../../engine/app.ts";
+import { notFound } from "../../lib/errors.ts";
+import { contact_columns, contactAnswerOf, type ContactAnswer } from "./contact-schema.ts";
+
+/** One contact of the workspace; not-found when it is missing, elsewhere or another account's. */
+export async function findContact(
+  app: App,
+  accountId: number,
+  workspaceId: number,
+  contactId: number,
+): Promise<ContactAnswer> {
+  const row = await app.db.query
+    .selectFrom("contacts")
+    .select(contact_columns)
+    .where("account_id", "=", accountId)
+    .where("workspace_id", "=", workspaceId)
+    .where("id", "=", contactId)
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  return contactAnswerOf(row);
+}

@@ -1,0 +1,46 @@
+// Changes a contact's name or email. The phone stays: it is what leads find their contact by.
+import Type, { type Static } from "typebox";
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import { closed, nullable } from "../../lib/schemas.ts";
+import { contact_columns, contactAnswerOf, type ContactAnswer } from "./contact-schema.ts";
+
+export const ContactPatch = closed(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+    email: Type.Optional(nullable(Type.String({ format: "email", maxLength: 254 }))),
+  },
+  { minProperties: 1, examples: [{ name: "Ada King" }] },
+);
+export type ContactPatch = Static<typeof ContactPatch>;
+
+/** The patched contact; not-found when there is none in this workspace. */
+export async function patchContact(
+  tx: Tx,
+  actor: Actor,
+  place: { workspace_id: number; contact_id: number },
+  patch: ContactPatch,
+  now: Date,
+): Promise<ContactAnswer> {
+  const row = await tx
+    .updateTable("contacts")
+    .set({
+      ...(patch.name === undefined ? {} : { name: patch.name }),
+      ...(patch.email === undefined ? {} : { email: patch.email }),
+      updated_at: now,
+    })
+    .where("account_id", "=", actor.account_id)
+    .where("workspace_id", "=", place.workspace_id)
+    .where("id", "=", place.contact_id)
+    .returning(contact_columns)
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "contact.updated",
+    subject_id: place.contact_id,
+    detail: { fields: Object.keys(patch) },
+  });
+  return contactAnswerOf(row);
+}

@@ -1,0 +1,63 @@
+import type { Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { Refusal, invalidField } from "../../lib/errors.ts";
+import {
+  customFieldAnswer,
+  type CustomFieldAnswer,
+  type NewCustomField,
+} from "./custom-field-schema.ts";
+import { findCustomField } from "./internal/find-custom-field.ts";
+import { lockWorkspace } from "../workspaces/lock-workspace.ts";
+import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts";
+
+const fields_max = 200;
+
+/** Adds a custom field. Refuses: not-found (workspace); a taken key (422); more than 200 in a workspace (409). */
+export async function createCustomField(
+  tx: Tx,
+  actor: Actor,
+  workspaceId: number,
+  field: NewCustomField,
+  now: Date,
+): Promise<CustomFieldAnswer> {
+  const { account_id } = actor;
+  await lockWorkspace(tx, account_id, workspaceId, "changes");
+  const others = await tx
+    .selectFrom("custom_fields")
+    .select(["key", "position"])
+    .where("account_id", "=", account_id)
+    .where("workspace_id", "=", workspaceId)
+    .execute();
+  if (others.some(({ key }) => key === field.key)) {
+    throw invalidField("key", "is already the key of a custom field, perhaps an archived one");
+  }
+  if (others.length >= fields_max) {
+    throw new Refusal(
+      "conflict",
+      `A workspace has at most ${fields_max} custom fields, archived ones among them`,
+    );
+  }
+  const { id } = await tx
+    .insertInto("custom_fields")
+    .values({
+      account_id,
+      workspace_id: workspaceId,
+      key: field.key,
+      label: field.label,
+      type: field.type,
+      required: field.required ?? false,
+      options: field.options ?? [],
+      position: field.position ?? Math.max(-1, ...others.map(({ position }) => position)) + 1,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  await recordWorkspaceChange(tx, actor, workspaceId, {
+    at: now,
+    action: "custom_field.created",
+    subject_id: id,
+    detail: { type: field.type, required: field.required ?? false },
+  });
+  return customFieldAnswer(await findCustomField(tx, account_id, workspaceId, id));
+}

@@ -1,0 +1,21 @@
+import type { Tx } from "../../../lib/database/database.ts";
+import { notFound } from "../../../lib/errors.ts";
+import { field_columns, type CustomFieldRow } from "../custom-field-schema.ts";
+
+/** A custom field of the workspace, archived or not; not-found otherwise. */
+export async function findCustomField(
+  tx: Tx,
+  accountId: number,
+  workspaceId: number,
+  fieldId: number,
+): Promise<CustomFieldRow> {
+  const field = await tx
+    .selectFrom("custom_fields")
+    .select(field_columns)
+    .where("account_id", "=", accountId)
+    .where("workspace_id", "=", workspaceId)
+    .where("id", "=", fieldId)
+    .executeTakeFirst();
+  if (!field) throw notFound();
+  return field;
+}

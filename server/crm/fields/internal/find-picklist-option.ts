@@ -1,0 +1,21 @@
+import type { Tx } from "../../../lib/database/database.ts";
+import { notFound } from "../../../lib/errors.ts";
+import { option_columns, type OptionPath, type OptionRow } from "../picklist-schema.ts";
+
+/** The option at its path, archived or not; not-found otherwise. */
+export async function findPicklistOption(
+  tx: Tx,
+  accountId: number,
+  { workspaceId, picklist, optionId }: OptionPath,
+): Promise<OptionRow> {
+  const option = await tx
+    .selectFrom("picklist_options")
+    .select(option_columns)
+    .where("account_id", "=", accountId)
+    .where("workspace_id", "=", workspaceId)
+    .where("picklist", "=", picklist)
+    .where("id", "=", optionId)
+    .executeTakeFirst();
+  if (!option) throw notFound();
+  return option;
+}

@@ -1,0 +1,23 @@
+import type { Tx } from "../../../lib/database/database.ts";
+import type { OptionPath } from "../picklist-schema.ts";
+
+/**
+ * Hands a picklist's default to one of its options. Runs under the workspace's lock; two statements,
+ * because the index that allows one default is checked row by row, and nobody sees between them.
+ */
+export async function moveDefaultOption(
+  tx: Tx,
+  accountId: number,
+  { workspaceId, picklist, optionId }: OptionPath,
+  now: Date,
+): Promise<void> {
+  const setDefault = (is_default: boolean) =>
+    tx
+      .updateTable("picklist_options")
+      .set({ is_default, updated_at: now })
+      .where("account_id", "=", accountId)
+      .where("workspace_id", "=", workspaceId)
+      .where("picklist", "=", picklist);
+  await setDefault(false).where("is_default", "=", true).execute();
+  await setDefault(true).where("id", "=", optionId).execute();
+}

@@ -1,0 +1,23 @@
+import type { App } from "../../engine/app.ts";
+import { customFieldAnswer, field_columns, type CustomFieldAnswer } from "./custom-field-schema.ts";
+import { findWorkspace } from "../workspaces/find-workspace.ts";
+
+/** The custom fields of a workspace, active or not, in their order; archived ones when asked. */
+export async function listCustomFields(
+  app: App,
+  accountId: number,
+  workspaceId: number,
+  { includeArchived }: { includeArchived: boolean },
+): Promise<{ data: CustomFieldAnswer[] }> {
+  await findWorkspace(app.db.query, accountId, workspaceId);
+  const rows = await app.db.query
+    .selectFrom("custom_fields")
+    .select(field_columns)
+    .where("account_id", "=", accountId)
+    .where("workspace_id", "=", workspaceId)
+    .$if(!includeArchived, (query) => query.where("archived_at", "is", null))
+    .orderBy("position")
+    .orderBy("id")
+    .execute();
+  return { data: rows.map(customFieldAnswer) };
+}

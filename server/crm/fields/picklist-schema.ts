@@ -1,0 +1,122 @@
+// Picklists and their options as they go in and come out.
+import Type, { type Static } from "typebox";
+import { closed, nullable, optional } from "../../lib/schemas.ts";
+import { OptionAnswer } from "../leads/lead-schema.ts";
+import type { Picklist } from "../workspaces/workspace-schema.ts";
+
+const label = Type.String({
+  maxLength: 100,
+  pattern: "\\S",
+  description: "Display text",
+  "x-reason": "must be text of at most 100 characters, not blank",
+});
+const color = Type.String({
+  pattern: "^#[0-9a-fA-F]{6}$",
+  description: "Hex colour",
+  "x-reason": "must be a colour of the form #rrggbb",
+});
+const position = Type.Integer({
+  minimum: 0,
+  maximum: 1_000_000,
+  description: "Options are shown in this order; the last place unless said",
+});
+
+/** The body of an option's creation. */
+export const NewPicklistOption = closed(
+  {
+    label,
+    value: optional(
+      Type.String({
+        pattern: "^[a-z0-9][a-z0-9_-]{0,62}$",
+        description: "Machine value, unique in the picklist; made from the label unless said",
+        "x-reason": "must be 1 to 63 characters of a-z, 0-9, _ and -, not beginning with _ or -",
+      }),
+    ),
+    color: optional(color),
+    isDefault: optional(Type.Boolean({ description: "True takes the default over" })),
+    position: optional(position),
+  },
+  { examples: [{ label: "On hold", color: "#d97706" }] },
+);
+export type NewPicklistOption = Static<typeof NewPicklistOption>;
+
+/** The body of an option's patch. */
+export const PicklistOptionPatch = closed(
+  {
+    label: Type.Optional(label),
+    color: Type.Optional(nullable(color)),
+    isDefault: Type.Optional(
+      Type.Boolean({ description: "True takes the default over; it cannot be given up" }),
+    ),
+    position: Type.Optional(position),
+    archived: Type.Optional(
+      Type.Boolean({ description: "Archived options stay with their leads and take no new ones" }),
+    ),
+  },
+  { minProperties: 1, examples: [{ label: "Waiting" }] },
+);
+export type PicklistOptionPatch = Static<typeof PicklistOptionPatch>;
+
+const managed = { isDefault: Type.Boolean(), position: Type.Integer() };
+
+/** An option as those who manage it see it. */
+export const PicklistOptionAnswer = Type.Object({
+  ...OptionAnswer.properties,
+  ...managed,
+  archived: Type.Boolean(),
+});
+export type PicklistOptionAnswer = Static<typeof PicklistOptionAnswer>;
+
+const options = Type.Array(
+  Type.Object({
+    ...OptionAnswer.properties,
+    ...managed,
+    archived: Type.Optional(Type.Boolean({ description: "Told when archived ones are asked for" })),
+  }),
+);
+
+/** Every picklist of a workspace, in the order of `position`. */
+export const Picklists = Type.Object({ status: options, source: options, priority: options });
+export type Picklists = Static<typeof Picklists>;
+
+/** What of a row `picklistOptionAnswer` needs. */
+export const option_columns = [
+  "id",
+  "picklist",
+  "value",
+  "label",
+  "color",
+  "is_default",
+  "position",
+  "archived_at",
+] as const;
+
+export type OptionRow = {
+  id: number;
+  picklist: string;
+  value: string;
+  label: string;
+  color: string | null;
+  is_default: boolean;
+  position: number;
+  archived_at: Date | null;
+};
+
+export function picklistOptionAnswer(row: OptionRow): PicklistOptionAnswer {
+  return {
+    id: row.id,
+    value: row.value,
+    label: row.label,
+    color: row.color,
+    isDefault: row.is_default,
+    position: row.position,
+    archived: row.archived_at !== null,
+  };
+}
+
+/** Where an option stands. */
+export type OptionPath = {
+  readonly workspaceId: number;
+  readonly picklist: Picklist;
+  readonly optionId: number;
+};

@@ -1,0 +1,53 @@
+import type { Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { invalidField } from "../../lib/errors.ts";
+import {
+  customFieldAnswer,
+  hasChoices,
+  options_refused,
+  type CustomFieldAnswer,
+  type CustomFieldPatch,
+} from "./custom-field-schema.ts";
+import { findCustomField } from "./internal/find-custom-field.ts";
+import { lockWorkspace } from "../workspaces/lock-workspace.ts";
+import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts";
+
+/** Where a custom field stands. */
+export type CustomFieldPath = { readonly workspaceId: number; readonly fieldId: number };
+
+/**
+ * Changes, archives or restores a custom field, never its key and type. Leads keep what they have,
+ * also choices that are gone. Refuses: not-found; options for a type without them (422).
+ */
+export async function updateCustomField(
+  tx: Tx,
+  actor: Actor,
+  { workspaceId, fieldId }: CustomFieldPath,
+  patch: CustomFieldPatch,
+  now: Date,
+): Promise<CustomFieldAnswer> {
+  const { account_id } = actor;
+  await lockWorkspace(tx, account_id, workspaceId, "changes");
+  const field = await findCustomField(tx, account_id, workspaceId, fieldId);
+  if (patch.options && !hasChoices(field.type)) throw invalidField("options", options_refused);
+  const { archived, ...rest } = patch;
+  await tx
+    .updateTable("custom_fields")
+    .set({
+      updated_at: now,
+      ...rest,
+      ...(archived === undefined
+        ? {}
+        : { archived_at: archived ? (field.archived_at ?? now) : null }),
+    })
+    .where("account_id", "=", account_id)
+    .where("id", "=", fieldId)
+    .execute();
+  await recordWorkspaceChange(tx, actor, workspaceId, {
+    at: now,
+    action: "custom_field.updated",
+    subject_id: fieldId,
+    detail: { changed: Object.keys(patch) },
+  });
+  return customFieldAnswer(await findCustomField(tx, account_id, workspaceId, fieldId));
+}

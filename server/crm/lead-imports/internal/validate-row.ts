@@ -1,0 +1,99 @@
+// One row of a CSV as a new lead, or everything that is wrong with it.
+import { fullFormats } from "ajv-formats/dist/formats.js";
+import { cellText } from "../../../lib/csv/cell-text.ts";
+import type { FieldError } from "../../../lib/errors.ts";
+import { tenDigits } from "../../../lib/phone-numbers.ts";
+import { judgeLead } from "../../leads/validate-lead.ts";
+import type { NewLead } from "../../leads/lead-schema.ts";
+import type { Picklist, WorkspaceSchema } from "../../workspaces/workspace-schema.ts";
+import { customValue, type FindOption } from "../../leads/read-cell.ts";
+
+/** What the rows of one batch are judged against. */
+export type RowJudge = {
+  readonly schema: WorkspaceSchema;
+  readonly country_code: string;
+  /** Number of columns in the header. */
+  readonly width: number;
+  /** Where each mapped field's column stands. */
+  readonly columns: ReadonlyMap<string, number>;
+  readonly findOption: FindOption;
+  /** The active user behind an id or an e-mail address in lower case, or undefined. */
+  readonly findAgent: (text: string) => number | undefined;
+};
+
+/** The same as the API's, so that a row is as good as a request. */
+const email_format = fullFormats.email as RegExp;
+
+export function judgeRow(
+  judge: RowJudge,
+  cells: readonly string[],
+): { lead: NewLead } | { errors: FieldError[] } {
+  const errors: FieldError[] = [];
+  if (cells.slice(judge.width).some((cell) => cell.trim() !== "")) {
+    errors.push({ field: "row", reason: `has more cells than the header's ${judge.width}` });
+  }
+  const read = (field: string): string | null => {
+    const at = judge.columns.get(field);
+    const text = at === undefined ? "" : cellText(cells[at]);
+    return text === "" ? null : text;
+  };
+  const fail = (field: string, reason: string) => void errors.push({ field, reason });
+
+  const phone = readPhone(judge, read("phone"), fail);
+  const name = read("name");
+  if (name !== null && name.length > 255) fail("name", "must have at most 255 characters");
+  const email = read("email");
+  if (email !== null && !email_format.test(email)) fail("email", "must be a valid email address");
+  else if (email !== null && email.length > 254) fail("email", "must have at most 254 characters");
+
+  const agent = read("assignedAgentId");
+  const assignedAgentId = agent === null ? null : judge.findAgent(agent.toLowerCase());
+  if (assignedAgentId === undefined) fail("assignedAgentId", "matches no known user");
+
+  const option = (field: string, picklist: Picklist): number | null => {
+    const text = read(field);
+    const id = text === null ? null : judge.findOption(picklist, text);
+    if (text !== null && id === null) fail(field, `is not a ${picklist} option of this workspace`);
+    return id;
+  };
+  const lead: NewLead = {
+    phone,
+    name,
+    email,
+    assignedAgentId: assignedAgentId ?? null,
+    statusId: option("statusId", "status"),
+    sourceId: option("sourceId", "source"),
+    priorityId: option("priorityId", "priority"),
+    customFields: readCustomFields(judge.schema, read),
+  };
+  errors.push(...judgeLead(judge.schema, lead));
+  return errors.length > 0 ? { errors } : { lead };
+}
+
+function readPhone(
+  judge: RowJudge,
+  text: string | null,
+  fail: (field: string, reason: string) => void,
+): string {
+  if (text === null) {
+    fail("phone", "is required");
+    return "";
+  }
+  const digits = tenDigits(text, judge.country_code);
+  if (digits === null) {
+    fail("phone", `must be 10 digits, with or without +${judge.country_code} or 0 before them`);
+  }
+  return digits ?? "";
+}
+
+function readCustomFields(
+  schema: WorkspaceSchema,
+  read: (field: string) => string | null,
+): Record<string, unknown> {
+  const values: [string, unknown][] = [];
+  for (const field of schema.fields.values()) {
+    const text = read(`customFields.${field.key}`);
+    if (text !== null) values.push([field.key, customValue(field, text)]);
+  }
+  return Object.fromEntries(values);
+}

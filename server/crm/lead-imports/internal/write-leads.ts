@@ -1,0 +1,68 @@
+// A batch of judged rows becomes leads; a row the database will not take fails alone.
+import { sql } from "kysely";
+import type { Tx } from "../../../lib/database/database.ts";
+import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
+import type { FieldError } from "../../../lib/errors.ts";
+import { createLeads, type LeadRow, type LeadVerdict } from "../../leads/lead-intake.ts";
+
+export type JudgedRow = { readonly row_number: number; readonly lead: LeadRow };
+
+/** Why a row became no lead, by its number; "stale" when the workspace changed under the judgement. */
+export type Written = ReadonlyMap<number, FieldError> | "stale";
+
+/**
+ * Creates the leads inside the import's transaction. When one call for all of them fails for the
+ * sake of a row, they are written singly, in the phones' order, which is every batch's lock order.
+ */
+export async function writeLeads(
+  tx: Tx,
+  accountId: number,
+  rows: readonly JudgedRow[],
+  now: Date,
+): Promise<Written> {
+  const all = await attempt(tx, accountId, rows, now);
+  if (all) return refusedOf(rows, all);
+  const refused = new Map<number, FieldError>();
+  const sorted = rows.toSorted((a, b) => (a.lead.phone < b.lead.phone ? -1 : 1));
+  for (const row of sorted) {
+    const one = await attempt(tx, accountId, [row], now);
+    const written = one
+      ? refusedOf([row], one)
+      : new Map([[row.row_number, { field: "row", reason: "could not be stored" }]]);
+    if (written === "stale") return written;
+    for (const [row_number, error] of written) refused.set(row_number, error);
+  }
+  return refused;
+}
+
+/** The verdicts, or null when the database refused a row's data; then nothing was written. */
+async function attempt(
+  tx: Tx,
+  accountId: number,
+  rows: readonly JudgedRow[],
+  now: Date,
+): Promise<LeadVerdict[] | null> {
+  await sql`savepoint leads`.execute(tx);
+  try {
+    const leads = rows.map(({ lead }) => lead);
+    const verdicts = await createLeads(tx, accountId, leads, now);
+    await sql`release savepoint leads`.execute(tx);
+    return verdicts;
+  } catch (error) {
+    if (isDatabaseUnavailable(error)) throw error;
+    await sql`rollback to savepoint leads`.execute(tx);
+    return null;
+  }
+}
+
+function refusedOf(rows: readonly JudgedRow[], verdicts: readonly LeadVerdict[]): Written {
+  const refused = new Map<number, FieldError>();
+  for (const [i, { verdict }] of verdicts.entries()) {
+    if (verdict === "created") continue;
+    // Also a workspace that went inactive: whoever reads its schema anew will see.
+    if (verdict !== "INVALID_AGENT") return "stale";
+    const error = { field: "assignedAgentId", reason: "matches no known user" };
+    refused.set(rows[i]!.row_number, error);
+  }
+  return refused;
+}

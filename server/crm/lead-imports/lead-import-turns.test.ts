@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql } from "kysely";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { workLeadImports } from "./run-lead-imports.ts";
+
+let api: TestApi;
+before(async () => {
+  api = await startApi();
+});
+after(() => api.close());
+
+const path = (of: TestAccount) => `/api/v1/crm/workspaces/${of.workspace_id}/leads/import`;
+const turn = () => workLeadImports(api.app, new AbortController().signal);
+
+async function upload(of: TestAccount): Promise<number> {
+  const raw = new FormData();
+  raw.append("columnMap", '{"phone":"phone"}');
+  raw.append("file", new Blob(["phone\n9876543210\n"]), "leads.csv");
+  const { status, body } = await api.send("POST", path(of), { token: of.token, raw });
+  assert.equal(status, 202);
+  return body.id;
+}
+
+const stateOf = async (of: TestAccount, id: number) =>
+  (await api.send("GET", `${path(of)}s/${id}`, of)).body.state;
+
+test("an import whose batch fails holds up no other, and goes on once the cause is gone", async () => {
+  const failing = await makeAccount(api.app);
+  const other = await makeAccount(api.app);
+  const [bad, good] = [await upload(failing), await upload(other)];
+  const setMap = (map: string) =>
+    sql`update lead_imports set column_map = ${map}::json where id = ${bad}`.execute(
+      api.app.db.query,
+    );
+  await setMap("null");
+  assert.equal(await turn(), 1);
+  assert.equal(await stateOf(other, good), "completed");
+  assert.equal(await stateOf(failing, bad), "processing");
+  await setMap('{"phone":"phone"}');
+  await turn();
+  assert.equal(await stateOf(failing, bad), "completed");
+});
+
+test("the many open imports of one account do not go before another account's one", async () => {
+  const many = await makeAccount(api.app);
+  const other = await makeAccount(api.app);
+  await sql`
+    insert into lead_imports (account_id, workspace_id, created_by, file_name, column_map, header,
+      state, total_rows, created_at)
+    select ${many.account_id}, ${many.workspace_id}, ${many.owner_id}, 'a.csv',
+      '{"phone":"phone"}', '{phone}', 'processing', 1000000, now()
+    from generate_series(1, 1500)`.execute(api.app.db.query);
+  const id = await upload(other);
+  assert.equal(await turn(), 4);
+  assert.equal(await stateOf(other, id), "completed");
+});

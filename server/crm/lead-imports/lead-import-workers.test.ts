@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { startWorker } from "../../worker.ts";
+
+let api: TestApi;
+
+before(async () => {
+  api = await startApi();
+});
+after(() => api.close());
+
+const imports = (of: TestAccount) => `/api/v1/crm/workspaces/${of.workspace_id}/leads/import`;
+
+/** Uploads rows with distinct phones and, every tenth, a bad one; returns the import's id. */
+async function uploadRows(of: TestAccount, rows: number): Promise<number> {
+  const cells = Array.from({ length: rows }, (_, i) => (i % 10 === 9 ? "bad" : 6_000_000_000 + i));
+  const raw = new FormData();
+  raw.append("columnMap", JSON.stringify({ phone: "phone" }));
+  raw.append("file", new Blob([["phone", ...cells].join("\n")]), "leads.csv");
+  const { status, body } = await api.send("POST", imports(of), { token: of.token, raw });
+  assert.equal(status, 202);
+  return body.id;
+}
+
+const progress = async (of: TestAccount, id: number) =>
+  (await api.send("GET", `${imports(of)}s/${id}`, of)).body;
+
+/** Each row is one lead or one reject, once. */
+async function assertExact(of: TestAccount, id: number, rows: number): Promise<void> {
+  const done = await progress(of, id);
+  const bad = Math.floor(rows / 10);
+  assert.deepEqual(
+    [done.state, done.totalRows, done.createdCount, done.rejectedCount],
+    ["completed", rows, rows - bad, bad],
+  );
+  const one = async (sql: string) => (await api.app.db.pool.query(sql, [of.account_id])).rows[0];
+  assert.deepEqual(
+    await one(
+      "select count(*)::int as leads, count(distinct phone)::int as phones from leads where account_id = $1",
+    ),
+    { leads: rows - bad, phones: rows - bad },
+  );
+  assert.deepEqual(
+    await one(
+      "select count(*)::int as n from events where account_id = $1 and type = 'lead.created'",
+    ),
+    { n: rows - bad },
+  );
+  assert.deepEqual(
+    await one("select count(*)::int as n from lead_import_rejects where account_id = $1"),
+    { n: bad },
+  );
+  assert.deepEqual(
+    await one("select count(*)::int as n from lead_import_rows where account_id = $1"),
+    { n: 0 },
+  );
+}
+
+const script = fileURLToPath(new URL("../../../test/support/worker-process.ts", import.meta.url));
+
+function spawnWorker(): ChildProcess {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return spawn(process.execPath, [script], {
+    env: { PATH, NODE_COMPILE_CACHE, DATABASE_URL: api.database_url },
+    stdio: ["pipe", "inherit", "inherit"],
+  });
+}
+
+test("three workers that contend for imports create each row once", async () => {
+  const accounts = await Promise.all([makeAccount(api.app), makeAccount(api.app)]);
+  const ids = await Promise.all(accounts.map((of) => uploadRows(of, 3_000)));
+  const workers = [startWorker(api.app), startWorker(api.app)];
+  const other = spawnWorker();
+  for (const [i, of] of accounts.entries()) {
+    await eventually(async () => (await progress(of, ids[i]!)).state === "completed");
+    await assertExact(of, ids[i]!, 3_000);
+  }
+  await Promise.all(workers.map((worker) => worker.stop()));
+  other.kill("SIGKILL");
+  await once(other, "exit");
+});
+
+test("workers killed again and again in the middle of an import lose nothing and repeat nothing", async () => {
+  const of = await makeAccount(api.app);
+  const rows = 12_000;
+  const id = await unfinished(of, rows, async (upload) => {
+    for (let kill = 1; kill <= 3; kill++) {
+      const already = (await progress(of, upload)).createdCount;
+      const worker = spawnWorker();
+      await eventually(async () => {
+        const { createdCount, state } = await progress(of, upload);
+        return createdCount > already || state === "completed";
+      });
+      worker.kill("SIGKILL");
+      await once(worker, "exit");
+    }
+  });
+  const worker = startWorker(api.app);
+  await eventually(async () => (await progress(of, id)).state === "completed");
+  await worker.stop();
+  await assertExact(of, id, rows);
+});
+
+/** An import that `disturb` left unfinished; where a busy machine did so too late, another is begun. */
+async function unfinished(
+  of: TestAccount,
+  rows: number,
+  disturb: (id: number) => Promise<void>,
+): Promise<number> {
+  for (;;) {
+    const id = await uploadRows(of, rows);
+    await disturb(id);
+    if ((await progress(of, id)).state === "processing") return id;
+    for (const table of ["leads", "contacts", "events", "lead_import_rejects"])
+      await api.app.db.pool.query(`delete from ${table} where account_id = $1`, [of.account_id]);
+  }
+}
+
+test("a worker that is stopped ends after the batch it is in, and another goes on from there", async () => {
+  const of = await makeAccount(api.app);
+  const id = await unfinished(of, 5_000, async (upload) => {
+    const first = startWorker(api.app);
+    await eventually(async () => (await progress(of, upload)).createdCount > 0);
+    await first.stop();
+  });
+  const stopped = await progress(of, id);
+  // Whole batches of 500 row numbers, of which the first is the header's.
+  assert.equal((stopped.createdCount + stopped.rejectedCount + 1) % 500, 0);
+  const second = startWorker(api.app);
+  await eventually(async () => (await progress(of, id)).state === "completed");
+  await second.stop();
+  await assertExact(of, id, 5_000);
+});

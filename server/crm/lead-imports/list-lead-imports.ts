@@ -1,0 +1,54 @@
+// The CSV imports of a workspace. They stay readable when it is inactive: that is how one learns why
+// an import failed.
+import type { App } from "../../engine/app.ts";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { notFound } from "../../lib/errors.ts";
+import { leadImportAnswerOf, type LeadImportAnswer } from "./lead-import-schema.ts";
+
+/** Where an import is, from the path of a request that was let in. */
+export type ImportPlace = {
+  readonly account_id: number;
+  readonly workspace_id: number;
+  readonly import_id: number;
+};
+
+/** A page of imports, newest first; not-found when there is no such workspace. */
+export async function listLeadImports(
+  app: App,
+  accountId: number,
+  workspaceId: number,
+  at: { limit: number; cursor?: string | undefined },
+): Promise<{ data: LeadImportAnswer[]; nextCursor: string | null }> {
+  const workspace = await app.db.query
+    .selectFrom("workspaces")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("id", "=", workspaceId)
+    .executeTakeFirst();
+  if (!workspace) throw notFound();
+  let query = app.db.query
+    .selectFrom("lead_imports")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("workspace_id", "=", workspaceId);
+  if (at.cursor !== undefined) query = query.where("id", "<", decodeCursor(at.cursor));
+  const found = await query
+    .orderBy("id", "desc")
+    .limit(at.limit + 1)
+    .execute();
+  const { rows, next } = page(found, at.limit);
+  return { data: rows.map(leadImportAnswerOf), nextCursor: next };
+}
+
+/** The import's row; not-found when it is missing, elsewhere or another account's. */
+export async function findLeadImport(app: App, place: ImportPlace) {
+  const row = await app.db.query
+    .selectFrom("lead_imports")
+    .selectAll()
+    .where("account_id", "=", place.account_id)
+    .where("workspace_id", "=", place.workspace_id)
+    .where("id", "=", place.import_id)
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  return row;
+}

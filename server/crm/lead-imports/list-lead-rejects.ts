@@ -1,0 +1,78 @@
+// The rows of an import that became no lead, each with everything that was wrong with it.
+import Type, { type Static } from "typebox";
+import type { App } from "../../engine/app.ts";
+import { writeCsv } from "../../lib/csv/write-csv.ts";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { FieldError } from "../../lib/errors.ts";
+import { findLeadImport, type ImportPlace } from "./list-lead-imports.ts";
+
+export const LeadReject = Type.Object({
+  row: Type.Integer({ description: "Its row in the file; the header is row 1" }),
+  cells: Type.Array(Type.String(), { description: "As they stand in the file" }),
+  errors: Type.Array(Type.Object({ field: Type.String(), reason: Type.String() })),
+});
+export type LeadReject = Static<typeof LeadReject>;
+
+const csv_page_rows = 1_000;
+
+/** A page of rejects in the file's order. */
+export async function listLeadRejects(
+  app: App,
+  place: ImportPlace,
+  at: { limit: number; cursor?: string | undefined },
+): Promise<{ data: LeadReject[]; nextCursor: string | null }> {
+  await findLeadImport(app, place);
+  const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
+  // No file has so many rows, and the column holds no larger number.
+  const found = await rejectsAfter(app, place, Math.min(after, 2 ** 31 - 1), at.limit + 1);
+  const { rows, next } = page(
+    found.map((reject) => ({ id: reject.row, reject })),
+    at.limit,
+  );
+  return { data: rows.map(({ reject }) => reject), nextCursor: next };
+}
+
+/**
+ * The rejects as chunks of CSV: the file's own columns and `errors`, so that it can be mended and
+ * imported again. A cell that a spreadsheet would run gets an apostrophe, which the import undoes;
+ * phones with a plus and numbers with a sign stay as they are.
+ */
+export async function openLeadRejectsCsv(
+  app: App,
+  place: ImportPlace,
+): Promise<AsyncGenerator<string>> {
+  const { header } = await findLeadImport(app, place);
+  // A file that was once a reject list has such a column already.
+  const kept = header.map((name, at) => ({ name, at })).filter(({ name }) => name !== "errors");
+  return writeCsv<LeadReject>({
+    header: [...kept.map(({ name }) => name), "errors"],
+    page_rows: csv_page_rows,
+    next: (after, limit) => rejectsAfter(app, place, after?.row ?? 0, limit),
+    cells: ({ cells, errors }) => [
+      ...kept.map(({ at }) => cells[at]),
+      errors.map(({ field, reason }) => `${field}: ${reason}`).join("; "),
+    ],
+  });
+}
+
+async function rejectsAfter(
+  app: App,
+  place: ImportPlace,
+  after: number,
+  limit: number,
+): Promise<LeadReject[]> {
+  const rows = await app.db.query
+    .selectFrom("lead_import_rejects")
+    .select(["row_number", "cells", "errors"])
+    .where("account_id", "=", place.account_id)
+    .where("import_id", "=", place.import_id)
+    .where("row_number", ">", after)
+    .orderBy("row_number")
+    .limit(limit)
+    .execute();
+  return rows.map(({ row_number, cells, errors }) => ({
+    row: row_number,
+    cells,
+    errors: errors as FieldError[],
+  }));
+}

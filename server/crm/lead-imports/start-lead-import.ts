@@ -1,0 +1,88 @@
+// Takes an uploaded CSV in: all of its rows are stored with the import in one transaction, so a
+// broken file leaves nothing; leads are made of them afterwards (work-lead-imports.ts).
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { App } from "../../engine/app.ts";
+import { clientTransaction } from "../../lib/database/client-transaction.ts";
+import { copyCsvRows } from "../../lib/csv/copy-csv-rows.ts";
+import { csvParsing } from "../../lib/csv/csv-parsing.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { invalid } from "../../lib/errors.ts";
+import { unstorable } from "../../lib/json-body.ts";
+import { locateColumns, readColumnMap, type ColumnMap } from "./internal/column-map.ts";
+import { leadImportAnswerOf, type LeadImportAnswer } from "./lead-import-schema.ts";
+import type { WorkspaceSchema } from "../workspaces/workspace-schema.ts";
+
+const rows_max = 1_000_000;
+const seconds_max = 600;
+const copy_sql = `copy lead_import_rows (account_id, import_id, row_number, cells) from stdin`;
+
+/** An upload that has arrived in full: an open file and the text of the `columnMap` part. */
+export type LeadUpload = {
+  readonly fd: number | null;
+  readonly file_name: string;
+  readonly column_map: string | undefined;
+};
+
+/**
+ * The import, in state processing. Refuses with validation-failed a missing or unreadable file, a
+ * column map that is not of this workspace or not of this file, and too many rows.
+ */
+export async function startLeadImport(
+  app: App,
+  actor: Actor & { readonly user_id: number },
+  schema: WorkspaceSchema,
+  upload: LeadUpload,
+): Promise<LeadImportAnswer> {
+  const { map, faults } = readColumnMap(upload.column_map, schema);
+  if (upload.fd === null) faults.unshift({ field: "file", reason: "is required" });
+  if (upload.fd === null || faults.length > 0) throw invalid(faults);
+  const { fd } = upload;
+  const started = await csvParsing.use(actor.account_id, () =>
+    clientTransaction(app.db, seconds_max, async (tx, client) => {
+      let import_id = 0;
+      const { account_id } = actor;
+      const file = { fd, copy_sql, rows_max, seconds_max };
+      const total = await copyCsvRows(client, file, async (header) => {
+        const located = locateColumns(map, header);
+        if (located.faults.length > 0) throw invalid(located.faults);
+        import_id = await insertImport(app, tx, actor, { schema, map, header, upload });
+        return [account_id, import_id];
+      });
+      return tx
+        .updateTable("lead_imports")
+        .set({ total_rows: total })
+        .where("account_id", "=", account_id)
+        .where("id", "=", import_id)
+        .returningAll()
+        .executeTakeFirstOrThrow();
+    }),
+  );
+  app.hints.send("lead_import", `${actor.account_id}:${started.id}`);
+  return leadImportAnswerOf(started);
+}
+
+async function insertImport(
+  app: App,
+  tx: Tx,
+  actor: Actor & { readonly user_id: number },
+  file: { schema: WorkspaceSchema; map: ColumnMap; header: string[]; upload: LeadUpload },
+): Promise<number> {
+  const now = app.clock.now();
+  const { id } = await tx
+    .insertInto("lead_imports")
+    .values({
+      account_id: actor.account_id,
+      workspace_id: file.schema.workspace_id,
+      created_by: actor.user_id,
+      file_name: unstorable(file.upload.file_name) ? "" : file.upload.file_name.slice(0, 255),
+      column_map: JSON.stringify(file.map),
+      header: file.header,
+      state: "processing",
+      total_rows: 0,
+      created_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  await recordAudit(tx, actor, { at: now, action: "leads.imported", subject_id: id });
+  return id;
+}

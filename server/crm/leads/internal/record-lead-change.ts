@@ -1,0 +1,65 @@
+// A changed lead tells so twice: to its timeline, for people, and to the outbox, for machines.
+import { recordEvent } from "../../../engine/record-event.ts";
+import type { Tx } from "../../../lib/database/database.ts";
+import { findLead } from "../find-lead.ts";
+import type { LeadAnswer } from "../lead-schema.ts";
+import type { LeadPlace } from "./lock-lead.ts";
+
+/** A line of the timeline, in the transaction of what it tells. Returns its id. */
+export async function addTimelineEntry(
+  tx: Tx,
+  place: LeadPlace,
+  entry: { kind: string; at: Date; user_id: number | null; data: unknown },
+): Promise<number> {
+  const { id } = await tx
+    .insertInto("lead_timeline")
+    .values({
+      account_id: place.account_id,
+      lead_id: place.lead_id,
+      kind: entry.kind,
+      at: entry.at,
+      user_id: entry.user_id,
+      data: JSON.stringify(entry.data),
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** Stamps the lead, records `lead.updated` with the fields that changed, and returns the lead as it is now. */
+export async function recordLeadUpdate(
+  tx: Tx,
+  place: LeadPlace,
+  changed: readonly string[],
+  now: Date,
+): Promise<LeadAnswer> {
+  await tx
+    .updateTable("leads")
+    .set({ updated_at: now })
+    .where("account_id", "=", place.account_id)
+    .where("id", "=", place.lead_id)
+    .execute();
+  const lead = await findLead(tx, place.account_id, place.workspace_id, place.lead_id);
+  await recordEvent(tx, {
+    account_id: place.account_id,
+    type: "lead.updated",
+    occurred_at: now,
+    data: {
+      id: lead.id,
+      workspaceId: lead.workspaceId,
+      contactId: lead.contactId,
+      name: lead.name,
+      email: lead.email,
+      phone: lead.phone,
+      assignedAgentId: lead.assignedAgentId,
+      statusId: lead.statusId,
+      sourceId: lead.sourceId,
+      priorityId: lead.priorityId,
+      customFields: lead.customFields,
+      createdBy: lead.createdBy,
+      collaborators: lead.collaborators.map((user) => user.id),
+      changed: [...changed],
+    },
+  });
+  return lead;
+}

@@ -1,0 +1,104 @@
+// A lead as it is read: one query with its options, contact and collaborators joined, so that an
+// answer never depends on how fresh a process's copy of the workspace's schema is.
+import { sql, type Kysely } from "kysely";
+import { jsonArrayFrom } from "kysely/helpers/postgres";
+import type { DB } from "../../lib/database/database.ts";
+import type { LeadAnswer } from "./lead-schema.ts";
+
+/** Leads of one workspace, with everything their answer shows; the caller narrows it further. */
+export function selectLeads(db: Kysely<DB>, accountId: number, workspaceId: number) {
+  return db
+    .selectFrom("leads as l")
+    .innerJoin("contacts as c", (join) =>
+      join.onRef("c.account_id", "=", "l.account_id").onRef("c.id", "=", "l.contact_id"),
+    )
+    .innerJoin("picklist_options as status", (join) =>
+      join.onRef("status.account_id", "=", "l.account_id").onRef("status.id", "=", "l.status_id"),
+    )
+    .leftJoin("picklist_options as source", (join) =>
+      join.onRef("source.account_id", "=", "l.account_id").onRef("source.id", "=", "l.source_id"),
+    )
+    .innerJoin("picklist_options as priority", (join) =>
+      join
+        .onRef("priority.account_id", "=", "l.account_id")
+        .onRef("priority.id", "=", "l.priority_id"),
+    )
+    .where("l.account_id", "=", accountId)
+    .where("l.workspace_id", "=", workspaceId)
+    .selectAll("l")
+    .select((eb) => [
+      "c.name as contact_name",
+      "c.phone as contact_phone",
+      "status.value as status_value",
+      "status.label as status_label",
+      "status.color as status_color",
+      "source.value as source_value",
+      "source.label as source_label",
+      "source.color as source_color",
+      "priority.value as priority_value",
+      "priority.label as priority_label",
+      "priority.color as priority_color",
+      jsonArrayFrom(
+        eb
+          .selectFrom("lead_collaborators as lc")
+          .innerJoin("users as u", (join) =>
+            join.onRef("u.account_id", "=", "lc.account_id").onRef("u.id", "=", "lc.user_id"),
+          )
+          .whereRef("lc.account_id", "=", "l.account_id")
+          .whereRef("lc.lead_id", "=", "l.id")
+          .select(["u.id", "u.name", "u.email"])
+          .orderBy("u.id"),
+      ).as("collaborators"),
+    ]);
+}
+
+/** One row of selectLeads. */
+export type LeadRecord = Awaited<ReturnType<ReturnType<typeof selectLeads>["execute"]>>[number];
+
+/** The nineteen fields of the contract (2.1). */
+export function leadAnswerOf(row: LeadRecord): LeadAnswer {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    name: row.name,
+    email: row.email,
+    phone: row.phone,
+    assignedAgentId: row.assigned_agent_id,
+    contactId: row.contact_id,
+    statusId: row.status_id,
+    sourceId: row.source_id,
+    priorityId: row.priority_id,
+    customFields: row.custom_fields as Record<string, unknown>,
+    createdBy: row.created_by,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    status: {
+      id: row.status_id,
+      value: row.status_value,
+      label: row.status_label,
+      color: row.status_color,
+    },
+    source:
+      row.source_id === null
+        ? null
+        : {
+            id: row.source_id,
+            value: row.source_value!,
+            label: row.source_label!,
+            color: row.source_color,
+          },
+    priority: {
+      id: row.priority_id,
+      value: row.priority_value,
+      label: row.priority_label,
+      color: row.priority_color,
+    },
+    contact: { id: row.contact_id, name: row.contact_name, phone: row.contact_phone },
+    collaborators: row.collaborators,
+  };
+}
+
+/** ILIKE's pattern for a part anywhere in the text, its own signs taken literally. */
+export function partOf(text: string) {
+  return sql<string>`${`%${text.replaceAll(/[\\%_]/g, "\\$&")}%`}`;
+}

@@ -1,0 +1,14 @@
+import type { Kysely } from "kysely";
+import type { DB } from "../../lib/database/database.ts";
+import type { LeadAnswer } from "./lead-schema.ts";
+import { findLead } from "./find-lead.ts";
+import type { LeadPlace } from "./internal/lock-lead.ts";
+
+/** The users who work on a lead with its agent; not-found when there is no such lead. */
+export async function listCollaborators(
+  db: Kysely<DB>,
+  place: LeadPlace,
+): Promise<{ data: LeadAnswer["collaborators"] }> {
+  const lead = await findLead(db, place.account_id, place.workspace_id, place.lead_id);
+  return { data: lead.collaborators };
+}

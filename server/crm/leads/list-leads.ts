@@ -1,0 +1,82 @@
+// The leads of a workspace, newest first, by any filter and search. Keyset pages: a lead that is
+// created while one pages never moves another lead to a page already read or not yet read.
+import type { Kysely } from "kysely";
+import type { DB } from "../../lib/database/database.ts";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { knownId } from "../../lib/ids.ts";
+import { searches } from "../../lib/database/searches.ts";
+import type { App } from "../../engine/app.ts";
+import { leadAnswerOf, partOf, selectLeads, type LeadRecord } from "./lead-record.ts";
+import type { LeadAnswer } from "./lead-schema.ts";
+import { phonePrefixRange } from "./phone-prefix.ts";
+
+/** What narrows a list or an export of leads; each is optional and all must hold. */
+export type LeadFilter = {
+  readonly statusId?: number;
+  readonly sourceId?: number;
+  readonly priorityId?: number;
+  readonly assignedAgentId?: number;
+  readonly contactId?: number;
+  /** Ten digits. */
+  readonly phone?: string;
+  /** Inclusive. */
+  readonly createdFrom?: Date;
+  /** Exclusive. */
+  readonly createdTo?: Date;
+  /** Digits: how the phone starts; else a part of name or email, whatever the case. */
+  readonly q?: string;
+};
+
+/** A page of leads; 422 on a cursor that is not of this list. */
+export async function listLeads(
+  app: App,
+  accountId: number,
+  workspaceId: number,
+  filter: LeadFilter,
+  at: { limit: number; cursor?: string | undefined },
+): Promise<{ data: LeadAnswer[]; nextCursor: string | null }> {
+  const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
+  const found = await leadsBefore(app.db.query, accountId, workspaceId, filter, {
+    id: before,
+    limit: at.limit + 1,
+  });
+  const { rows, next } = page(found, at.limit);
+  return { data: rows.map(leadAnswerOf), nextCursor: next };
+}
+
+/** The newest leads below an id (null: of all) that the filter lets through. */
+export async function leadsBefore(
+  db: Kysely<DB>,
+  accountId: number,
+  workspaceId: number,
+  filter: LeadFilter,
+  before: { id: number | null; limit: number },
+): Promise<LeadRecord[]> {
+  let query = selectLeads(db, accountId, workspaceId);
+  if (before.id !== null) query = query.where("l.id", "<", before.id);
+  const ids = [
+    ["l.status_id", filter.statusId],
+    ["l.source_id", filter.sourceId],
+    ["l.priority_id", filter.priorityId],
+    ["l.assigned_agent_id", filter.assignedAgentId],
+    ["l.contact_id", filter.contactId],
+  ] as const;
+  for (const [column, id] of ids) {
+    if (id !== undefined) query = query.where(column, "=", knownId(id));
+  }
+  if (filter.phone !== undefined) query = query.where("l.phone", "=", filter.phone);
+  if (filter.createdFrom) query = query.where("l.created_at", ">=", filter.createdFrom);
+  if (filter.createdTo) query = query.where("l.created_at", "<", filter.createdTo);
+  const q = filter.q?.trim() ?? "";
+  if (/^[0-9]+$/.test(q)) {
+    const range = phonePrefixRange(q);
+    if (!range) return [];
+    query = query.where("l.phone", ">=", range.from).where("l.phone", "<=", range.to);
+  } else if (q !== "") {
+    query = query.where((eb) =>
+      eb.or([eb("l.name", "ilike", partOf(q)), eb("l.email", "ilike", partOf(q))]),
+    );
+  }
+  const found = query.orderBy("l.id", "desc").limit(before.limit);
+  return searches.use(accountId, () => found.execute());
+}

@@ -1,0 +1,58 @@
+// What the text of a CSV cell means for a custom field or a picklist.
+import type { CustomField, Picklist, WorkspaceSchema } from "../workspaces/workspace-schema.ts";
+
+/**
+ * The value of a custom field. What is no value of its type stays text, for judgeLead to name what
+ * is wrong with it.
+ */
+export function customValue(field: CustomField, text: string): unknown {
+  switch (field.type) {
+    case "text":
+    case "date":
+      return text;
+    case "number":
+      return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : text;
+    case "boolean":
+      if (/^(?:true|yes|y|1)$/i.test(text)) return true;
+      return /^(?:false|no|n|0)$/i.test(text) ? false : text;
+    case "select":
+      return choice(field, text);
+    case "multiselect":
+      return text
+        .split(";")
+        .map((part) => part.trim())
+        .filter((part) => part !== "")
+        .map((part) => choice(field, part));
+  }
+}
+
+function choice(field: CustomField, text: string): string {
+  if (field.options.includes(text)) return text;
+  const same = field.options.filter((option) => option.toLowerCase() === text.toLowerCase());
+  return same.length === 1 ? same[0]! : text;
+}
+
+/** Finds an option by its value, its label or its id, in that order; null when none or several match. */
+export type FindOption = (picklist: Picklist, text: string) => number | null;
+
+/** Prepared once a batch. Archived options are not found. */
+export function openFindOption(schema: WorkspaceSchema): FindOption {
+  const byText = new Map<string, number | null>();
+  const usable = [...schema.options.values()].filter((option) => !option.archived);
+  const add = (picklist: Picklist, kind: string, text: string, id: number) => {
+    const key = `${picklist} ${kind} ${text.toLowerCase()}`;
+    byText.set(key, byText.has(key) ? null : id);
+  };
+  for (const { id, picklist, value, label } of usable) {
+    add(picklist, "value", value, id);
+    add(picklist, "label", label, id);
+    add(picklist, "id", String(id), id);
+  }
+  return (picklist, text) => {
+    for (const kind of ["value", "label", "id"]) {
+      const id = byText.get(`${picklist} ${kind} ${text.toLowerCase()}`);
+      if (id !== undefined) return id;
+    }
+    return null;
+  };
+}

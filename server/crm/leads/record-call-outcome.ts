@@ -1,0 +1,200 @@
+// What a voice campaign's call came to, on its lead.
+import { sql } from "kysely";
+import { findCallRecord } from "../../calls/records/call-records.ts";
+import type { CallRecord } from "../../calls/records/call-record-schema.ts";
+import type { App } from "../../engine/app.ts";
+import type { Job } from "../../engine/work-jobs.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import type { FieldError } from "../../lib/errors.ts";
+import { tenDigits } from "../../lib/phone-numbers.ts";
+import { customValue } from "./read-cell.ts";
+import { judgeLead } from "./validate-lead.ts";
+import { createLeads } from "./lead-intake.ts";
+import { leadRow } from "./lead-row.ts";
+import { patchLead } from "./patch-lead.ts";
+import { addTimelineEntry } from "./internal/record-lead-change.ts";
+import { readWorkspaceSchema, type WorkspaceSchema } from "../workspaces/workspace-schema.ts";
+
+/** Of what was said, on the timeline; the call's report has all of it. */
+const transcript_characters_max = 10_000;
+
+type Outcome = {
+  readonly account_id: number;
+  readonly call_id: number;
+  readonly workspace_id: number;
+};
+
+/**
+ * The job crm.record_call: writes a call onto the newest lead of its phone, and creates that, with its
+ * contact, where there is none. What the caller's lead was to get goes into custom fields as far as
+ * they take it; the rest is named on the timeline. Once per call, however often the job runs. Dropped,
+ * with a line in the log, where the workspace is not active or no lead can have the phone.
+ */
+export async function recordCallOutcome(
+  app: App,
+  { account_id, payload }: Pick<Job, "account_id" | "payload">,
+): Promise<void> {
+  const { call_id, workspace_id } = payload as Omit<Outcome, "account_id">;
+  const outcome = { account_id, call_id, workspace_id };
+  const dropped = await app.db.query
+    .transaction()
+    .execute((tx) => writeOutcome(tx, outcome, app.clock.now()));
+  if (dropped) app.log.warn({ ...outcome, reason: dropped }, "a call was not told to the CRM");
+}
+
+/** Returns why nothing was written, or null. */
+async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<string | null> {
+  const { account_id, call_id, workspace_id } = outcome;
+  const call = await lockCall(tx, outcome);
+  if (!call) return "the call is no longer kept";
+  if (call.lead_id !== null) return null;
+  const schema = await holdWorkspace(tx, outcome);
+  if (!schema) return "the workspace is not active";
+  const phone = tenDigits(`+${call.to_phone}`, call.country_code);
+  if (phone === null) return "no lead can have the phone";
+  const creator = { user_id: call.created_by, country_code: call.country_code };
+  const fields = fitFields(schema, call.lead_fields as Readonly<Record<string, string>>);
+  const lead_id =
+    (await findLead(tx, outcome, phone)) ??
+    (await createLead(tx, outcome, { schema, creator, phone, values: fields.fit }, now));
+  const place = { account_id, workspace_id, lead_id };
+  // Without a trace where the lead has just been created with them.
+  if (Object.keys(fields.fit).length > 0)
+    await patchLead(tx, place, creator, { customFields: fields.fit }, now);
+  const report = await findCallRecord(tx, account_id, call_id);
+  const data = entryOf(report, call.recording_state, fields.unfit);
+  await addTimelineEntry(tx, place, { kind: "call", at: now, user_id: null, data });
+  await tx
+    .updateTable("calls")
+    .set({ lead_id })
+    .where("account_id", "=", account_id)
+    .where("id", "=", call_id)
+    .execute();
+  return null;
+}
+
+/** Whoever runs the same job meanwhile waits here, and finds that the call has its lead. */
+function lockCall(tx: Tx, { account_id, call_id }: Outcome) {
+  return tx
+    .selectFrom("calls as c")
+    .innerJoin("voice_campaigns as v", (join) =>
+      join.onRef("v.account_id", "=", "c.account_id").onRef("v.id", "=", "c.campaign_id"),
+    )
+    .innerJoin("accounts as a", "a.account_id", "c.account_id")
+    .select(["c.lead_id", "c.to_phone", "c.lead_fields", "c.recording_state"])
+    .select(["v.created_by", "a.country_code"])
+    .where("c.account_id", "=", account_id)
+    .where("c.id", "=", call_id)
+    .forNoKeyUpdate("c")
+    .executeTakeFirst();
+}
+
+/** The schema of the workspace, held like create_leads holds it; null unless it is active. */
+async function holdWorkspace(
+  tx: Tx,
+  { account_id, workspace_id }: Outcome,
+): Promise<WorkspaceSchema | null> {
+  await tx
+    .selectFrom("workspaces")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("id", "=", workspace_id)
+    .modifyEnd(sql`for key share`)
+    .execute();
+  return readWorkspaceSchema(tx, account_id, workspace_id);
+}
+
+async function findLead(
+  tx: Tx,
+  { account_id, workspace_id }: Outcome,
+  phone: string,
+): Promise<number | null> {
+  const lead = await tx
+    .selectFrom("leads")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("workspace_id", "=", workspace_id)
+    .where("phone", "=", phone)
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return lead?.id ?? null;
+}
+
+type NewLead = {
+  readonly schema: WorkspaceSchema;
+  readonly creator: { readonly user_id: number; readonly country_code: string };
+  readonly phone: string;
+  readonly values: Readonly<Record<string, unknown>>;
+};
+
+/** Two calls of one phone that end at the same time come one after the other, by the phone's contact. */
+async function createLead(
+  tx: Tx,
+  outcome: Outcome,
+  { schema, creator, phone, values }: NewLead,
+  now: Date,
+): Promise<number> {
+  const { account_id, workspace_id } = outcome;
+  // A required field that the call has no value for stays empty: the outcome is not lost for it.
+  const row = leadRow(schema, creator, { phone, customFields: values });
+  const { name, phone_e164 } = row;
+  await tx
+    .insertInto("contacts")
+    .values({ account_id, workspace_id, phone, phone_e164, name, created_at: now, updated_at: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  await tx
+    .selectFrom("contacts")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("workspace_id", "=", workspace_id)
+    .where("phone", "=", phone)
+    .forNoKeyUpdate()
+    .execute();
+  const known = await findLead(tx, outcome, phone);
+  if (known !== null) return known;
+  const [verdict] = await createLeads(tx, account_id, [row], now);
+  if (verdict?.lead_id == null) throw new Error(`no lead was made: ${verdict?.verdict}`);
+  return verdict.lead_id;
+}
+
+/** What a lead of the workspace can take of it, as values of its fields, and why not the rest. */
+function fitFields(schema: WorkspaceSchema, given: Readonly<Record<string, string>>) {
+  const fit: Record<string, unknown> = {};
+  const unfit: FieldError[] = [];
+  for (const [key, text] of Object.entries(given)) {
+    const field = schema.fields.get(key);
+    const value = field ? customValue(field, text) : text;
+    const [fault] = judgeLead(schema, { customFields: { [key]: value } }, "patch");
+    if (fault) unfit.push({ field: key, reason: fault.reason });
+    else fit[key] = value;
+  }
+  return { fit, unfit };
+}
+
+/** The timeline is the CRM's, and so camelCase. */
+function entryOf(call: CallRecord, recording_state: string, unfit: readonly FieldError[]) {
+  const { call_id, transcript } = call;
+  const said = transcript?.map(({ who, text }) => `${who}: ${text}`).join("\n") ?? null;
+  return {
+    callId: call_id,
+    campaignId: call.campaign_id,
+    campaignName: call.campaign_name,
+    status: call.status,
+    outcome: call.disposition,
+    endedReason: call.ended_reason,
+    answeredBy: call.answered_by,
+    talkSeconds: call.talk_seconds,
+    keys: call.dtmf,
+    collected: call.collected,
+    transcript: said?.slice(0, transcript_characters_max).toWellFormed() ?? null,
+    // Where it will be, if it is still being made.
+    recordingUrl: /^(?:recording|ready)$/.test(recording_state)
+      ? `/api/v1/calls/${call_id}/recording`
+      : null,
+    callbackAt: call.callback_at,
+    optedOut: call.opted_out,
+    fieldsNotSet: unfit,
+  };
+}

@@ -1,0 +1,41 @@
+// Takes a user off a lead's collaborators. Repeating it changes nothing.
+import type { Tx } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import { listCollaborators } from "./list-collaborators.ts";
+import type { LeadAnswer } from "./lead-schema.ts";
+import { lockLead, type LeadPlace } from "./internal/lock-lead.ts";
+import { addTimelineEntry, recordLeadUpdate } from "./internal/record-lead-change.ts";
+
+/** The lead's collaborators afterwards. Refuses as not-found the workspace, the lead, and who is no user of the account. */
+export async function removeCollaborator(
+  tx: Tx,
+  place: LeadPlace,
+  change: { userId: number; by: number },
+  now: Date,
+): Promise<{ data: LeadAnswer["collaborators"] }> {
+  await lockLead(tx, place);
+  const user = await tx
+    .selectFrom("users")
+    .select("id")
+    .where("account_id", "=", place.account_id)
+    .where("id", "=", change.userId)
+    .executeTakeFirst();
+  if (!user) throw notFound();
+  const removed = await tx
+    .deleteFrom("lead_collaborators")
+    .where("account_id", "=", place.account_id)
+    .where("lead_id", "=", place.lead_id)
+    .where("user_id", "=", change.userId)
+    .returning("user_id")
+    .executeTakeFirst();
+  if (!removed) return listCollaborators(tx, place);
+  const data = { userId: change.userId };
+  await addTimelineEntry(tx, place, {
+    kind: "collaborator_removed",
+    at: now,
+    user_id: change.by,
+    data,
+  });
+  const lead = await recordLeadUpdate(tx, place, ["collaborators"], now);
+  return { data: lead.collaborators };
+}

@@ -1,0 +1,24 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { createWorkspace } from "./create-workspace.ts";
+import { findWorkspace } from "./find-workspace.ts";
+import type { NewWorkspace, WorkspaceAnswer } from "./workspace-answer.ts";
+import { refuseTakenName } from "./internal/refuse-taken-workspace-name.ts";
+
+/** Creates a workspace with its picklists on behalf of a caller; a name that is taken is a 422 on it. */
+export async function addWorkspace(
+  tx: Tx,
+  actor: Actor,
+  workspace: NewWorkspace,
+  now: Date,
+): Promise<WorkspaceAnswer> {
+  const active = workspace.active ?? true;
+  const id = await createWorkspace(
+    tx,
+    actor.account_id,
+    { name: workspace.name, active },
+    now,
+  ).catch(refuseTakenName);
+  await recordAudit(tx, actor, { at: now, action: "workspace.created", subject_id: id });
+  return findWorkspace(tx, actor.account_id, id);
+}

@@ -1,0 +1,20 @@
+import type { Kysely } from "kysely";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import { workspace_columns, workspaceAnswer, type WorkspaceAnswer } from "./workspace-answer.ts";
+
+/** A workspace of the account, active or not; not-found otherwise. */
+export async function findWorkspace(
+  db: Kysely<DB>,
+  accountId: number,
+  workspaceId: number,
+): Promise<WorkspaceAnswer> {
+  const row = await db
+    .selectFrom("workspaces")
+    .select(workspace_columns)
+    .where("account_id", "=", accountId)
+    .where("id", "=", workspaceId)
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  return workspaceAnswer(row);
+}

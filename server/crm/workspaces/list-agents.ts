@@ -1,0 +1,38 @@
+import Type, { type Static } from "typebox";
+import type { App } from "../../engine/app.ts";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { id, nullable } from "../../lib/schemas.ts";
+import { findWorkspace } from "./find-workspace.ts";
+
+/** A user that leads can be assigned to while active. */
+export const Agent = Type.Object({
+  id: id("User id: what assignedAgentId takes"),
+  name: Type.String(),
+  email: Type.String(),
+  phone: nullable(Type.String()),
+  extension: nullable(Type.String()),
+  active: Type.Boolean({ description: "Leads are assigned to active users only" }),
+});
+export type Agent = Static<typeof Agent>;
+
+/** A page of the account's users by id: every workspace is open to all of them. */
+export async function listAgents(
+  app: App,
+  accountId: number,
+  workspaceId: number,
+  list: { limit: number; cursor?: string | undefined; active?: boolean | undefined },
+): Promise<{ data: Agent[]; nextCursor: string | null }> {
+  const { limit, cursor, active } = list;
+  await findWorkspace(app.db.query, accountId, workspaceId);
+  const found = await app.db.query
+    .selectFrom("users")
+    .select(["id", "name", "email", "phone", "extension", "active"])
+    .where("account_id", "=", accountId)
+    .$if(cursor !== undefined, (query) => query.where("id", ">", decodeCursor(cursor!)))
+    .$if(active !== undefined, (query) => query.where("active", "=", active!))
+    .orderBy("id")
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = page(found, limit);
+  return { data: rows, nextCursor: next };
+}

@@ -1,0 +1,21 @@
+import type { App } from "../../engine/app.ts";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { workspace_columns, workspaceAnswer, type WorkspaceAnswer } from "./workspace-answer.ts";
+
+/** A page of the account's workspaces by id, inactive ones too. */
+export async function listWorkspaces(
+  app: App,
+  accountId: number,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<{ data: WorkspaceAnswer[]; nextCursor: string | null }> {
+  const found = await app.db.query
+    .selectFrom("workspaces")
+    .select(workspace_columns)
+    .where("account_id", "=", accountId)
+    .$if(cursor !== undefined, (query) => query.where("id", ">", decodeCursor(cursor!)))
+    .orderBy("id")
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = page(found, limit);
+  return { data: rows.map(workspaceAnswer), nextCursor: next };
+}

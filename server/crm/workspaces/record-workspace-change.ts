@@ -1,0 +1,22 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+
+/**
+ * Ends every change of what leads are checked against: from this commit on, no lead judged by the
+ * configuration before it is created. Also puts the change on the audit trail.
+ */
+export async function recordWorkspaceChange(
+  tx: Tx,
+  actor: Actor,
+  workspaceId: number,
+  change: { at: Date; action: string; subject_id: number; detail?: Record<string, unknown> },
+): Promise<void> {
+  await tx
+    .updateTable("workspaces")
+    .set((eb) => ({ schema_version: eb("schema_version", "+", 1), updated_at: change.at }))
+    .where("account_id", "=", actor.account_id)
+    .where("id", "=", workspaceId)
+    .execute();
+  const detail = { workspace_id: workspaceId, ...change.detail };
+  await recordAudit(tx, actor, { ...change, detail });
+}

@@ -1,0 +1,60 @@
+// The workspace as it goes in and comes out.
+import Type, { type Static } from "typebox";
+import { closed, id, optional, timestamp } from "../../lib/schemas.ts";
+
+const name = Type.String({
+  maxLength: 255,
+  pattern: "\\S",
+  description: "Unique within the account",
+  "x-reason": "must be text of at most 255 characters, not blank",
+});
+
+/** The body of workspace creation. */
+export const NewWorkspace = closed(
+  {
+    name,
+    active: optional(Type.Boolean({ description: "Default true" })),
+  },
+  { examples: [{ name: "Sales" }] },
+);
+export type NewWorkspace = Static<typeof NewWorkspace>;
+
+/** The body of a workspace's patch. */
+export const WorkspacePatch = closed(
+  {
+    name: Type.Optional(name),
+    active: Type.Optional(
+      Type.Boolean({ description: "The leads and contacts of an inactive one answer 404" }),
+    ),
+  },
+  { minProperties: 1, examples: [{ name: "Sales, north" }] },
+);
+export type WorkspacePatch = Static<typeof WorkspacePatch>;
+
+export const WorkspaceAnswer = Type.Object({
+  id: id("Workspace id"),
+  name: Type.String(),
+  active: Type.Boolean(),
+  createdAt: timestamp("UTC"),
+  updatedAt: timestamp("UTC"),
+});
+export type WorkspaceAnswer = Static<typeof WorkspaceAnswer>;
+
+/** What of a row `workspaceAnswer` needs. */
+export const workspace_columns = ["id", "name", "active", "created_at", "updated_at"] as const;
+
+export function workspaceAnswer(row: {
+  id: number;
+  name: string;
+  active: boolean;
+  created_at: Date;
+  updated_at: Date;
+}): WorkspaceAnswer {
+  return {
+    id: row.id,
+    name: row.name,
+    active: row.active,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}

@@ -1,0 +1,136 @@
+// What leads of a workspace are checked against: its picklists and custom fields, in one version.
+// Kept per process. create_leads compares the version, so a stale copy lets nothing wrong in; what
+// it would refuse is judged anew by a fresh one.
+import type { App } from "../../engine/app.ts";
+import { statement, type Executor } from "../../lib/database/database.ts";
+
+export type Picklist = "status" | "source" | "priority";
+
+export type PicklistOption = {
+  readonly id: number;
+  readonly picklist: Picklist;
+  /** Machine value. */
+  readonly value: string;
+  /** Display text. */
+  readonly label: string;
+  readonly color: string | null;
+  readonly is_default: boolean;
+  readonly archived: boolean;
+};
+
+export type CustomFieldType = "text" | "number" | "boolean" | "date" | "select" | "multiselect";
+
+export type CustomField = {
+  readonly id: number;
+  readonly key: string;
+  readonly label: string;
+  readonly type: CustomFieldType;
+  readonly required: boolean;
+  readonly options: readonly string[];
+};
+
+export type WorkspaceSchema = {
+  readonly workspace_id: number;
+  readonly version: number;
+  /** Archived ones too: leads made before still show them. */
+  readonly options: ReadonlyMap<number, PicklistOption>;
+  readonly default_status: PicklistOption;
+  readonly default_priority: PicklistOption;
+  /** By key, without the archived ones. */
+  readonly fields: ReadonlyMap<string, CustomField>;
+};
+
+export type WorkspaceSchemas = {
+  /** The schema of an active workspace of the account, or null. */
+  find(accountId: number, workspaceId: number): Promise<WorkspaceSchema | null>;
+  /** The same, read anew. */
+  refresh(accountId: number, workspaceId: number): Promise<WorkspaceSchema | null>;
+};
+
+const fresh_ms = 30_000;
+const entries_max = 10_000;
+
+type Entry = { readonly schema: WorkspaceSchema; readonly read_at_ms: number };
+
+export function openWorkspaceSchemas(app: App): WorkspaceSchemas {
+  const entries = new Map<string, Entry>();
+  let hints_heard = 0;
+  app.hints.on("workspace", (subject) => {
+    hints_heard++;
+    entries.delete(subject);
+  });
+
+  const refresh = async (accountId: number, workspaceId: number) => {
+    const subject = workspaceSubject(accountId, workspaceId);
+    const read_at_ms = performance.now();
+    const heard_before = hints_heard;
+    const schema = await readWorkspaceSchema(app.db.pool, accountId, workspaceId);
+    // What was read while a hint came in may be what the hint is about: used, but not kept.
+    if (heard_before !== hints_heard) return schema;
+    if (entries.size >= entries_max) entries.clear();
+    const kept = entries.get(subject);
+    if (!schema) entries.delete(subject);
+    else if (!kept || kept.schema.version <= schema.version) {
+      entries.set(subject, { schema, read_at_ms });
+    }
+    return schema;
+  };
+
+  return {
+    refresh,
+    async find(accountId, workspaceId) {
+      const entry = entries.get(workspaceSubject(accountId, workspaceId));
+      if (entry && performance.now() - entry.read_at_ms < fresh_ms) return entry.schema;
+      return refresh(accountId, workspaceId);
+    },
+  };
+}
+
+/** How a workspace is named in hints. */
+export function workspaceSubject(accountId: number, workspaceId: number): string {
+  return `${accountId}:${workspaceId}`;
+}
+
+const findSchema = statement<{
+  version: number;
+  options: PicklistOption[];
+  fields: CustomField[];
+}>(`
+  select w.schema_version as version,
+    (select coalesce(json_agg(json_build_object('id', o.id, 'picklist', o.picklist, 'value', o.value,
+        'label', o.label, 'color', o.color, 'is_default', o.is_default,
+        'archived', o.archived_at is not null) order by o.position, o.id), '[]')
+      from picklist_options o
+      where o.account_id = w.account_id and o.workspace_id = w.id) as options,
+    (select coalesce(json_agg(json_build_object('id', f.id, 'key', f.key, 'label', f.label,
+        'type', f.type, 'required', f.required, 'options', f.options) order by f.position, f.id), '[]')
+      from custom_fields f
+      where f.account_id = w.account_id and f.workspace_id = w.id and f.archived_at is null) as fields
+  from workspaces w
+  where w.account_id = $1 and w.id = $2 and w.active`);
+
+/** The schema of an active workspace as `executor` sees it, or null: for writes that hold the workspace. */
+export async function readWorkspaceSchema(
+  executor: Executor,
+  accountId: number,
+  workspaceId: number,
+): Promise<WorkspaceSchema | null> {
+  const [row] = await findSchema(executor, [accountId, workspaceId]);
+  if (!row) return null;
+  const defaultOf = (picklist: Picklist): PicklistOption => {
+    const found = row.options.find((option) => option.picklist === picklist && option.is_default);
+    if (!found)
+      throw new Error(
+        `workspace ${workspaceId} of account ${accountId} has no default ${picklist}`,
+      );
+    return found;
+  };
+  return {
+    workspace_id: workspaceId,
+    version: row.version,
+    options: new Map(row.options.map((option) => [option.id, option])),
+    default_status: defaultOf("status"),
+    default_priority: defaultOf("priority"),
+    fields: new Map(row.fields.map((field) => [field.key, field])),
+  };
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { cloneDatabase } from "../../../test/support/database.ts";
+import { openDatabase } from "./database.ts";
+import { openLog, type Log } from "../log.ts";
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
+before(async () => {
+  database = await cloneDatabase();
+});
+after(() => database.drop());
+
+/** The messages that are told when the server ends a connection of a database of ours. */
+async function toldOfABreak({ closing }: { closing: boolean }): Promise<string[]> {
+  const told: string[] = [];
+  const log = openLog("silent", { readable: false });
+  const listening: Log = Object.assign(Object.create(log) as Log, {
+    warn: (_fields: unknown, text: string) => void told.push(text),
+  });
+  const db = openDatabase(database.url, listening);
+  const client = await db.pool.connect();
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const closed = closing ? db.close() : null;
+  const operator = new pg.Client(database.url);
+  await operator.connect();
+  const ended = new Promise<void>((resolve) => {
+    client.once("end", () => resolve());
+  });
+  await operator.query("select pg_terminate_backend($1)", [rows[0]!.pid]);
+  await ended;
+  await operator.end();
+  client.release();
+  await (closed ?? db.close());
+  return told;
+}
+
+test("a connection that breaks is told while the database is in use, not once it closes", async () => {
+  assert.notDeepEqual(await toldOfABreak({ closing: false }), []);
+  assert.deepEqual(await toldOfABreak({ closing: true }), []);
+});

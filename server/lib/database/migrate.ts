@@ -1,0 +1,111 @@
+// Brings a database to this version's schema: plain SQL files, forward only, each in one transaction.
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+
+export class MigrationError extends Error {
+  override readonly name = "MigrationError";
+}
+
+type Migration = { readonly name: string; readonly sql: string; readonly checksum: string };
+
+const migrations_dir = join(import.meta.dirname, "../../../migrations");
+/** Any fixed number: the advisory lock that lets one process migrate while the others wait. */
+const lock_key = 7_286_542_001;
+
+/**
+ * Applies what is missing, in order, and returns the names applied. Safe when several processes
+ * start at once. Throws MigrationError when a file that ran has changed since, when the database
+ * is ahead of this version, or when PostgreSQL is older than 15.
+ */
+export async function migrate(url: string, dir: string = migrations_dir): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url, application_name: "trunkline-migrate" });
+  client.on("error", () => {}); // The query that was running reports it.
+  await client.connect();
+  try {
+    await requireVersion(client);
+    await client.query("select pg_advisory_lock($1)", [lock_key]);
+    return await applyMissing(client, readMigrations(dir));
+  } finally {
+    await client.end();
+  }
+}
+
+/** The migrations of this version that the database lacks; for the readiness check. */
+export async function pendingMigrations(client: Pick<pg.ClientBase, "query">): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>("select name from migrations");
+  const applied = new Set(rows.map((row) => row.name));
+  return migrationNames(migrations_dir).filter((name) => !applied.has(name));
+}
+
+async function requireVersion(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: number }>(
+    "select current_setting('server_version_num')::int as version",
+  );
+  const version = rows[0]!.version;
+  if (version < 150_000) {
+    throw new MigrationError(
+      `PostgreSQL 15 or newer is needed; this server is ${Math.floor(version / 10_000)}`,
+    );
+  }
+}
+
+async function applyMissing(client: pg.Client, migrations: Migration[]): Promise<string[]> {
+  await client.query(`create table if not exists migrations (
+    name text primary key, checksum text not null, applied_at timestamptz not null default now())`);
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    "select name, checksum from migrations",
+  );
+  refuseDrift(migrations, rows);
+  const applied = new Set(rows.map((row) => row.name));
+  const missing = migrations.filter((migration) => !applied.has(migration.name));
+  for (const migration of missing) await apply(client, migration);
+  return missing.map((migration) => migration.name);
+}
+
+function refuseDrift(migrations: Migration[], applied: { name: string; checksum: string }[]): void {
+  const known = new Map(migrations.map((migration) => [migration.name, migration.checksum]));
+  for (const { name, checksum } of applied) {
+    if (!known.has(name)) {
+      throw new MigrationError(
+        `the database has migration ${name}, which this version does not know: it is older than the database`,
+      );
+    }
+    if (known.get(name) !== checksum) {
+      throw new MigrationError(
+        `migration ${name} has changed since it ran here; migrations are never edited, add a new one`,
+      );
+    }
+  }
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  try {
+    await client.query("begin");
+    await client.query(migration.sql);
+    await client.query("insert into migrations (name, checksum) values ($1, $2)", [
+      migration.name,
+      migration.checksum,
+    ]);
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function readMigrations(dir: string): Migration[] {
+  return migrationNames(dir).map((name) => {
+    const sql = readFileSync(join(dir, name), "utf8");
+    return { name, sql, checksum: createHash("sha256").update(sql).digest("hex") };
+  });
+}
+
+function migrationNames(dir: string): string[] {
+  return readdirSync(dir)
+    .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
+    .toSorted();
+}

@@ -1,0 +1,83 @@
+// Who is rung for a group, in their order, and who of them is free.
+import type { Kysely } from "kysely";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import type { AgentMemberAnswer } from "./agent-group-schema.ts";
+import { readAgentGroup } from "./agent-groups.ts";
+
+/** A page of a group's members by position; not-found when there is no such group. */
+export async function listAgentGroupMembers(
+  db: Kysely<DB>,
+  accountId: number,
+  groupId: number,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: AgentMemberAnswer[]; next_cursor: string | null }> {
+  await readAgentGroup(db, accountId, groupId);
+  let query = memberRows(db, accountId, groupId);
+  if (cursor !== undefined) query = query.where("m.position", ">", decodeCursor(cursor));
+  const found = await query
+    .orderBy("m.position")
+    .limit(limit + 1)
+    .execute();
+  // Positions are a group's own: the cursor is the last one shown.
+  const { rows, next } = page(
+    found.map((row) => ({ ...row, id: row.position, member_id: row.id })),
+    limit,
+  );
+  const data = rows.map(({ member_id, ...row }) => memberAnswer({ ...row, id: member_id }));
+  return { data, next_cursor: next };
+}
+
+/** One member of the group, which has it. */
+export async function readAgentGroupMember(
+  db: Kysely<DB>,
+  accountId: number,
+  groupId: number,
+  id: number,
+): Promise<AgentMemberAnswer> {
+  const row = await memberRows(db, accountId, groupId)
+    .where("m.id", "=", id)
+    .executeTakeFirstOrThrow();
+  return memberAnswer(row);
+}
+
+function memberRows(db: Kysely<DB>, accountId: number, groupId: number) {
+  return db
+    .selectFrom("agent_group_members as m")
+    .leftJoin("extensions as e", (join) =>
+      join.on("e.account_id", "=", accountId).onRef("e.extension", "=", "m.number"),
+    )
+    .select(["m.id", "m.number", "e.name", "m.position", "m.created_at"])
+    .select(({ exists, selectFrom }) => [
+      exists(
+        selectFrom("call_legs as l")
+          .select("l.id")
+          .where("l.account_id", "=", accountId)
+          .whereRef("l.number", "=", "m.number")
+          .where("l.state", "<>", "ended"),
+      )
+        .$castTo<boolean>()
+        .as("busy"),
+      selectFrom("call_legs as l")
+        .select("l.ended_at")
+        .where("l.account_id", "=", accountId)
+        .whereRef("l.number", "=", "m.number")
+        .where("l.role", "<>", "customer")
+        .where("l.state", "=", "ended")
+        .orderBy("l.initiated_at", "desc")
+        .limit(1)
+        .as("last_call_ended_at"),
+    ])
+    .where("m.account_id", "=", accountId)
+    .where("m.group_id", "=", groupId);
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof memberRows>["executeTakeFirstOrThrow"]>>;
+
+function memberAnswer({ last_call_ended_at, created_at, ...row }: Row): AgentMemberAnswer {
+  return {
+    ...row,
+    last_call_ended_at: last_call_ended_at?.toISOString() ?? null,
+    created_at: created_at.toISOString(),
+  };
+}

@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { failingFields } from "../../../test/support/assert-guarded.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  unique,
+  type TestAccount,
+} from "../../../test/support/makers.ts";
+
+let api: TestApi;
+let account: TestAccount;
+
+before(async () => {
+  api = await startApi();
+  account = await makeAccount(api.app);
+});
+after(() => api.close());
+
+const request = (method: string, under: string, json?: unknown, of: { token: string } = account) =>
+  api.send(method, `/api/v1/agent-groups${under}`, { token: of.token, json });
+const makeGroup = async () =>
+  (await request("POST", "", { name: unique("agents") })).body.id as number;
+const add = (group: number, member: unknown) => request("POST", `/${group}/members`, member);
+
+type Member = { id: number; number: string; position: number };
+const membersOf = async (group: number, query = "") =>
+  (await request("GET", `/${group}/members?${query}`)).body.data as Member[];
+const orderOf = async (group: number) =>
+  (await membersOf(group)).map(({ number, position }) => [number, position]);
+
+test("a group of agents is created, read, listed, renamed and deleted with its members", async () => {
+  const name = unique("agents");
+  const created = await request("POST", "", { name });
+  assert.equal(created.status, 201, created.text);
+  const { id } = created.body;
+  assert.deepEqual(
+    { ...created.body, name, members_count: 0, updated_at: created.body.created_at },
+    created.body,
+  );
+  assert.deepEqual((await request("GET", `/${id}`)).body, created.body);
+  assert.deepEqual((await request("GET", "?limit=200")).body.data.at(-1), created.body);
+  assert.equal((await request("PATCH", `/${id}`, { name: `${name}!` })).body.name, `${name}!`);
+  await add(id, { number: "201" });
+  assert.equal((await request("GET", `/${id}`)).body.members_count, 1);
+  assert.equal((await request("DELETE", `/${id}`)).status, 204);
+  for (const [method, under] of [
+    ["GET", `/${id}`],
+    ["DELETE", `/${id}`],
+    ["GET", `/${id}/members`],
+  ] as const)
+    assert.equal((await request(method, under)).status, 404, `${method} ${under}`);
+});
+
+test("a name is one group's, and each failing field is told", async () => {
+  const name = unique("agents");
+  await request("POST", "", { name });
+  const id = await makeGroup();
+  const taken = [{ field: "name", reason: "is already the name of an agent group" }];
+  assert.deepEqual((await request("POST", "", { name })).body.errors, taken);
+  assert.deepEqual((await request("PATCH", `/${id}`, { name })).body.errors, taken);
+  for (const [json, fields] of [
+    [{}, ["name"]],
+    [{ name: " " }, ["name"]],
+    [{ name: "n", members: [] }, ["members"]],
+  ] as const)
+    assert.deepEqual(failingFields(await request("POST", "", json)), fields);
+});
+
+test("members are extensions and phones, each once, in the order they were put", async () => {
+  const id = await makeGroup();
+  await add(id, { number: "201" });
+  await add(id, { number: "9876543210" });
+  const third = await add(id, { number: "+1 415 555 2671", position: 1 });
+  assert.deepEqual(
+    { ...third.body, number: "14155552671", position: 1, busy: false, last_call_ended_at: null },
+    third.body,
+  );
+  await add(id, { number: "202", position: 200 });
+  assert.deepEqual(await orderOf(id), [
+    ["14155552671", 1],
+    ["201", 2],
+    ["919876543210", 3],
+    ["202", 4],
+  ]);
+  for (const number of ["201", "+91 98765 43210"])
+    assert.deepEqual((await add(id, { number })).body.errors, [
+      { field: "number", reason: "is already a member of the group" },
+    ]);
+});
+
+test("a member moves to another position, and those behind one that leaves move up", async () => {
+  const id = await makeGroup();
+  for (const number of ["201", "202", "203", "204"]) await add(id, { number });
+  const members = await membersOf(id);
+  const move = (i: number, position: number) =>
+    request("PATCH", `/${id}/members/${members[i]!.id}`, { position });
+  assert.equal((await move(3, 1)).body.position, 1);
+  assert.equal((await move(0, 200)).body.position, 4);
+  assert.deepEqual(await orderOf(id), [
+    ["204", 1],
+    ["202", 2],
+    ["203", 3],
+    ["201", 4],
+  ]);
+  assert.equal((await request("DELETE", `/${id}/members/${members[1]!.id}`)).status, 204);
+  assert.equal((await request("DELETE", `/${id}/members/${members[1]!.id}`)).status, 404);
+  assert.equal((await move(1, 1)).status, 404);
+  assert.deepEqual(await orderOf(id), [
+    ["204", 1],
+    ["203", 2],
+    ["201", 3],
+  ]);
+});
+
+test("members are listed a page at a time, none twice", async () => {
+  const id = await makeGroup();
+  for (const number of ["201", "202", "203"]) await add(id, { number, position: 1 });
+  const first = (await request("GET", `/${id}/members?limit=2`)).body;
+  const second = (await request("GET", `/${id}/members?limit=2&cursor=${first.next_cursor}`)).body;
+  assert.deepEqual(
+    [...first.data, ...second.data].map(({ number }: Member) => number),
+    ["203", "202", "201"],
+  );
+  assert.equal(second.next_cursor, null);
+  assert.deepEqual(failingFields(await request("GET", `/${id}/members?cursor=x`)), ["cursor"]);
+});
+
+test("members that are added at once all get a place of their own", async () => {
+  const id = await makeGroup();
+  const numbers = Array.from({ length: 12 }, (_, i) => String(300 + i));
+  const answers = await Promise.all(numbers.map((number) => add(id, { number, position: 1 })));
+  for (const { status, text } of answers) assert.equal(status, 201, text);
+  assert.deepEqual(
+    (await membersOf(id)).map(({ position }) => position),
+    numbers.map((_, i) => i + 1),
+  );
+});
+
+test("a group has at most two hundred members", async () => {
+  const id = await makeGroup();
+  const { account_id } = account;
+  await api.app.db.query
+    .insertInto("agent_group_members")
+    .values(
+      Array.from({ length: 200 }, (_, i) => ({
+        account_id,
+        group_id: id,
+        number: String(1_000 + i),
+        position: i + 1,
+        created_at: new Date(),
+      })),
+    )
+    .execute();
+  const refused = await add(id, { number: "201" });
+  assert.deepEqual([refused.status, refused.body.type], [409, "conflict"]);
+});
+
+test("each failing field of a member is told", async () => {
+  const id = await makeGroup();
+  for (const [json, fields] of [
+    [{}, ["number"]],
+    [{ number: 201 }, ["number"]],
+    [{ number: "1" }, ["number"]],
+    [{ number: "12345678" }, ["number"]],
+    [{ number: "desk" }, ["number"]],
+    [{ number: "201", position: 0 }, ["position"]],
+    [{ number: "x", position: 201 }, ["position", "number"]],
+    [{ number: "201", name: "Desk" }, ["name"]],
+  ] as const)
+    assert.deepEqual(failingFields(await add(id, json)), fields, JSON.stringify(json));
+  assert.deepEqual(await membersOf(id), []);
+});
+
+test("a member is busy while a call has it, and the last one's end is told", async () => {
+  const id = await makeGroup();
+  await add(id, { number: "281" });
+  await add(id, { number: "282" });
+  const ended_at = new Date("2026-01-02T03:04:05Z");
+  await makeLegs([
+    {
+      number: "281",
+      state: "ended",
+      initiated_at: new Date(ended_at.getTime() - 60_000),
+      ended_at,
+    },
+    { number: "281", state: "answered", initiated_at: new Date(), ended_at: null },
+  ]);
+  const members = (await request("GET", `/${id}/members`)).body.data;
+  assert.deepEqual(
+    members.map(({ busy, last_call_ended_at }: Record<string, unknown>) => [
+      busy,
+      last_call_ended_at,
+    ]),
+    [
+      [true, ended_at.toISOString()],
+      [false, null],
+    ],
+  );
+});
+
+test("changes of groups and members are audited, without numbers", async () => {
+  const own = await makeAccount(api.app);
+  const { id } = (await request("POST", "", { name: "Support" }, own)).body;
+  const member = await request("POST", `/${id}/members`, { number: "201" }, own);
+  const under = `/${id}/members/${member.body.id}`;
+  await request("PATCH", under, { position: 2 }, own);
+  await request("DELETE", under, undefined, own);
+  await request("PATCH", `/${id}`, { name: "Sales" }, own);
+  await request("DELETE", `/${id}`, undefined, own);
+  const audit = await api.send("GET", `/api/v1/audit?subject_id=${id}`, { token: own.token });
+  const of_member = { member_id: member.body.id };
+  assert.deepEqual(
+    audit.body.data.map(({ action, detail }: { action: string; detail: unknown }) => [
+      action,
+      detail,
+    ]),
+    [
+      ["agent_group.deleted", {}],
+      ["agent_group.updated", { changed: ["name"] }],
+      ["agent_group_member.removed", of_member],
+      ["agent_group_member.moved", of_member],
+      ["agent_group_member.added", of_member],
+      ["agent_group.created", {}],
+    ],
+  );
+});
+
+test("groups are read with agents.read and changed only with agents.manage, by their account alone", async () => {
+  const id = await makeGroup();
+  const { body } = await add(id, { number: "201" });
+  const reader = { token: await makeAgentToken(api.app, account, ["agents.read"]) };
+  const other = await makeAccount(api.app);
+  assert.equal((await request("GET", `/${id}/members`, undefined, reader)).status, 200);
+  for (const [method, under, json] of [
+    ["PATCH", `/${id}`, { name: "x" }],
+    ["DELETE", `/${id}`, undefined],
+    ["POST", `/${id}/members`, { number: "202" }],
+    ["PATCH", `/${id}/members/${body.id}`, { position: 1 }],
+    ["DELETE", `/${id}/members/${body.id}`, undefined],
+  ] as const) {
+    assert.equal((await request(method, under, json, reader)).status, 403, `${method} ${under}`);
+    assert.equal((await request(method, under, json, other)).status, 404, `${method} ${under}`);
+  }
+});
+
+type Leg = { number: string; state: string; initiated_at: Date; ended_at: Date | null };
+
+/** Legs to agents, of a call of the account. */
+async function makeLegs(legs: readonly Leg[]): Promise<void> {
+  const { account_id, owner_id } = account;
+  const db = api.app.db.query;
+  const at = new Date();
+  const campaign = await db
+    .insertInto("call_campaigns")
+    .values({ account_id, kind: "click_to_call", created_by: owner_id, created_at: at })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  const call = await db
+    .insertInto("calls")
+    .values({
+      account_id,
+      campaign_id: campaign.id,
+      attempt: 1,
+      node_id: 0,
+      trunk_id: 0,
+      from_number: "281",
+      to_number: "9876543210",
+      to_phone: "919876543210",
+      due_at: at,
+      queued_at: at,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  await db
+    .insertInto("call_legs")
+    .values(
+      legs.map((leg, i) => ({
+        account_id,
+        call_id: call.id,
+        id: i + 1,
+        role: "agent",
+        on_trunk: false,
+        status: leg.state === "ended" ? "completed" : "in-progress",
+        ...leg,
+      })),
+    )
+    .execute();
+}

@@ -1,0 +1,78 @@
+import type { Kysely } from "kysely";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB, Tx } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { AgentGroupAnswer } from "./agent-group-schema.ts";
+
+/** The account's groups of agents with their counts, by id. */
+export async function listAgentGroups(
+  db: Kysely<DB>,
+  accountId: number,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: AgentGroupAnswer[]; next_cursor: string | null }> {
+  let query = groupRows(db, accountId);
+  if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
+  const found = await query
+    .orderBy("id")
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = page(found, limit);
+  return { data: rows.map(groupAnswer), next_cursor: next };
+}
+
+/** One group of the account with its count, or not-found. */
+export async function readAgentGroup(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<AgentGroupAnswer> {
+  const row = await groupRows(db, accountId).where("id", "=", id).executeTakeFirst();
+  if (!row) throw notFound();
+  return groupAnswer(row);
+}
+
+/**
+ * Stamps a group as changed and locks it: whoever changes its members does so one after the other.
+ * Refuses: not-found.
+ */
+export async function touchAgentGroup(
+  tx: Tx,
+  accountId: number,
+  id: number,
+  now: Date,
+): Promise<void> {
+  const group = await tx
+    .updateTable("agent_groups")
+    .set({ updated_at: now })
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .returning("id")
+    .executeTakeFirst();
+  if (!group) throw notFound();
+}
+
+function groupRows(db: Kysely<DB>, accountId: number) {
+  return db
+    .selectFrom("agent_groups")
+    .select(["id", "name", "created_at", "updated_at"])
+    .select((eb) =>
+      eb
+        .selectFrom("agent_group_members")
+        .select(({ fn }) => fn.countAll<number>().as("count"))
+        .whereRef("agent_group_members.account_id", "=", "agent_groups.account_id")
+        .whereRef("agent_group_members.group_id", "=", "agent_groups.id")
+        .as("members_count"),
+    )
+    .where("account_id", "=", accountId);
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof groupRows>["executeTakeFirstOrThrow"]>>;
+
+function groupAnswer({ members_count, created_at, updated_at, ...row }: Row): AgentGroupAnswer {
+  return {
+    ...row,
+    members_count: members_count ?? 0,
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString(),
+  };
+}

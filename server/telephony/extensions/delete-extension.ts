@@ -1,0 +1,26 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+
+/** Deletes a phone and takes it out of every group; a call that rings it goes on. Refuses: not-found. */
+export async function deleteExtension(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
+  const { account_id } = actor;
+  const deleted = await tx
+    .deleteFrom("extensions")
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .returning("extension")
+    .executeTakeFirst();
+  if (!deleted) throw notFound();
+  await tx
+    .deleteFrom("agent_group_members")
+    .where("account_id", "=", account_id)
+    .where("number", "=", deleted.extension)
+    .execute();
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "extension.deleted",
+    subject_id: id,
+    detail: { extension: deleted.extension },
+  });
+}

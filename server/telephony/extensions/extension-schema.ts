@@ -1,0 +1,73 @@
+// An agent's phone as it goes in and comes out of the API.
+import Type, { type Static } from "typebox";
+import { shownName } from "../../accounts/accounts/account-schema.ts";
+import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
+
+const extension = Type.String({
+  pattern: "^[0-9]{2,6}$",
+  description: "Unique in the account",
+  "x-reason": "must be 2 to 6 digits",
+});
+const name = shownName("What people call it");
+const user_id = id("The user whose phone it is");
+/** The name of an endpoint in the nodes' PJSIP configuration. */
+export const pjsipEndpoint = (description: string) =>
+  Type.String({
+    pattern: "^[A-Za-z0-9_-]{1,64}$",
+    description,
+    "x-reason": "must be 1 to 64 letters, digits, - and _",
+  });
+const in_configuration =
+  "The phone's endpoint in the nodes' PJSIP configuration: begins with a, the account's id and -, unless the account has the feature operator";
+const digit = Type.String({
+  pattern: "^[0-9]$",
+  description:
+    "The key that sends a call here: the agent's * and this digit, or a customer's keypress; unique in the account",
+  "x-reason": "must be one digit",
+});
+
+export const NewExtension = closed(
+  {
+    extension,
+    name,
+    user_id: optional(user_id),
+    endpoint: optional(
+      pjsipEndpoint(`${in_configuration}; the prefix and the extension unless said`),
+    ),
+    digit: optional(digit),
+  },
+  {
+    description: "An agent's phone",
+    examples: [{ extension: "201", name: "Asha's desk", digit: "4" }],
+  },
+);
+export type NewExtension = Static<typeof NewExtension>;
+
+/** Null clears user_id and digit. */
+export const ExtensionPatch = closed(
+  {
+    extension: Type.Optional(extension),
+    name: Type.Optional(name),
+    user_id: optional(user_id),
+    endpoint: Type.Optional(pjsipEndpoint(in_configuration)),
+    digit: optional(digit),
+  },
+  {
+    minProperties: 1,
+    description: "What to change; null clears a field",
+    examples: [{ digit: null }],
+  },
+);
+export type ExtensionPatch = Static<typeof ExtensionPatch>;
+
+export const ExtensionAnswer = Type.Object({
+  id: id("Extension id"),
+  extension: Type.String(),
+  name: Type.String(),
+  user_id: nullable(id("User id")),
+  endpoint: Type.String(),
+  digit: nullable(Type.String()),
+  created_at: timestamp("UTC"),
+  updated_at: timestamp("UTC"),
+});
+export type ExtensionAnswer = Static<typeof ExtensionAnswer>;

@@ -1,0 +1,52 @@
+import type { Kysely } from "kysely";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { ExtensionAnswer } from "./extension-schema.ts";
+
+/** The account's extensions, by id. */
+export async function listExtensions(
+  db: Kysely<DB>,
+  accountId: number,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: ExtensionAnswer[]; next_cursor: string | null }> {
+  let query = extensionRows(db, accountId);
+  if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
+  const found = await query
+    .orderBy("id")
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = page(found, limit);
+  return { data: rows.map(extensionAnswer), next_cursor: next };
+}
+
+/** One extension of the account, or not-found. */
+export async function readExtension(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<ExtensionAnswer> {
+  const row = await extensionRows(db, accountId).where("id", "=", id).executeTakeFirst();
+  if (!row) throw notFound();
+  return extensionAnswer(row);
+}
+
+function extensionRows(db: Kysely<DB>, accountId: number) {
+  return db
+    .selectFrom("extensions")
+    .select(["id", "extension", "name", "user_id", "endpoint", "digit", "created_at", "updated_at"])
+    .where("account_id", "=", accountId);
+}
+
+type Row = Omit<ExtensionAnswer, "created_at" | "updated_at"> & {
+  created_at: Date;
+  updated_at: Date;
+};
+
+function extensionAnswer(row: Row): ExtensionAnswer {
+  return {
+    ...row,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

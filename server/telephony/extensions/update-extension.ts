@@ -1,0 +1,73 @@
+import { recordAudit } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import type { ExtensionAnswer, ExtensionPatch } from "./extension-schema.ts";
+import { readExtension } from "./extensions.ts";
+import {
+  judgeExtension,
+  refuseTakenExtension,
+  type ExtensionOwner,
+} from "./internal/validate-extension.ts";
+
+/**
+ * Changes a phone; groups keep it under its new number, and its endpoint stays unless given.
+ * Refuses: not-found; validation-failed (extension or digit taken, endpoint not the account's,
+ * user_id unknown).
+ */
+export async function updateExtension(
+  tx: Tx,
+  { account, actor }: ExtensionOwner,
+  id: number,
+  patch: ExtensionPatch,
+  now: Date,
+): Promise<ExtensionAnswer> {
+  const { account_id } = actor;
+  const earlier = await readExtension(tx, account_id, id);
+  await judgeExtension(tx, account, { id, ...patch });
+  await tx
+    .updateTable("extensions")
+    .set({ ...patch, updated_at: now })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .execute()
+    .catch(refuseTakenExtension);
+  const { extension = earlier.extension } = patch;
+  if (extension !== earlier.extension) await moveMembers(tx, account_id, earlier, extension);
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "extension.updated",
+    subject_id: id,
+    detail: { changed: Object.keys(patch) },
+  });
+  return readExtension(tx, account_id, id);
+}
+
+/** A group that has the new number already keeps it once, at its own place. */
+async function moveMembers(
+  tx: Tx,
+  account_id: number,
+  { extension: earlier }: ExtensionAnswer,
+  number: string,
+): Promise<void> {
+  await tx
+    .updateTable("agent_group_members as m")
+    .set({ number })
+    .where("m.account_id", "=", account_id)
+    .where("m.number", "=", earlier)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("agent_group_members as twin")
+            .select("twin.id")
+            .where("twin.account_id", "=", account_id)
+            .whereRef("twin.group_id", "=", "m.group_id")
+            .where("twin.number", "=", number),
+        ),
+      ),
+    )
+    .execute();
+  await tx
+    .deleteFrom("agent_group_members")
+    .where("account_id", "=", account_id)
+    .where("number", "=", earlier)
+    .execute();
+}

@@ -1,0 +1,73 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { invalidField, notFound } from "../../lib/errors.ts";
+import { judgeVoiceNode, refuseTakenNode } from "./internal/validate-voice-node.ts";
+import { moveQueuedCalls, type MovedCalls } from "./move-queued-calls.ts";
+import { laterStamp } from "./touch-voice-nodes.ts";
+import { ariUrl, type VoiceNodeAnswer, type VoiceNodePatch } from "./voice-node-schema.ts";
+import { readVoiceNode } from "./voice-nodes.ts";
+import { takeTurnAtNodes } from "./take-turn-at-nodes.ts";
+
+/**
+ * Changes a node; its leader connects anew. What waits on one that is made inactive moves, as far as
+ * it can. Refuses: not-found; validation-failed (name, ari.app taken, ari of the sandbox). Hint
+ * `call_work` of the node with account 0, and of what moved, after the commit.
+ */
+export async function updateVoiceNode(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  patch: VoiceNodePatch,
+  now: Date,
+): Promise<{ node: VoiceNodeAnswer; moved: MovedCalls }> {
+  await takeTurnAtNodes(tx);
+  const earlier = await lockVoiceNode(tx, id);
+  const { ari, ...own } = patch;
+  refuseForSandbox(earlier.driver, patch);
+  const changed = ari?.url === undefined ? ari : { ...ari, url: ariUrl(ari.url) };
+  const place = changed && {
+    url: changed.url ?? earlier.ari_url!,
+    app: changed.app ?? earlier.ari_app!,
+  };
+  await judgeVoiceNode(tx, { id, name: own.name, ari: place ?? null });
+  const access = Object.entries(changed ?? {}).map(([field, value]) => [`ari_${field}`, value]);
+  await tx
+    .updateTable("voice_nodes")
+    .set({
+      ...own,
+      ...(Object.fromEntries(access) as Record<string, string>),
+      updated_at: laterStamp(now),
+    })
+    .where("id", "=", id)
+    .execute()
+    .catch(refuseTakenNode);
+  const moved = patch.active === false ? await moveQueuedCalls(tx, { node_id: id }) : [];
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "voice_node.updated",
+    subject_id: id,
+    detail: {
+      changed: [...Object.keys(own), ...Object.keys(ari ?? {}).map((field) => `ari.${field}`)],
+    },
+  });
+  return { node: await readVoiceNode(tx, id), moved };
+}
+
+/** The node, with other changes of it waiting; not-found when there is none. */
+async function lockVoiceNode(tx: Tx, id: number) {
+  const node = await tx
+    .selectFrom("voice_nodes")
+    .select(["driver", "ari_url", "ari_app"])
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!node) throw notFound();
+  return node;
+}
+
+function refuseForSandbox(driver: string, { ari, cdr_path, sounds_dir }: VoiceNodePatch): void {
+  if (driver !== "sandbox") return;
+  if (ari) throw invalidField("ari", "is not for the sandbox");
+  if (cdr_path) throw invalidField("cdr_path", "is not for the sandbox");
+  if (sounds_dir) throw invalidField("sounds_dir", "is not for the sandbox");
+}

@@ -1,0 +1,69 @@
+import type { Kysely } from "kysely";
+import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { VoiceNodeAnswer } from "./voice-node-schema.ts";
+
+/** The installation's nodes, by id. */
+export async function listVoiceNodes(
+  db: Kysely<DB>,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: VoiceNodeAnswer[]; next_cursor: string | null }> {
+  let query = nodeRows(db);
+  if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
+  const found = await query
+    .orderBy("id")
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = page(found, limit);
+  return { data: rows.map(nodeAnswer), next_cursor: next };
+}
+
+/** One node, or not-found. */
+export async function readVoiceNode(db: Kysely<DB>, id: number): Promise<VoiceNodeAnswer> {
+  const row = await nodeRows(db).where("id", "=", id).executeTakeFirst();
+  if (!row) throw notFound();
+  return nodeAnswer(row);
+}
+
+/** Without the password, which is for the drivers alone. */
+function nodeRows(db: Kysely<DB>) {
+  return db
+    .selectFrom("voice_nodes")
+    .select([
+      "id",
+      "name",
+      "driver",
+      "ari_url",
+      "ari_user",
+      "ari_app",
+      "cdr_path",
+      "sounds_dir",
+      "calls_per_second",
+      "calls_max",
+      "active",
+      "connected_at",
+      "created_at",
+      "updated_at",
+    ]);
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof nodeRows>["executeTakeFirstOrThrow"]>>;
+
+function nodeAnswer({ ari_url, ari_user, ari_app, connected_at, ...row }: Row): VoiceNodeAnswer {
+  const driver = row.driver as VoiceDriverName;
+  // The table's check: an Asterisk has all of them.
+  const ari =
+    driver === "asterisk"
+      ? { url: ari_url!, user: ari_user!, password_set: true as const, app: ari_app! }
+      : null;
+  return {
+    ...row,
+    driver,
+    ari,
+    connected: connected_at !== null,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

@@ -1,0 +1,41 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { lockTrunk } from "./internal/lock-trunk.ts";
+import { touchVoiceNodes } from "../nodes/touch-voice-nodes.ts";
+import { readTrunk } from "./trunks.ts";
+import { takeTurnAtNodes } from "../nodes/take-turn-at-nodes.ts";
+
+/**
+ * Deletes a trunk and returns the nodes it was on. Refuses: not-found; conflict while calls of it are
+ * under way or wait. Hint `call_work` of each node with account 0 after the commit.
+ */
+export async function deleteTrunk(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  now: Date,
+): Promise<readonly number[]> {
+  await takeTurnAtNodes(tx);
+  await lockTrunk(tx, id);
+  const { name, nodes } = await readTrunk(tx, id);
+  const call = await tx
+    .selectFrom("calls")
+    .select("id")
+    .where("trunk_id", "=", id)
+    .where("stage", "<>", "ended")
+    .limit(1)
+    .executeTakeFirst();
+  if (call) {
+    throw new Refusal(
+      "conflict",
+      "Calls of this trunk are under way or wait; make it inactive with active: false and let them end first",
+    );
+  }
+  await tx.deleteFrom("trunks").where("id", "=", id).execute();
+  const node_ids = nodes.map(({ node_id }) => node_id);
+  await touchVoiceNodes(tx, node_ids, now);
+  const detail = { name };
+  await recordAudit(tx, actor, { at: now, action: "trunk.deleted", subject_id: id, detail });
+  return node_ids;
+}

@@ -1,0 +1,80 @@
+// What create and update of a trunk have in common: the name is free, the endpoint is no account's, and
+// what it names exists.
+import type { Tx } from "../../../lib/database/database.ts";
+import { violatesUnique } from "../../../lib/database/database-errors.ts";
+import { invalid, invalidField, type FieldError } from "../../../lib/errors.ts";
+import { knownId } from "../../../lib/ids.ts";
+import { account_prefix } from "../../extensions/endpoint-prefix.ts";
+import type { TrunkPatch } from "../trunk-schema.ts";
+
+/** A trunk as it is to be. */
+type Wanted = Pick<TrunkPatch, "name" | "endpoint" | "only_account_id" | "nodes"> & {
+  /** Null: a new one. */
+  readonly id: number | null;
+  readonly caller_ids: readonly string[];
+  readonly caller_ids_only: boolean;
+};
+
+/**
+ * Refuses with all that is wrong at once: validation-failed (name, endpoint, only_account_id,
+ * caller_ids, nodes).
+ */
+export async function judgeTrunk(tx: Tx, wanted: Wanted): Promise<void> {
+  const faults: FieldError[] = [];
+  if (wanted.name !== undefined && (await isTaken(tx, wanted.name, wanted.id)))
+    faults.push(taken_name);
+  if (wanted.endpoint !== undefined && account_prefix.test(wanted.endpoint))
+    faults.push({
+      field: "endpoint",
+      reason: "must not begin with a, digits and -, as accounts' phones do",
+    });
+  const { only_account_id: account_id } = wanted;
+  if (typeof account_id === "number" && !(await isAccount(tx, account_id)))
+    faults.push({ field: "only_account_id", reason: "matches no account" });
+  if (wanted.caller_ids_only && wanted.caller_ids.length === 0)
+    faults.push({ field: "caller_ids", reason: "must name one where no other may be shown" });
+  faults.push(...(await judgeNodes(tx, wanted.nodes ?? [])));
+  if (faults.length > 0) throw invalid(faults);
+}
+
+const taken_name: FieldError = { field: "name", reason: "is already the name of a trunk" };
+
+/** What a concurrent twin runs into after judgeTrunk passed; throws everything else on. */
+export function refuseTakenTrunk(error: unknown): never {
+  if (violatesUnique(error, "trunks_name_key"))
+    throw invalidField(taken_name.field, taken_name.reason);
+  throw error;
+}
+
+async function isTaken(tx: Tx, name: string, ownId: number | null): Promise<boolean> {
+  const twin = await tx
+    .selectFrom("trunks")
+    .select("id")
+    .where("name", "=", name)
+    .executeTakeFirst();
+  return twin !== undefined && twin.id !== ownId;
+}
+
+async function isAccount(tx: Tx, id: number): Promise<boolean> {
+  const account = await tx
+    .selectFrom("accounts")
+    .select("account_id")
+    .where("account_id", "=", knownId(id))
+    .executeTakeFirst();
+  return account !== undefined;
+}
+
+/** Nodes that are named stay until the trunk is written. */
+async function judgeNodes(tx: Tx, nodes: NonNullable<TrunkPatch["nodes"]>): Promise<FieldError[]> {
+  const found = await tx
+    .selectFrom("voice_nodes")
+    .select("id")
+    .where("id", "in", [...nodes.map(({ node_id }) => knownId(node_id)), 0])
+    .orderBy("id")
+    .forShare()
+    .execute();
+  const known = new Set(found.map(({ id }) => id));
+  return nodes.flatMap(({ node_id }, i) =>
+    known.has(node_id) ? [] : [{ field: `nodes.${i}.node_id`, reason: "matches no node" }],
+  );
+}

@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { failingFields } from "../../../test/support/assert-guarded.ts";
+import { makeNode, makeTrunk } from "../../../test/support/call-makers.ts";
+import { makeCall } from "../../../test/support/call-report-makers.ts";
+import {
+  makeAccount,
+  makeCredits,
+  unique,
+  type TestAccount,
+} from "../../../test/support/makers.ts";
+
+let api: TestApi;
+let operator: TestAccount;
+let hinted: string[] = [];
+
+before(async () => {
+  api = await startApi();
+  operator = await makeAccount(api.app);
+  await makeCredits(api.app, operator, { call: 100 });
+  api.app.hints.on("call_work", (subject) => hinted.push(subject));
+});
+after(() => api.close());
+
+const request = async (method: string, under: string, json?: unknown, token = operator.token) => {
+  hinted = [];
+  return api.send(method, `/api/v1/trunks${under}`, { token, json });
+};
+
+/** What this process sends it hears at once, and once more from the database. */
+function assertHinted(...subjects: string[]): void {
+  for (const subject of subjects)
+    assert.ok(hinted.includes(subject), `${subject}: ${hinted.join()}`);
+}
+
+const load = { calls_per_second: 10, calls_max: 100 };
+const stampOf = async (id: number) =>
+  (await api.send("GET", `/api/v1/voice-nodes/${id}`, { token: operator.token })).body
+    .updated_at as string;
+
+test("a trunk is added, read, listed, changed and deleted with its shares of nodes", async () => {
+  const [one, two] = [await makeNode(api.app), await makeNode(api.app)];
+  const wanted = {
+    name: unique("carrier"),
+    endpoint: "carrier",
+    only_account_id: operator.account_id,
+    number_format: "plus_e164",
+    number_prefix: "0#",
+    caller_ids: ["9000000000", "9000000001"],
+    caller_ids_only: true,
+    nodes: [{ node_id: one, ...load }],
+  };
+  const created = await request("POST", "", wanted);
+  assert.equal(created.status, 201, created.text);
+  assertHinted(`${one}:0`);
+  const { id, created_at } = created.body;
+  const expected = { id, ...wanted, active: true, created_at, updated_at: created_at };
+  assert.deepEqual(created.body, expected);
+  assert.deepEqual((await request("GET", `/${id}`)).body, expected);
+  assert.deepEqual((await request("GET", "?limit=200")).body.data.at(-1), expected);
+  const nodes = [{ node_id: two, calls_per_second: 1, calls_max: 1 }];
+  const earlier = await stampOf(one);
+  const changed = await request("PATCH", `/${id}`, { nodes, only_account_id: null, active: false });
+  assert.equal(changed.status, 200, changed.text);
+  assertHinted(`${one}:0`, `${two}:0`);
+  assert.ok((await stampOf(one)) > earlier, "its leader begins anew");
+  assert.deepEqual({ ...changed.body, nodes, only_account_id: null, active: false }, changed.body);
+  assert.equal((await request("DELETE", `/${id}`)).status, 204);
+  assertHinted(`${two}:0`);
+  for (const [method, json] of [["GET"], ["PATCH", { name: "x" }], ["DELETE"]] as const)
+    assert.equal((await request(method, `/${id}`, json)).status, 404, method);
+});
+
+test("a trunk is every account's and takes E.164 numbers unless said", async () => {
+  const { body } = await request("POST", "", { name: unique("t"), endpoint: "t", nodes: [] });
+  const { only_account_id, number_format, number_prefix, caller_ids, caller_ids_only } = body;
+  assert.deepEqual(
+    [only_account_id, number_format, number_prefix, caller_ids, caller_ids_only],
+    [null, "e164", "", [], false],
+  );
+});
+
+test("each failing field of a trunk is told", async () => {
+  const node_id = await makeNode(api.app);
+  const name = unique("carrier");
+  const held = await request("POST", "", { name, endpoint: "t", nodes: [] });
+  const good = () => ({ name: unique("carrier"), endpoint: "t", nodes: [{ node_id, ...load }] });
+  const cases: [unknown, string[]][] = [
+    [{}, ["name", "endpoint", "nodes"]],
+    [{ ...good(), endpoint: "a/b" }, ["endpoint"]],
+    [{ ...good(), endpoint: "a7-201" }, ["endpoint"]],
+    [
+      { ...good(), name, endpoint: "a0-", caller_ids_only: true },
+      ["name", "endpoint", "caller_ids"],
+    ],
+    [{ ...good(), number_format: "local" }, ["number_format"]],
+    [{ ...good(), number_prefix: "+9" }, ["number_prefix"]],
+    [{ ...good(), caller_ids: ["90", "+919000000000"] }, ["caller_ids.0", "caller_ids.1"]],
+    [{ ...good(), caller_ids_only: true }, ["caller_ids"]],
+    [{ ...good(), nodes: [{ node_id }] }, ["nodes.0.calls_per_second", "nodes.0.calls_max"]],
+    [{ ...good(), nodes: [0, 1].map(() => ({ node_id, ...load })) }, ["nodes.1.node_id"]],
+    [
+      { ...good(), name, only_account_id: 2 ** 62, nodes: [{ node_id: 2 ** 62, ...load }] },
+      ["name", "only_account_id", "nodes.0.node_id"],
+    ],
+  ];
+  for (const [json, fields] of cases)
+    assert.deepEqual(failingFields(await request("POST", "", json)), fields, JSON.stringify(json));
+  const { id } = held.body;
+  assert.deepEqual(failingFields(await request("PATCH", `/${id}`, {})), ["body"]);
+  assert.deepEqual(failingFields(await request("PATCH", `/${id}`, { caller_ids_only: true })), [
+    "caller_ids",
+  ]);
+  assert.deepEqual(failingFields(await request("PATCH", `/${id}`, { endpoint: "a7-x" })), [
+    "endpoint",
+  ]);
+  assert.equal((await request("PATCH", `/${id}`, { name, endpoint: "a-7" })).status, 200);
+});
+
+test("a trunk with calls under way or waiting is not deleted, and goes when they have ended", async () => {
+  for (const stage of ["queued", "talking"]) {
+    const node_id = await makeNode(api.app);
+    const trunk_id = await makeTrunk(api.app, [node_id]);
+    const call = await makeCall(api.app, operator, {
+      place: { node_id, trunk_id },
+      call: { stage },
+    });
+    const refused = await request("DELETE", `/${trunk_id}`);
+    assert.deepEqual([refused.status, refused.body.type], [409, "conflict"], stage);
+    await api.app.db.query
+      .updateTable("calls")
+      .set({ stage: "ended" })
+      .where("account_id", "=", operator.account_id)
+      .where("id", "=", call.id)
+      .execute();
+    assert.equal((await request("DELETE", `/${trunk_id}`)).status, 204);
+  }
+});
+
+test("a node is taken from a trunk when its calls can wait elsewhere, and not before", async () => {
+  const [one, two] = [await makeNode(api.app), await makeNode(api.app)];
+  const trunk_id = await makeTrunk(api.app, [one]);
+  const call = await makeCall(api.app, operator, { place: { node_id: one, trunk_id } });
+  const share = (node_id: number) => ({ node_id, ...load });
+  assert.equal((await request("PATCH", `/${trunk_id}`, { nodes: [] })).status, 409);
+  const kept = await request("GET", `/${trunk_id}`);
+  assert.deepEqual(
+    kept.body.nodes.map(({ node_id }: { node_id: number }) => node_id),
+    [one],
+  );
+  const moved = await request("PATCH", `/${trunk_id}`, { nodes: [share(two)] });
+  assert.equal(moved.status, 200, moved.text);
+  assertHinted(`${one}:0`, `${two}:0`, `${two}:${operator.account_id}`);
+  const { node_id } = await api.app.db.query
+    .selectFrom("calls")
+    .select("node_id")
+    .where("account_id", "=", operator.account_id)
+    .where("id", "=", call.id)
+    .executeTakeFirstOrThrow();
+  assert.equal(node_id, two);
+});
+
+test("changes of trunks are audited in the operator's account, and no other account sees one", async () => {
+  const { id } = (await request("POST", "", { name: unique("t"), endpoint: "t", nodes: [] })).body;
+  await request("PATCH", `/${id}`, { active: false });
+  await request("DELETE", `/${id}`);
+  const audit = await api.send("GET", `/api/v1/audit?subject_id=${id}`, { token: operator.token });
+  assert.deepEqual(
+    audit.body.data.map(({ action }: { action: string }) => action),
+    ["trunk.deleted", "trunk.updated", "trunk.created"],
+  );
+  const without = await makeAccount(api.app, { features: ["calls"] });
+  for (const method of ["GET", "POST"])
+    assert.equal(
+      (await request(method, "", method === "POST" ? {} : undefined, without.token)).status,
+      403,
+    );
+});

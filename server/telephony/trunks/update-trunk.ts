@@ -1,0 +1,87 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { judgeTrunk, refuseTakenTrunk } from "./internal/validate-trunk.ts";
+import { lockTrunk } from "./internal/lock-trunk.ts";
+import { moveQueuedCalls, type MovedCalls } from "../nodes/move-queued-calls.ts";
+import { touchVoiceNodes } from "../nodes/touch-voice-nodes.ts";
+import type { TrunkAnswer, TrunkPatch } from "./trunk-schema.ts";
+import { readTrunk } from "./trunks.ts";
+import { takeTurnAtNodes } from "../nodes/take-turn-at-nodes.ts";
+
+/**
+ * Changes a trunk; the leaders of its nodes begin anew with it. What waits on a node that is taken
+ * from it moves to another of its nodes. Refuses: not-found; validation-failed (name,
+ * endpoint, only_account_id, caller_ids, nodes); conflict when a node is taken from it that has its calls and
+ * they cannot move. Hint `call_work` of `nodes` with account 0, and of what moved, after the commit.
+ */
+export async function updateTrunk(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  patch: TrunkPatch,
+  now: Date,
+): Promise<{ trunk: TrunkAnswer; nodes: readonly number[]; moved: MovedCalls }> {
+  await takeTurnAtNodes(tx);
+  await lockTrunk(tx, id);
+  const earlier = await readTrunk(tx, id);
+  const { nodes, ...own } = patch;
+  const { caller_ids, caller_ids_only } = { ...earlier, ...own };
+  await judgeTrunk(tx, { ...patch, id, caller_ids, caller_ids_only });
+  await tx
+    .updateTable("trunks")
+    .set({ ...own, updated_at: now })
+    .where("id", "=", id)
+    .execute()
+    .catch(refuseTakenTrunk);
+  const moved = nodes ? await replaceShares(tx, earlier, nodes) : [];
+  const concerned = [...earlier.nodes, ...(nodes ?? [])].map(({ node_id }) => node_id);
+  const touched = [...new Set(concerned)].toSorted((a, b) => a - b);
+  await touchVoiceNodes(tx, touched, now);
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "trunk.updated",
+    subject_id: id,
+    detail: { changed: Object.keys(patch) },
+  });
+  return { trunk: await readTrunk(tx, id), nodes: touched, moved };
+}
+
+async function replaceShares(
+  tx: Tx,
+  trunk: TrunkAnswer,
+  nodes: TrunkAnswer["nodes"],
+): Promise<MovedCalls> {
+  await tx.deleteFrom("trunk_nodes").where("trunk_id", "=", trunk.id).execute();
+  if (nodes.length > 0) {
+    await tx
+      .insertInto("trunk_nodes")
+      .values(nodes.map((share) => ({ trunk_id: trunk.id, ...share })))
+      .execute();
+  }
+  const kept = new Set(nodes.map(({ node_id }) => node_id));
+  const moved: MovedCalls[number][] = [];
+  for (const { node_id } of trunk.nodes) {
+    if (kept.has(node_id)) continue;
+    moved.push(...(await moveQueuedCalls(tx, { node_id, trunk_id: trunk.id })));
+    await refuseUnended(tx, { node_id, trunk_id: trunk.id });
+  }
+  return moved;
+}
+
+async function refuseUnended(tx: Tx, at: { node_id: number; trunk_id: number }): Promise<void> {
+  const call = await tx
+    .selectFrom("calls")
+    .select("id")
+    .where("node_id", "=", at.node_id)
+    .where("trunk_id", "=", at.trunk_id)
+    .where("stage", "<>", "ended")
+    .limit(1)
+    .executeTakeFirst();
+  if (call) {
+    throw new Refusal(
+      "conflict",
+      `Calls of this trunk are under way on node ${at.node_id}, or wait there; let them end first`,
+    );
+  }
+}

@@ -1,0 +1,76 @@
+import type { Kysely } from "kysely";
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { AgentDrivers } from "../../drivers/ai-agent/driver.ts";
+import type { DB, Tx } from "../../lib/database/database.ts";
+import { invalid, notFound, type FieldError } from "../../lib/errors.ts";
+import {
+  aiAgentAnswer,
+  bodyOfAiAgent,
+  storedAiAgent,
+  type AiAgentAnswer,
+  type AiAgentPatch,
+  type StoredAiAgent,
+} from "./ai-agent-schema.ts";
+import { refuseTakenAiAgent } from "./create-ai-agent.ts";
+import { fieldsOf } from "../files/validate-content.ts";
+import { judgeAiAgent } from "./validate-ai-agent.ts";
+
+/**
+ * Changes an AI agent for campaigns launched from now on. Refuses: not-found; validation-failed (name
+ * taken; what no longer fits somebody else's change).
+ */
+export async function updateAiAgent(
+  tx: Tx,
+  actor: Actor,
+  { id, drivers }: { readonly id: number; readonly drivers: AgentDrivers },
+  { name, ...patch }: AiAgentPatch,
+  now: Date,
+): Promise<AiAgentAnswer> {
+  const { account_id } = actor;
+  const row = await tx
+    .selectFrom("voice_agents")
+    .select(["plan", "transfer_to"])
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  const body = { ...bodyOfAiAgent(row as StoredAiAgent), ...patch };
+  const faults = await judgeAiAgent(tx, account_id, drivers, body);
+  if (faults.length > 0) throw invalid(faults);
+  const { plan, transfer_to } = storedAiAgent(body);
+  const updated = await tx
+    .updateTable("voice_agents")
+    .set({
+      ...(name === undefined ? {} : { name }),
+      plan: JSON.stringify(plan),
+      transfer_to: transfer_to && JSON.stringify(transfer_to),
+      updated_at: now,
+    })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+    .catch(refuseTakenAiAgent);
+  const detail = { changed: [...(name === undefined ? [] : ["name"]), ...Object.keys(patch)] };
+  await recordAudit(tx, actor, { at: now, action: "ai_agent.updated", subject_id: id, detail });
+  return aiAgentAnswer(updated);
+}
+
+/** All that a schema cannot see of a patch, which may have any shape, of an AI agent that may not exist. */
+export async function judgeAiAgentPatch(
+  db: Kysely<DB>,
+  accountId: number,
+  { id, drivers }: { readonly id: number; readonly drivers: AgentDrivers },
+  patch: unknown,
+): Promise<FieldError[]> {
+  const row = await db
+    .selectFrom("voice_agents")
+    .select(["plan", "transfer_to"])
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!row) return [];
+  const body = { ...bodyOfAiAgent(row as StoredAiAgent), ...fieldsOf(patch) };
+  return judgeAiAgent(db, accountId, drivers, body);
+}

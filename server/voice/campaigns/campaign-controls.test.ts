@@ -1,0 +1,262 @@
+// What people and the worker do to a whole voice campaign: pause, resume, cancel, start, complete, move.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { makeSandboxTrunk } from "../../../test/support/call-makers.ts";
+import { checkVoiceCampaigns } from "../../../test/support/check-books.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { makeVoiceCampaign, type RecipientToMake } from "../../../test/support/voice-makers.ts";
+import { completeCampaigns } from "./complete-campaigns.ts";
+import { moveStrandedCampaigns } from "./move-stranded-campaigns.ts";
+import { startVoiceCampaign } from "./start-voice-campaign.ts";
+import { windDownVoiceCampaign } from "./drain-voice-campaign.ts";
+
+let api: TestApi;
+const hints: string[] = [];
+before(async () => {
+  api = await startApi();
+  api.app.hints.on("voice_work", (subject) => void hints.push(subject));
+});
+after(() => api.close());
+
+const newAccount = () => makeAccount(api.app);
+
+const ask = (account: TestAccount, method: string, path: string) =>
+  api.send(method, `/api/v1/voice/campaigns/${path}`, { token: account.token });
+
+async function events({ account_id }: TestAccount) {
+  const rows = await api.app.db.query
+    .selectFrom("events")
+    .select(["type", "data"])
+    .where("account_id", "=", account_id)
+    .where("type", "like", "voice.campaign.%")
+    .orderBy("id")
+    .execute();
+  return rows.map(({ type, data }) => ({ type: type.slice("voice.campaign.".length), data }));
+}
+
+const told = async (account: TestAccount) => (await events(account)).map(({ type }) => type);
+
+async function audit({ account_id }: TestAccount) {
+  const rows = await api.app.db.query
+    .selectFrom("audit_entries")
+    .select(["action", "detail"])
+    .where("account_id", "=", account_id)
+    .where("action", "like", "voice_campaign.%")
+    .orderBy("id")
+    .execute();
+  return rows.map(({ action, detail }) => [action.slice("voice_campaign.".length), detail]);
+}
+
+async function states({ account_id }: TestAccount, campaign_id: number): Promise<string[]> {
+  const rows = await api.app.db.query
+    .selectFrom("voice_recipients")
+    .select("state")
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", campaign_id)
+    .orderBy("id")
+    .execute();
+  return rows.map(({ state }) => state);
+}
+
+async function setRecipient(
+  { account_id }: TestAccount,
+  campaign_id: number,
+  [id, from, to]: readonly [number, string, string],
+): Promise<void> {
+  const { query, pool } = api.app.db;
+  await query
+    .updateTable("voice_recipients")
+    .set({ state: to })
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", campaign_id)
+    .where("id", "=", id)
+    .execute();
+  await pool.query("select count_voice($1, $2, 1, $3, $4, 1)", [account_id, campaign_id, from, to]);
+}
+
+test("a pause holds a campaign and a resume lifts whatever held it; repeated, they are told to nobody", async () => {
+  const account = await newAccount();
+  const { account_id } = account;
+  const { id, public_id, trunk_id } = await makeVoiceCampaign(api.app, account, {
+    campaign: { name: "Spring" },
+  });
+  for (const verb of ["resume", "pause", "pause", "resume", "resume"]) {
+    const answer = await ask(account, "POST", `${verb === "pause" ? id : public_id}/${verb}`);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.body.status, verb === "pause" ? "paused" : "running");
+    assert.equal(answer.body.paused_reason, verb === "pause" ? "manual" : null);
+  }
+  assert.ok(hints.includes(String(trunk_id)));
+  for (const reason of ["error_threshold", "credit"])
+    await api.app.db.query
+      .insertInto("voice_holds")
+      .values({ account_id, campaign_id: id, reason, set_at: new Date(0) })
+      .execute();
+  const paused = await ask(account, "POST", `${id}/pause`);
+  assert.equal(paused.body.paused_reason, "error_threshold");
+  const resumed = await ask(account, "POST", `${id}/resume`);
+  assert.deepEqual([resumed.body.status, resumed.body.holds], ["running", []]);
+  const data = { campaign_id: id, id: public_id, name: "Spring" };
+  const pausedNews = { type: "paused", data: { ...data, paused_reason: "manual", detail: null } };
+  const resumedNews = { type: "resumed", data };
+  assert.deepEqual(await events(account), [pausedNews, resumedNews, pausedNews, resumedNews]);
+  assert.deepEqual(await audit(account), [
+    ["paused", {}],
+    ["resumed", { lifted: ["manual"] }],
+    ["paused", {}],
+    ["resumed", { lifted: ["credit", "error_threshold", "manual"] }],
+  ]);
+});
+
+test("a cancelled campaign keeps its calls under way, takes back all others in batches, and is finished with the last call", async () => {
+  const account = await newAccount();
+  const { account_id } = account;
+  const recipients: RecipientToMake[] = [{ state: "calling" }, { state: "answered" }];
+  for (let i = 0; i < 2_500; i++) {
+    const due_at = new Date(Date.now() + (i % 7) * 60_000);
+    recipients.push({ state: i % 3 === 0 ? "unspoken" : "waiting", due_at });
+  }
+  const { id } = await makeVoiceCampaign(api.app, account, { recipients });
+  await ask(account, "POST", `${id}/pause`);
+  const answer = await ask(account, "POST", `${id}/cancel`);
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual([answer.body.status, answer.body.holds], ["cancelled", []]);
+  for (const verb of ["cancel", "pause", "resume"]) {
+    const late = await ask(account, "POST", `${id}/${verb}`);
+    assert.equal(late.status, 409, verb);
+    assert.match(late.body.detail, /^The campaign is cancelled and cannot be /);
+  }
+  const job = { account_id, subject: String(id) };
+  const going = new AbortController().signal;
+  // Killed at any point, it goes on where it was: here a run has no time for more than it has begun.
+  assert.ok(await windDownVoiceCampaign(api.app, job, AbortSignal.abort()));
+  assert.ok(await windDownVoiceCampaign(api.app, job, going, -1));
+  await Promise.all([
+    windDownVoiceCampaign(api.app, job, going, 60_000),
+    windDownVoiceCampaign(api.app, job, going, 60_000),
+  ]);
+  const [first, second, ...others] = await states(account, id);
+  assert.deepEqual([first, second], ["calling", "answered"]);
+  assert.deepEqual(new Set(others), new Set(["cancelled"]));
+  await checkVoiceCampaigns(api.app.db.pool);
+  const open = await ask(account, "GET", String(id));
+  assert.deepEqual(
+    [open.body.pending, open.body.in_progress, open.body.cancelled, open.body.finished_at],
+    [1, 1, 2_500, null],
+  );
+  await setRecipient(account, id, [1, "calling", "no_answer"]);
+  await completeCampaigns(api.app);
+  const closed = await ask(account, "GET", String(id));
+  assert.equal(closed.body.status, "cancelled");
+  assert.ok(closed.body.finished_at);
+  assert.deepEqual(await told(account), ["paused", "cancelled"]);
+  const jobs = await api.app.db.query
+    .selectFrom("jobs")
+    .select(["kind", "subject"])
+    .where("account_id", "=", account_id)
+    .execute();
+  assert.deepEqual(jobs, [{ kind: "voice.wind_down", subject: String(id) }]);
+  // Of one that was not cancelled nothing is taken back.
+  const running = await makeVoiceCampaign(api.app, account);
+  await windDownVoiceCampaign(api.app, { account_id, subject: String(running.id) }, going);
+  assert.deepEqual(await states(account, running.id), ["waiting"]);
+});
+
+test("a campaign completes once, when nobody of it is to be spoken to, waits or is being called", async () => {
+  const account = await newAccount();
+  const { id, public_id } = await makeVoiceCampaign(api.app, account, {
+    campaign: { name: "Spring" },
+    recipients: [{ state: "unspoken" }, { state: "waiting" }, { state: "calling" }],
+  });
+  const moves = [
+    [1, "unspoken", "suppressed"],
+    [2, "waiting", "machine"],
+    [3, "calling", "busy"],
+  ] as const;
+  for (const move of moves) {
+    await completeCampaigns(api.app);
+    assert.equal((await ask(account, "GET", String(id))).body.status, "running");
+    await setRecipient(account, id, move);
+  }
+  await Promise.all(Array.from({ length: 4 }, () => completeCampaigns(api.app)));
+  const { body } = await ask(account, "GET", String(id));
+  assert.equal(body.status, "completed");
+  assert.equal(body.pending, 0);
+  assert.ok(body.finished_at);
+  const { total, answered, machine, busy, no_answer, failed, suppressed, cancelled } = body;
+  assert.deepEqual([total, machine, busy, suppressed], [3, 1, 1, 1]);
+  const counts = { total, answered, machine, busy, no_answer, failed, suppressed, cancelled };
+  const { attempts, cost, talk_seconds } = body;
+  const named = { campaign_id: id, id: public_id, name: "Spring" };
+  assert.deepEqual(await events(account), [
+    { type: "completed", data: { ...named, ...counts, attempts, cost, talk_seconds } },
+  ]);
+  for (const verb of ["pause", "resume", "cancel"])
+    assert.equal((await ask(account, "POST", `${id}/${verb}`)).status, 409);
+  await checkVoiceCampaigns(api.app.db.pool);
+});
+
+test("a scheduled campaign begins once, unless it was cancelled, and a paused one begins paused", async () => {
+  const account = await newAccount();
+  const scheduled = { campaign: { state: "scheduled", started_at: null } };
+  const { account_id } = account;
+  const begin = (id: number) => startVoiceCampaign(api.app, { account_id, subject: String(id) });
+  const held = await makeVoiceCampaign(api.app, account, scheduled);
+  await ask(account, "POST", `${held.id}/pause`);
+  await begin(held.id);
+  await begin(held.id);
+  const { body } = await ask(account, "GET", String(held.id));
+  assert.deepEqual([body.status, body.paused_reason], ["paused", "manual"]);
+  assert.ok(body.started_at);
+  assert.ok(hints.includes(String(held.trunk_id)));
+  assert.equal((await ask(account, "POST", `${held.id}/resume`)).body.status, "running");
+  const gone = await makeVoiceCampaign(api.app, account, scheduled);
+  await ask(account, "POST", `${gone.id}/cancel`);
+  await begin(gone.id);
+  assert.equal((await ask(account, "GET", String(gone.id))).body.status, "cancelled");
+  assert.deepEqual(await told(account), ["paused", "started", "resumed", "cancelled"]);
+});
+
+test("an open campaign whose trunk is gone, off or another's goes on over one that its account may use", async () => {
+  const { app } = api;
+  const db = app.db.query;
+  const account = await newAccount();
+  const stranger = await newAccount();
+  const lost: { trunk_id: number; node_id: number }[] = [];
+  for (let i = 0; i < 4; i++) lost.push(await makeSandboxTrunk(app, account));
+  const [off, theirs, dead, deleted] = lost;
+  const ids: number[] = [];
+  for (const [i, { trunk_id }] of lost.entries()) {
+    const state = i === 0 ? "scheduled" : "running";
+    ids.push((await makeVoiceCampaign(app, account, { campaign: { trunk_id, state } })).id);
+  }
+  const trunk = (id: number) => db.updateTable("trunks").where("id", "=", id);
+  await trunk(off!.trunk_id).set({ active: false }).execute();
+  await trunk(theirs!.trunk_id).set({ only_account_id: stranger.account_id }).execute();
+  const node = db.updateTable("voice_nodes").set({ active: false });
+  await node.where("id", "=", dead!.node_id).execute();
+  await db.deleteFrom("trunks").where("id", "=", deleted!.trunk_id).execute();
+  const over = { trunk_id: off!.trunk_id, state: "completed", finished_at: new Date(0) };
+  const ended = await makeVoiceCampaign(app, account, { campaign: over });
+  const trunks = async () => {
+    const rows = await db
+      .selectFrom("voice_campaigns")
+      .select("trunk_id")
+      .where("account_id", "=", account.account_id)
+      .orderBy("id")
+      .execute();
+    return rows.map(({ trunk_id }) => trunk_id);
+  };
+  const before_ids = lost.map(({ trunk_id }) => trunk_id);
+  await moveStrandedCampaigns(app);
+  assert.deepEqual(await trunks(), [...before_ids, off!.trunk_id]);
+  assert.equal((await ask(account, "GET", String(ids[1]))).body.waiting_for, "no_trunk");
+
+  const other = await makeSandboxTrunk(app, account);
+  await moveStrandedCampaigns(app);
+  assert.deepEqual(await trunks(), [...ids.map(() => other.trunk_id), off!.trunk_id]);
+  assert.ok(hints.includes(String(other.trunk_id)));
+  assert.notEqual((await ask(account, "GET", String(ids[1]))).body.waiting_for, "no_trunk");
+  assert.equal((await ask(account, "GET", String(ended.id))).body.status, "completed");
+});

@@ -1,0 +1,198 @@
+// What there is to know of campaigns. Row, counts and holds come from one statement, so that the
+// counts are the total and the status fits the holds at whatever instant one reads.
+import { sql, type Kysely, type RawBuilder } from "kysely";
+import { callableFrom, type CallingWindow } from "../../accounts/accounts/calling-window.ts";
+import type { CallType } from "../../calls/voice-shapes.ts";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import { searches } from "../../lib/database/searches.ts";
+import {
+  recipient_states,
+  type CampaignStatus,
+  type RecipientState,
+  type VoiceCampaignRecord,
+} from "./campaign-record-schema.ts";
+import { hold_reasons, type HoldAnswer } from "./internal/holds.ts";
+import { waitOf } from "./internal/wait-of.ts";
+
+/** What narrows a list of campaigns; each is optional and all must hold. */
+export type CampaignFilter = {
+  readonly status?: CampaignStatus | undefined;
+  readonly call_type?: CallType | undefined;
+  /** Calls to try one out instead of campaigns. */
+  readonly is_test?: boolean | undefined;
+};
+
+export type CampaignRow = Readonly<Record<RecipientState, number>> & {
+  readonly id: number;
+  readonly public_id: string;
+  readonly name: string;
+  readonly call_type: CallType;
+  readonly send_to: VoiceCampaignRecord["send_to"];
+  readonly voice_file_id: number;
+  readonly is_test: boolean;
+  readonly state: Exclude<CampaignStatus, "paused">;
+  readonly total: number;
+  readonly rejected: number;
+  readonly duplicates: number;
+  readonly attempts: number;
+  readonly cost: number;
+  readonly talk_seconds: number;
+  readonly max_retry: number;
+  readonly retry_after_minutes: number;
+  readonly scheduled_at: Date | null;
+  readonly started_at: Date | null;
+  readonly finished_at: Date | null;
+  readonly purged_at: Date | null;
+  readonly created_at: Date;
+  readonly created_by: number;
+  readonly crm_workspace_id: number | null;
+  readonly callback_url: string | null;
+  /** Of an open campaign, weightiest first; times within JSON are text. */
+  readonly holds: readonly HoldAnswer[];
+  /** Whether its trunk can be used. */
+  readonly has_trunk: boolean;
+  /** Whether somebody could be called now. */
+  readonly has_due: boolean;
+};
+
+/** A page of campaigns, newest first; 422 on a cursor that is not of this list. */
+export async function listCampaigns(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: CampaignFilter,
+  at: { limit: number; cursor?: string | undefined; now: Date },
+): Promise<{ data: VoiceCampaignRecord[]; next_cursor: string | null }> {
+  const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
+  const conditions = conditionsOf(filter);
+  if (before !== null) conditions.push(sql`v.id < ${before}`);
+  return searches.use(accountId, async () => {
+    const window = await findWindow(db, accountId);
+    const found = await findRows(db, accountId, { conditions, limit: at.limit + 1, now: at.now });
+    const { rows, next } = page(found, at.limit);
+    return { data: rows.map((row) => recordOf(row, window, at.now)), next_cursor: next };
+  });
+}
+
+/** One campaign. Refuses: not-found. */
+export async function findCampaign(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+  now: Date,
+): Promise<VoiceCampaignRecord> {
+  const conditions = [sql`v.id = ${id}`];
+  const [row] = await findRows(db, accountId, { conditions, limit: 1, now });
+  if (!row) throw notFound();
+  return recordOf(row, await findWindow(db, accountId), now);
+}
+
+function findWindow(db: Kysely<DB>, accountId: number): Promise<CallingWindow> {
+  return db
+    .selectFrom("accounts")
+    .select(["time_zone", "night_calling", "calling_from", "calling_to"])
+    .where("account_id", "=", accountId)
+    .executeTakeFirstOrThrow();
+}
+
+const sums = sql.join([
+  ...recipient_states.map(
+    (state) => sql`coalesce(sum(${sql.ref(state)}), 0)::int as ${sql.ref(state)}`,
+  ),
+  sql`coalesce(sum(attempts), 0)::int as attempts`,
+  ...["cost", "talk_seconds"].map(
+    (sum) => sql`coalesce(sum(${sql.ref(sum)}), 0)::bigint as ${sql.ref(sum)}`,
+  ),
+]);
+
+/** The newest first. */
+async function findRows(
+  db: Kysely<DB>,
+  accountId: number,
+  asked: { conditions: readonly RawBuilder<unknown>[]; limit: number; now: Date },
+): Promise<CampaignRow[]> {
+  const { rows } = await sql<CampaignRow>`
+    select v.id, v.public_id, v.name, v.call_type, v.send_to, v.voice_file_id, v.is_test, v.state,
+      v.total, v.rejected, v.duplicates, v.max_retry, v.retry_after_minutes, v.scheduled_at,
+      v.started_at, v.finished_at, v.purged_at, v.created_at, v.created_by, v.crm_workspace_id, v.callback_url,
+      n.*, h.holds,
+      exists (
+        select from trunks t
+        join trunk_nodes s on s.trunk_id = t.id
+        join voice_nodes o on o.id = s.node_id
+        where t.id = v.trunk_id and t.active and o.active
+          and (t.only_account_id is null or t.only_account_id = v.account_id)) as has_trunk,
+      v.state = 'running' and exists (
+        select from voice_recipients r
+        where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting'
+          and r.due_at <= ${asked.now}) as has_due
+    from voice_campaigns v
+    cross join lateral (
+      select ${sums} from voice_counts k where k.account_id = v.account_id and k.campaign_id = v.id) n
+    cross join lateral (
+      select coalesce(json_agg(
+          json_build_object('reason', h.reason, 'detail', h.detail, 'set_at', h.set_at)
+          order by array_position(${[...hold_reasons]}::text[], h.reason)), '[]') as holds,
+        count(*) > 0 as held
+      from voice_holds h
+      where h.account_id = v.account_id and h.campaign_id = v.id
+        and v.state in ('scheduled', 'running')) h
+    where ${sql.join([sql`v.account_id = ${accountId}`, ...asked.conditions], sql` and `)}
+    order by v.id desc limit ${asked.limit}`.execute(db);
+  return rows;
+}
+
+function conditionsOf({ status, call_type, is_test = false }: CampaignFilter) {
+  const conditions = [sql`v.is_test = ${is_test}`];
+  if (call_type !== undefined) conditions.push(sql`v.call_type = ${call_type}`);
+  if (status === "paused") conditions.push(sql`h.held`);
+  else if (status !== undefined) conditions.push(sql`v.state = ${status} and not h.held`);
+  return conditions;
+}
+
+function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCampaignRecord {
+  const iso = (time: Date | null) => time?.toISOString() ?? null;
+  const { unspoken, waiting, calling, answered, machine, busy, no_answer } = row;
+  const waiting_for = waitOf(row, window, now);
+  return {
+    id: row.public_id,
+    campaign_id: row.id,
+    name: row.name,
+    call_type: row.call_type,
+    send_to: row.send_to,
+    voice_file_id: row.voice_file_id,
+    is_test: row.is_test,
+    status: row.holds.length > 0 ? "paused" : row.state,
+    paused_reason: row.holds[0]?.reason ?? null,
+    // Within JSON, PostgreSQL writes times with microseconds and an offset.
+    holds: row.holds.map((held) => ({ ...held, set_at: new Date(held.set_at).toISOString() })),
+    waiting_for,
+    callable_from: waiting_for === "calling_window" ? iso(callableFrom(window, now)) : null,
+    total: row.total,
+    pending: unspoken + waiting + calling,
+    in_progress: calling,
+    answered,
+    machine,
+    busy,
+    no_answer,
+    failed: row.failed,
+    suppressed: row.suppressed,
+    cancelled: row.cancelled,
+    rejected: row.rejected,
+    duplicates: row.duplicates,
+    attempts: row.attempts,
+    cost: row.cost,
+    talk_seconds: row.talk_seconds,
+    max_retry: row.max_retry,
+    retry_after: row.retry_after_minutes,
+    scheduled_at: iso(row.scheduled_at),
+    started_at: iso(row.started_at),
+    finished_at: iso(row.finished_at),
+    purged_at: iso(row.purged_at),
+    created_at: row.created_at.toISOString(),
+    created_by: row.created_by,
+    crm_workspace_id: row.crm_workspace_id,
+    callback_url: row.callback_url,
+  };
+}

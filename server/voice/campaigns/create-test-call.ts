@@ -1,0 +1,56 @@
+// A campaign of one call, to hear what a voice file's recipients will.
+import { isSuppressed } from "../../audience/suppressions/suppressions.ts";
+import type { App } from "../../engine/app.ts";
+import { invalid, type FieldError } from "../../lib/errors.ts";
+import {
+  launchCampaign,
+  type CampaignOwner,
+  type CampaignWrites,
+} from "./create-voice-campaign.ts";
+import { openCallInflow } from "./internal/recipient-source.ts";
+import { findReadyFile, makePlan } from "./internal/build-voice-plan.ts";
+import { planVariables } from "./internal/plan-variables.ts";
+import type { NewTestCall, VoiceCampaignAnswer } from "./voice-campaign-schema.ts";
+
+/**
+ * Calls it once. Refuses, with nothing created: validation-failed, all faults at once (a suppressed number
+ * and a variable without a value, too); unavailable when no trunk can be used.
+ */
+export async function createTestCall(
+  app: App,
+  owner: CampaignOwner,
+  writes: CampaignWrites,
+  asked: NewTestCall,
+): Promise<VoiceCampaignAnswer> {
+  const { account } = owner;
+  const { number, voice_file_id, call_type } = asked;
+  const now = app.clock.now();
+  const faults: FieldError[] = [];
+  const file = await findReadyFile(app.db.query, account.id, voice_file_id);
+  const plan =
+    typeof file === "string" ? file : await makePlan(app.db.query, account.id, file, call_type);
+  if (typeof plan === "string") faults.push({ field: "voice_file_id", reason: plan });
+  const phone = account.country_code + number;
+  if (await isSuppressed(app.db.pool, account.id, "voice", phone, now))
+    faults.push({ field: "number", reason: "is suppressed" });
+  const variables = asked.variables ?? {};
+  const needed = typeof plan === "string" ? [] : planVariables(plan);
+  for (const { name, required } of needed)
+    if (required && !(Object.hasOwn(variables, name) && variables[name]!.trim()))
+      faults.push({ field: `variables.${name}`, reason: "is required" });
+  if (faults.length > 0 || typeof plan === "string") throw invalid(faults);
+  const campaign = {
+    plan,
+    source: { send_to: "Numbers", list: number, count: 1 },
+    scheduled_at: null,
+    crm_workspace_id: null,
+    name: "Test call",
+    voice_file_id,
+    max_retry: 0,
+    retry_after_minutes: 0,
+    callback_url: null,
+    is_test: true,
+  } as const;
+  const inflow = openCallInflow({ number, phone, variables: JSON.stringify(variables) });
+  return launchCampaign(app, owner, writes, { campaign, inflow, now });
+}

@@ -1,0 +1,215 @@
+// Launches a voice campaign (contract 4.3): whom it calls, what is done on its calls and its events in
+// one transaction. Credit is not asked for: a campaign that has none pauses.
+import type pg from "pg";
+import { sql } from "kysely";
+import type { Caller } from "../../accounts/caller.ts";
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import { keepCampaignEndpoint } from "../../callbacks/endpoints/keep-campaign-endpoint.ts";
+import { addJob } from "../../engine/add-job.ts";
+import type { App } from "../../engine/app.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { nobodyLeft, type Brought, type Inflow } from "./internal/recipient-source.ts";
+import type { RecipientTerms } from "./intake/sinks.ts";
+import { storeLines, storeRejects, storeRows } from "./intake/store-people.ts";
+import { requireTrunk } from "./internal/require-trunk.ts";
+import { recordCampaignEvents, type CampaignNews } from "./internal/record-campaign-event.ts";
+import type { NewVoiceCampaign, VoiceCampaignAnswer } from "./voice-campaign-schema.ts";
+import {
+  statement_seconds,
+  withRecipients,
+  type AskedVoiceCampaign,
+  type VoiceOrder,
+} from "./with-recipients.ts";
+
+/** Runs a write in a transaction; the second kind may last, and has the connection for COPY. */
+export type CampaignWrites = {
+  write<Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer>;
+  writeWithClient<Answer>(
+    statement_seconds: number,
+    effect: (tx: Tx, client: pg.PoolClient) => Promise<Answer>,
+  ): Promise<Answer>;
+};
+
+/** Whose campaign it is. */
+export type CampaignOwner = {
+  readonly account: Caller["account"];
+  readonly actor: Actor & { readonly user_id: number };
+};
+
+/**
+ * The campaign of a launch in either form. Refuses, with nothing created: validation-failed, all faults at
+ * once; unavailable when no trunk can be used, or too many large campaigns wait.
+ */
+export async function createVoiceCampaign(
+  app: App,
+  owner: CampaignOwner,
+  writes: CampaignWrites,
+  asked: AskedVoiceCampaign,
+): Promise<VoiceCampaignAnswer> {
+  const now = app.clock.now();
+  return withRecipients(app, owner.account, asked, now, (order, inflow) =>
+    launchCampaign(app, owner, writes, { campaign: campaignOf(asked.body, order), inflow, now }),
+  );
+}
+
+/** A campaign that is to be launched. */
+export type Campaign = VoiceOrder & {
+  readonly name: string;
+  readonly voice_file_id: number;
+  readonly max_retry: number;
+  readonly retry_after_minutes: number;
+  readonly callback_url: string | null;
+  readonly is_test: boolean;
+};
+
+function campaignOf(body: NewVoiceCampaign, order: VoiceOrder): Campaign {
+  const max_retry = body.max_retry ?? 0;
+  return {
+    ...order,
+    name: body.campaign_name,
+    voice_file_id: body.voice_file_id,
+    max_retry,
+    retry_after_minutes: max_retry > 0 ? (body.retry_after ?? 0) : 0,
+    callback_url: body.callback_url ?? null,
+    is_test: false,
+  };
+}
+
+/** Launches what was found good, to whoever flows in. Refuses: validation-failed (nobody), unavailable. */
+export async function launchCampaign(
+  app: App,
+  { actor }: CampaignOwner,
+  writes: CampaignWrites,
+  { campaign, inflow, now }: { campaign: Campaign; inflow: Inflow; now: Date },
+): Promise<VoiceCampaignAnswer> {
+  const { account_id } = actor;
+  const { trunk_id } = await requireTrunk(app.db.query, account_id);
+  const due_at = (campaign.scheduled_at ?? now).toISOString();
+  const state = campaign.plan.content.call_type === "obd_smartvoice" ? "unspoken" : "waiting";
+  const campaign_id = await nextCampaignId(app);
+  const terms: RecipientTerms = { account_id, campaign_id, state, due_at };
+  const made = { campaign, terms, trunk_id, now };
+  const few = await inflow.rows?.();
+  if (few?.valid === 0) throw nobodyLeft(campaign.source.send_to, few);
+  const answer = few
+    ? await writes.write((tx) =>
+        writeCampaign(tx, actor, made, async () => {
+          await storeRows(tx, terms, few.recipients);
+          return few;
+        }),
+      )
+    : await writes.writeWithClient(statement_seconds, (tx, client) =>
+        writeCampaign(tx, actor, made, async () => {
+          await storeLines(client, inflow.chunks(terms), statement_seconds);
+          return inflow.brought();
+        }),
+      );
+  if (!campaign.scheduled_at) app.hints.send("voice_work", String(trunk_id));
+  return answer;
+}
+
+type Made = {
+  readonly campaign: Campaign;
+  readonly terms: RecipientTerms;
+  readonly trunk_id: number;
+  readonly now: Date;
+};
+
+/** In the order of the foreign keys; the counts, which others wait for, come last. */
+async function writeCampaign(
+  tx: Tx,
+  actor: CampaignOwner["actor"],
+  made: Made,
+  store: () => Promise<Brought>,
+): Promise<VoiceCampaignAnswer> {
+  const { campaign, terms, now } = made;
+  const { account_id, campaign_id } = terms;
+  await tx
+    .insertInto("call_campaigns")
+    .values({
+      account_id,
+      id: campaign_id,
+      kind: "voice",
+      created_by: actor.user_id,
+      created_at: now,
+    })
+    .execute();
+  const brought = await store();
+  if (brought.valid === 0) throw nobodyLeft(campaign.source.send_to, brought);
+  const public_id = await insertCampaign(tx, actor, made, brought);
+  await storeRejects(tx, terms, brought.rejects);
+  await tellOfCampaign(tx, actor, made, { public_id, brought });
+  const { callback_url } = campaign;
+  if (callback_url) await keepCampaignEndpoint(tx, account_id, callback_url, now);
+  await tx
+    .insertInto("voice_counts")
+    .values({ account_id, campaign_id, slot: 9, [terms.state]: brought.valid })
+    .execute();
+  return { success: true, id: public_id, campaignId: campaign_id };
+}
+
+/** The news, the audit entry, and the job that begins it later. */
+async function tellOfCampaign(
+  tx: Tx,
+  actor: CampaignOwner["actor"],
+  { campaign, terms, now }: Made,
+  { public_id, brought }: { readonly public_id: string; readonly brought: Brought },
+): Promise<void> {
+  const { account_id, campaign_id } = terms;
+  const { name, scheduled_at } = campaign;
+  const { valid: total, rejected, duplicates } = brought;
+  const told = { id: campaign_id, public_id, name };
+  const more = { total, rejected, duplicates, scheduled_at: scheduled_at?.toISOString() ?? null };
+  const news: CampaignNews[] = [{ type: "voice.campaign.created", more }];
+  if (!scheduled_at) news.push({ type: "voice.campaign.started", more: {} });
+  await recordCampaignEvents(tx, account_id, told, news, now);
+  await recordAudit(tx, actor, {
+    at: now,
+    action: campaign.is_test ? "voice_test.called" : "voice_campaign.created",
+    subject_id: campaign_id,
+    detail: { total },
+  });
+  if (!scheduled_at) return;
+  const subject = String(campaign_id);
+  const job = { account_id, kind: "voice.start_campaign", subject, run_at: scheduled_at } as const;
+  await addJob(tx, job, now);
+}
+
+/** Before the campaign itself: lines of COPY name it, and may be made in another thread. */
+async function nextCampaignId({ db }: Pick<App, "db">): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    select nextval(pg_get_serial_sequence('call_campaigns', 'id')) as id`.execute(db.query);
+  return rows[0]!.id;
+}
+
+async function insertCampaign(
+  tx: Tx,
+  actor: CampaignOwner["actor"],
+  { campaign, terms, trunk_id, now }: Made,
+  { valid, rejected, duplicates }: Brought,
+): Promise<string> {
+  const { plan, source, scheduled_at, ...fields } = campaign;
+  const { public_id } = await tx
+    .insertInto("voice_campaigns")
+    .values({
+      ...fields,
+      account_id: terms.account_id,
+      id: terms.campaign_id,
+      plan: JSON.stringify(plan),
+      call_type: plan.content.call_type,
+      send_to: source.send_to,
+      group_id: source.send_to === "Group" ? source.group_id : null,
+      trunk_id,
+      state: scheduled_at ? "scheduled" : "running",
+      scheduled_at,
+      total: valid,
+      rejected,
+      duplicates,
+      created_by: actor.user_id,
+      created_at: now,
+      started_at: scheduled_at ? null : now,
+    })
+    .returning("public_id")
+    .executeTakeFirstOrThrow();
+  return public_id;
+}

@@ -1,0 +1,27 @@
+// A campaign's recipients as CSV.
+import type { App } from "../../engine/app.ts";
+import { writeCsv } from "../../lib/csv/write-csv.ts";
+import { recipientsAfter, type RecipientFilter } from "./campaign-recipients.ts";
+import { VoiceRecipientAnswer } from "./campaign-record-schema.ts";
+import type { CampaignPlace } from "./find-campaign-place.ts";
+
+const page_rows = 1_000;
+
+const columns = Object.keys(
+  VoiceRecipientAnswer.properties,
+) as readonly (keyof VoiceRecipientAnswer)[];
+
+/** The recipients that the filter lets through, as chunks of CSV with a header line; variables and the menu's path are JSON. */
+export function exportRecipients(
+  app: App,
+  place: CampaignPlace,
+  filter: RecipientFilter,
+): AsyncGenerator<string> {
+  return writeCsv<VoiceRecipientAnswer>({
+    header: columns,
+    page_rows,
+    next: (after, limit) =>
+      recipientsAfter(app.db.query, place, filter, { id: after?.id ?? 0, limit }),
+    cells: (row) => columns.map((column) => row[column]),
+  });
+}

@@ -1,0 +1,27 @@
+import { placeholdersOf } from "../../../calls/state-machine/script-text.ts";
+import type { VoicePlan } from "../../../calls/voice-shapes.ts";
+
+/** A variable that a campaign's texts name. */
+export type PlanVariable = {
+  readonly name: string;
+  /** Whoever has no value is not called: the script that is spoken beforehand has no default. */
+  readonly required: boolean;
+};
+
+/** Every variable that any text of the plan names, each once. */
+export function planVariables({ content }: VoicePlan): PlanVariable[] {
+  const script = content.call_type === "obd_smartvoice" ? content.script : "";
+  const required = new Set(
+    placeholdersOf(script)
+      .filter(({ fallback }) => fallback === null)
+      .map(({ name }) => name),
+  );
+  const names = textsOf(content).flatMap((text) => placeholdersOf(text).map(({ name }) => name));
+  return [...new Set(names)].map((name) => ({ name, required: required.has(name) }));
+}
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(textsOf);
+}

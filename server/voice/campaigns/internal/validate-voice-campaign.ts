@@ -1,0 +1,159 @@
+// What a launch's fields mean for its account: what is played, to whom, and when.
+import type { Kysely } from "kysely";
+import type { Caller } from "../../../accounts/caller.ts";
+import { findGroup } from "../../../audience/groups/groups.ts";
+import { call_types, type VoicePlan } from "../../../calls/voice-shapes.ts";
+import type { DB } from "../../../lib/database/database.ts";
+import type { FieldError } from "../../../lib/errors.ts";
+import { knownId } from "../../../lib/ids.ts";
+import { readStart } from "../../../lib/read-start.ts";
+import { recipients_max } from "../intake/limits.ts";
+import { judgeNumberList } from "../intake/number-list.ts";
+import { findReadyFile, makePlan } from "./build-voice-plan.ts";
+import { send_tos, type SendTo } from "../voice-campaign-schema.ts";
+
+/** Where recipients come from, as it was found good but for a file's inside. */
+export type Source =
+  | { readonly send_to: "Numbers"; readonly list: string; readonly count: number }
+  | { readonly send_to: "Group"; readonly group_id: number; readonly count: number }
+  | { readonly send_to: "csv"; readonly number_column: string };
+
+/** What an index takes; the schema counts characters. */
+const url_bytes_max = 2_048;
+
+/** What was found: each part of an order, or null where something is wrong with it. */
+export type JudgedVoiceCampaign = {
+  readonly faults: readonly FieldError[];
+  readonly send_to: SendTo | null;
+  readonly plan: VoicePlan | null;
+  readonly source: Source | null;
+  readonly scheduled_at: Date | null;
+  readonly crm_workspace_id: number | null;
+};
+
+/**
+ * Judges all that the schema cannot see; `body` may have any shape, and a field that is not as the
+ * schema asks says nothing here.
+ */
+export async function judgeVoiceCampaign(
+  db: Kysely<DB>,
+  account: Pick<Caller["account"], "id" | "time_zone">,
+  body: unknown,
+  now: Date,
+): Promise<JudgedVoiceCampaign> {
+  const fields = fieldsOf(body);
+  const send_to = send_tos.find((known) => known === fields["sendTo"]) ?? null;
+  const faults: FieldError[] = [];
+  const plan = await judgeFile(db, account.id, fields, faults);
+  const source = send_to && (await judgeSource(db, account.id, send_to, fields, faults));
+  if (isGiven(fields["max_retry"]) && !isGiven(fields["retry_after"]))
+    faults.push({ field: "retry_after", reason: "is required with max_retry" });
+  const start = readStart(textOf(fields["schedulled_at"]), account.time_zone, now);
+  if (typeof start === "string") faults.push({ field: "schedulled_at", reason: start });
+  const reason = judgeCallbackUrl(textOf(fields["callback_url"]));
+  if (reason !== null) faults.push({ field: "callback_url", reason });
+  const crm_workspace_id = await judgeWorkspace(db, account.id, fields, faults);
+  return {
+    faults,
+    send_to,
+    plan,
+    source,
+    scheduled_at: typeof start === "string" ? null : start,
+    crm_workspace_id,
+  };
+}
+
+async function judgeFile(
+  db: Kysely<DB>,
+  accountId: number,
+  { voice_file_id, call_type }: Fields,
+  faults: FieldError[],
+): Promise<VoicePlan | null> {
+  const known = call_types.find((type) => type === call_type);
+  if (!Number.isInteger(voice_file_id)) return null;
+  const file = await findReadyFile(db, accountId, voice_file_id as number);
+  // Without a call type, only whether there is such a file.
+  const plan =
+    typeof file === "string" || !known ? file : await makePlan(db, accountId, file, known);
+  if (typeof plan === "string") faults.push({ field: "voice_file_id", reason: plan });
+  return typeof plan === "object" && "content" in plan ? plan : null;
+}
+
+async function judgeSource(
+  db: Kysely<DB>,
+  accountId: number,
+  send_to: SendTo,
+  fields: Fields,
+  faults: FieldError[],
+): Promise<Source | null> {
+  const field = { Numbers: "number", Group: "groupId", csv: "csv_number_column" }[send_to];
+  const value = fields[field];
+  const refuse = (reason: string) => {
+    faults.push({ field, reason });
+    return null;
+  };
+  if (!isGiven(value)) return refuse(`is required when sendTo is ${send_to}`);
+  if (typeof value !== "string") return null;
+  if (send_to === "csv") {
+    const number_column = value.trim();
+    return number_column === "" ? refuse("must not be empty") : { send_to, number_column };
+  }
+  if (send_to === "Numbers") {
+    const count = judgeNumberList(value);
+    if (typeof count === "string") return refuse(count);
+    if (count > recipients_max) return refuse(`must have at most ${recipients_max} numbers`);
+    return { send_to, list: value, count };
+  }
+  if (!/^[0-9]{1,19}$/.test(value)) return refuse("must be the id of a group, in digits");
+  const group = await findGroup(db, accountId, Number(value));
+  if (!group) return refuse("is no group of this account");
+  if (group.members_count > recipients_max)
+    return refuse(`has more than ${recipients_max} members`);
+  return { send_to, group_id: group.id, count: group.members_count };
+}
+
+/** Its form alone: where it may lead is judged whenever something is sent there. */
+function judgeCallbackUrl(text: string): string | null {
+  if (text === "") return null;
+  if (!URL.canParse(text)) return "must be a valid URL";
+  const { username, password } = new URL(text);
+  if (username !== "" || password !== "") return "must hold no user name or password";
+  return Buffer.byteLength(text) > url_bytes_max
+    ? `must have at most ${url_bytes_max} bytes`
+    : null;
+}
+
+async function judgeWorkspace(
+  db: Kysely<DB>,
+  accountId: number,
+  fields: Fields,
+  faults: FieldError[],
+): Promise<number | null> {
+  const text = textOf(fields["crm_workspace_id"]);
+  if (!/^[0-9]{1,19}$/.test(text)) return null;
+  const workspace = await db
+    .selectFrom("workspaces")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("id", "=", knownId(Number(text)))
+    .where("active", "=", true)
+    .executeTakeFirst();
+  if (workspace) return workspace.id;
+  faults.push({ field: "crm_workspace_id", reason: "is no active workspace of this account" });
+  return null;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The own fields of a body. */
+function fieldsOf(body: unknown): Fields {
+  return typeof body === "object" && body !== null ? { ...body } : {};
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,409 @@
+// Voice campaigns with a leader on the sandbox: what is dialled, played, pressed and counted.
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { makeCallingAccount, setCalling } from "../../../test/support/call-makers.ts";
+import { openCallScene, type CallScene } from "../../../test/support/call-scene.ts";
+import { checkCalls, checkVoiceCampaigns } from "../../../test/support/check-books.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import {
+  makeVoiceCampaign,
+  type RecipientToMake,
+  type TestVoiceCampaign,
+} from "../../../test/support/voice-makers.ts";
+import type { Menu, MenuNode } from "../../calls/state-machine/menu.ts";
+import type { VoicePlan } from "../../calls/state-machine/voice-plan.ts";
+import { storeClip } from "../../calls/audio/audio-files.ts";
+import { tone } from "../../../test/support/tone-speech.ts";
+
+let scene: CallScene;
+let clip: { name: string; duration_ms: number };
+
+before(async () => {
+  scene = await openCallScene();
+  scene.startLeaders();
+  const { app, account } = scene;
+  clip = await storeClip(app.db.query, account.account_id, tone(2_000), app.clock.now());
+});
+after(() => scene.close());
+
+let numbers = 0;
+/** A number that behaves as the code says; a plain one without. */
+function to(steering?: string): RecipientToMake {
+  numbers += 1;
+  const tail = steering === undefined ? "000000" : `777${steering}`;
+  const number = `9${String(numbers).padStart(3, "0")}${tail}`;
+  return { number, phone: `91${number}` };
+}
+
+async function launch(
+  people: readonly RecipientToMake[],
+  plan: Partial<VoicePlan> = {},
+  campaign: Record<string, unknown> = {},
+): Promise<TestVoiceCampaign> {
+  const whole: VoicePlan = {
+    content: { call_type: "obd_voice_call", prompt: { clip } },
+    opt_out_key: "9",
+    answering_machine: "off",
+    ...plan,
+  };
+  const made = await makeVoiceCampaign(scene.app, scene.account, {
+    campaign: {
+      trunk_id: scene.trunk_id,
+      call_type: whole.content.call_type,
+      plan: JSON.stringify(whole),
+      ...campaign,
+    },
+    recipients: people,
+  });
+  scene.app.hints.send("voice_work", String(made.trunk_id));
+  return made;
+}
+
+type Row = {
+  readonly id: number;
+  readonly state: string;
+  readonly attempts: number;
+  readonly due_at: Date;
+};
+
+async function recipients({ id }: TestVoiceCampaign): Promise<Row[]> {
+  return scene.app.db.query
+    .selectFrom("voice_recipients")
+    .select(["id", "state", "attempts", "due_at"])
+    .where("account_id", "=", scene.account.account_id)
+    .where("campaign_id", "=", id)
+    .orderBy("id")
+    .execute();
+}
+
+/** The states once nobody is being called, or due to be. */
+async function settled(campaign: TestVoiceCampaign, ...expected: string[]): Promise<Row[]> {
+  let rows: Row[] = [];
+  await eventually(async () => {
+    rows = await recipients(campaign);
+    return rows.every(({ state }, i) => state === expected[i]);
+  }).catch((error: unknown) => {
+    throw new Error(`recipients are ${JSON.stringify(rows)}`, { cause: error });
+  });
+  await checkVoiceCampaigns(scene.app.db.pool);
+  return rows;
+}
+
+// Once nothing is under way.
+afterEach(async () => {
+  const { pool } = scene.app.db;
+  await eventually(async () => {
+    const { rows } = await pool.query("select from calls where stage <> 'ended'");
+    return rows.length === 0;
+  });
+  await checkVoiceCampaigns(pool);
+  await checkCalls(pool);
+  // Far ends live by the machine's time: by a clock that is a day ahead, they would have talked for a day.
+  scene.api.clock.release();
+});
+
+/** The first attempts in the order of the recipients, then the second ones. */
+async function calls(campaign: TestVoiceCampaign) {
+  return scene.app.db.query
+    .selectFrom("calls")
+    .selectAll()
+    .where("account_id", "=", scene.account.account_id)
+    .where("campaign_id", "=", campaign.id)
+    .orderBy("attempt")
+    .orderBy("recipient_id")
+    .execute();
+}
+
+test("everybody is called once and ends in the state that the far end's answer means", async () => {
+  const campaign = await launch([
+    to(),
+    to("486"),
+    to("480"),
+    to("603"),
+    to("404"),
+    to("503"),
+    to("209"),
+  ]);
+  await settled(campaign, "answered", "busy", "no_answer", "busy", "failed", "failed", "answered");
+  const made = await calls(campaign);
+  assert.deepEqual(
+    made.map(({ disposition, ended_reason, cost, opted_out }) => [
+      disposition,
+      ended_reason,
+      cost,
+      opted_out,
+    ]),
+    [
+      ["answered", "played", 1, false],
+      ["busy", "customer_busy", 0, false],
+      ["no_answer", "customer_no_answer", 0, false],
+      ["declined", "customer_declined", 0, false],
+      ["unallocated", "customer_unallocated", 0, false],
+      ["congestion", "customer_congestion", 0, false],
+      ["answered", "opted_out", 1, true],
+    ],
+  );
+  // Who opted out is called by no campaign any more.
+  const last = made.at(-1)!;
+  const again = await launch([{ number: last.to_number, phone: last.to_phone }]);
+  await settled(again, "suppressed");
+  assert.deepEqual(await calls(again), []);
+});
+
+test("busy, unanswered and unreachable numbers are called again after the wait, others are not", async () => {
+  const campaign = await launch(
+    [to("486"), to("603"), to("404")],
+    {},
+    {
+      max_retry: 2,
+      retry_after_minutes: 5,
+    },
+  );
+  const first = await settled(campaign, "waiting", "busy", "failed");
+  const wait_ms = first[0]!.due_at.getTime() - scene.app.clock.now().getTime();
+  assert.ok(wait_ms > 4 * 60_000 && wait_ms <= 5 * 60_000 + 1_000, String(wait_ms));
+  for (const attempts of [2, 3]) {
+    scene.api.clock.advance(5 * 60_000 + 1_000);
+    await eventually(async () => (await recipients(campaign))[0]!.attempts === attempts);
+    await settled(campaign, attempts === 3 ? "busy" : "waiting", "busy", "failed");
+  }
+  assert.deepEqual(
+    (await calls(campaign)).map(({ attempt, to_phone }) => [attempt, to_phone.slice(-3)]),
+    [
+      [1, "486"],
+      [1, "603"],
+      [1, "404"],
+      [2, "486"],
+      [3, "486"],
+    ],
+  );
+});
+
+test("a campaign waits for its account's calling time, retries too, and nobody is called while it is held or cancelled", async () => {
+  const { app, account, api } = scene;
+  const now = app.clock.now();
+  const hour = (ms: number) => new Date(now.getTime() + ms).toISOString().slice(11, 16);
+  const hour_ms = 3_600_000;
+  // Calling time begins in two hours and lasts for one.
+  await setCalling(app, account, {
+    night_calling: false,
+    calling_from: hour(2 * hour_ms),
+    calling_to: hour(3 * hour_ms),
+  });
+  const campaign = await launch([to("486")], {}, { max_retry: 1, retry_after_minutes: 30 });
+  const held = await launch([to(), to()]);
+  const cancelled = await launch([to(), to()]);
+  await scene.ask("POST", `/api/v1/voice/campaigns/${held.id}/pause`);
+  await scene.ask("POST", `/api/v1/voice/campaigns/${cancelled.id}/cancel`);
+  const seen = await scene.ask("GET", `/api/v1/voice/campaigns/${campaign.public_id}`);
+  assert.equal(seen.body.waiting_for, "calling_window");
+  await passPolls();
+  assert.deepEqual(await calls(campaign), []);
+  api.clock.advance(2 * hour_ms + 30 * 60_000);
+  await eventually(async () => (await recipients(campaign))[0]!.attempts === 1);
+  await settled(campaign, "waiting");
+  // The retry is due as calling time ends.
+  api.clock.advance(31 * 60_000);
+  await passPolls();
+  assert.equal((await calls(campaign)).length, 1);
+  api.clock.advance(23 * hour_ms);
+  await settled(campaign, "busy");
+  for (const { initiated_at } of await calls(campaign)) {
+    const at = initiated_at!.toISOString().slice(11, 16);
+    assert.ok(isBetween(at, hour(2 * hour_ms), hour(3 * hour_ms)), at);
+  }
+  for (const one of [held, cancelled]) assert.deepEqual(await calls(one), []);
+  await setCalling(app, account, { night_calling: true });
+  await scene.ask("POST", `/api/v1/voice/campaigns/${held.id}/resume`);
+  await settled(held, "answered", "answered");
+});
+
+/** Until a call of another campaign, launched now, is over: the leader has looked at every campaign since. */
+async function passPolls(): Promise<void> {
+  const other = await makeCallingAccount(scene.app);
+  await setCalling(scene.app, other, { night_calling: true });
+  const place = { trunk_id: scene.trunk_id, plan: JSON.stringify(silentPlan) };
+  const made = await makeVoiceCampaign(scene.app, other, {
+    campaign: place,
+    recipients: [to("404")],
+  });
+  await eventually(async () => {
+    const { rows } = await scene.app.db.pool.query(
+      "select from calls where campaign_id = $1 and stage = 'ended'",
+      [made.id],
+    );
+    return rows.length === 1;
+  });
+}
+
+/** Of numbers that nobody answers. */
+const silentPlan: VoicePlan = {
+  content: {
+    call_type: "obd_ivr",
+    menu: { start: "bye", nodes: { bye: { type: "hang_up", prompt: null } } },
+  },
+  opt_out_key: null,
+  answering_machine: "off",
+};
+
+/** Times of day; the span may go over midnight. */
+function isBetween(at: string, from: string, until: string): boolean {
+  return from <= until ? at >= from && at < until : at >= from || at < until;
+}
+
+test("what a machine answers is played to, hung up on or called again, as was asked", async () => {
+  const plays = await launch([to("205")], { answering_machine: "play" });
+  const leaves = await launch([to("205"), to()], { answering_machine: "hang_up" });
+  const retries = await launch([to("205")], { answering_machine: "retry" }, { max_retry: 1 });
+  await settled(plays, "machine");
+  await settled(leaves, "machine", "answered");
+  await settled(retries, "machine");
+  const seen = async (campaign: TestVoiceCampaign) =>
+    (await calls(campaign)).map((call) =>
+      [call.answered_by, call.disposition, call.ended_reason].join(" "),
+    );
+  assert.deepEqual(await seen(plays), ["machine answered played"]);
+  assert.deepEqual((await seen(leaves)).toSorted(), [
+    "human answered played",
+    "machine machine answering_machine",
+  ]);
+  assert.deepEqual(await seen(retries), [
+    "machine machine answering_machine",
+    "machine machine answering_machine",
+  ]);
+});
+
+const bye: MenuNode = { type: "hang_up", prompt: null };
+const menuWith = (nodes: Record<string, MenuNode>): Partial<VoicePlan> => ({
+  content: {
+    call_type: "obd_ivr",
+    menu: { start: "main", nodes: { bye, ...nodes } } satisfies Menu,
+  },
+});
+const ask = (keys: Record<string, string>): MenuNode => ({
+  type: "menu",
+  prompt: { clip },
+  keys,
+  invalid_prompt: null,
+  timeout_seconds: 1,
+  tries: 2,
+  otherwise: "bye",
+});
+
+async function path(callId: number): Promise<[string, string | null][]> {
+  const steps = await scene.app.db.query
+    .selectFrom("call_menu_steps")
+    .select(["node", "key"])
+    .where("account_id", "=", scene.account.account_id)
+    .where("call_id", "=", callId)
+    .orderBy("id")
+    .execute();
+  return steps.map(({ node, key }) => [node, key]);
+}
+
+test("a menu goes the caller's way: by keys, by time-out, to fields, to opt-out and to an agent", async () => {
+  const plan = menuWith({
+    main: ask({ "1": "thanks", "9": "out" }),
+    thanks: {
+      type: "play",
+      prompt: { say: "Thank you {{name|friend}}", language: "en" },
+      next: "note",
+    },
+    note: { type: "set_field", field: "interest", value: "yes, {{name|friend}}", next: "agent" },
+    agent: { type: "transfer", prompt: null, to: { extension: "102" }, otherwise: "bye" },
+    out: { type: "opt_out", prompt: { clip } },
+  });
+  const one = { ...to("701"), variables: JSON.stringify({ name: "Asha" }) };
+  const campaign = await launch([one, to("209"), to("900")], plan);
+  await settled(campaign, "answered", "answered", "answered");
+  const [pressed, left, silent] = await calls(campaign);
+  assert.deepEqual(await path(pressed!.id), [
+    ["main", null],
+    ["main", "1"],
+    ["thanks", null],
+    ["note", null],
+    ["agent", null],
+  ]);
+  assert.deepEqual(pressed!.lead_fields, { interest: "yes, Asha" });
+  const report = (await scene.ask("GET", `/api/v1/calls/${pressed!.id}`)).body;
+  assert.deepEqual(
+    report.legs.map((leg: { role: string; number: string }) => [leg.role, leg.number]),
+    [
+      ["customer", pressed!.to_phone],
+      ["transfer", "102"],
+    ],
+  );
+  assert.deepEqual(await path(left!.id), [
+    ["main", null],
+    ["main", "9"],
+    ["out", null],
+  ]);
+  assert.equal(left!.ended_reason, "opted_out");
+  assert.deepEqual(await path(silent!.id), [
+    ["main", null],
+    ["main", "timeout"],
+    ["main", "timeout"],
+    ["bye", null],
+  ]);
+  assert.equal(silent!.ended_reason, "menu_ended");
+});
+
+test("a caller leaves a message, and one whom nobody can be found for hears the menu go on", async () => {
+  const campaign = await launch(
+    [to()],
+    menuWith({
+      main: { type: "transfer", prompt: null, to: { extension: "480" }, otherwise: "tell" },
+      tell: { type: "record", prompt: { clip }, max_seconds: 2, silence_seconds: 1, next: "bye" },
+    }),
+  );
+  await settled(campaign, "answered");
+  const [call] = await calls(campaign);
+  assert.deepEqual(await path(call!.id), [
+    ["main", null],
+    ["tell", null],
+    ["bye", null],
+  ]);
+  const messages = await scene.app.db.query
+    .selectFrom("call_messages")
+    .select(["node", "state"])
+    .where("call_id", "=", call!.id)
+    .execute();
+  assert.deepEqual(messages, [{ node: "tell", state: "ready" }]);
+});
+
+test("a campaign without credit is paused and nobody is called; one whose calls fail is paused too", async () => {
+  const { app, account } = scene;
+  const failing = await launch(Array.from({ length: 40 }, () => to("503")));
+  const holds = async ({ id }: TestVoiceCampaign) =>
+    app.db.query
+      .selectFrom("voice_holds")
+      .select(["reason", "detail"])
+      .where("account_id", "=", account.account_id)
+      .where("campaign_id", "=", id)
+      .execute();
+  await eventually(async () => (await holds(failing)).length > 0);
+  const [hold] = await holds(failing);
+  assert.equal(hold!.reason, "error_threshold");
+  assert.match(hold!.detail!, /of the last \d+ calls failed, most lately: congestion \(SIP 503\)/);
+  await eventually(async () =>
+    (await recipients(failing)).every(({ state }) => state !== "calling"),
+  );
+  await checkVoiceCampaigns(app.db.pool);
+
+  await app.db.query
+    .updateTable("credit_balances")
+    .set({ available: 0 })
+    .where("account_id", "=", account.account_id)
+    .where("kind", "=", "call")
+    .execute();
+  const dry = await launch([to(), to()]);
+  await eventually(async () => (await holds(dry)).length > 0);
+  assert.deepEqual(await holds(dry), [{ reason: "credit", detail: null }]);
+  assert.deepEqual(
+    (await recipients(dry)).map(({ state, attempts }) => [state, attempts]),
+    [
+      ["waiting", 0],
+      ["waiting", 0],
+    ],
+  );
+});

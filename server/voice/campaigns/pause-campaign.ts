@@ -1,0 +1,26 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { hold } from "./internal/holds.ts";
+import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
+import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
+
+/**
+ * Holds a campaign back until somebody resumes it; calls under way go on. One that is paused by hand
+ * already stays so. Refuses: not-found; conflict when it is over.
+ */
+export async function pauseCampaign(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  now: Date,
+): Promise<OpenCampaign> {
+  const { account_id } = actor;
+  const campaign = await lockOpenCampaign(tx, account_id, id, "paused");
+  const held = { account_id, campaign_id: id };
+  if (!(await hold(tx, held, { reason: "manual", detail: null }, now))) return campaign;
+  const more = { paused_reason: "manual", detail: null } as const;
+  const news = [{ type: "voice.campaign.paused", more }] as const;
+  await recordCampaignEvents(tx, account_id, campaign, news, now);
+  await recordAudit(tx, actor, { at: now, action: "voice_campaign.paused", subject_id: id });
+  return campaign;
+}

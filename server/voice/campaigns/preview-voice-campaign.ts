@@ -1,0 +1,81 @@
+// What a launch would come to, with nothing created: whom it would call, its cost, and when.
+import type { Kysely } from "kysely";
+import type { Caller } from "../../accounts/caller.ts";
+import {
+  callableFor,
+  callableFrom,
+  type CallingWindow,
+} from "../../accounts/accounts/calling-window.ts";
+import { suppressedAmong } from "../../audience/suppressions/suppressions.ts";
+import { availableCredits } from "../../credits/credits.ts";
+import type { App } from "../../engine/app.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { nobodyLeft, type Brought, type Inflow } from "./internal/recipient-source.ts";
+import { requireTrunk } from "./internal/require-trunk.ts";
+import type { VoiceCampaignPreview } from "./voice-campaign-schema.ts";
+import { withRecipients, type AskedVoiceCampaign } from "./with-recipients.ts";
+
+/** How many of those left out are shown. */
+const samples_max = 20;
+
+/** The preview of a launch in either form. Refuses as createVoiceCampaign does. */
+export async function previewVoiceCampaign(
+  app: App,
+  account: Caller["account"],
+  asked: AskedVoiceCampaign,
+): Promise<VoiceCampaignPreview> {
+  const now = app.clock.now();
+  const db = app.db.query;
+  return withRecipients(app, account, asked, now, async (order, inflow) => {
+    const { shares } = await requireTrunk(db, account.id);
+    const { suppressed, brought } = await countSuppressed(app, account.id, inflow, now);
+    const { valid: total, rejected, duplicates } = brought;
+    if (total === 0) throw nobodyLeft(order.source.send_to, brought);
+    const available = await availableCredits(db, account.id, "call");
+    const needed = total - suppressed;
+    const calls_per_second = shares.reduce((sum, share) => sum + share.calls_per_second, 0);
+    const window = await readWindow(db, account.id);
+    const starts_at = callableFrom(window, order.scheduled_at ?? now);
+    const lasts_ms = Math.ceil((needed / calls_per_second) * 1_000);
+    const finishes_at = starts_at && callableFor(window, starts_at, lasts_ms);
+    return {
+      total,
+      rejected,
+      duplicates,
+      suppressed,
+      rejects: samplesOf(brought),
+      credits: { needed, available, sufficient: available >= needed },
+      starts_at: starts_at?.toISOString() ?? null,
+      finishes_at: finishes_at?.toISOString() ?? null,
+      calls_per_second,
+    };
+  });
+}
+
+async function countSuppressed(
+  { db }: Pick<App, "db">,
+  accountId: number,
+  inflow: Inflow,
+  now: Date,
+): Promise<{ suppressed: number; brought: Brought }> {
+  let suppressed = 0;
+  for await (const chunk of inflow.chunks(null)) {
+    const phones = Buffer.from(chunk).toString("latin1").trimEnd().split("\n");
+    suppressed += (await suppressedAmong(db.pool, accountId, "voice", phones, now)).size;
+  }
+  return { suppressed, brought: inflow.brought() };
+}
+
+function samplesOf({ rejects: { rows, values, reasons } }: Brought) {
+  return rows
+    .slice(0, samples_max)
+    .map((row, i) => ({ row, value: values[i]!, reason: reasons[i]! }));
+}
+
+function readWindow(db: Kysely<DB>, accountId: number): Promise<CallingWindow> {
+  return db
+    .selectFrom("accounts")
+    .select(["time_zone", "night_calling", "calling_from", "calling_to"])
+    .where("account_id", "=", accountId)
+    .executeTakeFirstOrThrow();
+}

@@ -1,0 +1,36 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { liftHolds } from "./internal/holds.ts";
+import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
+import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
+
+/**
+ * Lets a campaign go on, whatever held it; what has not been mended, such as missing credit, holds it
+ * again. One that nothing holds is left as it is. Hint `voice_work` with its trunk after the commit.
+ * Refuses: not-found; conflict when it is over.
+ */
+export async function resumeCampaign(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  now: Date,
+): Promise<OpenCampaign> {
+  const { account_id } = actor;
+  const campaign = await lockOpenCampaign(tx, account_id, id, "resumed");
+  const lifted = await liftHolds(tx, { account_id, campaign_id: id });
+  if (lifted.length === 0) return campaign;
+  await recordCampaignEvents(
+    tx,
+    account_id,
+    campaign,
+    [{ type: "voice.campaign.resumed", more: {} }],
+    now,
+  );
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "voice_campaign.resumed",
+    subject_id: id,
+    detail: { lifted },
+  });
+  return campaign;
+}

@@ -1,0 +1,31 @@
+import type { App } from "../../engine/app.ts";
+import type { Job } from "../../engine/work-jobs.ts";
+import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
+
+/** The job voice.start_campaign: a scheduled campaign begins, unless it was cancelled meanwhile. */
+export async function startVoiceCampaign(
+  app: App,
+  { account_id, subject }: Pick<Job, "account_id" | "subject">,
+): Promise<void> {
+  const now = app.clock.now();
+  const started = await app.db.query.transaction().execute(async (tx) => {
+    const campaign = await tx
+      .updateTable("voice_campaigns")
+      .set({ state: "running", started_at: now })
+      .where("account_id", "=", account_id)
+      .where("id", "=", Number(subject))
+      .where("state", "=", "scheduled")
+      .returning(["id", "public_id", "name", "trunk_id"])
+      .executeTakeFirst();
+    if (campaign)
+      await recordCampaignEvents(
+        tx,
+        account_id,
+        campaign,
+        [{ type: "voice.campaign.started", more: {} }],
+        now,
+      );
+    return campaign;
+  });
+  if (started) app.hints.send("voice_work", String(started.trunk_id));
+}

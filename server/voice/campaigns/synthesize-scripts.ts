@@ -1,0 +1,185 @@
+// Speaks the scripts of obd_smartvoice campaigns to each recipient's values, a little ahead of the calls.
+import { fillText } from "../../calls/state-machine/script-text.ts";
+import { speakClip } from "../../calls/audio/audio-files.ts";
+import type { VoicePlan } from "../../calls/voice-shapes.ts";
+import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
+import type { App } from "../../engine/app.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
+
+/** Recipients of a campaign that wait with their script spoken: seconds of dialling. */
+const ahead_max = 500;
+/** Of a campaign that is scheduled, scripts are spoken this long before. */
+const early_ms = 600_000;
+const batch_rows = 8;
+/** Among so many of the next, workers pick at random: two that speak the same only lose time. */
+const window_rows = 256;
+/** A text that fails this often while others do not is a bad one. */
+const failures_max = 3;
+
+/**
+ * A turn: speaks for a few recipients of each campaign that dials soon; returns how many can be called
+ * or have failed. Whoever's text cannot be spoken has failed; while nothing can be spoken, all wait.
+ */
+export async function speakScripts(app: App, stopping: AbortSignal): Promise<number> {
+  const now = app.clock.now();
+  const soon = new Date(now.getTime() + early_ms);
+  let moved = 0;
+  for (const campaign of await findSpeakable(app.db.pool, [now, soon, ahead_max])) {
+    if (stopping.aborted) break;
+    moved += await speakBatch(app, campaign);
+  }
+  return moved;
+}
+
+type Campaign = {
+  readonly account_id: number;
+  readonly id: number;
+  readonly trunk_id: number;
+  readonly plan: VoicePlan;
+};
+type Recipient = {
+  readonly id: number;
+  readonly variables: Readonly<Record<string, string>> | null;
+};
+/** Of a text: its clip; null when it cannot be spoken; or nothing can at the moment. */
+type Spoken = { readonly clip: string | null } | "away";
+
+async function speakBatch(app: App, campaign: Campaign): Promise<number> {
+  const { content } = campaign.plan;
+  if (content.call_type !== "obd_smartvoice") return 0;
+  const { script, language } = content;
+  const values = [campaign.account_id, campaign.id, window_rows];
+  const next = await findUnspoken(app.db.pool, values);
+  const first = Math.floor(Math.random() * Math.ceil(next.length / batch_rows)) * batch_rows;
+  const batch = next.slice(first, first + batch_rows);
+  const texts = new Map(batch.map(({ id, variables }) => [id, textOf(script, variables)]));
+  const spoken = new Map<string | null, Spoken>([[null, { clip: null }]]);
+  await Promise.all(
+    [...new Set(texts.values())].map(async (text) => {
+      if (text !== null) spoken.set(text, await speak(app, campaign, { text, language }));
+    }),
+  );
+  const done = [...texts].flatMap(([id, text]) => {
+    const result = spoken.get(text)!;
+    return result === "away" ? [] : [{ id, clip: result.clip }];
+  });
+  if (done.length === 0) return 0;
+  const { waiting, failed } = await app.db.query
+    .transaction()
+    .execute((tx) => moveSpoken(tx, campaign, done, app.clock.now()));
+  if (waiting > 0) app.hints.send("voice_work", String(campaign.trunk_id));
+  return waiting + failed;
+}
+
+/** Null: a value is missing. */
+function textOf(script: string, variables: Recipient["variables"]): string | null {
+  const { text, missing } = fillText(script, variables ?? {});
+  return missing.length > 0 ? null : text;
+}
+
+/** How often texts failed in this process, of each speaker; a text that is spoken is forgotten. */
+const failures = new WeakMap<SpeechDriver, Map<string, number>>();
+const failing_texts_max = 10_000;
+
+async function speak(
+  app: App,
+  { account_id, id }: Campaign,
+  utterance: { text: string; language: string },
+): Promise<Spoken> {
+  let failed = failures.get(app.speech);
+  if (!failed) failures.set(app.speech, (failed = new Map<string, number>()));
+  const key = JSON.stringify(utterance);
+  try {
+    const { name } = await speakClip(app, account_id, utterance);
+    failed.delete(key);
+    return { clip: name };
+  } catch (err) {
+    // Too many wait for it just now.
+    if (err instanceof Refusal) return "away";
+    if (!(err instanceof SpeechError)) throw err;
+    if (err.failure === "rejected") return { clip: null };
+    app.log.warn({ err, account_id, campaign_id: id }, "a script could not be spoken");
+    const times = (failed.get(key) ?? 0) + 1;
+    if (failed.size < failing_texts_max) failed.set(key, times);
+    if (times < failures_max) return "away";
+    failed.delete(key);
+    return (await canSpeak(app.speech)) ? { clip: null } : "away";
+  }
+}
+
+/** Whether it speaks something that is easy. */
+async function canSpeak(speech: SpeechDriver): Promise<boolean> {
+  try {
+    await speech.speak({ text: "one", language: "en" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** In the order of their ids; of a campaign that has been cancelled meanwhile nobody is moved. */
+async function moveSpoken(
+  tx: Tx,
+  { account_id, id }: Campaign,
+  done: readonly { readonly id: number; readonly clip: string | null }[],
+  now: Date,
+): Promise<{ waiting: number; failed: number }> {
+  const ids = done.map((recipient) => recipient.id);
+  const clips = done.map(({ clip }) => clip);
+  const [moved] = await moveRecipients(tx, [account_id, id, ids, clips, now]);
+  const { waiting, failed } = moved!;
+  for (const [to, n] of [
+    ["waiting", waiting],
+    ["failed", failed],
+  ] as const)
+    if (n > 0) await countVoice(tx, [account_id, id, to, n]);
+  return { waiting, failed };
+}
+
+// Whoever waits for another attempt later does not stand in the way of those who come now.
+const findSpeakable = statement<Campaign>(`
+  select v.account_id, v.id, v.trunk_id, v.plan
+  from voice_campaigns v
+  where v.finished_at is null and v.call_type = 'obd_smartvoice'
+    and (v.state = 'running' or (v.state = 'scheduled' and v.scheduled_at <= $2))
+    and exists (
+      select from voice_recipients r
+      where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'unspoken')
+    and (select count(*) from (
+      select from voice_recipients r
+      where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting'
+        and r.due_at <= greatest($1, v.scheduled_at)
+      limit $3) w) < $3
+  order by v.is_test desc, v.account_id, v.id`);
+
+const findUnspoken = statement<Recipient>(`
+  select r.id, r.variables from voice_recipients r
+  where r.account_id = $1 and r.campaign_id = $2 and r.state = 'unspoken'
+  order by r.id limit $3`);
+
+const moveRecipients = statement<{ waiting: number; failed: number }>(`
+  with campaign as materialized (
+    select v.id from voice_campaigns v
+    where v.account_id = $1 and v.id = $2 and v.state in ('scheduled', 'running')
+    for share
+  ), next as materialized (
+    select r.id, s.clip_name
+    from unnest($3::int[], $4::text[]) as s (id, clip_name)
+    join voice_recipients r on r.account_id = $1 and r.campaign_id = $2 and r.id = s.id
+    where r.state = 'unspoken' and exists (select from campaign)
+    order by r.id
+    for update of r skip locked
+  ), moved as (
+    update voice_recipients r set clip_name = n.clip_name,
+      state = case when n.clip_name is null then 'failed' else 'waiting' end,
+      finished_at = case when n.clip_name is null then $5::timestamptz end
+    from next n
+    where r.account_id = $1 and r.campaign_id = $2 and r.id = n.id
+    returning r.state
+  )
+  select count(*) filter (where m.state = 'waiting') as waiting,
+    count(*) filter (where m.state = 'failed') as failed
+  from moved m`);
+
+const countVoice = statement(`select count_voice($1, $2, 9, 'unspoken', $3, $4)`);

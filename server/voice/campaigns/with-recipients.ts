@@ -1,0 +1,122 @@
+// A launch as it came in, up to the point where all of it was judged: then its recipients may flow in.
+import type { Caller } from "../../accounts/caller.ts";
+import type { App } from "../../engine/app.ts";
+import { csvParsing } from "../../lib/csv/csv-parsing.ts";
+import { openLineThread } from "../../lib/csv/open-line-thread.ts";
+import { Refusal, invalid, type FieldError } from "../../lib/errors.ts";
+import {
+  openFileInflow,
+  openPeopleInflow,
+  type Inflow,
+  type PeopleFile,
+} from "./internal/recipient-source.ts";
+import { locateColumns } from "./intake/locate-columns.ts";
+import type { PeopleThreadData } from "./intake/people-thread.ts";
+import {
+  judgeVoiceCampaign,
+  type JudgedVoiceCampaign,
+} from "./internal/validate-voice-campaign.ts";
+import { planVariables } from "./internal/plan-variables.ts";
+import type { NewVoiceCampaign } from "./voice-campaign-schema.ts";
+
+/** A launch that has arrived in full. */
+export type AskedVoiceCampaign = {
+  /** Of a right shape unless there are faults. */
+  readonly body: NewVoiceCampaign;
+  /** What is wrong with the shape. */
+  readonly faults: readonly FieldError[];
+  /** An open file, which lasts until the launch is answered; null when none came. */
+  readonly fd: number | null;
+  /** Whether a file could have come. */
+  readonly is_form: boolean;
+};
+
+/** A campaign whose fields were found good. */
+export type VoiceOrder = {
+  readonly [Key in keyof Omit<JudgedVoiceCampaign, "faults" | "send_to">]: Key extends
+    | "scheduled_at"
+    | "crm_workspace_id"
+    ? JudgedVoiceCampaign[Key]
+    : NonNullable<JudgedVoiceCampaign[Key]>;
+};
+
+/** One statement of a campaign, and the reading of its file, may take so long. */
+export const statement_seconds = 600;
+const people_thread = new URL("./intake/people-thread.ts", import.meta.url);
+
+/** Refuses validation-failed, all faults at once, or hands on the order and its recipients. */
+export async function withRecipients<Answer>(
+  app: App,
+  account: Caller["account"],
+  asked: AskedVoiceCampaign,
+  now: Date,
+  use: (order: VoiceOrder, inflow: Inflow) => Promise<Answer>,
+): Promise<Answer> {
+  const judged = await judgeVoiceCampaign(app.db.query, account, asked.body, now);
+  if (judged.send_to === "csv") return withFile(account, asked, judged, use);
+  const order = orderOf(asked, judged, []);
+  const { source, plan } = order;
+  if (source.send_to === "csv") throw new Error("a file is read by withFile");
+  return use(order, openPeopleInflow(app, account, source, planVariables(plan)));
+}
+
+async function withFile<Answer>(
+  account: Caller["account"],
+  asked: AskedVoiceCampaign,
+  judged: JudgedVoiceCampaign,
+  use: (order: VoiceOrder, inflow: Inflow) => Promise<Answer>,
+): Promise<Answer> {
+  const { fd } = asked;
+  if (fd === null) {
+    const reason = asked.is_form
+      ? "is required when sendTo is csv"
+      : "is required when sendTo is csv: send it as multipart/form-data";
+    throw refusalOf(asked, judged, [{ field: "file", reason }]);
+  }
+  return csvParsing.use(account.id, async () => {
+    const file = await openPeopleFile({ fd });
+    if (file instanceof Refusal) throw refusalOf(asked, judged, file.errors ?? []);
+    try {
+      const { source, plan } = judged;
+      const column = source?.send_to === "csv" ? source.number_column : null;
+      const variables = plan ? planVariables(plan) : [];
+      const located = column === null ? null : locateColumns(file.header, column, variables);
+      const order = orderOf(asked, judged, located?.faults ?? []);
+      return await use(order, openFileInflow(account, file, located!));
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+/** What is no CSV is told together with the other fields' faults. */
+async function openPeopleFile(data: PeopleThreadData): Promise<PeopleFile | Refusal> {
+  try {
+    return await openLineThread(people_thread, data, statement_seconds);
+  } catch (error) {
+    if (error instanceof Refusal && error.type === "validation-failed") return error;
+    throw error;
+  }
+}
+
+function orderOf(
+  asked: AskedVoiceCampaign,
+  judged: JudgedVoiceCampaign,
+  more: readonly FieldError[],
+): VoiceOrder {
+  const { plan, source, scheduled_at, crm_workspace_id } = judged;
+  const isGood = asked.faults.length + judged.faults.length + more.length === 0;
+  if (!isGood || !plan || !source) throw refusalOf(asked, judged, more);
+  return { plan, source, scheduled_at, crm_workspace_id };
+}
+
+/** Of a field the shape's fault comes before all others. */
+function refusalOf(
+  asked: AskedVoiceCampaign,
+  judged: JudgedVoiceCampaign,
+  more: readonly FieldError[],
+): Refusal {
+  const failing = new Set(asked.faults.map(({ field }) => field));
+  const found = [...judged.faults, ...more].filter(({ field }) => !failing.has(field));
+  return invalid([...asked.faults, ...found]);
+}

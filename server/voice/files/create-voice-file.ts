@@ -1,0 +1,69 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import { addJob } from "../../engine/add-job.ts";
+import { violatesForeignKey } from "../../lib/database/database-errors.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { default_language } from "./content-schema.ts";
+import {
+  voice_file_columns,
+  voiceFileAnswer,
+  type NewVoiceFile,
+  type VoiceFileAnswer,
+} from "./voice-file-schema.ts";
+
+/**
+ * Creates a voice file that judgeVoiceFile found no fault with, of an upload's bytes (null: none). What
+ * has a sound to be made is processing until the job voice.decode_file has made it: hint the job after the
+ * commit. Refuses: validation-failed for a menu or an AI agent that has just gone.
+ */
+export async function createVoiceFile(
+  tx: Tx,
+  actor: Actor & { readonly user_id: number },
+  { body, upload }: { readonly body: NewVoiceFile; readonly upload: Buffer | null },
+  now: Date,
+): Promise<VoiceFileAnswer> {
+  const { account_id, user_id } = actor;
+  const text = body.text ?? null;
+  const isMade = upload === null && text === null;
+  const created = await tx
+    .insertInto("voice_files")
+    .values({
+      account_id,
+      name: body.name,
+      status: isMade ? "ready" : "processing",
+      upload,
+      text,
+      language: body.language ?? default_language,
+      script: body.script ?? null,
+      menu_id: body.menu_id ?? null,
+      ai_agent_id: body.ai_agent_id ?? null,
+      opt_out_key: body.opt_out_key ?? null,
+      answering_machine: body.answering_machine ?? "off",
+      created_by: user_id,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning(voice_file_columns)
+    .executeTakeFirstOrThrow()
+    .catch(refuseGoneContent);
+  const { id } = created;
+  if (!isMade) {
+    const job = {
+      account_id,
+      kind: "voice.decode_file",
+      subject: String(id),
+      run_at: now,
+    } as const;
+    await addJob(tx, job, now);
+  }
+  await recordAudit(tx, actor, { at: now, action: "voice_file.created", subject_id: id });
+  return voiceFileAnswer(created);
+}
+
+/** Turns the violated constraint into 422 on the field; throws everything else on. */
+export function refuseGoneContent(error: unknown): never {
+  for (const field of ["menu_id", "ai_agent_id"])
+    if (violatesForeignKey(error, `voice_files_account_id_${field}_fkey`))
+      throw invalidField(field, "is gone");
+  throw error;
+}

@@ -1,0 +1,34 @@
+import type { Kysely } from "kysely";
+import { judgeScript, placeholdersOf } from "../../calls/state-machine/script-text.ts";
+import type { DB } from "../../lib/database/database.ts";
+import type { FieldError } from "../../lib/errors.ts";
+import { fieldsOf, judgeReferences } from "./validate-content.ts";
+
+/** All that a schema cannot see of a voice file's or a patch's body, which may have any shape. */
+export async function judgeVoiceFile(
+  db: Kysely<DB>,
+  accountId: number,
+  body: unknown,
+): Promise<FieldError[]> {
+  const { text, script, menu_id, ai_agent_id } = fieldsOf(body) ?? {};
+  const faults: FieldError[] = [];
+  const reason = typeof script === "string" ? judgeScript(script) : null;
+  if (reason !== null) faults.push({ field: "script", reason });
+  // Spoken once, before anybody's values are known.
+  if (typeof text === "string" && placeholdersOf(text).length > 0)
+    faults.push({ field: "text", reason: "is the same for everybody; {{variables}} go in script" });
+  const unknown = await judgeReferences(db, accountId, [
+    { field: "menu_id", kind: "menu", value: menu_id },
+    { field: "ai_agent_id", kind: "ai_agent", value: ai_agent_id },
+  ]);
+  return [...faults, ...unknown];
+}
+
+/** A body without an upload has to bring something else. */
+export function judgeSource(body: unknown): FieldError[] {
+  const fields = fieldsOf(body) ?? {};
+  const sources = ["text", "script", "menu_id", "ai_agent_id"];
+  if (sources.some((name) => fields[name] !== undefined && fields[name] !== null)) return [];
+  const reason = "is required, unless there is a script, menu_id or ai_agent_id; or upload a file";
+  return [{ field: "text", reason }];
+}

@@ -1,0 +1,365 @@
+// Voice files, menus and AI agents over HTTP, and the job that makes their sound.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
+import { workJobs } from "../../engine/work-jobs.ts";
+import { bytes_per_ms } from "../../lib/audio/clip.ts";
+import { toWav } from "../../lib/audio/wav.ts";
+import { assertProblem } from "../../../test/contract/lead-api.ts";
+import {
+  startApi,
+  type Answer,
+  type RequestOptions,
+  type TestApi,
+} from "../../../test/support/api.ts";
+import { makeAgentGroup, makeExtension } from "../../../test/support/call-makers.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { tone, toneSpeech } from "../../../test/support/tone-speech.ts";
+import { decodeFile } from "./decode-file.ts";
+import type { MenuGraph } from "../menus/menu-schema.ts";
+import { snapshotMenu } from "../menus/snapshot-menu.ts";
+
+let api: TestApi;
+let account: TestAccount;
+let other: TestAccount;
+let otherMenu: number;
+let speaker: "up" | "away" = "up";
+
+const speech: SpeechDriver = {
+  ...toneSpeech,
+  speak(utterance) {
+    if (speaker === "away") return Promise.reject(new SpeechError("failed", "it is away"));
+    if (utterance.language === "xx") return Promise.reject(new SpeechError("rejected", "no voice"));
+    return toneSpeech.speak(utterance);
+  },
+};
+const say = { say: "Hello" };
+const small = { start: "bye", nodes: { bye: { type: "hang_up", prompt: say } } };
+
+before(async () => {
+  api = await startApi({ speech, agentDrivers: {} });
+  account = await makeAccount(api.app);
+  other = await makeAccount(api.app);
+  const made = await send("POST", "menus", { token: other.token, json: { name: "m", ...small } });
+  otherMenu = made.body.id as number;
+});
+after(() => api.close());
+
+function send(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  return api.send(method, `/api/v1/voice/${path}`, { token: account.token, ...options });
+}
+
+async function make(path: string, json: unknown): Promise<number> {
+  const answer = await send("POST", path, { json });
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body.id as number;
+}
+
+/** The refusal's faults as `field: reason`. */
+async function refuse(method: string, path: string, options: RequestOptions): Promise<string[]> {
+  const answer = await send(method, path, options);
+  assertProblem(answer, 422, "validation-failed");
+  const { errors } = answer.body as { errors: { field: string; reason: string }[] };
+  return errors.map(({ field, reason }) => `${field}: ${reason}`).toSorted();
+}
+
+function formOf(file: Buffer | null, fields: Record<string, string>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  if (file) form.set("file", new Blob([new Uint8Array(file)]), "voice.wav");
+  return form;
+}
+
+/** Does every job that is due. */
+async function work(): Promise<void> {
+  const { signal } = new AbortController();
+  while ((await workJobs(api.app, { "voice.decode_file": decodeFile }, signal)) > 0);
+}
+
+async function statusOf(id: number): Promise<unknown[]> {
+  const { body } = await send("GET", `files/${id}`);
+  return [body.status, body.reason, body.format, body.duration_ms];
+}
+
+test("an uploaded file is processing, then ready with what calls carry of it; the same upload under one key is one file", async () => {
+  const raw = () => formOf(toWav(tone(500)), { name: "Welcome", opt_out_key: "9", script: "" });
+  const headers = { "idempotency-key": "upload" };
+  const created = await send("POST", "files", { raw: raw(), headers });
+  assert.equal(created.status, 201, created.text);
+  const { id, created_at, updated_at, created_by, ...rest } = created.body;
+  assert.deepEqual([created_by, updated_at], [account.owner_id, created_at]);
+  assert.deepEqual(rest, {
+    name: "Welcome",
+    status: "processing",
+    reason: null,
+    format: null,
+    duration_ms: null,
+    text: null,
+    language: "en",
+    script: null,
+    menu_id: null,
+    ai_agent_id: null,
+    opt_out_key: "9",
+    answering_machine: "off",
+    active: true,
+  });
+  const again = await send("POST", "files", { raw: raw(), headers });
+  assert.deepEqual([again.text, again.headers.get("idempotency-replayed")], [created.text, "true"]);
+  assertProblem(await send("GET", `files/${id}/audio`), 404, "not-found");
+  await work();
+  assert.deepEqual(await statusOf(id), ["ready", null, "wav", 500]);
+  const audio = await api.server.inject({
+    url: `/api/v1/voice/files/${id}/audio`,
+    headers: { authorization: `Bearer ${account.token}` },
+  });
+  assert.equal(audio.headers["content-type"], "audio/wav");
+  assert.deepEqual(audio.rawPayload, toWav(tone(500)));
+  const { upload } = await api.app.db.query
+    .selectFrom("voice_files")
+    .select("upload")
+    .where("account_id", "=", account.account_id)
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+  assert.equal(upload, null);
+});
+
+test("what is no sound is rejected with the reason; a text is spoken as soon as somebody can", async () => {
+  const noise = await send("POST", "files", {
+    raw: formOf(Buffer.from("no sound"), { name: "x" }),
+  });
+  const dumb = await make("files", { name: "x", text: "Hello", language: "xx" });
+  speaker = "away";
+  const text = await make("files", { name: "x", text: "Hello" });
+  await work();
+  assert.deepEqual(await statusOf(noise.body.id as number), [
+    "rejected",
+    "it is not a WAV, MP3 or Ogg (Opus, Vorbis) file",
+    null,
+    null,
+  ]);
+  assert.equal((await statusOf(text))[0], "processing");
+  speaker = "up";
+  // The job is tried again after a while.
+  api.clock.advance(600_000);
+  await work();
+  assert.deepEqual(await statusOf(text), ["ready", null, null, 5 * 20]);
+  assert.deepEqual(await statusOf(dumb), ["rejected", "no voice", null, null]);
+  const { rows } = await api.app.db.pool.query<{ bytes: number }>(
+    `select length(c.samples) as bytes from voice_files f
+     join voice_clips c on c.account_id = f.account_id and c.name = f.clip_name
+     where f.account_id = $1 and f.id = $2`,
+    [account.account_id, text],
+  );
+  assert.deepEqual(rows, [{ bytes: 100 * bytes_per_ms }]);
+});
+
+test("every fault of a voice file is told at once, in JSON and in a form, and another account's ids are unknown", async () => {
+  const bad = {
+    text: "Hi {{name}}",
+    script: "Hi {{name",
+    menu_id: otherMenu,
+    ai_agent_id: 8_000_000_000_000_001,
+    opt_out_key: "19",
+    answering_machine: "shout",
+    language: "English!",
+    voice: "x",
+  };
+  const told = [
+    "ai_agent_id: is no AI agent of this account",
+    "answering_machine: must be one of off, play, hang_up, retry",
+    "language: must be a language such as en, hi or en-IN",
+    "menu_id: is no menu of this account",
+    "name: is required",
+    "opt_out_key: must be one of 0-9, * and #",
+    "script: has a {{ that no }} ends",
+  ];
+  assert.deepEqual(await refuse("POST", "files", { json: bad }), [
+    ...told,
+    "text: is the same for everybody; {{variables}} go in script",
+    "voice: unknown field",
+  ]);
+  const { text: _, voice: __, ...settings } = bad;
+  const fields = Object.fromEntries(Object.entries(settings).map(([k, v]) => [k, String(v)]));
+  assert.deepEqual(
+    await refuse("POST", "files", { raw: formOf(null, fields) }),
+    [...told, "file: is required"].toSorted(),
+  );
+  assert.match((await refuse("POST", "files", { json: { name: "x" } }))[0]!, /^text: is required/);
+  const id = await make("files", { name: "x", script: "Hi {{name}}" });
+  assert.deepEqual(await statusOf(id), ["ready", null, null, null]);
+  assert.deepEqual(
+    await refuse("PATCH", `files/${id}`, { json: { menu_id: otherMenu, text: "x" } }),
+    ["menu_id: is no menu of this account", "text: unknown field"],
+  );
+});
+
+test("what a menu or a voice file is used by keeps it; what is archived takes no change and is no longer listed", async () => {
+  const menu_id = await make("menus", { name: "kept", ...small });
+  const ai_agent_id = await make("agents", { name: "kept", greeting: "Hello" });
+  const file = await make("files", { name: "user", menu_id, ai_agent_id });
+  for (const path of [`menus/${menu_id}`, `agents/${ai_agent_id}`]) {
+    assertProblem(await send("DELETE", path), 409, "conflict");
+  }
+  const nodes = { bye: { type: "hang_up", prompt: { voice_file_id: file } } };
+  const player = await make("menus", { name: "player", start: "bye", nodes });
+  assertProblem(await send("DELETE", `files/${file}`), 409, "conflict");
+  assert.equal((await send("DELETE", `menus/${player}`)).status, 204);
+  assert.equal((await send("DELETE", `files/${file}`)).status, 204);
+  assert.equal((await send("GET", `files/${file}`)).body.active, false);
+  const listed = await send("GET", "files?limit=200");
+  assert.ok(listed.body.data.every(({ id }: { id: number }) => id !== file));
+  assertProblem(await send("DELETE", `files/${file}`), 409, "conflict");
+  assertProblem(await send("PATCH", `files/${file}`, { json: { name: "y" } }), 409, "conflict");
+  for (const path of [`menus/${menu_id}`, `agents/${ai_agent_id}`]) {
+    assert.equal((await send("DELETE", path)).status, 204);
+  }
+});
+
+test("a menu is stored with its defaults, changed as a whole, and goes with a campaign as its files are then", async () => {
+  const group = await makeAgentGroup(api.app, account);
+  await makeExtension(api.app, account, "321");
+  const file = await make("files", { name: "prompt", text: "Press one" });
+  const nodes = {
+    main: { type: "menu", prompt: { voice_file_id: file }, keys: { "1": "pin" }, otherwise: "a" },
+    pin: { type: "capture", prompt: say, variable: "pin", next: "voice", otherwise: "b" },
+    voice: { type: "record", prompt: say, next: "bye" },
+    a: { type: "transfer", to: { extension: "321" }, otherwise: "b" },
+    b: { type: "transfer", to: { agent_group_id: group }, otherwise: "bye" },
+    bye: { type: "hang_up" },
+  };
+  const id = await make("menus", { name: "whole", start: "main", nodes });
+  const { body } = await send("GET", `menus/${id}`);
+  const ask = { invalid_prompt: null, timeout_seconds: 5, tries: 3 };
+  const spoken = { say: "Hello", language: "en" };
+  assert.deepEqual(body.nodes, {
+    ...nodes,
+    main: { ...nodes.main, ...ask },
+    pin: { ...nodes.pin, ...ask, prompt: spoken, min_digits: 1, max_digits: 20 },
+    voice: { ...nodes.voice, prompt: spoken, max_seconds: 60, silence_seconds: 5 },
+    a: { ...nodes.a, prompt: null },
+    b: { ...nodes.b, prompt: null },
+    bye: { type: "hang_up", prompt: null },
+  });
+  const graph = { start: "main", nodes: body.nodes } as MenuGraph;
+  const snapshot = () => snapshotMenu(api.app.db.query, account.account_id, graph);
+  await assert.rejects(snapshot(), { name: "Refusal", message: /^voice_file_id: .*not ready$/ });
+  await work();
+  const { clip_name } = await api.app.db.query
+    .selectFrom("voice_files")
+    .select("clip_name")
+    .where("account_id", "=", account.account_id)
+    .where("id", "=", file)
+    .executeTakeFirstOrThrow();
+  assert.deepEqual((await snapshot()).nodes["main"], {
+    ...body.nodes.main,
+    prompt: { clip: { name: clip_name, duration_ms: 180 } },
+  });
+  const path = `menus/${id}`;
+  assert.deepEqual(await refuse("PATCH", path, { json: { start: "gone" } }), [
+    "start: is no node of this menu",
+  ]);
+  assert.deepEqual(
+    await refuse("PATCH", path, { json: { start: "bye" } }),
+    ["a", "b", "main", "pin", "voice"].map((name) => `nodes.${name}: cannot be reached from start`),
+  );
+  const changed = await send("PATCH", path, { json: { name: "small", ...small } });
+  assert.deepEqual([changed.body.name, changed.body.start], ["small", "bye"]);
+});
+
+test("every fault of a menu is told at once with its path: shape, graph, and what is not the account's", async () => {
+  await make("menus", { name: "taken", ...small });
+  const nodes = {
+    main: { type: "menu", prompt: { voice_file_id: 1e15 }, keys: { "3": "gone" }, otherwise: "t" },
+    t: { type: "transfer", to: { extension: "999", agent_group_id: null }, otherwise: "u" },
+    u: { type: "transfer", to: { agent_group_id: 8_000_000_000_000_001 }, otherwise: "f" },
+    f: { type: "set_field", value: 7, next: "x", nxt: "x" },
+    x: { type: "dance" },
+  };
+  assert.deepEqual(await refuse("POST", "menus", { json: { start: "main", nodes } }), [
+    "name: is required",
+    "nodes.f.field: is required",
+    "nodes.f.nxt: unknown field; did you mean next?",
+    "nodes.f.value: must be text of at most 500 characters, not blank, as a string",
+    "nodes.main.keys.3: is no node of this menu",
+    "nodes.main.prompt.voice_file_id: is no voice file of this account",
+    "nodes.t.to.extension: is no extension of this account",
+    "nodes.u.to.agent_group_id: is no agent group of this account",
+    "nodes.x.type: must be one of play, menu, capture, record, transfer, opt_out, set_field, hang_up",
+  ]);
+  assert.deepEqual(await refuse("POST", "menus", { json: { name: "taken", ...small } }), [
+    "name: is already the name of a menu",
+  ]);
+});
+
+test("an AI agent has sensible defaults, and every fault of one is told at once", async () => {
+  const id = await make("agents", { name: "plain", greeting: "Hello {{name|there}}" });
+  const { body } = await send("GET", `agents/${id}`);
+  const { created_at, updated_at, ...rest } = body;
+  assert.equal(created_at, updated_at);
+  assert.deepEqual(rest, {
+    id,
+    name: "plain",
+    driver: "scripted",
+    language: "en",
+    greeting: "Hello {{name|there}}",
+    instructions: null,
+    model: null,
+    voice: null,
+    rules: [],
+    fallback: "Sorry, I did not understand that.",
+    closing: "Thank you. Goodbye.",
+    fields: [],
+    transfer_to: null,
+    silence_seconds: 10,
+    max_seconds: 600,
+  });
+  const json = {
+    driver: "realtime",
+    greeting: "Hi {{",
+    silence_seconds: 1,
+    fields: [
+      { key: "city", question: "Where?" },
+      { key: "city", question: "{{" },
+    ],
+    rules: [
+      // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+      { say: "x", then: "transfer", set: { field: "name", value: "x" } },
+      { keys: "A", say: " " },
+    ],
+    transfer_to: { extension: "999", agent_group_id: 8_000_000_000_000_001 },
+  };
+  assert.deepEqual(await refuse("POST", "agents", { json }), [
+    "driver: this installation has no server for realtime agents",
+    "fields.1.key: is there twice",
+    "fields.1.question: has a {{ that no }} ends",
+    "greeting: has a {{ that no }} ends",
+    "name: is required",
+    "rules.0.keys: is required without keywords",
+    "rules.0.set.field: is none of fields",
+    "rules.1.keys: must be at most 12 of 0-9, * and #",
+    "rules.1.say: must be text of at most 2000 characters, not blank",
+    "silence_seconds: must be at least 3",
+    "transfer_to.agent_group_id: is no agent group of this account",
+    "transfer_to.extension: is no extension of this account",
+    "transfer_to: must have one of extension and agent_group_id",
+  ]);
+  // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+  const rules = [{ keys: "1", say: "One moment", then: "transfer" }];
+  assert.deepEqual(await refuse("PATCH", `agents/${id}`, { json: { rules } }), [
+    "rules.0.then: needs transfer_to",
+  ]);
+  const agent_group_id = await makeAgentGroup(api.app, account);
+  const patch = { rules, transfer_to: { agent_group_id } };
+  assert.equal((await send("PATCH", `agents/${id}`, { json: patch })).status, 200);
+  const { plan, transfer_to } = await api.app.db.query
+    .selectFrom("voice_agents")
+    .select(["plan", "transfer_to"])
+    .where("account_id", "=", account.account_id)
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+  assert.deepEqual(transfer_to, { agent_group_id });
+  assert.equal((plan as { may_transfer: boolean }).may_transfer, true);
+  assert.deepEqual(await refuse("PATCH", `agents/${id}`, { json: { transfer_to: null } }), [
+    "rules.0.then: needs transfer_to",
+  ]);
+});

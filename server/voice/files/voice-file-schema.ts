@@ -1,0 +1,135 @@
+// Voice files as they go in and come out of the API.
+import Type, { type Static } from "typebox";
+import { shownName } from "../../accounts/accounts/account-schema.ts";
+import { machine_policies, type MachinePolicy } from "../../calls/voice-shapes.ts";
+import { spoken_characters_max } from "../../calls/state-machine/script-text.ts";
+import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
+import { language, script, spokenText } from "./content-schema.ts";
+
+export const voice_file_statuses = ["processing", "ready", "rejected"] as const;
+export type VoiceFileStatus = (typeof voice_file_statuses)[number];
+
+/** The largest upload, in bytes. */
+export const upload_bytes_max = 50 * 1_048_576;
+
+const name = shownName("What people call it");
+const menu_id = id("A menu of the account, for obd_ivr campaigns");
+const ai_agent_id = id("An AI agent of the account, for ai_bot campaigns");
+const opt_out_key = Type.String({
+  pattern: "^[0-9*#]$",
+  description:
+    "Whoever presses it while the recording or script is played is not called again; a menu and an AI agent have keys of their own",
+  "x-reason": "must be one of 0-9, * and #",
+});
+const answering_machine = Type.Enum(machine_policies, {
+  type: "string",
+  description:
+    "What happens when a machine answers: play goes on as with a person, hang_up hangs up, retry tries again later, off listens for none. off unless said",
+});
+
+const settings = {
+  script: optional(script),
+  menu_id: optional(menu_id),
+  ai_agent_id: optional(ai_agent_id),
+  opt_out_key: optional(opt_out_key),
+  answering_machine: optional(answering_machine),
+};
+const made = { name, ...settings, language: optional(language) };
+
+/** The body of a voice file's creation without an upload; judgeVoiceFile says what this schema cannot. */
+export const NewVoiceFile = closed(
+  {
+    ...made,
+    text: optional(
+      spokenText(spoken_characters_max, "Is spoken, the same to everybody; instead of an upload"),
+    ),
+  },
+  {
+    description: "Something to play: text, or at least a script, a menu or an AI agent",
+    examples: [{ name: "Welcome", text: "Welcome to the demo.", opt_out_key: "9" }],
+  },
+);
+export type NewVoiceFile = Static<typeof NewVoiceFile>;
+
+/** The parts of an upload. */
+export const VoiceFileUpload = closed({
+  file: Type.String({
+    format: "binary",
+    description: "WAV, MP3 or Ogg (Opus, Vorbis), known by its content; at most 50 MB, 15 minutes",
+  }),
+  ...made,
+});
+
+/** Null clears; what it sounds like never changes. */
+export const VoiceFilePatch = closed(
+  {
+    name: Type.Optional(name),
+    ...settings,
+    answering_machine: Type.Optional(answering_machine),
+  },
+  {
+    minProperties: 1,
+    description: "What to change, for campaigns launched from now on; null clears a field",
+    examples: [{ script: "Hello {{name|there}}, your order has arrived.", opt_out_key: null }],
+  },
+);
+export type VoiceFilePatch = Static<typeof VoiceFilePatch>;
+
+export const VoiceFileAnswer = Type.Object({
+  id: id("Voice file id, the voice_file_id of campaigns"),
+  name: Type.String(),
+  status: Type.Enum(voice_file_statuses, { type: "string" }),
+  reason: nullable(Type.String({ description: "Why it was rejected" })),
+  format: nullable(Type.String({ description: "wav, mp3 or ogg; null: spoken, or no sound" })),
+  duration_ms: nullable(Type.Integer({ description: "Null: not ready, or no sound" })),
+  text: nullable(Type.String()),
+  language: Type.String({ description: "Of text and script" }),
+  script: nullable(Type.String()),
+  menu_id: nullable(id("Menu id")),
+  ai_agent_id: nullable(id("AI agent id")),
+  opt_out_key: nullable(Type.String()),
+  answering_machine: Type.Enum(machine_policies, { type: "string" }),
+  active: Type.Boolean({ description: "False: archived" }),
+  created_by: id("User id"),
+  created_at: timestamp("UTC"),
+  updated_at: timestamp("UTC"),
+});
+export type VoiceFileAnswer = Static<typeof VoiceFileAnswer>;
+
+/** What of a row voiceFileAnswer needs; the upload is not among it. */
+export const voice_file_columns = [
+  "id",
+  "name",
+  "status",
+  "reason",
+  "format",
+  "duration_ms",
+  "text",
+  "language",
+  "script",
+  "menu_id",
+  "ai_agent_id",
+  "opt_out_key",
+  "answering_machine",
+  "active",
+  "created_by",
+  "created_at",
+  "updated_at",
+] as const;
+
+type Row = Omit<VoiceFileAnswer, "status" | "answering_machine" | "created_at" | "updated_at"> & {
+  readonly status: string;
+  readonly answering_machine: string;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+};
+
+export function voiceFileAnswer(row: Row): VoiceFileAnswer {
+  return {
+    ...row,
+    status: row.status as VoiceFileStatus,
+    answering_machine: row.answering_machine as MachinePolicy,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

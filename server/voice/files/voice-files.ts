@@ -1,0 +1,68 @@
+import type { Kysely } from "kysely";
+import { findClip } from "../../calls/audio/audio-files.ts";
+import { toWav } from "../../lib/audio/wav.ts";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound, Refusal } from "../../lib/errors.ts";
+import {
+  voice_file_columns,
+  voiceFileAnswer,
+  type VoiceFileAnswer,
+  type VoiceFileStatus,
+} from "./voice-file-schema.ts";
+
+/** The account's voice files that are not archived, by id. */
+export async function listVoiceFiles(
+  db: Kysely<DB>,
+  accountId: number,
+  query: { limit?: number; cursor?: string; status?: VoiceFileStatus },
+): Promise<{ data: VoiceFileAnswer[]; next_cursor: string | null }> {
+  const { limit = 50, cursor, status } = query;
+  let files = db
+    .selectFrom("voice_files")
+    .select(voice_file_columns)
+    .where("account_id", "=", accountId)
+    .where("active", "=", true);
+  if (status !== undefined) files = files.where("status", "=", status);
+  if (cursor !== undefined) files = files.where("id", ">", decodeCursor(cursor));
+  const found = await files
+    .orderBy("id")
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = page(found, limit);
+  return { data: rows.map(voiceFileAnswer), next_cursor: next };
+}
+
+/** One voice file of the account, archived or not, or not-found. */
+export async function readVoiceFile(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<VoiceFileAnswer> {
+  const row = await db
+    .selectFrom("voice_files")
+    .select(voice_file_columns)
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  return voiceFileAnswer(row);
+}
+
+/** What it sounds like, as a WAV file. Refuses: not-found, also while there is no sound. */
+export async function readVoiceFileAudio(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<Buffer> {
+  const row = await db
+    .selectFrom("voice_files")
+    .select("clip_name")
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  const clip = row.clip_name === null ? null : await findClip(db, accountId, row.clip_name);
+  if (!clip) throw new Refusal("not-found", "This voice file has no sound");
+  return toWav(await clip.read());
+}

@@ -1,0 +1,24 @@
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import { leaveVoiceFiles } from "../files/detach-from-voice-files.ts";
+
+/** Deletes a menu; campaigns keep what they play. Refuses: not-found; conflict while a voice file has it. */
+export async function deleteMenu(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
+  const { account_id } = actor;
+  const menu = await tx
+    .selectFrom("voice_menus")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!menu) throw notFound();
+  await leaveVoiceFiles(tx, account_id, { column: "menu_id", id });
+  await tx
+    .deleteFrom("voice_menus")
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .execute();
+  await recordAudit(tx, actor, { at: now, action: "voice_menu.deleted", subject_id: id });
+}

@@ -1,0 +1,235 @@
+// Menus as they go in and come out of the API, and as they are stored.
+import Type, { type Static } from "typebox";
+import { shownName } from "../../accounts/accounts/account-schema.ts";
+import type { MenuNode, TransferTarget } from "../../calls/voice-shapes.ts";
+import { closed, id, optional, timestamp } from "../../lib/schemas.ts";
+import {
+  default_language,
+  language,
+  leadField,
+  spokenText,
+  TransferInput,
+} from "../files/content-schema.ts";
+
+export const nodes_max = 100;
+const said_characters_max = 2_000;
+
+export const node_types = [
+  "play",
+  "menu",
+  "capture",
+  "record",
+  "transfer",
+  "opt_out",
+  "set_field",
+  "hang_up",
+] as const satisfies readonly MenuNode["type"][];
+
+/** What is played at a node: a text that is spoken, or a voice file. */
+export type MenuPrompt =
+  | { readonly say: string; readonly language: string }
+  | { readonly voice_file_id: number };
+
+/** A node of calls/state-machine/menu.ts with the prompts of this one. */
+type WithPrompts<Node> = {
+  readonly [Key in keyof Node]: Key extends "prompt" | "invalid_prompt"
+    ? MenuPrompt | Extract<Node[Key], null>
+    : Node[Key];
+};
+export type GraphNode = MenuNode extends infer Node
+  ? Node extends MenuNode
+    ? WithPrompts<Node>
+    : never
+  : never;
+
+/** As it is stored, every default filled in. */
+export type MenuGraph = {
+  readonly start: string;
+  readonly nodes: Readonly<Record<string, GraphNode>>;
+};
+
+const PromptInput = (description: string) =>
+  closed(
+    {
+      say: optional(
+        spokenText(
+          said_characters_max,
+          "Is spoken; may hold {{variables}} of the recipient and of what was captured",
+        ),
+      ),
+      language: optional(language),
+      voice_file_id: optional(id("A voice file of the account, ready")),
+    },
+    { description: `${description}: say or voice_file_id` },
+  );
+
+const target = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 64, description: `The node that follows${description}` });
+const seconds = (maximum: number, description: string) =>
+  Type.Integer({ minimum: 1, maximum, description });
+const digits = (description: string) => Type.Integer({ minimum: 1, maximum: 32, description });
+
+const NodeInput = closed(
+  {
+    type: Type.Enum(node_types, { type: "string" }),
+    prompt: optional(PromptInput("What is played")),
+    next: optional(target(": play, capture, record, set_field")),
+    keys: optional(
+      Type.Record(Type.String(), target(" a key"), {
+        description: "menu: a key of 0-9, * or # to the node it leads to",
+      }),
+    ),
+    invalid_prompt: optional(PromptInput("menu, capture: played after something wrong")),
+    timeout_seconds: optional(
+      seconds(60, "menu, capture: how long it waits for a key after the prompt; 5 unless said"),
+    ),
+    tries: optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10,
+        description: "menu, capture: how often it asks in all; 3 unless said",
+      }),
+    ),
+    otherwise: optional(
+      target(": menu, capture: when nothing right was pressed; transfer: when nobody answers"),
+    ),
+    variable: optional(
+      Type.String({
+        pattern: "^[A-Za-z0-9_ .-]{1,64}$",
+        description: "capture: what the digits are called in later {{variables}} and in the report",
+        "x-reason": "must be 1 to 64 letters, digits, spaces, _, . or -",
+      }),
+    ),
+    min_digits: optional(digits("capture: 1 unless said")),
+    max_digits: optional(digits("capture: 20 unless said")),
+    max_seconds: optional(seconds(600, "record: the longest message; 60 unless said")),
+    silence_seconds: optional(seconds(60, "record: it ends after so much silence; 5 unless said")),
+    to: optional(TransferInput),
+    field: optional(leadField("set_field: a custom field's key")),
+    value: optional(spokenText(500, "set_field: may hold {{variables}}")),
+  },
+  { description: "What a caller meets; which fields it has goes by its type" },
+);
+
+const name = shownName("Unique in the account");
+const start = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: "The node that comes first",
+});
+const nodes = Type.Record(Type.String(), NodeInput, {
+  description: `By name: 1 to 64 letters, digits, _ or -, beginning with a letter; at most ${nodes_max}`,
+});
+const example = {
+  start: "main",
+  nodes: {
+    main: {
+      type: "menu",
+      prompt: { say: "Hello {{name|there}}. For an agent press 1, to be called no more press 9." },
+      keys: { "1": "agent", "9": "stop" },
+      otherwise: "bye",
+    },
+    agent: {
+      type: "transfer",
+      prompt: { say: "One moment please." },
+      to: { extension: "101" },
+      otherwise: "bye",
+    },
+    stop: { type: "opt_out", prompt: { say: "We will not call again." } },
+    bye: { type: "hang_up", prompt: { say: "Goodbye." } },
+  },
+};
+
+/** The body of a menu's creation; judgeMenu says what this schema cannot. */
+export const NewMenu = closed(
+  { name, start, nodes },
+  { description: "A menu to create", examples: [{ name: "Main menu", ...example }] },
+);
+export type NewMenu = Static<typeof NewMenu>;
+
+/** Nodes replace all of the nodes before. */
+export const MenuPatch = closed(
+  { name: Type.Optional(name), start: Type.Optional(start), nodes: Type.Optional(nodes) },
+  {
+    minProperties: 1,
+    description: "What to change, for campaigns launched from now on",
+    examples: [{ name: "Main menu, evenings" }],
+  },
+);
+export type MenuPatch = Static<typeof MenuPatch>;
+
+export const MenuAnswer = Type.Object({
+  id: id("Menu id"),
+  name: Type.String(),
+  start: Type.String(),
+  nodes: Type.Unsafe<MenuGraph["nodes"]>({
+    type: "object",
+    additionalProperties: { type: "object", additionalProperties: true },
+    description: "As they were given, defaults filled in",
+  }),
+  created_at: timestamp("UTC"),
+  updated_at: timestamp("UTC"),
+});
+export type MenuAnswer = Static<typeof MenuAnswer>;
+
+/** What is stored of a menu's body that has no faults. */
+export function graphOf({
+  start: first,
+  nodes: given,
+}: Pick<NewMenu, "start" | "nodes">): MenuGraph {
+  const stored = Object.entries(given).map(([key, node]) => [key, nodeOf(node)] as const);
+  return { start: first, nodes: Object.fromEntries(stored) };
+}
+
+type NodeInput = Static<typeof NodeInput>;
+type PromptInput = NonNullable<NodeInput["prompt"]>;
+
+// The judge has seen that what a type needs is there.
+function nodeOf(node: NodeInput): GraphNode {
+  const { type, timeout_seconds, tries } = node;
+  const prompt = node.prompt ? promptOf(node.prompt) : null;
+  const ask = {
+    prompt: prompt!,
+    invalid_prompt: node.invalid_prompt ? promptOf(node.invalid_prompt) : null,
+    timeout_seconds: timeout_seconds ?? 5,
+    tries: tries ?? 3,
+    otherwise: node.otherwise!,
+  };
+  const next = node.next!;
+  switch (type) {
+    case "play":
+      return { type, prompt: prompt!, next };
+    case "menu":
+      return { type, ...ask, keys: node.keys! };
+    case "capture": {
+      const { variable, min_digits, max_digits } = node;
+      const length = { min_digits: min_digits ?? 1, max_digits: max_digits ?? 20 };
+      return { type, ...ask, variable: variable!, ...length, next };
+    }
+    case "record": {
+      const { max_seconds, silence_seconds } = node;
+      const limits = { max_seconds: max_seconds ?? 60, silence_seconds: silence_seconds ?? 5 };
+      return { type, prompt: prompt!, ...limits, next };
+    }
+    case "transfer":
+      return { type, prompt, to: targetOf(node.to!), otherwise: node.otherwise! };
+    case "set_field":
+      return { type, field: node.field!, value: node.value!, next };
+    default:
+      return { type, prompt };
+  }
+}
+
+function promptOf({ say, language: spoken, voice_file_id }: PromptInput): MenuPrompt {
+  return typeof voice_file_id === "number"
+    ? { voice_file_id }
+    : { say: say!, language: spoken ?? default_language };
+}
+
+/** Of a judged one. */
+export function targetOf({
+  extension,
+  agent_group_id,
+}: Static<typeof TransferInput>): TransferTarget {
+  return extension ? { extension } : { agent_group_id: agent_group_id! };
+}

@@ -1,0 +1,52 @@
+import type { Kysely } from "kysely";
+import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { MenuAnswer, MenuGraph } from "./menu-schema.ts";
+
+/** The account's menus, by id. */
+export async function listMenus(
+  db: Kysely<DB>,
+  accountId: number,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+): Promise<{ data: MenuAnswer[]; next_cursor: string | null }> {
+  let query = db.selectFrom("voice_menus").selectAll().where("account_id", "=", accountId);
+  if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
+  const found = await query
+    .orderBy("id")
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = page(found, limit);
+  return { data: rows.map(menuAnswer), next_cursor: next };
+}
+
+/** One menu of the account, or not-found. */
+export async function readMenu(db: Kysely<DB>, accountId: number, id: number): Promise<MenuAnswer> {
+  const row = await db
+    .selectFrom("voice_menus")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!row) throw notFound();
+  return menuAnswer(row);
+}
+
+/** A row as the API shows it. */
+export function menuAnswer(row: {
+  id: number;
+  name: string;
+  graph: unknown;
+  created_at: Date;
+  updated_at: Date;
+}): MenuAnswer {
+  const { start, nodes } = row.graph as MenuGraph;
+  return {
+    id: row.id,
+    name: row.name,
+    start,
+    nodes,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

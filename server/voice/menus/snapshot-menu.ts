@@ -1,0 +1,68 @@
+import type { Kysely } from "kysely";
+import type { Menu, MenuNode, Prompt } from "../../calls/voice-shapes.ts";
+import type { DB } from "../../lib/database/database.ts";
+import { invalidField } from "../../lib/errors.ts";
+import type { GraphNode, MenuGraph, MenuPrompt } from "./menu-schema.ts";
+
+type Clips = ReadonlyMap<number, { readonly name: string; readonly duration_ms: number }>;
+
+/**
+ * A menu as it goes with a campaign: whatever becomes of its voice files, it plays what they are now.
+ * Refuses: validation-failed (voice_file_id) when one of them is not ready.
+ */
+export async function snapshotMenu(
+  db: Kysely<DB>,
+  account_id: number,
+  { start, nodes }: MenuGraph,
+): Promise<Menu> {
+  const clips = await findClips(db, account_id, Object.values(nodes).flatMap(filesOf));
+  const kept = Object.entries(nodes).map(([name, node]) => [name, snapshotNode(node, clips)]);
+  return { start, nodes: Object.fromEntries(kept) as Menu["nodes"] };
+}
+
+function filesOf(node: GraphNode): number[] {
+  return promptsOf(node).flatMap((prompt) => ("say" in prompt ? [] : [prompt.voice_file_id]));
+}
+
+function promptsOf(node: GraphNode): MenuPrompt[] {
+  const prompts = [
+    "prompt" in node ? node.prompt : null,
+    "invalid_prompt" in node ? node.invalid_prompt : null,
+  ];
+  return prompts.filter((prompt) => prompt !== null);
+}
+
+async function findClips(db: Kysely<DB>, account_id: number, ids: number[]): Promise<Clips> {
+  if (ids.length === 0) return new Map();
+  const files = await db
+    .selectFrom("voice_files")
+    .select(["id", "clip_name", "duration_ms"])
+    .where("account_id", "=", account_id)
+    .where("id", "in", [...new Set(ids)])
+    .where("status", "=", "ready")
+    .execute();
+  const ready = files.map(
+    ({ id, clip_name, duration_ms }) =>
+      [id, { name: clip_name!, duration_ms: duration_ms! }] as const,
+  );
+  const clips = new Map(ready);
+  const absent = ids.find((id) => !clips.has(id));
+  if (absent === undefined) return clips;
+  throw invalidField(
+    "voice_file_id",
+    `its menu plays the voice file ${absent}, which is not ready`,
+  );
+}
+
+function snapshotNode(node: GraphNode, clips: Clips): MenuNode {
+  const changed: { prompt?: Prompt | null; invalid_prompt?: Prompt | null } = {};
+  if ("prompt" in node) changed.prompt = promptOf(node.prompt, clips);
+  if ("invalid_prompt" in node) changed.invalid_prompt = promptOf(node.invalid_prompt, clips);
+  return { ...node, ...changed } as MenuNode;
+}
+
+function promptOf(prompt: MenuPrompt | null, clips: Clips): Prompt | null {
+  if (prompt === null || "say" in prompt) return prompt;
+  // findClips has seen that each is there.
+  return { clip: clips.get(prompt.voice_file_id)! };
+}
