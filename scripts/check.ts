@@ -58,8 +58,8 @@ function tool(name: string, command: string, ...args: string[]): Piece {
 }
 
 function boundaries(): Verdict {
-  const { modules, imports, faults } = checkBoundaries(root, repositoryFiles("server/*.ts"));
-  if (faults.length > 0) return { ok: false, text: faults.join("\n") };
+  const { modules, imports, violations } = checkBoundaries(root, repositoryFiles("server/*.ts"));
+  if (violations.length > 0) return { ok: false, text: violations.join("\n") };
   return { ok: true, text: `${modules} modules, ${imports} imports` };
 }
 

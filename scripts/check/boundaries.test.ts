@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { checkBoundaries } from "./boundaries.ts";
 
-function faultsOf(
+function violationsOf(
   t: TestContext,
   files: Record<string, string>,
   expected?: string[],
@@ -16,33 +16,41 @@ function faultsOf(
     mkdirSync(dirname(join(root, file)), { recursive: true });
     writeFileSync(join(root, file), source);
   }
-  return checkBoundaries(root, expected ?? Object.keys(files)).faults;
+  return checkBoundaries(root, expected ?? Object.keys(files)).violations;
 }
 
 test("imports down the ladder pass, whatever their form", (t) => {
-  const faults = faultsOf(t, {
+  const violations = violationsOf(t, {
     "server/main.ts": `import { a } from "./api/a.ts"; import { s } from "./drivers/chat/sandbox.ts";`,
-    "server/api/a.ts": `import type { C } from "../crm/c.ts"; export const a = import("../lib/deep/l.ts");`,
-    "server/crm/c.ts": `import { i } from "./import/i.ts"; export type C = typeof i;`,
-    "server/crm/import/i.ts": `import { x } from "../../drivers/chat/driver.ts"; export { x as i };`,
+    "server/api/a.ts": `import type { C } from "../reports/c.ts"; export const a = import("../lib/deep/l.ts");`,
+    "server/reports/c.ts": `import { i } from "./import/i.ts"; export type C = typeof i;`,
+    "server/reports/import/i.ts": `import { x } from "../../drivers/chat/driver.ts"; export { x as i };`,
     "server/drivers/chat/driver.ts": `export const x = 1;`,
     "server/drivers/chat/sandbox.ts": `export { x as s } from "./driver.ts";`,
     "server/lib/deep/l.ts": `export const l = 1;`,
   });
-  assert.deepEqual(faults, []);
+  assert.deepEqual(violations, []);
 });
 
 for (const [what, source, reason] of [
   [
     "a part above",
     `import { a } from "../api/a.ts";`,
-    "imports ../api/a.ts, which stands above crm",
+    "imports ../api/a.ts, which stands above reports",
   ],
-  ["a neighbour", `import { s } from "../chat/send.ts";`, "a neighbour on the ladder"],
-  ["a type of a part above", `import type { A } from "../api/a.ts";`, "which stands above crm"],
-  ["a re-export of a part above", `export * from "../api/a.ts";`, "which stands above crm"],
-  ["a dynamic import of a part above", `await import("../api/a.ts");`, "which stands above crm"],
-  ["a worker thread above", `new URL("../api/a.ts", import.meta.url);`, "which stands above crm"],
+  ["a neighbor", `import { s } from "../live/send.ts";`, "a neighbor on the ladder"],
+  ["a type of a part above", `import type { A } from "../api/a.ts";`, "which stands above reports"],
+  ["a re-export of a part above", `export * from "../api/a.ts";`, "which stands above reports"],
+  [
+    "a dynamic import of a part above",
+    `await import("../api/a.ts");`,
+    "which stands above reports",
+  ],
+  [
+    "a worker thread above",
+    `new URL("../api/a.ts", import.meta.url);`,
+    "which stands above reports",
+  ],
   [
     "another folder's subfolder",
     `import "../engine/sql/x.ts";`,
@@ -57,60 +65,124 @@ for (const [what, source, reason] of [
   ["test support", `import "../../test/support/x.ts";`, "which is outside server/"],
 ] as const) {
   test(`a module that imports ${what} is named with the reason`, (t) => {
-    const faults = faultsOf(t, {
-      "server/crm/c.ts": source,
+    const violations = violationsOf(t, {
+      "server/reports/c.ts": source,
       "server/api/a.ts": "export {};",
-      "server/chat/send.ts": "export {};",
+      "server/live/send.ts": "export {};",
       "server/engine/sql/x.ts": "export {};",
       "server/drivers/chat/sandbox.ts": "export {};",
     });
-    assert.equal(faults.length, 1, faults.join("\n"));
-    assert.match(faults[0] ?? "", /^server\/crm\/c\.ts: imports /);
-    assert.ok(faults[0]?.includes(reason), faults[0]);
+    assert.equal(violations.length, 1, violations.join("\n"));
+    assert.match(violations[0] ?? "", /^server\/reports\/c\.ts: imports /);
+    assert.ok(violations[0]?.includes(reason), violations[0]);
   });
 }
 
+for (const [what, from, source, reason] of [
+  [
+    "an entity folder above",
+    "campaigns/c.ts",
+    `import "../sender/s.ts";`,
+    "stands above campaigns",
+  ],
+  ["a neighboring entity folder", "flows/f.ts", `import "../numbers/n.ts";`, "a neighbor on"],
+  [
+    "a private file of an entity folder",
+    "sender/s.ts",
+    `import "../campaigns/internal/i.ts";`,
+    "private to server/chat/campaigns/",
+  ],
+] as const) {
+  test(`an entity folder that imports ${what} is named with the reason`, (t) => {
+    const files = ["campaigns/c.ts", "campaigns/internal/i.ts", "flows/f.ts", "numbers/n.ts"];
+    const violations = violationsOf(t, {
+      "server/main.ts": [...files, "sender/s.ts"]
+        .filter((file) => !file.includes("internal"))
+        .map((file) => `import "./chat/${file}";`)
+        .join("\n"),
+      ...Object.fromEntries(files.map((file) => [`server/chat/${file}`, "export {};"])),
+      "server/chat/sender/s.ts": "export {};",
+      [`server/chat/${from}`]: source,
+    });
+    assert.equal(violations.length, 1, violations.join("\n"));
+    assert.ok(violations[0]?.includes(reason), violations[0]);
+  });
+}
+
+test("a public file that only its own entity folder uses is named", (t) => {
+  const violations = violationsOf(t, {
+    "server/main.ts": `import "./chat/flows/a.ts";`,
+    "server/chat/flows/a.ts": `import "./b.ts"; import "./internal/c.ts";`,
+    "server/chat/flows/b.ts": "export {};",
+    "server/chat/flows/internal/c.ts": "export {};",
+  });
+  assert.deepEqual(violations, [
+    "server/chat/flows/b.ts: only server/chat/flows/ uses it; move it to a subfolder",
+  ]);
+});
+
+test("files that import each other in a circle are named", (t) => {
+  const violations = violationsOf(t, {
+    "server/lib/a.ts": `import "./b.ts";`,
+    "server/lib/b.ts": `import "./c.ts"; import "./d.ts";`,
+    "server/lib/c.ts": `import type { A } from "./a.ts";`,
+    "server/lib/d.ts": "export {};",
+  });
+  assert.deepEqual(violations, [
+    "server/lib/a.ts, server/lib/b.ts, server/lib/c.ts: import each other in a circle",
+  ]);
+});
+
+test("a folder with more than 25 files is named, its tests not counted", (t) => {
+  const names = Array.from({ length: 26 }, (_, i) => `server/lib/f${i}.ts`);
+  const source = (files: string[]) => Object.fromEntries(files.map((file) => [file, "export {};"]));
+  assert.deepEqual(violationsOf(t, source([...names.slice(1), "server/lib/f1.test.ts"])), []);
+  assert.deepEqual(violationsOf(t, source(names)), ["server/lib/: 26 files, more than 25"]);
+});
+
 test("a driver that knows the database is refused", (t) => {
-  const faults = faultsOf(t, { "server/drivers/chat/meta.ts": `import pg from "pg";` });
-  assert.deepEqual(faults, [
+  const violations = violationsOf(t, { "server/drivers/chat/meta.ts": `import pg from "pg";` });
+  assert.deepEqual(violations, [
     "server/drivers/chat/meta.ts: imports pg, which drivers must not know",
   ]);
 });
 
 test("a file beside driver.ts may choose among its drivers, which do not know each other", (t) => {
-  const faults = faultsOf(t, {
+  const violations = violationsOf(t, {
     "server/drivers/chat/choose.ts": `import "./one/one.ts"; import "./two/two.ts";`,
     "server/drivers/chat/one/one.ts": "export {};",
     "server/drivers/chat/two/two.ts": `import "../one/one.ts";`,
   });
-  assert.deepEqual(faults, [
+  assert.deepEqual(violations, [
     "server/drivers/chat/two/two.ts: imports ../one/one.ts, a driver's implementation",
   ]);
 });
 
 test("a test may import a driver's implementation and any row", (t) => {
-  const faults = faultsOf(t, {
-    "server/crm/c.test.ts": `import "../drivers/chat/sandbox.ts"; import "../api/a.ts"; import "../../test/support/x.ts";`,
+  const violations = violationsOf(t, {
+    "server/reports/c.test.ts": `import "../drivers/chat/sandbox.ts"; import "../api/a.ts"; import "../../test/support/x.ts";`,
     "server/drivers/chat/sandbox.ts": "export {};",
     "server/api/a.ts": "export {};",
   });
-  assert.deepEqual(faults, []);
+  assert.deepEqual(violations, []);
 });
 
 test("a folder without a place on the ladder is refused", (t) => {
-  const faults = faultsOf(t, { "server/helpers/x.ts": "export {};" });
-  assert.deepEqual(faults, [`server/helpers/x.ts: "helpers" has no place on the ladder`]);
+  const violations = violationsOf(t, { "server/helpers/x.ts": "export {};" });
+  assert.deepEqual(violations, [`server/helpers/x.ts: "helpers" has no place on the ladder`]);
 });
 
-test("seeing fewer modules than there are files, or none, is a fault", (t) => {
+test("seeing fewer modules than there are files, or none, is a violation", (t) => {
   const seen = { "server/lib/a.ts": "export {};" };
-  assert.deepEqual(faultsOf(t, seen, ["server/lib/a.ts", "server/lib/b.ts"]), [
+  assert.deepEqual(violationsOf(t, seen, ["server/lib/a.ts", "server/lib/b.ts"]), [
     "server/lib/b.ts: this file was not seen by the checker",
   ]);
-  assert.deepEqual(faultsOf(t, { "server/readme.txt": "" }, []), ["server/: no module was seen"]);
+  assert.deepEqual(violationsOf(t, { "server/readme.txt": "" }, []), [
+    "server/: no module was seen",
+  ]);
 });
 
-test("a module that cannot be parsed is a fault, not an empty list of imports", (t) => {
-  const faults = faultsOf(t, { "server/lib/a.ts": "import {{" });
-  assert.match(faults[0] ?? "", /^server\/lib\/a\.ts: cannot be parsed/);
+test("a module that cannot be parsed is a violation, not an empty list of imports", (t) => {
+  const violations = violationsOf(t, { "server/lib/a.ts": "import {{" });
+  assert.match(violations[0] ?? "", /^server\/lib\/a\.ts: cannot be parsed/);
 });

@@ -1,89 +1,144 @@
-// Keeps the ladder of ARCHITECTURE.md: who may import whom under server/.
-import { readdirSync, readFileSync } from "node:fs";
-import { join, posix } from "node:path";
-import { parseSync } from "oxc-parser";
+// Keeps the ladder of ARCHITECTURE.md: which folder may import which under server/.
+import { posix } from "node:path";
+import { findCycles } from "./find-cycles.ts";
+import { readModules } from "./read-modules.ts";
 
-/** From the top down. A part imports its own files and rows below its own, never a neighbour. */
-const ladder: readonly (readonly string[])[] = [
+type Ladder = readonly (readonly string[])[];
+
+/** From the top down. A part imports its own files and rows below its own, never a neighbor. */
+const ladder: Ladder = [
   ["main", "cli"],
   ["print-welcome"],
   ["worker", "api", "seed-demo"],
   ["config"],
-  ["automation", "live", "reports", "retention"],
+  ["live", "reports", "retention"],
   ["crm", "chat", "voice"],
   ["calls"],
+  ["telephony"],
   ["audience", "credits", "callbacks"],
   ["accounts"],
   ["engine"],
   ["drivers"],
+  ["embedded-postgres"],
   ["lib"],
 ];
-/** Packages that a part must not know, whatever its row. */
+/**
+ * The entity folders of the features that have them, by the same rule. Files directly in such a
+ * feature are shared by its entities: the row below them.
+ */
+const entities: Readonly<Record<string, Ladder>> = {
+  accounts: [["tokens", "users"], ["roles"], ["accounts"], ["audit"]],
+  audience: [["groups"], ["suppressions"], ["intake"]],
+  callbacks: [["deliveries", "replays"], ["endpoints"]],
+  calls: [["leader"], ["audio", "controls", "records"], ["state-machine"], ["click-to-call"]],
+  chat: [
+    ["sender"],
+    ["inbound", "single-messages"],
+    ["campaigns"],
+    ["templates"],
+    ["flows", "numbers"],
+    ["holds", "messages", "recipients"],
+  ],
+  crm: [["contacts", "fields", "lead-imports"], ["leads"], ["workspaces"]],
+  telephony: [["trunks"], ["agent-groups", "extensions", "nodes"]],
+  voice: [["ai-agents", "campaigns"], ["menus"], ["files"]],
+};
+const folder_files_max = 25;
+/** Packages that a part must not import, whatever its row. */
 const barredPackages: Readonly<Record<string, readonly string[]>> = {
   drivers: ["pg", "pg-copy-streams", "pg-cursor", "kysely", "fastify"],
 };
 
 /**
  * Reads every module under `root`/server and returns each import that breaks the ladder, each
- * module that could not be read and each file the walk missed. `expected` lists the files that
- * must have been seen, found by other means, so that a walk that sees too little cannot pass.
+ * import cycle, each public file that only its own folder uses, each folder with too many files,
+ * each module that could not be read and each file the walk missed. `expected` lists the files
+ * that must have been seen, found by other means, so that a walk that sees too little cannot pass.
  */
 export function checkBoundaries(
   root: string,
   expected: readonly string[],
-): { readonly modules: number; readonly imports: number; readonly faults: readonly string[] } {
-  const seen = new Set(typescriptFiles(root, "server"));
-  const faults = expected
-    .filter((file) => !seen.has(file))
-    .map((file) => `${file}: this file was not seen by the checker`);
-  if (seen.size === 0) faults.push("server/: no module was seen");
-  let imports = 0;
-  for (const file of seen) {
-    if (!ladder.flat().includes(partOf(file))) {
-      faults.push(`${file}: "${partOf(file)}" has no place on the ladder`);
-    }
-    const read = readImports(root, file);
-    faults.push(...read.faults);
-    imports += read.requests.length;
-    for (const request of read.requests) {
-      const fault = judge(file, request, seen);
-      if (fault !== null) faults.push(`${file}: imports ${request}, ${fault}`);
+): { readonly modules: number; readonly imports: number; readonly violations: readonly string[] } {
+  const { modules, violations } = readModules(root);
+  const seen = new Set(modules.map(({ file }) => file));
+  violations.push(
+    ...expected
+      .filter((file) => !seen.has(file))
+      .map((file) => `${file}: this file was not seen by the checker`),
+  );
+  if (seen.size === 0) violations.push("server/: no module was seen");
+  for (const { file, requests } of modules) {
+    violations.push(...placeOf(file));
+    for (const request of requests) {
+      const reason = reasonAgainst(file, request, seen);
+      if (reason !== null) violations.push(`${file}: imports ${request}, ${reason}`);
     }
   }
-  return { modules: seen.size, imports, faults };
+  const imports = new Map(
+    modules
+      .filter(({ file }) => !isTest(file))
+      .map(({ file, requests }) => [file, requests.map((request) => target(file, request))]),
+  );
+  violations.push(
+    ...findCycles(imports).map((files) => `${files.join(", ")}: import each other in a circle`),
+    ...unusedPublicFiles(imports),
+    ...crowdedFolders(imports.keys()),
+  );
+  return {
+    modules: modules.length,
+    imports: modules.reduce((sum, { requests }) => sum + requests.length, 0),
+    violations,
+  };
 }
 
-/** Why this import is refused, or null. */
-function judge(from: string, request: string, seen: ReadonlySet<string>): string | null {
-  const test = from.endsWith(".test.ts");
+/** A violation when the file's part or entity has no row. */
+function placeOf(file: string): string[] {
+  const [part, entity] = [partOf(file), entityOf(file)];
+  if (rowOf(ladder, part) < 0) return [`${file}: "${part}" has no place on the ladder`];
+  const rows = entities[part];
+  if (rows === undefined || entity === null || rowOf(rows, entity) >= 0) return [];
+  return [`${file}: "${part}/${entity}" has no place on the ladder of ${part}`];
+}
+
+/** Why this import is not allowed, or null. */
+function reasonAgainst(from: string, request: string, seen: ReadonlySet<string>): string | null {
+  const test = isTest(from);
   const part = partOf(from);
   if (!request.startsWith(".")) {
     const barred = barredPackages[part]?.some((name) => `${request}/`.startsWith(`${name}/`));
     return barred === true && !test ? `which ${part} must not know` : null;
   }
-  const to = posix.join(posix.dirname(from), request);
-  if (!to.startsWith("server/")) return test ? null : judgeOutside(to);
+  const to = target(from, request);
+  if (!to.startsWith("server/")) return test || isData(to) ? null : "which is outside server/";
   if (!seen.has(to)) return to.endsWith(".json") ? null : "which does not exist";
   if (test) return null;
-  if (to.endsWith(".test.ts")) return "which is a test";
-  return judgeRow(from, to) ?? judgeDepth(from, to);
+  if (isTest(to)) return "which is a test";
+  return againstRows(from, to) ?? againstDepth(from, to);
 }
 
-/** What server/ may read beside its own modules: data of the package, never tests or tools. */
-function judgeOutside(to: string): string | null {
-  return to === "package.json" || to.startsWith("migrations/") ? null : "which is outside server/";
+/** Data of the package that server/ may read beside its own modules. */
+function isData(to: string): boolean {
+  return to === "package.json" || to.startsWith("migrations/");
 }
 
-function judgeRow(from: string, to: string): string | null {
+function againstRows(from: string, to: string): string | null {
   const [mine, theirs] = [partOf(from), partOf(to)];
-  if (mine === theirs) return null;
-  const [row, below] = [rowOf(mine), rowOf(theirs)];
+  if (mine !== theirs) return compareRows(ladder, mine, theirs);
+  const rows = entities[mine];
+  const [entity, other] = [entityOf(from), entityOf(to)];
+  if (rows === undefined || entity === other || other === null) return null;
+  if (entity === null) return `which stands above the files of ${mine}/`;
+  return compareRows(rows, entity, other);
+}
+
+function compareRows(rows: Ladder, mine: string, theirs: string): string | null {
+  const [row, below] = [rowOf(rows, mine), rowOf(rows, theirs)];
   if (below > row) return null;
-  return below === row ? `a neighbour on the ladder` : `which stands above ${mine}`;
+  return below === row ? "a neighbor on the ladder" : `which stands above ${mine}`;
 }
 
 /** Subfolders are private to the folder they are in; a driver's kind shows only its driver.ts. */
-function judgeDepth(from: string, to: string): string | null {
+function againstDepth(from: string, to: string): string | null {
   if (partOf(to) === "drivers") {
     const kind = posix.dirname(to);
     // A file beside driver.ts chooses among the drivers of its kind; these do not know each other.
@@ -92,49 +147,61 @@ function judgeDepth(from: string, to: string): string | null {
     const inside = isChoice || from.startsWith(`${kind}/`) || posix.basename(to) === "driver.ts";
     return inside || from === "server/main.ts" ? null : "a driver's implementation";
   }
-  const folders = to.split("/").slice(1, -1);
-  // lib is a collection: each of its subfolders stands for itself.
-  const owner = ["server", ...folders.slice(0, partOf(to) === "lib" ? 2 : 1)].join("/");
+  const owner = publicFolderOf(to);
   if (posix.dirname(to) === owner || from.startsWith(`${owner}/`)) return null;
   return `which is private to ${owner}/`;
 }
 
+/** The files directly in an entity folder that nothing outside it imports. */
+function unusedPublicFiles(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const used = new Set<string>();
+  for (const [from, targets] of imports) {
+    for (const to of targets) if (publicFolderOf(to) !== publicFolderOf(from)) used.add(to);
+  }
+  return [...imports.keys()]
+    .filter((file) => partOf(file) in entities && entityOf(file) !== null)
+    .filter((file) => posix.dirname(file) === publicFolderOf(file) && !used.has(file))
+    .map((file) => `${file}: only ${publicFolderOf(file)}/ uses it; move it to a subfolder`);
+}
+
+function crowdedFolders(files: Iterable<string>): string[] {
+  const counts = new Map<string, number>();
+  for (const file of files) {
+    const folder = posix.dirname(file);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > folder_files_max)
+    .map(([folder, count]) => `${folder}/: ${count} files, more than ${folder_files_max}`);
+}
+
+/** The folder whose direct files others may import: an entity's, else the feature's. */
+function publicFolderOf(file: string): string {
+  const folders = file.split("/").slice(1, -1);
+  // lib is a collection: each of its subfolders stands for itself.
+  const hasEntities = folders[0] === "lib" || (folders[0] ?? "") in entities;
+  return ["server", ...folders.slice(0, hasEntities ? 2 : 1)].join("/");
+}
+
 /** The first folder under server/, or the name of a file that stands there alone. */
 function partOf(file: string): string {
-  const name = file.split("/")[1] ?? "";
-  return name.replace(/(\.test)?\.ts$/, "");
+  return (file.split("/")[1] ?? "").replace(/(\.test)?\.ts$/, "");
 }
 
-function rowOf(part: string): number {
-  return ladder.findIndex((row) => row.includes(part));
+/** The entity folder of a feature that has them; null for a file directly in the feature. */
+function entityOf(file: string): string | null {
+  const folders = file.split("/").slice(1, -1);
+  return (folders[0] ?? "") in entities ? (folders[1] ?? null) : null;
 }
 
-/** Static, dynamic and re-exporting imports, types included, and `new URL("./x.ts", import.meta.url)`. */
-function readImports(root: string, file: string): { requests: string[]; faults: string[] } {
-  const source = readFileSync(join(root, file), "utf8");
-  const { module, errors } = parseSync(file, source);
-  const requests = [
-    ...module.staticImports.map((found) => found.moduleRequest.value),
-    ...module.staticExports
-      .flatMap((found) => found.entries)
-      .flatMap((entry) => entry.moduleRequest?.value ?? []),
-    ...module.dynamicImports.map((found) =>
-      source
-        .slice(found.moduleRequest.start, found.moduleRequest.end)
-        .replaceAll(/^["'`]|["'`]$/g, ""),
-    ),
-    ...[...source.matchAll(/new URL\(\s*"([^"]+\.ts)",\s*import\.meta\.url/g)].map(
-      (match) => match[1] ?? "",
-    ),
-  ];
-  return {
-    requests: [...new Set(requests)],
-    faults: errors.map((error) => `${file}: cannot be parsed (${error.message})`),
-  };
+function rowOf(rows: Ladder, name: string): number {
+  return rows.findIndex((row) => row.includes(name));
 }
 
-function typescriptFiles(root: string, dir: string): string[] {
-  return readdirSync(join(root, dir), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
-    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
+function target(from: string, request: string): string {
+  return request.startsWith(".") ? posix.join(posix.dirname(from), request) : request;
+}
+
+function isTest(file: string): boolean {
+  return file.endsWith(".test.ts");
 }
