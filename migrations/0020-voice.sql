@@ -3,7 +3,7 @@
 -- A folder that the leader of the node writes and the switch reads, under the same path.
 alter table voice_nodes add column sounds_dir text;
 
--- Sound as calls carry it (lib/audio/clip.ts): uploads once decoded, and texts once spoken. The name
+-- Sound as calls carry it (lib/audio/audio.ts): uploads once decoded, and texts once spoken. The name
 -- tells what it sounds like, so that one text is spoken once, and a switch fetches it once.
 create table voice_clips (
   account_id bigint not null,

@@ -11,7 +11,7 @@ import { openSandboxDriver } from "./drivers/chat/sandbox/open-sandbox-driver.ts
 import { openSpeech } from "./drivers/speech/open-speech.ts";
 import { openAsteriskDriver } from "./drivers/voice/asterisk/open-asterisk-driver.ts";
 import { openSandboxVoiceDriver } from "./drivers/voice/sandbox/open-sandbox-driver.ts";
-import { openHints } from "./engine/hints.ts";
+import { openHints } from "./engine/notifications.ts";
 import type { App } from "./engine/app.ts";
 import { systemClock } from "./lib/clock.ts";
 import { openDatabase } from "./lib/database/database.ts";

@@ -1,7 +1,7 @@
 // What our deliveries stand on: for each run an account of its own with its endpoints.
 import { sql } from "kysely";
 import type { App } from "../../server/engine/app.ts";
-import { openHints } from "../../server/engine/hints.ts";
+import { openHints } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";

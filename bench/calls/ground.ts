@@ -1,5 +1,5 @@
 // What calls stand on: an account whose agent has a phone, and a node with a trunk to the carrier.
-import { openHints } from "../../server/engine/hints.ts";
+import { openHints } from "../../server/engine/notifications.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { openApiApp } from "../../server/api/api-app.ts";
 import { buildHttpServer } from "../../server/api/http-server.ts";
 import { openAsteriskDriver } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
-import { openHints } from "../../server/engine/hints.ts";
+import { openHints } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";

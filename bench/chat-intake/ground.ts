@@ -3,7 +3,7 @@
 import { openAsBlob } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { openHints } from "../../server/engine/hints.ts";
+import { openHints } from "../../server/engine/notifications.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";

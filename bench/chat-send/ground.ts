@@ -1,6 +1,6 @@
 // What our sender stands on: an account with a number that may send as fast as it can.
 import { setTimeout as wait } from "node:timers/promises";
-import { openHints } from "../../server/engine/hints.ts";
+import { openHints } from "../../server/engine/notifications.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";

@@ -1,7 +1,7 @@
 // What webhooks stand on: a number, and a campaign whose messages the provider has accepted.
 import { writeFile } from "node:fs/promises";
 import pg from "pg";
-import { openHints } from "../../server/engine/hints.ts";
+import { openHints } from "../../server/engine/notifications.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";

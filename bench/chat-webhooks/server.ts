@@ -6,7 +6,7 @@ import { buildHttpServer } from "../../server/api/http-server.ts";
 import { publicRoute } from "../../server/api/route.ts";
 import { routes } from "../../server/api/routes.ts";
 import { applyReports } from "../../server/chat/inbound/apply-webhooks.ts";
-import { openHints } from "../../server/engine/hints.ts";
+import { openHints } from "../../server/engine/notifications.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";

@@ -4,7 +4,7 @@ import { openAsBlob } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import type { App } from "../../server/engine/app.ts";
-import { openHints } from "../../server/engine/hints.ts";
+import { openHints } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";

@@ -11,7 +11,7 @@ import {
   type VoiceNodeAnswer,
 } from "../telephony/nodes/voice-node-schema.ts";
 import { listVoiceNodes } from "../telephony/nodes/voice-nodes.ts";
-import { sendHint } from "../engine/hints.ts";
+import { sendHint } from "../engine/notifications.ts";
 import { invalid } from "../lib/errors.ts";
 import { UsageError, type Command, type Option, type Outcome, type Words } from "./command.ts";
 import { everyPage } from "./every-page.ts";

@@ -1,5 +1,5 @@
 /**
- * Sound both ways with somebody on a call, in the samples of lib/audio/clip.ts. What is written is played
+ * Sound both ways with somebody on a call, in the samples of lib/audio/audio.ts. What is written is played
  * in order, in real time; everything after the end does nothing.
  */
 export type CallMedia = {

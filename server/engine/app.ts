@@ -6,7 +6,7 @@ import type { VoiceDrivers } from "../drivers/voice/driver.ts";
 import type { Database } from "../lib/database/database.ts";
 import type { Log } from "../lib/log.ts";
 import type { OutgoingHttp } from "../lib/outgoing/outgoing-http.ts";
-import type { Hints } from "./hints.ts";
+import type { Hints } from "./notifications.ts";
 
 /** What every verb stands on; made once in main.ts (and by tests, with a clock of their own). */
 export type App = {

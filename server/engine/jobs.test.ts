@@ -8,7 +8,7 @@ import { openDatabase } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import { addJob, hintJob, type NewJob } from "./add-job.ts";
 import type { App } from "./app.ts";
-import { openHints } from "./hints.ts";
+import { openHints } from "./notifications.ts";
 import { isLeaseLost } from "./leases.ts";
 import { queueAge } from "./queue-age.ts";
 import { runLoop } from "./run-loop.ts";

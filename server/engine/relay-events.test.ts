@@ -8,7 +8,7 @@ import { systemClock } from "../lib/clock.ts";
 import { openDatabase, type Tx } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
-import { openHints } from "./hints.ts";
+import { openHints } from "./notifications.ts";
 import { recordEvent } from "./record-event.ts";
 import { relayEvents } from "./relay-events.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";

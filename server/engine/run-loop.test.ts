@@ -5,7 +5,7 @@ import { systemClock } from "../lib/clock.ts";
 import type { Database } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
-import type { HintChannel, Hints } from "./hints.ts";
+import type { HintChannel, Hints } from "./notifications.ts";
 import { runLoop } from "./run-loop.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";

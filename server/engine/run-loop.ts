@@ -1,7 +1,7 @@
 // A loop of background work: as long as there is some it goes on, else it waits for a hint or the
 // next poll.
 import type { App } from "./app.ts";
-import type { HintChannel } from "./hints.ts";
+import type { HintChannel } from "./notifications.ts";
 
 export type Loop = {
   /** Lets the turn that runs come to its end, then ends the loop. */

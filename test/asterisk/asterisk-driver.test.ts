@@ -21,7 +21,7 @@ import {
   type VoiceNode,
   type VoiceSession,
 } from "../../server/drivers/voice/driver.ts";
-import type { Clip } from "../../server/lib/audio/clip.ts";
+import type { Clip } from "../../server/lib/audio/audio.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { eventually } from "../support/eventually.ts";
 import { rtpCounts, startCarrier, startPhones, type Sipp } from "../support/sipp.ts";

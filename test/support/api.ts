@@ -7,7 +7,7 @@ import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
 import type { AgentDrivers } from "../../server/drivers/ai-agent/driver.ts";
 import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../../server/drivers/voice/driver.ts";
-import { openHints } from "../../server/engine/hints.ts";
+import { openHints } from "../../server/engine/notifications.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { openOutgoingHttp } from "../../server/lib/outgoing/open-outgoing-http.ts";

@@ -1,7 +1,7 @@
 // What every speech driver must do, whatever speaks behind it.
 import assert from "node:assert/strict";
 import { before, suite, test } from "node:test";
-import { bytes_per_ms } from "../../server/lib/audio/clip.ts";
+import { bytes_per_ms } from "../../server/lib/audio/audio.ts";
 import { SpeechError, type SpeechDriver } from "../../server/drivers/speech/driver.ts";
 
 export type SpeechDriverUnderTest = {

@@ -1,5 +1,5 @@
 import type { CallMedia } from "../../server/drivers/call-media.ts";
-import { bytes_per_ms } from "../../server/lib/audio/clip.ts";
+import { bytes_per_ms } from "../../server/lib/audio/audio.ts";
 import type { StandingTime } from "./standing-time.ts";
 
 const chunk_ms = 20;

@@ -1,5 +1,5 @@
 import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
-import { bytes_per_ms, sample_rate_hz } from "../../server/lib/audio/clip.ts";
+import { bytes_per_ms, sample_rate_hz } from "../../server/lib/audio/audio.ts";
 
 /** Speaks in a tone, 20 ms a character: for tests that listen to no words. */
 export const toneSpeech: SpeechDriver = {
@@ -8,7 +8,7 @@ export const toneSpeech: SpeechDriver = {
   recognize: null,
 };
 
-/** A tone of 440 Hz, as samples of lib/audio/clip.ts. */
+/** A tone of 440 Hz, as samples of lib/audio/audio.ts. */
 export function tone(duration_ms: number): Buffer {
   const samples = Buffer.alloc(duration_ms * bytes_per_ms);
   for (let i = 0; i < samples.length / 2; i++) {

@@ -1,4 +1,4 @@
-import { sample_rate_hz } from "../../server/lib/audio/clip.ts";
+import { sample_rate_hz } from "../../server/lib/audio/audio.ts";
 
 /** A tone as signed 16-bit little-endian samples. */
 export function tone(

@@ -17,7 +17,7 @@ import {
   type VoiceNode,
   type VoiceSession,
 } from "../../server/drivers/voice/driver.ts";
-import { bytes_per_ms, type Clip } from "../../server/lib/audio/clip.ts";
+import { bytes_per_ms, type Clip } from "../../server/lib/audio/audio.ts";
 import { eventually } from "./eventually.ts";
 import { readWav } from "./read-wav.ts";
 

@@ -1,5 +1,5 @@
 // The worker role alone, as a process of its own that a test can kill. It never outlives the test.
-import { openHints } from "../../server/engine/hints.ts";
+import { openHints } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";

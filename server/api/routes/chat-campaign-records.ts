@@ -16,7 +16,7 @@ import {
 } from "../../chat/campaigns/campaign-recipients.ts";
 import { cancelCampaign } from "../../chat/campaigns/cancel-campaign.ts";
 import { exportRecipients } from "../../chat/campaigns/export-recipients.ts";
-import { hintChatWork } from "../../chat/numbers/wake-sender.ts";
+import { hintChatWork } from "../../chat/numbers/wake-senders.ts";
 import { pauseCampaign } from "../../chat/campaigns/pause-campaign.ts";
 import { resendRecipient } from "../../chat/campaigns/resend-recipient.ts";
 import { resumeCampaign } from "../../chat/campaigns/resume-campaign.ts";

@@ -1,7 +1,7 @@
 import Type from "typebox";
-import { hintChatWork } from "../../chat/numbers/wake-sender.ts";
+import { hintChatWork } from "../../chat/numbers/wake-senders.ts";
 import { hold_scopes, HoldAnswer } from "../../chat/holds/holds.ts";
-import { HoldToLift, liftHoldByHand } from "../../chat/holds/lift-hold.ts";
+import { HoldToLift, liftHoldByHand } from "../../chat/holds/lift-hold-manually.ts";
 import { listHolds } from "../../chat/holds/list-holds.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery } from "../../lib/schemas.ts";

@@ -8,7 +8,7 @@ import {
 import { findChatNumber, listChatNumbers } from "../../chat/numbers/chat-numbers.ts";
 import { createChatNumber } from "../../chat/numbers/create-chat-number.ts";
 import { deleteChatNumber } from "../../chat/numbers/delete-chat-number.ts";
-import { hintChatWork } from "../../chat/numbers/wake-sender.ts";
+import { hintChatWork } from "../../chat/numbers/wake-senders.ts";
 import { askForNumber, recordNumberState } from "../../chat/numbers/sync-chat-number.ts";
 import { updateChatNumber } from "../../chat/numbers/update-chat-number.ts";
 import {

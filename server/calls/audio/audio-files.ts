@@ -4,7 +4,7 @@ import type { Kysely } from "kysely";
 import { SpeechError, type Utterance } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
 
-import { bytes_per_ms, type Clip } from "../../lib/audio/clip.ts";
+import { bytes_per_ms, type Clip } from "../../lib/audio/audio.ts";
 import { statement, type Database, type DB } from "../../lib/database/database.ts";
 
 const day_ms = 86_400_000;

@@ -1,7 +1,7 @@
 // What a step of a campaign's call asks of the switch, with the leg of whoever was called.
 import { SpeechError } from "../../drivers/speech/driver.ts";
 import { VoiceError } from "../../drivers/voice/driver.ts";
-import type { Clip } from "../../lib/audio/clip.ts";
+import type { Clip } from "../../lib/audio/audio.ts";
 import { findClip, speakClip } from "../audio/audio-files.ts";
 import { legName, messageName, playbackName } from "../state-machine/call.ts";
 import type { VoiceAct } from "../state-machine/events-and-acts.ts";

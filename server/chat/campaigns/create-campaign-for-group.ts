@@ -12,7 +12,7 @@ import {
   type CampaignOwner,
   type CampaignWrites,
 } from "./create-chat-campaign.ts";
-import { hintChatWork } from "../numbers/wake-sender.ts";
+import { hintChatWork } from "../numbers/wake-senders.ts";
 import { gatherRows } from "./intake/gather-recipients.ts";
 import { recipients_max } from "./intake/limits.ts";
 import { openLineWriter } from "./intake/recipient-lines.ts";

@@ -10,7 +10,7 @@ import {
   type CampaignOwner,
   type CampaignWrites,
 } from "./create-chat-campaign.ts";
-import { hintChatWork } from "../numbers/wake-sender.ts";
+import { hintChatWork } from "../numbers/wake-senders.ts";
 import type { FileColumns, FileThreadData } from "./intake/file-thread.ts";
 import { locateColumns, type ColumnFields } from "./intake/locate-columns.ts";
 import { affordableRecipients, tooDear } from "./intake/refuse-without-credit.ts";

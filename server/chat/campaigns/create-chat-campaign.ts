@@ -12,7 +12,7 @@ import { recordEvents, type NewEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, invalid, type FieldError } from "../../lib/errors.ts";
 import type { CampaignHead, ChatCampaignAnswer } from "./chat-campaign-schema.ts";
-import { hintChatWork } from "../numbers/wake-sender.ts";
+import { hintChatWork } from "../numbers/wake-senders.ts";
 import { refuseWithoutCredit } from "./intake/refuse-without-credit.ts";
 import {
   removeSuppressed,

@@ -8,7 +8,7 @@ import {
 import { cloneDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import { makeAccount, makeCredits } from "../../../test/support/makers.ts";
 import type { App } from "../../engine/app.ts";
-import { openHints } from "../../engine/hints.ts";
+import { openHints } from "../../engine/notifications.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { openDatabase } from "../../lib/database/database.ts";
 import { openLog } from "../../lib/log.ts";

@@ -10,7 +10,7 @@ import {
 import type { App } from "../../engine/app.ts";
 import type { JobHandler } from "../../engine/work-jobs.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { hintChatWork } from "../numbers/wake-sender.ts";
+import { hintChatWork } from "../numbers/wake-senders.ts";
 import type { BusinessAccount } from "../numbers/schedule-template-sync.ts";
 import { setTemplateStatus } from "./set-template-status.ts";
 

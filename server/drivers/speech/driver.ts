@@ -16,7 +16,7 @@ export type Utterance = { readonly text: string; readonly language: string };
 export type SpeechDriver = {
   /** Names what speaks, and changes when the same text would sound otherwise: part of a clip's name. */
   readonly voice: string;
-  /** Samples of lib/audio/clip.ts. Throws SpeechError. */
+  /** Samples of lib/audio/audio.ts. Throws SpeechError. */
   speak(utterance: Utterance): Promise<Buffer>;
   /** What was said, "" for nothing; null where nothing can understand speech. Throws SpeechError. */
   readonly recognize: ((samples: Buffer, language: string) => Promise<string>) | null;

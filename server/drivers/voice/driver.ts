@@ -1,7 +1,7 @@
 // What a telephone switch must do for us. Every driver passes the same contract suite. A driver knows
 // no feature, no SQL and no jobs: it dials legs, joins them, and tells what becomes of each.
 import type { Readable } from "node:stream";
-import type { Clip } from "../../lib/audio/clip.ts";
+import type { Clip } from "../../lib/audio/audio.ts";
 import type { CallMedia } from "../call-media.ts";
 
 export const voice_driver_names = ["sandbox", "asterisk"] as const;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { mock, test } from "node:test";
 import fc from "fast-check";
 import { AudioRefused } from "./audio-refused.ts";
-import { bytes_per_ms } from "./clip.ts";
+import { bytes_per_ms } from "./audio.ts";
 import { audio_limits, decodeAudio } from "./decode-audio.ts";
 import { decodeFile } from "./decode-file.ts";
 import { sniffAudio } from "./sniff-audio.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { openSlots } from "../slots.ts";
 import { AudioRefused } from "./audio-refused.ts";
-import { bytes_per_ms } from "./clip.ts";
+import { bytes_per_ms } from "./audio.ts";
 import type { DecodeThreadData, DecodeThreadMessage } from "./decode-thread.ts";
 import { sniffAudio, type AudioKind } from "./sniff-audio.ts";
 

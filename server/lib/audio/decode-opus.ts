@@ -1,7 +1,7 @@
 // Ogg Opus (RFC 7845): the first Opus stream of a file, decoded at the rate of calls.
 import { OpusDecoder } from "opus-decoder";
 import { AudioRefused } from "./audio-refused.ts";
-import { sample_rate_hz } from "./clip.ts";
+import { sample_rate_hz } from "./audio.ts";
 import type { SampleGatherer } from "./gather-samples.ts";
 import { oggPackets } from "./ogg-packets.ts";
 

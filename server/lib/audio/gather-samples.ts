@@ -1,5 +1,5 @@
 import { AudioRefused } from "./audio-refused.ts";
-import { bytes_per_ms, sample_rate_hz } from "./clip.ts";
+import { bytes_per_ms, sample_rate_hz } from "./audio.ts";
 import { openRateConverter, type RateConverter } from "./convert-rate.ts";
 import { toBytes } from "./resample.ts";
 

@@ -1,7 +1,7 @@
 // WAV files: RIFF with PCM, floating point or G.711 inside, as people's tools write them, sizes of streams
 // that were never filled in included.
 import { AudioRefused } from "./audio-refused.ts";
-import { sample_rate_hz } from "./clip.ts";
+import { sample_rate_hz } from "./audio.ts";
 import { decodeALaw, decodeMuLaw } from "./g711.ts";
 import { gatherSamples, type SampleGatherer } from "./gather-samples.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
-import { bytes_per_ms } from "../../lib/audio/clip.ts";
+import { bytes_per_ms } from "../../lib/audio/audio.ts";
 import { toWav } from "../../lib/audio/wav.ts";
 import { assertProblem } from "../../../test/contract/lead-api.ts";
 import {

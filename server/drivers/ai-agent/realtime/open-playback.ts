@@ -1,5 +1,5 @@
 // What was said to the caller, item by item, so that the server can be told how much of it was heard.
-import { bytes_per_ms } from "../../../lib/audio/clip.ts";
+import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 import type { CallMedia } from "../../call-media.ts";
 import type { ServerEvent } from "./read-server-event.ts";
 import { openDecoder, type Decoder, type SoundFormat } from "./sound-format.ts";

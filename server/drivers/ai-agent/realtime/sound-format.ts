@@ -1,5 +1,5 @@
-// The formats of sound that a session may have, to and from the samples of lib/audio/clip.ts.
-import { sample_rate_hz } from "../../../lib/audio/clip.ts";
+// The formats of sound that a session may have, to and from the samples of lib/audio/audio.ts.
+import { sample_rate_hz } from "../../../lib/audio/audio.ts";
 import { decodeALaw, decodeMuLaw, encodeALaw, encodeMuLaw } from "../../../lib/audio/g711.ts";
 import { openResampler } from "../../../lib/audio/resample.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { silence, tone } from "../../../../test/support/tones.ts";
-import { bytes_per_ms } from "../../../lib/audio/clip.ts";
+import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 import { findSpeech } from "./find-speech.ts";
 
 /** What is found in the sound: the lengths of what was said, and when each began, in ms of the sound. */

@@ -1,5 +1,5 @@
 // Where in a stream of sound somebody speaks: by its energy against the noise of the line.
-import { bytes_per_ms } from "../../../lib/audio/clip.ts";
+import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 
 const frame_ms = 20;
 const frame_bytes = frame_ms * bytes_per_ms;

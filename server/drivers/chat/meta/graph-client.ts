@@ -3,7 +3,7 @@
 import { Pool, type Dispatcher } from "undici";
 import { user_agent } from "../../../lib/user-agent.ts";
 import { ChatSendError } from "../driver.ts";
-import { judgeAnswer, type GraphAnswer } from "./judge-answer.ts";
+import { judgeAnswer, type GraphAnswer } from "./classify-answer.ts";
 import type { JsonRecord } from "./json.ts";
 
 const connections_max = 512;

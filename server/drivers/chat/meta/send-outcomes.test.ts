@@ -14,7 +14,7 @@ import {
 } from "../../../../test/support/provider-stub/start-provider-stub.ts";
 import type { ChatSendError, Outgoing } from "../driver.ts";
 import { asMessageId } from "./json.ts";
-import { judgeAnswer } from "./judge-answer.ts";
+import { judgeAnswer } from "./classify-answer.ts";
 import { openMetaDriver, type MetaDriver } from "./open-meta-driver.ts";
 
 let stub: ProviderStub;

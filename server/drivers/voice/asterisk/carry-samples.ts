@@ -1,6 +1,6 @@
 // The samples of a call, over the WebSocket of Asterisk's chan_websocket.
 import type { WebSocket } from "ws";
-import { bytes_per_ms } from "../../../lib/audio/clip.ts";
+import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 import type { CallMedia } from "../../call-media.ts";
 import { openPacer } from "./pace-samples.ts";
 

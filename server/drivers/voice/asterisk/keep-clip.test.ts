@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { Clip } from "../../../lib/audio/clip.ts";
+import type { Clip } from "../../../lib/audio/audio.ts";
 import { openClipFolder } from "./keep-clip.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "trunkline-clips-"));

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { open, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clip } from "../../../lib/audio/clip.ts";
+import type { Clip } from "../../../lib/audio/audio.ts";
 import { VoiceError } from "../driver.ts";
 
 /** Asterisk's user is another than ours. */

@@ -1,6 +1,6 @@
 // When sound that was written is sent on, so that the switch holds a little of it and no more: what it
 // holds is what a flush must take back from it, and its queue is not for ever.
-import { bytes_per_ms } from "../../../lib/audio/clip.ts";
+import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 
 /** What Asterisk takes, and plays, at a time. */
 const frame_bytes = 20 * bytes_per_ms;

@@ -1,5 +1,5 @@
 // What is played to legs: one clip after the other, each told of once.
-import type { Clip } from "../../../lib/audio/clip.ts";
+import type { Clip } from "../../../lib/audio/audio.ts";
 import type { VoiceEvent } from "../driver.ts";
 import { ariPath, expectDone, type AriAnswer, type AriClient } from "./ari-client.ts";
 import type { AriEvent } from "./ari-events.ts";

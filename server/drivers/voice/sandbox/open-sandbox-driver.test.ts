@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Clip } from "../../../lib/audio/clip.ts";
+import type { Clip } from "../../../lib/audio/audio.ts";
 import type { DialTarget, VoiceEvent, VoiceNode } from "../driver.ts";
 import { VoiceError } from "../driver.ts";
 import { openSandboxVoiceDriver } from "./open-sandbox-driver.ts";

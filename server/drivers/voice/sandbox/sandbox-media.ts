@@ -1,6 +1,6 @@
 // Sound both ways with a leg of the sandbox: it hears what is written, in the sandbox's time, and says
 // nothing. After a while without a word it hangs up.
-import { bytes_per_ms } from "../../../lib/audio/clip.ts";
+import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 import type { CallMedia } from "../../call-media.ts";
 import type { LegLife } from "./leg-life.ts";
 import { pressKeys, serveLeg } from "./sandbox-sound.ts";

@@ -1,7 +1,7 @@
 // What the sandbox's legs are made to hear and asked to say. Whoever hears something of ours is a
 // customer, also one who was called before anybody else.
 import { VoiceError, type MessageLimits } from "../driver.ts";
-import type { Clip } from "../../../lib/audio/clip.ts";
+import type { Clip } from "../../../lib/audio/audio.ts";
 import { legLife, type LegLife } from "./leg-life.ts";
 import { cancelAll, soon_ms, type SandboxLeg, type SandboxSwitch } from "./sandbox-switch.ts";
 

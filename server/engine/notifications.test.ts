@@ -5,7 +5,7 @@ import pg from "pg";
 import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { openLog } from "../lib/log.ts";
-import { openHints, type Hints } from "./hints.ts";
+import { openHints, type Hints } from "./notifications.ts";
 
 const log = openLog("silent", { readable: false });
 let database: TestDatabase;
