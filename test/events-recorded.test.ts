@@ -318,11 +318,11 @@ test("a customer's opt-out is told wherever it was said, and what the provider t
 
   const waiting = await createCampaign({ name: "Waiting" });
   waiting_id = waiting.id;
-  const judge = (event: string, reason: string) => {
-    const judged = { message_template_id: provider_template_id, event, reason };
-    return takeWebhook(changeHook(number, "message_template_status_update", judged));
+  const validate = (event: string, reason: string) => {
+    const validated = { message_template_id: provider_template_id, event, reason };
+    return takeWebhook(changeHook(number, "message_template_status_update", validated));
   };
-  await judge("PAUSED", "LOW_QUALITY");
+  await validate("PAUSED", "LOW_QUALITY");
   await assertWrittenWith("chat.template.updated", "chat_templates", `r.id = ${template_id}`);
   const [{ data } = assert.fail()] = await told("chat.template.updated");
   assert.deepEqual(
@@ -333,7 +333,7 @@ test("a customer's opt-out is told wherever it was said, and what the provider t
   const campaign = { campaign_id: waiting.id, name: "Waiting" };
   const pause = { ...campaign, paused_reason: "template_paused" };
   assert.deepEqual((await told("chat.campaign.paused")).at(-1)!.data, pause);
-  await judge("APPROVED", "NONE");
+  await validate("APPROVED", "NONE");
   assert.deepEqual((await told("chat.campaign.resumed")).at(-1)!.data, campaign);
 });
 

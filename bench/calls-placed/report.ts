@@ -21,7 +21,7 @@ export type Run = {
 
 const limit_ms = 15;
 /** The rate at which the limit counts. */
-const judged_per_second = 100;
+const validated_per_second = 100;
 
 /** The page that is printed and kept: the figures against their limit, and the machine. */
 export function reportPlaced(
@@ -77,7 +77,7 @@ function rowOf(runs: readonly Run[]): { placed: string[]; beside: string[] } {
   const p95_ms = at(95, "posted_ms");
   const ms = (time: number) => `${time.toFixed(1)} ms`;
   const limit =
-    per_second === judged_per_second
+    per_second === validated_per_second
       ? [`<= ${limit_ms} ms`, p95_ms <= limit_ms ? "met" : "missed"]
       : ["", ""];
   return {

@@ -21,10 +21,10 @@ export function reportIntake(figures: Figures, machine: readonly string[]): stri
   const { rounds, idle_mb, peak_mb, rows: size } = figures;
   const middle = (name: keyof Round) =>
     `${median(rounds.map((round) => round[name])).toFixed(2)} s`;
-  const judged = (isMet: boolean) => (isMet ? "met" : "missed");
+  const validated = (isMet: boolean) => (isMet ? "met" : "missed");
   const against = (name: keyof Round, to: keyof Round) => {
     const ratio = median(rounds.map((round) => round[name] / round[to]));
-    return [`${ratio.toFixed(2)} x`, "<= 3 x", judged(ratio <= 3)];
+    return [`${ratio.toFixed(2)} x`, "<= 3 x", validated(ratio <= 3)];
   };
   const grown_mb = peak_mb - idle_mb;
   const rows = [
@@ -41,7 +41,7 @@ export function reportIntake(figures: Figures, machine: readonly string[]): stri
       `${idle_mb.toFixed()} MB idle`,
       `${grown_mb.toFixed()} MB`,
       "<= 300 MB",
-      judged(grown_mb <= 300),
+      validated(grown_mb <= 300),
     ],
   ];
   const names = ["json", "copy_json", "csv", "copy_csv"] as const;

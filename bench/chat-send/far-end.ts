@@ -1,4 +1,4 @@
-// The provider's stub as a process of its own: what every contender sends to, and whose log judges.
+// The provider's stub as a process of its own: what every contender sends to, and whose log validates.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

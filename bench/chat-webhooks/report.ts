@@ -19,7 +19,7 @@ export function reportWebhooks(figures: Figures, machine: readonly string[]): st
   const middle = (name: keyof Round) =>
     `${Math.round(median(rounds.map((round) => round[name])))}/s`;
   const ratio = (name: keyof Round) => median(rounds.map((round) => round[name] / round.hello));
-  const judged = (isMet: boolean) => (isMet ? "met" : "missed");
+  const validated = (isMet: boolean) => (isMet ? "met" : "missed");
   const rows = [
     ["POST hello-world of the same server", middle("hello"), "", "", ""],
     [
@@ -27,7 +27,7 @@ export function reportWebhooks(figures: Figures, machine: readonly string[]): st
       middle("hooks"),
       `${ratio("hooks").toFixed(2)} x`,
       ">= 0.5 x",
-      judged(ratio("hooks") >= 0.5),
+      validated(ratio("hooks") >= 0.5),
     ],
     [
       "    while the same process applies them",
@@ -41,7 +41,7 @@ export function reportWebhooks(figures: Figures, machine: readonly string[]): st
       `${Math.round(open_loop.rate)}/s`,
       `${open_loop.p99_ms.toFixed(1)} ms`,
       "<= 50 ms",
-      judged(open_loop.p99_ms <= 50),
+      validated(open_loop.p99_ms <= 50),
     ],
     ["    p50", "", `${open_loop.p50_ms.toFixed(1)} ms`, "", ""],
     ["webhooks applied from a backlog", `${Math.round(figures.applied_per_second)}/s`, "", "", ""],

@@ -35,7 +35,7 @@ export function reportExports(
 }
 
 function rowsOf({ name, idle_mb, copy_seconds, whole, after_mb, slow }: ExportFigures): string[][] {
-  const judged = (isMet: boolean) => (isMet ? "met" : "missed");
+  const validated = (isMet: boolean) => (isMet ? "met" : "missed");
   const highest_mb = Math.max(whole.early_mb, whole.late_mb);
   const growth = whole.late_mb / whole.early_mb;
   const slow_mb = slow.highest_mb - after_mb;
@@ -61,21 +61,21 @@ function rowsOf({ name, idle_mb, copy_seconds, whole, after_mb, slow }: ExportFi
       `${whole.late_mb.toFixed()} : ${whole.early_mb.toFixed()} MB`,
       `${growth.toFixed(2)} x`,
       `<= ${growth_max} x`,
-      judged(growth <= growth_max),
+      validated(growth <= growth_max),
     ],
     [
       "    a slow reader: memory above before",
       `${slow.megabytes.toFixed()} MB read`,
       `${slow_mb.toFixed()} MB`,
       `<= ${slow_mb_max} MB`,
-      judged(slow_mb <= slow_mb_max),
+      validated(slow_mb <= slow_mb_max),
     ],
     [
       "    a slow reader: transactions held open",
       "",
       String(slow.transactions),
       "0",
-      judged(slow.transactions === 0),
+      validated(slow.transactions === 0),
     ],
   ];
 }

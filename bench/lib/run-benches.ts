@@ -10,10 +10,12 @@ export async function runBenches(title: string, benches: readonly string[]): Pro
   for (const bench of benches) {
     const printed = await run(bench);
     // A row with a verdict is one with a limit.
-    const judged = readTables(printed).filter((cells) => /^(met|missed)$/.test(cells.at(-1) ?? ""));
-    if (judged.length === 0) throw new Error(`${bench} printed no limit`);
+    const validated = readTables(printed).filter((cells) =>
+      /^(met|missed)$/.test(cells.at(-1) ?? ""),
+    );
+    if (validated.length === 0) throw new Error(`${bench} printed no limit`);
     // The figure, the limit and the verdict come last.
-    rows.push(...judged.map((cells) => [bench, cells[0]!, cells[1]!, ...cells.slice(-3)]));
+    rows.push(...validated.map((cells) => [bench, cells[0]!, cells[1]!, ...cells.slice(-3)]));
   }
   console.log(`# ${title}: all limits\n`);
   console.log(renderTable(["bench", "what", "measured", "figure", "limit", ""], rows));

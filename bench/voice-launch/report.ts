@@ -16,7 +16,7 @@ export function reportLaunch(figures: Figures, machine: readonly string[]): stri
   const { rounds, idle_mb, peak_mb, rows: size } = figures;
   const middle = (name: keyof Round) =>
     `${median(rounds.map((round) => round[name])).toFixed(2)} s`;
-  const judged = (isMet: boolean) => (isMet ? "met" : "missed");
+  const validated = (isMet: boolean) => (isMet ? "met" : "missed");
   const ratio = median(rounds.map(({ launch, copy }) => launch / copy));
   const grown_mb = peak_mb - idle_mb;
   const rows = [
@@ -25,7 +25,7 @@ export function reportLaunch(figures: Figures, machine: readonly string[]): stri
       middle("launch"),
       `${ratio.toFixed(2)} x`,
       "<= 3 x",
-      judged(ratio <= 3),
+      validated(ratio <= 3),
     ],
     ["    psql \\copy of the same rows", middle("copy"), "", "", ""],
     [
@@ -33,7 +33,7 @@ export function reportLaunch(figures: Figures, machine: readonly string[]): stri
       `${idle_mb.toFixed()} MB idle`,
       `${grown_mb.toFixed()} MB`,
       "<= 300 MB",
-      judged(grown_mb <= 300),
+      validated(grown_mb <= 300),
     ],
   ];
   const perRound = rounds.map(({ launch, copy }, i) => [

@@ -23,7 +23,7 @@ export function checkContract(
     const wrong = ids.has(row.id) ? ["another row has this id"] : [];
     ids.add(row.id);
     if (isLater(row.test)) later += 1;
-    else wrong.push(...row.test.split(/<br\s*\/?>/).flatMap((cell) => judge(root, cell.trim())));
+    else wrong.push(...row.test.split(/<br\s*\/?>/).flatMap((cell) => validate(root, cell.trim())));
     faults.push(...wrong.map((fault) => `${page}:${row.line}: ${row.id}: ${fault}`));
   }
   return { proved: rows.length - later, later, faults };
@@ -34,7 +34,7 @@ function isLater(cell: string): boolean {
 }
 
 /** What is wrong with one reference to a test; nothing when every test it fits has passed. */
-function judge(root: string, reference: string): string[] {
+function validate(root: string, reference: string): string[] {
   const match = /^`(?<file>[^`]+\.test\.ts)` › (?<name>.+)$/.exec(reference);
   const file = match?.groups?.["file"];
   const name = match?.groups?.["name"];

@@ -199,7 +199,7 @@ test("every answer of the endpoint carries the headers, and every authenticated 
   assert.equal(figures(forbidden.headers).remaining, 300 - ++counted);
 });
 
-test("the limit is judged before permission and body: beyond it, both are 429", async () => {
+test("the limit is validated before permission and body: beyond it, both are 429", async () => {
   const account = await makeAccount(api.app);
   limits.set(account.account_id, 1);
   await post(account);

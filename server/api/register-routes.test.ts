@@ -83,7 +83,7 @@ const routes = [
     },
     body: Rows,
     success: { 201: Stored },
-    judge: async ({ body }) =>
+    validate: async ({ body }) =>
       typeof (body as { rows?: unknown }).rows === "number"
         ? []
         : [{ field: "rows", reason: "is required" }],
@@ -120,7 +120,7 @@ const routes = [
     access,
     body: closed({}),
     success: { 201: Type.Object({ taken: Type.Literal(true) }) },
-    // The second to come judges when the first is done.
+    // The second to come validates when the first is done.
     handle: async ({ write }) => {
       if (++takers === 1) {
         await taken.promise;
@@ -240,7 +240,7 @@ test("a key that is required and missing, empty or blank is 400 bad-request: aft
   assert.equal(await storedUnder(name), 0);
 });
 
-test("what a digest finds unstorable, and what judge finds, are 422 that name the field", async () => {
+test("what a digest finds unstorable, and what validate finds, are 422 that name the field", async () => {
   const unstorable = await post('{"name":"\\u0000","rows":1}', { key: unique("key") });
   assert.equal(unstorable.status, 422);
   assert.deepEqual(unstorable.body.errors, [{ field: "name", reason: "contains a NUL character" }]);

@@ -56,7 +56,7 @@ export function registerRoutes(
       },
       ...guardOf(app, shared.counter, route),
       ...(route.multipart || route.form || route.raw_body ? { validatorCompiler: skipBody } : {}),
-      // A failed shape is told by the handler, after what outranks it and with what judge finds.
+      // A failed shape is told by the handler, after what outranks it and with what validate finds.
       attachValidation: true,
       preValidation: async (request, reply) => {
         // The multipart parser serves every route.
@@ -67,11 +67,11 @@ export function registerRoutes(
       },
       handler: async (request, reply) => {
         const call = callOf(request, reply);
-        const judgeAndHandle = async () => {
+        const validateAndHandle = async () => {
           await refuseInvalid(route, call, request);
           return route.handle(call);
         };
-        const answer = await judgeAndHandle().catch((error: unknown) =>
+        const answer = await validateAndHandle().catch((error: unknown) =>
           orTwinsAnswer(app, request, error),
         );
         if (reply.sent) return reply;
@@ -95,7 +95,7 @@ function unlessUpload(hook: (request: FastifyRequest, reply: FastifyReply) => Pr
   };
 }
 
-/** A body that its route reads by itself is judged there; its schema documents it. */
+/** A body that its route reads by itself is validated there; its schema documents it. */
 function skipBody(part: { schema: object; httpPart?: string | undefined }) {
   return part.httpPart === "body" ? () => true : compileValidator(part);
 }
@@ -111,9 +111,9 @@ async function refuseInvalid(
   await route.before?.(call);
   if (request.bodyRefusal) throw request.bodyRefusal;
   const shape = validationError ? fieldErrors((validationError.validation ?? []) as unknown[]) : [];
-  const judged = (await route.judge?.(call)) ?? [];
+  const validated = (await route.validate?.(call)) ?? [];
   const failing = new Set(shape.map(({ field }) => field));
-  const faults = [...shape, ...judged.filter(({ field }) => !failing.has(field))];
+  const faults = [...shape, ...validated.filter(({ field }) => !failing.has(field))];
   if (faults.length > 0) throw invalid(faults);
 }
 

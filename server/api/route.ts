@@ -41,7 +41,7 @@ type Common = {
   >;
   /** Bytes of body taken; 1 MB unless said. */
   readonly body_bytes_max?: number;
-  /** The body is handed on as the bytes that came; its schema documents it and judges nothing. */
+  /** The body is handed on as the bytes that came; its schema documents it and validates nothing. */
   readonly raw_body?: true;
   /**
    * Reads a raw body and returns a sha256 that it shares with no body of another meaning: this is
@@ -57,7 +57,7 @@ type Common = {
   readonly malformed_type?: "bad-request";
   /** The body is handed on as a stream: multipart uploads. */
   readonly multipart?: true;
-  /** The body comes as JSON or as a form with these parts; the handler judges the shape of either. */
+  /** The body comes as JSON or as a form with these parts; the handler validates the shape of either. */
   readonly form?: TSchema;
   /** Replaces the standard problem body on every error of this route. */
   readonly renderError?: RenderError;
@@ -108,7 +108,7 @@ export type Route = Common & {
   readonly query?: TSchema;
   readonly body?: TSchema;
   readonly before?: (call: Call<never, never, never>) => Promise<void>;
-  readonly judge?: (call: Call<never, never, never>) => Promise<readonly FieldError[]>;
+  readonly validate?: (call: Call<never, never, never>) => Promise<readonly FieldError[]>;
   readonly handle: (call: Call<never, never, never>) => Promise<unknown>;
 };
 
@@ -117,10 +117,10 @@ export function route<P extends TSchema, Q extends TSchema, B extends TSchema>(
   definition: Common &
     Schemas<P, Q, B> & {
       readonly access: Access;
-      /** What outranks a 422: runs once the body is parsed, before its shape is judged. */
+      /** What outranks a 422: runs once the body is parsed, before its shape is validated. */
       readonly before?: (call: Call<Static<P>, Static<Q>, unknown>) => Promise<void>;
       /** Failing fields that a schema cannot see; told together with the shape's. The body may have any shape. */
-      readonly judge?: (
+      readonly validate?: (
         call: Call<Static<P>, Static<Q>, unknown>,
       ) => Promise<readonly FieldError[]>;
       readonly handle: (call: Call<Static<P>, Static<Q>, Static<B>>) => Promise<unknown>;

@@ -3,7 +3,7 @@ import { AccountLimits, AccountRequest } from "../accounts/accounts/account-sche
 import { findAccount, listAccounts } from "../accounts/accounts/accounts.ts";
 import { createAccount } from "../accounts/accounts/create-account.ts";
 import { operatorOf } from "../accounts/roles/grantor.ts";
-import { judgeAccount } from "../accounts/accounts/validate-account.ts";
+import { validateAccount } from "../accounts/accounts/validate-account.ts";
 import { features } from "../accounts/permissions.ts";
 import { recordAudit } from "../accounts/audit/record-audit.ts";
 import { setAccountFeatures } from "../accounts/accounts/set-account-features.ts";
@@ -117,7 +117,7 @@ async function create(session: Session, words: Words): Promise<Outcome> {
     country_code: words.option("country-code"),
     time_zone: words.option("time-zone"),
   });
-  const faults = judgeAccount(wanted);
+  const faults = validateAccount(wanted);
   if (faults.length > 0) throw invalid(faults);
   const db = await session.migratedDatabase();
   const now = session.now();

@@ -4,8 +4,8 @@ import { deleteVoiceNode } from "../telephony/nodes/delete-voice-node.ts";
 import type { MovedCalls } from "../telephony/nodes/move-queued-calls.ts";
 import { updateVoiceNode } from "../telephony/nodes/update-voice-node.ts";
 import {
-  judgeAriUrl,
-  judgeNewVoiceNode,
+  validateAriUrl,
+  validateNewVoiceNode,
   NewVoiceNode,
   VoiceNodePatch,
   type VoiceNodeAnswer,
@@ -106,7 +106,7 @@ async function add(session: Session, words: Words): Promise<Outcome> {
     driver: words.option("driver"),
     ...(await readNode(words)),
   });
-  refuse(judgeNewVoiceNode(wanted));
+  refuse(validateNewVoiceNode(wanted));
   const account = readId("account", words.option("account")!);
   return told(
     await session.change(account, (tx, { actor }) =>
@@ -121,7 +121,7 @@ async function set(session: Session, words: Words): Promise<Outcome> {
     ...(await readNode(words)),
     active: readSwitch("active", words.option("active")),
   });
-  refuse(judgeAriUrl(patch));
+  refuse(validateAriUrl(patch));
   const account = readId("account", words.option("account")!);
   const { node, moved } = await session.change(account, (tx, { actor }) =>
     updateVoiceNode(tx, actor, id, patch, session.now()),

@@ -1,7 +1,7 @@
 import { createTrunk } from "../telephony/trunks/create-trunk.ts";
 import { deleteTrunk } from "../telephony/trunks/delete-trunk.ts";
 import {
-  judgeTrunkNodes,
+  validateTrunkNodes,
   NewTrunk,
   TrunkPatch,
   type TrunkAnswer,
@@ -90,7 +90,7 @@ export const trunkCommands: readonly Command[] = [
 
 async function add(session: Session, words: Words): Promise<Outcome> {
   const wanted = readAs(NewTrunk, { nodes: [], ...definedOf(readTrunk(words)) });
-  refuse(judgeTrunkNodes(wanted));
+  refuse(validateTrunkNodes(wanted));
   const account = readId("account", words.option("account")!);
   const trunk = await session.change(account, (tx, { actor }) =>
     createTrunk(tx, actor, wanted, session.now()),
@@ -105,7 +105,7 @@ async function add(session: Session, words: Words): Promise<Outcome> {
 async function set(session: Session, words: Words): Promise<Outcome> {
   const id = readId("trunk", words.operands[0]!);
   const patch = readAs(TrunkPatch, readTrunk(words));
-  refuse(judgeTrunkNodes(patch));
+  refuse(validateTrunkNodes(patch));
   const account = readId("account", words.option("account")!);
   const { trunk, nodes, moved } = await session.change(account, (tx, { actor }) =>
     updateTrunk(tx, actor, id, patch, session.now()),

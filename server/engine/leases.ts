@@ -1,5 +1,5 @@
 // Leases with a fencing number: at most one process acts for a number or a node. The database decides
-// who holds one; the holder judges by two clocks of its own how long it may still act.
+// who holds one; the holder validates by two clocks of its own how long it may still act.
 import { randomUUID } from "node:crypto";
 import { statement } from "../lib/database/database.ts";
 import type { App } from "./app.ts";

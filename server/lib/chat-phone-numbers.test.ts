@@ -29,7 +29,7 @@ test("the table has every calling code, those of no country too", () => {
   assert.equal(read("80012345678"), "80012345678");
 });
 
-test("every calling code's numbers are judged as the library judges them, at every length", () => {
+test("every calling code's numbers are validated as the library validates them, at every length", () => {
   for (const code of calling_codes) {
     for (let length = 1; length <= 19; length++) {
       for (const first of "0123456789") {
@@ -42,7 +42,7 @@ test("every calling code's numbers are judged as the library judges them, at eve
   }
 });
 
-test("random numbers of all calling codes are judged as the library judges them", () => {
+test("random numbers of all calling codes are validated as the library validates them", () => {
   const number = fc
     .tuple(
       fc.constantFrom(...calling_codes),
@@ -56,7 +56,7 @@ test("random numbers of all calling codes are judged as the library judges them"
   );
 });
 
-test("random digits are judged as the library judges them", () => {
+test("random digits are validated as the library validates them", () => {
   fc.assert(
     fc.property(digits(0, 25), (text) => assert.equal(read(text), byLibrary(text))),
     { numRuns: 5_000 },

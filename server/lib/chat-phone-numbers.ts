@@ -17,10 +17,10 @@ export type PhoneReader = (text: string) => string | null;
  * in a range that is assigned, which the metadata learns of late.
  */
 export function openPhoneReader(options: { readonly valid_only: boolean }): PhoneReader {
-  const judge = options.valid_only ? readValid : readPossible;
+  const validate = options.valid_only ? readValid : readPossible;
   return (text) => {
     const digits = plain.test(text) ? text : strip(text);
-    return digits === null ? null : judge(digits);
+    return digits === null ? null : validate(digits);
   };
 }
 

@@ -40,7 +40,7 @@ const body = fc.oneof(
 function compare(text: string): void {
   const found = outcome(() => reassemble(text));
   const whole = outcome(() => parseJsonBody(Buffer.from(text)));
-  // What entries may hold is their reader's to judge.
+  // What entries may hold is their reader's to validate.
   if (typeof found === "string" || whole !== "validation-failed")
     assert.deepEqual(found, whole, text);
   else assert.deepEqual(found, JSON.parse(text));

@@ -61,7 +61,7 @@ export function typesOf(filter: string | undefined): ReadonlySet<string> {
 }
 
 /** What of such a filter is no type and begins none, each named. */
-export function judgeTypes(filter: unknown): FieldError[] {
+export function validateTypes(filter: unknown): FieldError[] {
   if (typeof filter !== "string") return [];
   return wordsOf(filter)
     .filter((word) => typesOfWord(word).length === 0)

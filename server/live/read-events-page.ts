@@ -60,7 +60,7 @@ export async function readEventsPage(
   const rows = await readEvents(db, [accountId, after, behind_max, limit, page_bytes_max]);
   const { head } = rows[0]!;
   const found = rows.filter((row) => row.seq !== null) as (Row & { seq: number })[];
-  const resync = judgePlace(after, head, found);
+  const resync = validatePlace(after, head, found);
   if (resync !== null) return { head, events: [], resync, limit };
   const events = found.map(({ seq, ...event }) => ({
     seq,
@@ -73,7 +73,7 @@ export async function readEventsPage(
 }
 
 /** The relay leaves no gap: what is missing was there, and is not kept any more. */
-function judgePlace(
+function validatePlace(
   after: number,
   head: number,
   found: readonly { readonly seq: number }[],

@@ -10,7 +10,7 @@ import { erasureAnswer } from "./erasures.ts";
 const shown_digits = 2;
 
 /** What a schema cannot see of a request. The body may have any shape. */
-export function judgeErasure(body: unknown, countryCode: string): FieldError[] {
+export function validateErasure(body: unknown, countryCode: string): FieldError[] {
   const { phone_number } = (body ?? {}) as { phone_number?: unknown };
   if (typeof phone_number !== "string" || readPersonPhone(phone_number, countryCode)) return [];
   return [{ field: "phone_number", reason: phone_reason }];

@@ -1,5 +1,5 @@
 // One row per route: a request that is right for the ids it is given, and who may send it. The
-// tenant matrix, the fuzz and the judge of the OpenAPI all go by these rows.
+// tenant matrix, the fuzz and the validate of the OpenAPI all go by these rows.
 import type { Feature, Permission } from "../../server/accounts/permissions.ts";
 import { unique } from "../support/makers.ts";
 import { callbackRows } from "./callback-rows.ts";

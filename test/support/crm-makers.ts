@@ -100,7 +100,7 @@ export async function optionId(
   return id;
 }
 
-/** What every change of a workspace does, so that no process judges by an outdated copy. */
+/** What every change of a workspace does, so that no process validates by an outdated copy. */
 async function forgetSchema(app: App, { account_id, workspace_id }: Workspace): Promise<void> {
   await app.db.query
     .updateTable("workspaces")

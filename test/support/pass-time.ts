@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 
 /**
- * Lets time pass at once for the clocks by which a holder judges its lease, until the test ends; timers
+ * Lets time pass at once for the clocks by which a holder validates its lease, until the test ends; timers
  * go on as they were. The database's clock is the test's to move.
  */
 export function passTime(t: TestContext): (ms: number) => void {

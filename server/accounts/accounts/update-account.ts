@@ -2,11 +2,11 @@ import type { Tx } from "../../lib/database/database.ts";
 import { invalid } from "../../lib/errors.ts";
 import type { AccountAnswer, AccountPatch } from "./account-schema.ts";
 import { findAccount } from "./accounts.ts";
-import { judgeAccount } from "./validate-account.ts";
+import { validateAccount } from "./validate-account.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
 /**
- * Changes the actor's account and returns it; that the notice's number and template exist is judged
+ * Changes the actor's account and returns it; that the notice's number and template exist is validated
  * before. Refuses: validation-failed (time_zone, chat), not-found.
  */
 export async function updateAccount(
@@ -15,7 +15,7 @@ export async function updateAccount(
   patch: AccountPatch,
   now: Date,
 ): Promise<AccountAnswer> {
-  const faults = judgeAccount(patch);
+  const faults = validateAccount(patch);
   if (faults.length > 0) throw invalid(faults);
   const { chat = {}, calls = {}, credits = {}, retention = {}, ...own } = patch;
   await tx

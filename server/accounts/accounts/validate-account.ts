@@ -2,17 +2,17 @@ import type { FieldError } from "../../lib/errors.ts";
 import { isTimeZone } from "../../lib/parse-time.ts";
 
 /** What a schema cannot see of an account's settings. The body may have any shape. */
-export function judgeAccount(body: unknown): FieldError[] {
+export function validateAccount(body: unknown): FieldError[] {
   const { time_zone, chat } = (body ?? {}) as { time_zone?: unknown; chat?: unknown };
   const zone =
     typeof time_zone === "string" && !isTimeZone(time_zone)
       ? [{ field: "time_zone", reason: "must be an IANA time zone such as Asia/Kolkata" }]
       : [];
-  return [...zone, ...judgeQuietTime(chat ?? {})];
+  return [...zone, ...validateQuietTime(chat ?? {})];
 }
 
 /** Both or neither, so that a change never depends on what was set before. */
-function judgeQuietTime(chat: { quiet_from?: unknown; quiet_to?: unknown }): FieldError[] {
+function validateQuietTime(chat: { quiet_from?: unknown; quiet_to?: unknown }): FieldError[] {
   const { quiet_from, quiet_to } = chat;
   if (typeof quiet_from === "string" && quiet_from === quiet_to) {
     return [{ field: "chat.quiet_to", reason: "must not be the same as quiet_from" }];

@@ -6,7 +6,7 @@ import { parseTime } from "../../lib/parse-time.ts";
 import { createToken } from "./create-token.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
-import { judgeToken } from "./validate-token.ts";
+import { validateToken } from "./validate-token.ts";
 import { permissionNames } from "../permissions.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { TokenRequest, TokenAnswer } from "./token-schema.ts";
@@ -26,7 +26,7 @@ export async function issueToken(
   timeZone: string,
   now: Date,
 ): Promise<Issued> {
-  const faults = judgeToken(input, timeZone, now);
+  const faults = validateToken(input, timeZone, now);
   if (faults.length > 0) throw invalid(faults);
   const { account_id } = grantor.actor;
   const user = await findActingUser(tx, account_id, input);

@@ -2,7 +2,7 @@ import type { FieldError } from "../../lib/errors.ts";
 import { parseTime } from "../../lib/parse-time.ts";
 
 /** What a schema cannot see of a new token. The body may have any shape. */
-export function judgeToken(body: unknown, timeZone: string, now: Date): FieldError[] {
+export function validateToken(body: unknown, timeZone: string, now: Date): FieldError[] {
   const token = (body ?? {}) as { kind?: unknown; user_id?: unknown; expires_at?: unknown };
   const faults: FieldError[] = [];
   const fault = (field: string, reason: string) => void faults.push({ field, reason });

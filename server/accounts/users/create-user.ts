@@ -1,6 +1,6 @@
 import type { Tx } from "../../lib/database/database.ts";
 import type { Grantor } from "../roles/grantor.ts";
-import { judgeUser, refuseTakenEmail } from "./internal/validate-user.ts";
+import { validateUser, refuseTakenEmail } from "./internal/validate-user.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { NewUser, UserAnswer } from "./user-schema.ts";
 import { user_columns, userAnswer } from "./users.ts";
@@ -16,7 +16,11 @@ export async function createUser(
   now: Date,
 ): Promise<UserAnswer> {
   const email = user.email.toLowerCase();
-  const role_id = await judgeUser(tx, grantor, { id: null, email, role_id: user.role_id ?? null });
+  const role_id = await validateUser(tx, grantor, {
+    id: null,
+    email,
+    role_id: user.role_id ?? null,
+  });
   const created = await tx
     .insertInto("users")
     .values({

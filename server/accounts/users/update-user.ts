@@ -2,7 +2,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import { notFound, type FieldError } from "../../lib/errors.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
-import { judgeUser, refuseTakenEmail } from "./internal/validate-user.ts";
+import { validateUser, refuseTakenEmail } from "./internal/validate-user.ts";
 import type { Permission } from "../permissions.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { UserAnswer, UserPatch } from "./user-schema.ts";
@@ -39,7 +39,7 @@ export async function updateUser(
     refuseBeyond(grantor, await permissionsOf(tx, account_id, before));
   // Waking a user up gives them their role back.
   const grants = after.role_id !== before.role_id || (after.active && !before.active);
-  await judgeUser(
+  await validateUser(
     tx,
     grantor,
     { id, email: changes.email, role_id: grants ? after.role_id : null },

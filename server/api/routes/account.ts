@@ -1,9 +1,9 @@
 import { AccountAnswer, AccountPatch } from "../../accounts/accounts/account-schema.ts";
 import { findAccount } from "../../accounts/accounts/accounts.ts";
-import { judgeAccount } from "../../accounts/accounts/validate-account.ts";
+import { validateAccount } from "../../accounts/accounts/validate-account.ts";
 import { accountTokensSubject } from "../../accounts/tokens/token-directory.ts";
 import { updateAccount } from "../../accounts/accounts/update-account.ts";
-import { judgeCallNotice } from "../../chat/single-messages/validate-call-notice.ts";
+import { validateCallNotice } from "../../chat/single-messages/validate-call-notice.ts";
 import { route } from "../route.ts";
 
 export const accountRoutes = [
@@ -26,9 +26,9 @@ export const accountRoutes = [
     access: { anyOf: ["account.manage"] },
     body: AccountPatch,
     success: { 200: AccountAnswer },
-    judge: async ({ app, caller, body }) => [
-      ...judgeAccount(body),
-      ...(await judgeCallNotice(app.db.query, caller.account.id, body)),
+    validate: async ({ app, caller, body }) => [
+      ...validateAccount(body),
+      ...(await validateCallNotice(app.db.query, caller.account.id, body)),
     ],
     handle: async ({ app, caller, actor, body, write }) => {
       const account = await write((tx) => updateAccount(tx, actor, body, app.clock.now()));

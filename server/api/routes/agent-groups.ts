@@ -6,7 +6,7 @@ import {
   AgentGroupPatch,
   AgentMemberAnswer,
   AgentMemberPatch,
-  judgeNewAgentMember,
+  validateNewAgentMember,
   NewAgentGroup,
   NewAgentMember,
 } from "../../telephony/agent-groups/agent-group-schema.ts";
@@ -110,7 +110,7 @@ export const agentGroupRoutes = [
     params,
     body: NewAgentMember,
     success: { 201: AgentMemberAnswer },
-    judge: async ({ caller, body }) => judgeNewAgentMember(body, caller.account.country_code),
+    validate: async ({ caller, body }) => validateNewAgentMember(body, caller.account.country_code),
     handle: ({ app, caller, actor, params: at, body, write }) =>
       write((tx) => {
         const { country_code } = caller.account;

@@ -3,8 +3,8 @@ import { AiAgentAnswer, AiAgentPatch, NewAiAgent } from "../../voice/ai-agents/a
 import { listAiAgents, readAiAgent } from "../../voice/ai-agents/ai-agents.ts";
 import { createAiAgent } from "../../voice/ai-agents/create-ai-agent.ts";
 import { deleteAiAgent } from "../../voice/ai-agents/delete-ai-agent.ts";
-import { judgeAiAgent } from "../../voice/ai-agents/validate-ai-agent.ts";
-import { judgeAiAgentPatch, updateAiAgent } from "../../voice/ai-agents/update-ai-agent.ts";
+import { validateAiAgent } from "../../voice/ai-agents/validate-ai-agent.ts";
+import { validateAiAgentPatch, updateAiAgent } from "../../voice/ai-agents/update-ai-agent.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 import { manageContent, seeContent } from "./voice-files.ts";
@@ -34,8 +34,8 @@ export const aiAgentRoutes = [
     access: manageContent,
     body: NewAiAgent,
     success: { 201: AiAgentAnswer },
-    judge: ({ app, caller, body }) =>
-      judgeAiAgent(app.db.query, caller.account.id, app.agentDrivers, body),
+    validate: ({ app, caller, body }) =>
+      validateAiAgent(app.db.query, caller.account.id, app.agentDrivers, body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createAiAgent(tx, actor, body, app.clock.now())),
   }),
@@ -60,9 +60,9 @@ export const aiAgentRoutes = [
     params,
     body: AiAgentPatch,
     success: { 200: AiAgentAnswer },
-    judge: ({ app, caller, params: { id }, body }) => {
+    validate: ({ app, caller, params: { id }, body }) => {
       const at = { id, drivers: app.agentDrivers };
-      return judgeAiAgentPatch(app.db.query, caller.account.id, at, body);
+      return validateAiAgentPatch(app.db.query, caller.account.id, at, body);
     },
     handle: ({ app, actor, params: { id }, body, write }) => {
       const at = { id, drivers: app.agentDrivers };

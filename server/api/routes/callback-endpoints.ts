@@ -12,7 +12,7 @@ import {
   SentTest,
 } from "../../callbacks/endpoints/endpoint-schema.ts";
 import { listEndpoints, readEndpoint } from "../../callbacks/endpoints/endpoints.ts";
-import { judgeEndpoint } from "../../callbacks/endpoints/validate-endpoint.ts";
+import { validateEndpoint } from "../../callbacks/endpoints/validate-endpoint.ts";
 import { readSecret } from "../../callbacks/endpoints/read-secret.ts";
 import { rotateSecret } from "../../callbacks/endpoints/rotate-secret.ts";
 import { sendTestEvent } from "../../callbacks/endpoints/send-test-event.ts";
@@ -84,7 +84,7 @@ const writeRoutes = [
     access: manage,
     body: NewEndpoint,
     success: { 201: CreatedEndpoint },
-    judge: async ({ app, body }) => judgeEndpoint(app, body),
+    validate: async ({ app, body }) => validateEndpoint(app, body),
     handle: (call) =>
       tellOnce(call, "secret", (tx) =>
         createEndpoint(tx, call.actor, call.body, call.app.clock.now()),
@@ -100,7 +100,7 @@ const writeRoutes = [
     params,
     body: EndpointPatch,
     success: { 200: EndpointAnswer },
-    judge: async ({ app, body }) => judgeEndpoint(app, body),
+    validate: async ({ app, body }) => validateEndpoint(app, body),
     handle: async ({ app, caller, actor, params: { id }, body, write }) => {
       const answer = await write((tx) => updateEndpoint(tx, actor, id, body, app.clock.now()));
       app.hints.send("callback_work", String(caller.account.id));

@@ -1,6 +1,6 @@
 // Telling callback endpoints again of what happened in a time, and how far that is.
 import { deliveryFilter } from "../../callbacks/deliveries/delivery-schema.ts";
-import { judgeReplay, replayRange } from "../../callbacks/replays/replay-range.ts";
+import { validateReplay, replayRange } from "../../callbacks/replays/replay-range.ts";
 import { NewReplay, ReplayAnswer } from "../../callbacks/replays/replay-schema.ts";
 import { findReplay, listReplays } from "../../callbacks/replays/replays.ts";
 import { hintJob } from "../../engine/add-job.ts";
@@ -22,8 +22,8 @@ export const callbackReplayRoutes = [
     params: closed({ id: pathId("The callback endpoint") }),
     body: NewReplay,
     success: { 202: ReplayAnswer },
-    judge: async ({ app, caller, body }) =>
-      judgeReplay(body, caller.account.time_zone, app.clock.now()),
+    validate: async ({ app, caller, body }) =>
+      validateReplay(body, caller.account.time_zone, app.clock.now()),
     handle: async ({ app, caller, actor, params: { id }, body, write }) => {
       const replay = { body, timeZone: caller.account.time_zone };
       const answer = await write((tx) => replayRange(tx, actor, id, replay, app.clock.now()));

@@ -123,7 +123,7 @@ export const chatCampaignRoutes = [
     id: "createChatCampaignForGroup",
     summary: "Create a campaign for a saved group and send it",
     body: NewGroupCampaign,
-    judge: async ({ body }) => campaignTimeFaults(body),
+    validate: async ({ body }) => campaignTimeFaults(body),
     handle: (call) => createCampaignForGroup(call.app, ownerOf(call), call, call.body),
   }),
   route({

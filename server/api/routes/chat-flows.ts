@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { createFlow } from "../../chat/flows/create-flow.ts";
 import { deleteFlow } from "../../chat/flows/delete-flow.ts";
-import { ChatFlowAnswer, FlowPatch, judgeFlow, NewFlow } from "../../chat/flows/flow-schema.ts";
+import { ChatFlowAnswer, FlowPatch, validateFlow, NewFlow } from "../../chat/flows/flow-schema.ts";
 import { findFlow, listFlows } from "../../chat/flows/flows.ts";
 import { updateFlow } from "../../chat/flows/update-flow.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
@@ -34,7 +34,7 @@ export const chatFlowRoutes = [
     access: manageChat,
     body: NewFlow,
     success: { 201: ChatFlowAnswer },
-    judge: async ({ body }) => judgeFlow(body),
+    validate: async ({ body }) => validateFlow(body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createFlow(tx, actor, "chat_flows", body, app.clock.now())),
   }),
@@ -60,7 +60,7 @@ export const chatFlowRoutes = [
     params: flowParams,
     body: FlowPatch,
     success: { 200: ChatFlowAnswer },
-    judge: async ({ body }) => judgeFlow(body),
+    validate: async ({ body }) => validateFlow(body),
     handle: ({ app, actor, params: { id }, body, write }) =>
       write((tx) => updateFlow(tx, actor, { kind: "chat_flows", id }, body, app.clock.now())),
   }),

@@ -2,7 +2,7 @@ import Type from "typebox";
 import {
   ChatNumberAnswer,
   ChatNumberPatch,
-  judgeNewChatNumber,
+  validateNewChatNumber,
   NewChatNumber,
 } from "../../chat/numbers/chat-number-schema.ts";
 import { findChatNumber, listChatNumbers } from "../../chat/numbers/chat-numbers.ts";
@@ -48,7 +48,7 @@ export const chatNumberRoutes = [
     access: manageChat,
     body: NewChatNumber,
     success: { 201: ChatNumberAnswer },
-    judge: async ({ body }) => judgeNewChatNumber(body),
+    validate: async ({ body }) => validateNewChatNumber(body),
     handle: async ({ app, caller, actor, body, write }) => {
       const number = await write((tx) => createChatNumber(tx, actor, body, app.clock.now()));
       hintJob(app, caller.account.id);

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { keepTemplate, submitTemplate } from "../../chat/templates/create-template.ts";
 import { deleteAtProvider, deleteTemplates } from "../../chat/templates/delete-template.ts";
-import { judgeNewTemplate } from "../../chat/templates/validate-template.ts";
+import { validateNewTemplate } from "../../chat/templates/validate-template.ts";
 import {
   syncNumberTemplates,
   TemplateSync,
@@ -55,7 +55,7 @@ export const chatTemplateRoutes = [
     access: manageChat,
     body: NewTemplate,
     success: { 201: TemplateAnswer },
-    judge: async ({ body }) => judgeNewTemplate(body),
+    validate: async ({ body }) => validateNewTemplate(body),
     handle: async ({ app, caller, actor, body, write }) => {
       const submitted = await submitTemplate(app, caller.account.id, body);
       return write((tx) => keepTemplate(tx, actor, submitted, app.clock.now()));

@@ -5,7 +5,7 @@ import {
   NewClickToCall,
 } from "../../calls/click-to-call/click-to-call-schema.ts";
 import { clickToCall } from "../../calls/click-to-call/click-to-call.ts";
-import { judgeClickToCall } from "../../calls/click-to-call/validate-click-to-call.ts";
+import { validateClickToCall } from "../../calls/click-to-call/validate-click-to-call.ts";
 import { renderCallError } from "../render-call-error.ts";
 import { route } from "../route.ts";
 
@@ -21,10 +21,10 @@ export const clickToCallRoutes = [
     success: { 200: ClickToCallAnswer },
     renderError: renderCallError,
     error: ClickToCallError,
-    // A call of the right shape is judged by clickToCall itself.
-    judge: async ({ app, caller, body, request }) =>
+    // A call of the right shape is validated by clickToCall itself.
+    validate: async ({ app, caller, body, request }) =>
       request.validationError
-        ? (await judgeClickToCall(app.db, caller.account, body, app.clock.now())).faults
+        ? (await validateClickToCall(app.db, caller.account, body, app.clock.now())).faults
         : [],
     handle: ({ app, caller, actor, body, keyed, write }) =>
       clickToCall(

@@ -4,7 +4,7 @@ import {
   CustomFieldAnswer,
   CustomFieldPatch,
   NewCustomField,
-  judgeNewCustomField,
+  validateNewCustomField,
 } from "../../crm/fields/custom-field-schema.ts";
 import { deleteCustomField } from "../../crm/fields/delete-custom-field.ts";
 import { listCustomFields } from "../../crm/fields/list-custom-fields.ts";
@@ -41,7 +41,7 @@ export const customFieldRoutes = [
     params: closed(workspaceParams),
     body: NewCustomField,
     success: { 201: CustomFieldAnswer },
-    judge: async ({ body }) => judgeNewCustomField(body),
+    validate: async ({ body }) => validateNewCustomField(body),
     handle: (call) =>
       changeWorkspace(call, (tx) =>
         createCustomField(tx, call.actor, call.params.workspaceId, call.body, call.app.clock.now()),

@@ -2,7 +2,7 @@ import { hintJob } from "../../engine/add-job.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { ErasureAnswer, NewErasure } from "../../retention/erasure-schema.ts";
 import { findErasure, listErasures } from "../../retention/erasures.ts";
-import { judgeErasure, requestErasure } from "../../retention/request-erasure.ts";
+import { validateErasure, requestErasure } from "../../retention/request-erasure.ts";
 import { route } from "../route.ts";
 
 const access = { anyOf: ["people.erase"] } as const;
@@ -17,7 +17,7 @@ export const erasureRoutes = [
     access,
     body: NewErasure,
     success: { 202: ErasureAnswer },
-    judge: async ({ caller, body }) => judgeErasure(body, caller.account.country_code),
+    validate: async ({ caller, body }) => validateErasure(body, caller.account.country_code),
     handle: async ({ app, caller, actor, body, write }) => {
       const { country_code, id } = caller.account;
       const erasure = await write((tx) =>

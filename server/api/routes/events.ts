@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
 import { closed } from "../../lib/schemas.ts";
-import { judgeTypes, may_listen, typesOf } from "../../live/event-audience.ts";
+import { validateTypes, may_listen, typesOf } from "../../live/event-audience.ts";
 import { bearerToken } from "../authenticate.ts";
 import { route } from "../route.ts";
 
@@ -31,7 +31,7 @@ function lastEventId({ headers }: FastifyRequest): string | null {
   return headers["last-event-id"]?.toString() ?? null;
 }
 
-function judgeLastEventId(request: FastifyRequest): FieldError[] {
+function validateLastEventId(request: FastifyRequest): FieldError[] {
   const id = lastEventId(request);
   const isId = id === null || (/^\d{1,16}$/.test(id) && Number.isSafeInteger(Number(id)));
   return isId ? [] : [{ field: "Last-Event-ID", reason: "must be the id of an event" }];
@@ -48,9 +48,9 @@ export const eventRoutes = [
     query,
     endless: true,
     success: { 200: { contentType: "text/event-stream" } },
-    judge: async ({ query: { types }, request }) => [
-      ...judgeTypes(types),
-      ...judgeLastEventId(request),
+    validate: async ({ query: { types }, request }) => [
+      ...validateTypes(types),
+      ...validateLastEventId(request),
     ],
     handle: async ({ app, caller, query: { types, last_event_id }, request, reply }) => {
       const begin = () => {

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { addGroupMembers, judgeMembers } from "../../audience/groups/add-group-members.ts";
+import { addGroupMembers, validateMembers } from "../../audience/groups/add-group-members.ts";
 import { createGroup } from "../../audience/groups/create-group.ts";
 import { deleteGroup } from "../../audience/groups/delete-group.ts";
 import { listGroupMembers } from "../../audience/groups/group-members.ts";
@@ -128,7 +128,7 @@ export const groupRoutes = [
     body: NewMembers,
     body_bytes_max: members_bytes_max,
     success: { 200: AddedMembers },
-    judge: async ({ caller, body }) => judgeMembers(body, caller.account.country_code),
+    validate: async ({ caller, body }) => validateMembers(body, caller.account.country_code),
     handle: ({ app, caller, actor, params, body, write }) =>
       write((tx) => {
         const { country_code } = caller.account;

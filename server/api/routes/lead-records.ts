@@ -3,7 +3,7 @@ import Type from "typebox";
 import { addCollaborator } from "../../crm/leads/add-collaborator.ts";
 import { addNote } from "../../crm/leads/add-note.ts";
 import { findLead } from "../../crm/leads/find-lead.ts";
-import { judgeLead } from "../../crm/leads/validate-lead.ts";
+import { validateLead } from "../../crm/leads/validate-lead.ts";
 import { LeadAnswer } from "../../crm/leads/lead-schema.ts";
 import { listCollaborators } from "../../crm/leads/list-collaborators.ts";
 import { listLeads } from "../../crm/leads/list-leads.ts";
@@ -91,8 +91,12 @@ export const leadRecordRoutes = [
     body: LeadPatch,
     success: { 200: LeadAnswer },
     before: inWorkspace,
-    judge: async ({ app, caller, params, body }) =>
-      judgeLead(await requireWorkspace(app, caller.account.id, params.workspaceId), body, "patch"),
+    validate: async ({ app, caller, params, body }) =>
+      validateLead(
+        await requireWorkspace(app, caller.account.id, params.workspaceId),
+        body,
+        "patch",
+      ),
     handle: (call) =>
       call.write((tx) =>
         patchLead(

@@ -1,5 +1,5 @@
 import { createLead } from "../../crm/leads/create-lead.ts";
-import { judgeNewLead } from "../../crm/leads/validate-lead.ts";
+import { validateNewLead } from "../../crm/leads/validate-lead.ts";
 import { createLeads } from "../../crm/leads/lead-intake.ts";
 import { LeadAnswer, NewLead } from "../../crm/leads/lead-schema.ts";
 import { closed, pathId } from "../../lib/schemas.ts";
@@ -21,10 +21,10 @@ export const leadRoutes = [
     success: { 201: LeadAnswer },
     before: async ({ app, caller, params }) =>
       void (await requireWorkspace(app, caller.account.id, params.workspaceId)),
-    // A lead of the right shape is judged by createLead itself.
-    judge: async ({ app, caller, params, body, request }) =>
+    // A lead of the right shape is validated by createLead itself.
+    validate: async ({ app, caller, params, body, request }) =>
       request.validationError
-        ? judgeNewLead(app.workspaceSchemas, caller.account.id, params.workspaceId, body)
+        ? validateNewLead(app.workspaceSchemas, caller.account.id, params.workspaceId, body)
         : [],
     handle: ({ app, caller, params, body, keyed, write }) => {
       const create = (writeLead: typeof app.leadIntake.create) =>

@@ -47,7 +47,7 @@ export const picklistRoutes = [
     params: closed(picklistParams),
     body: NewPicklistOption,
     success: { 201: PicklistOptionAnswer },
-    judge: async ({ params, body }) => judgeDefault(params.picklist, body),
+    validate: async ({ params, body }) => validateDefault(params.picklist, body),
     handle: (call) =>
       changeWorkspace(call, (tx) =>
         createPicklistOption(tx, call.actor, call.params, call.body, call.app.clock.now()),
@@ -63,7 +63,7 @@ export const picklistRoutes = [
     params: closed(optionParams),
     body: PicklistOptionPatch,
     success: { 200: PicklistOptionAnswer },
-    judge: async ({ params, body }) => judgeDefault(params.picklist, body),
+    validate: async ({ params, body }) => validateDefault(params.picklist, body),
     handle: (call) =>
       changeWorkspace(call, (tx) =>
         updatePicklistOption(tx, call.actor, call.params, call.body, call.app.clock.now()),
@@ -86,7 +86,7 @@ export const picklistRoutes = [
 ];
 
 /** A lead without a source has none: that picklist has no default. */
-function judgeDefault(picklist: Picklist, body: unknown): FieldError[] {
+function validateDefault(picklist: Picklist, body: unknown): FieldError[] {
   const isDefault = (body as { isDefault?: unknown } | null)?.isDefault;
   if (picklist !== "source" || isDefault !== true) return [];
   return [{ field: "isDefault", reason: "cannot be true: the source picklist has no default" }];

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { addSuppression } from "../../audience/suppressions/add-suppression.ts";
 import { importSuppressions } from "../../audience/suppressions/import-suppressions.ts";
-import { judgeSuppression } from "../../audience/suppressions/validate-suppression.ts";
+import { validateSuppression } from "../../audience/suppressions/validate-suppression.ts";
 import { removeSuppression } from "../../audience/suppressions/remove-suppression.ts";
 import {
   NewSuppression,
@@ -72,7 +72,8 @@ export const suppressionRoutes = [
     access: manage,
     body: NewSuppression,
     success: { 201: SuppressionAnswer },
-    judge: async ({ app, caller, body }) => judgeSuppression(body, caller.account, app.clock.now()),
+    validate: async ({ app, caller, body }) =>
+      validateSuppression(body, caller.account, app.clock.now()),
     handle: ({ app, caller, actor, body, write }) =>
       write((tx) => addSuppression(tx, actor, body, caller.account, app.clock.now())),
   }),

@@ -1,7 +1,7 @@
 import type { Caller } from "../../accounts/caller.ts";
 import { grantorOf } from "../../accounts/roles/grantor.ts";
 import { issueToken, type Issued } from "../../accounts/tokens/issue-token.ts";
-import { judgeToken } from "../../accounts/tokens/validate-token.ts";
+import { validateToken } from "../../accounts/tokens/validate-token.ts";
 import { revokeToken } from "../../accounts/tokens/revoke-token.ts";
 import { rotateToken } from "../../accounts/tokens/rotate-token.ts";
 import { tokenSubject } from "../../accounts/tokens/token-directory.ts";
@@ -41,8 +41,8 @@ export const tokenRoutes = [
     access,
     body: TokenRequest,
     success: { 201: IssuedToken },
-    judge: async ({ app, caller, body }) =>
-      judgeToken(body, caller.account.time_zone, app.clock.now()),
+    validate: async ({ app, caller, body }) =>
+      validateToken(body, caller.account.time_zone, app.clock.now()),
     handle: (call) =>
       tellOnce(call, "token", async (tx) => {
         const { time_zone } = call.caller.account;

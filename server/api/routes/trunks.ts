@@ -3,7 +3,7 @@ import { createTrunk } from "../../telephony/trunks/create-trunk.ts";
 import { deleteTrunk } from "../../telephony/trunks/delete-trunk.ts";
 import type { MovedCalls } from "../../telephony/nodes/move-queued-calls.ts";
 import {
-  judgeTrunkNodes,
+  validateTrunkNodes,
   NewTrunk,
   TrunkAnswer,
   TrunkPatch,
@@ -39,7 +39,7 @@ export const trunkRoutes = [
     access: operate,
     body: NewTrunk,
     success: { 201: TrunkAnswer },
-    judge: async ({ body }) => judgeTrunkNodes(body),
+    validate: async ({ body }) => validateTrunkNodes(body),
     handle: async ({ app, actor, body, write }) => {
       const trunk = await write((tx) => createTrunk(tx, actor, body, app.clock.now()));
       hintVoiceNodes(
@@ -70,7 +70,7 @@ export const trunkRoutes = [
     params,
     body: TrunkPatch,
     success: { 200: TrunkAnswer },
-    judge: async ({ body }) => judgeTrunkNodes(body),
+    validate: async ({ body }) => validateTrunkNodes(body),
     handle: async ({ app, actor, params: { id }, body, write }) => {
       let concerned: { nodes: readonly number[]; moved: MovedCalls } = { nodes: [], moved: [] };
       const trunk = await write(async (tx) => {

@@ -5,7 +5,7 @@ import { readWholeFile } from "../../lib/read-whole-file.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { archiveVoiceFile } from "../../voice/files/archive-voice-file.ts";
 import { createVoiceFile } from "../../voice/files/create-voice-file.ts";
-import { judgeSource, judgeVoiceFile } from "../../voice/files/validate-voice-file.ts";
+import { validateSource, validateVoiceFile } from "../../voice/files/validate-voice-file.ts";
 import { updateVoiceFile } from "../../voice/files/update-voice-file.ts";
 import {
   NewVoiceFile,
@@ -55,7 +55,7 @@ function takeIn(call: Asked): Promise<VoiceFileAnswer | undefined> {
   const { request, caller } = call;
   if (!request.isMultipart()) {
     const shape = isBody(call.body) ? [] : fieldErrors(isBody.errors ?? []);
-    return create(call, call.body, [...shape, ...judgeSource(call.body)], null);
+    return create(call, call.body, [...shape, ...validateSource(call.body)], null);
   }
   return receiveUpload(caller.account.id, request, parts, async ({ fields, file, faults }) => {
     const fd = file?.fd ?? null;
@@ -73,9 +73,9 @@ async function create(
   told: readonly FieldError[],
   fd: number | null,
 ): Promise<VoiceFileAnswer> {
-  const judged = await judgeVoiceFile(app.db.query, caller.account.id, body);
+  const validated = await validateVoiceFile(app.db.query, caller.account.id, body);
   const failing = new Set(told.map(({ field }) => field));
-  const faults = [...told, ...judged.filter(({ field }) => !failing.has(field))];
+  const faults = [...told, ...validated.filter(({ field }) => !failing.has(field))];
   if (faults.length > 0) throw invalid(faults);
   const by = { ...actor, user_id: caller.user_id };
   const made = await writeWithClient(statement_seconds, async (tx) => {
@@ -156,7 +156,7 @@ export const voiceFileRoutes = [
     params,
     body: VoiceFilePatch,
     success: { 200: VoiceFileAnswer },
-    judge: ({ app, caller, body }) => judgeVoiceFile(app.db.query, caller.account.id, body),
+    validate: ({ app, caller, body }) => validateVoiceFile(app.db.query, caller.account.id, body),
     handle: ({ app, actor, params: { id }, body, write }) =>
       write((tx) => updateVoiceFile(tx, actor, id, body, app.clock.now())),
   }),

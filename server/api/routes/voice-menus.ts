@@ -1,9 +1,9 @@
 import Type from "typebox";
-import { createMenu, judgeNewMenu } from "../../voice/menus/create-menu.ts";
+import { createMenu, validateNewMenu } from "../../voice/menus/create-menu.ts";
 import { deleteMenu } from "../../voice/menus/delete-menu.ts";
 import { MenuAnswer, MenuPatch, NewMenu } from "../../voice/menus/menu-schema.ts";
 import { listMenus, readMenu } from "../../voice/menus/menus.ts";
-import { judgeMenuPatch, updateMenu } from "../../voice/menus/update-menu.ts";
+import { validateMenuPatch, updateMenu } from "../../voice/menus/update-menu.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 import { manageContent, seeContent } from "./voice-files.ts";
@@ -33,7 +33,7 @@ export const voiceMenuRoutes = [
     access: manageContent,
     body: NewMenu,
     success: { 201: MenuAnswer },
-    judge: ({ app, caller, body }) => judgeNewMenu(app.db.query, caller.account.id, body),
+    validate: ({ app, caller, body }) => validateNewMenu(app.db.query, caller.account.id, body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createMenu(tx, actor, body, app.clock.now())),
   }),
@@ -58,8 +58,8 @@ export const voiceMenuRoutes = [
     params,
     body: MenuPatch,
     success: { 200: MenuAnswer },
-    judge: ({ app, caller, params: { id }, body }) =>
-      judgeMenuPatch(app.db.query, caller.account.id, id, body),
+    validate: ({ app, caller, params: { id }, body }) =>
+      validateMenuPatch(app.db.query, caller.account.id, id, body),
     handle: ({ app, actor, params: { id }, body, write }) =>
       write((tx) => updateMenu(tx, actor, id, body, app.clock.now())),
   }),

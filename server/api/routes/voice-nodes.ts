@@ -4,8 +4,8 @@ import { deleteVoiceNode } from "../../telephony/nodes/delete-voice-node.ts";
 import type { MovedCalls } from "../../telephony/nodes/move-queued-calls.ts";
 import { updateVoiceNode } from "../../telephony/nodes/update-voice-node.ts";
 import {
-  judgeAriUrl,
-  judgeNewVoiceNode,
+  validateAriUrl,
+  validateNewVoiceNode,
   NewVoiceNode,
   VoiceNodeAnswer,
   VoiceNodePatch,
@@ -43,7 +43,7 @@ export const voiceNodeRoutes = [
     access: operate,
     body: NewVoiceNode,
     success: { 201: VoiceNodeAnswer },
-    judge: async ({ body }) => judgeNewVoiceNode(body),
+    validate: async ({ body }) => validateNewVoiceNode(body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createVoiceNode(tx, actor, body, app.clock.now())),
   }),
@@ -68,7 +68,7 @@ export const voiceNodeRoutes = [
     params,
     body: VoiceNodePatch,
     success: { 200: VoiceNodeAnswer },
-    judge: async ({ body }) => judgeAriUrl(body),
+    validate: async ({ body }) => validateAriUrl(body),
     handle: async ({ app, actor, params: { id }, body, write }) => {
       let moved: MovedCalls = [];
       const node = await write(async (tx) => {

@@ -10,7 +10,7 @@ import { touchGroup } from "./internal/touch-group.ts";
 /**
  * Adds members, each once a phone: the first of several with one phone counts, and one with a phone
  * that the group has takes that member's place. Refuses: not-found; validation-failed (see
- * judgeMembers).
+ * validateMembers).
  */
 export async function addGroupMembers(
   tx: Tx,
@@ -20,7 +20,7 @@ export async function addGroupMembers(
   now: Date,
 ): Promise<AddedMembers> {
   const { id: group_id, country_code } = group;
-  const faults = judgeMembers(input, country_code);
+  const faults = validateMembers(input, country_code);
   if (faults.length > 0) throw invalid(faults);
   const { account_id } = actor;
   const people = new Map<string, Person>();
@@ -43,7 +43,7 @@ export async function addGroupMembers(
 }
 
 /** What a schema cannot see of new members. The body may have any shape. */
-export function judgeMembers(body: unknown, countryCode: string): FieldError[] {
+export function validateMembers(body: unknown, countryCode: string): FieldError[] {
   const { members } = (body ?? {}) as { members?: unknown };
   if (!Array.isArray(members)) return [];
   return members.slice(0, members_added_max).flatMap((member: unknown, i) => {

@@ -26,7 +26,7 @@ export type Staged = {
 
 export const import_seconds_max = 600;
 const rows_max = 1_000_000;
-/** A batch is judged in some ten milliseconds: the process serves requests in between. */
+/** A batch is validated in some ten milliseconds: the process serves requests in between. */
 const batch_rows = 2_000;
 
 /**
@@ -52,10 +52,10 @@ export async function stagePeople(
     readPerson = onHeader(header);
     return [accountId];
   });
-  return { total_rows, ...(await judgeCells(client, readPerson!)) };
+  return { total_rows, ...(await validateCells(client, readPerson!)) };
 }
 
-async function judgeCells(
+async function validateCells(
   client: pg.PoolClient,
   readPerson: ReadPerson,
 ): Promise<Omit<Staged, "total_rows">> {

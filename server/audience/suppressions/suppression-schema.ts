@@ -22,7 +22,7 @@ const channel = (description: string) =>
   Type.Unsafe<Channel>(Type.String({ enum: channels, description }));
 const source = Type.Unsafe<SuppressionSource>(Type.String({ enum: suppression_sources }));
 
-/** Texts that `readPersonPhone` judges: whatever is longer is no number. */
+/** Texts that `readPersonPhone` validates: whatever is longer is no number. */
 export const personPhone = Type.String({
   maxLength: 250,
   description: "Ten digits of the account's country, or + and the country code",

@@ -6,7 +6,7 @@ import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
 export type Locale = { readonly country_code: string; readonly time_zone: string };
 
 /** What a schema cannot see of a new suppression. The body may have any shape. */
-export function judgeSuppression(body: unknown, locale: Locale, now: Date): FieldError[] {
+export function validateSuppression(body: unknown, locale: Locale, now: Date): FieldError[] {
   const { phone_number, expires_at } = (body ?? {}) as Record<string, unknown>;
   const faults: FieldError[] = [];
   if (typeof phone_number === "string" && !readPersonPhone(phone_number, locale.country_code))

@@ -7,7 +7,7 @@ import { newSecret } from "./internal/new-secret.ts";
 import { secretText } from "./sign-callback.ts";
 
 /**
- * Creates an endpoint of the account, told of what happens from now on. Its body was judged. Refuses:
+ * Creates an endpoint of the account, told of what happens from now on. Its body was validated. Refuses:
  * conflict when the account has 50 of them.
  */
 export async function createEndpoint(

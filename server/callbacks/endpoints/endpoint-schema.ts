@@ -35,7 +35,7 @@ const types = nullable(
   }),
 );
 
-/** The body of an endpoint's creation; judgeEndpoint says what this schema cannot. */
+/** The body of an endpoint's creation; validateEndpoint says what this schema cannot. */
 export const NewEndpoint = closed(
   { url, description: optional(description), types: Type.Optional(types) },
   {

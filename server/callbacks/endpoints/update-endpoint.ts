@@ -9,7 +9,7 @@ import { lockEndpoint } from "./lock-endpoint.ts";
 
 /**
  * Changes an endpoint. Enabled again, or at another URL, it begins anew with what is pending.
- * Its body was judged. Refuses: not-found; validation-failed (a campaign's endpoint, but for enabled).
+ * Its body was validated. Refuses: not-found; validation-failed (a campaign's endpoint, but for enabled).
  */
 export async function updateEndpoint(
   tx: Tx,

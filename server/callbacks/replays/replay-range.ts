@@ -8,7 +8,7 @@ import type { NewReplay, ReplayAnswer } from "./replay-schema.ts";
 import { replayAnswer } from "./replays.ts";
 
 /** What a schema cannot see of a replay. The body may have any shape. */
-export function judgeReplay(body: unknown, timeZone: string, now: Date): FieldError[] {
+export function validateReplay(body: unknown, timeZone: string, now: Date): FieldError[] {
   const { from, to } = (body ?? {}) as Record<string, unknown>;
   const faults: FieldError[] = [];
   const read = (field: string, text: unknown): Date | undefined => {
@@ -25,7 +25,7 @@ export function judgeReplay(body: unknown, timeZone: string, now: Date): FieldEr
 
 /**
  * Has the endpoint told again of what happened in a time, by the job callbacks.replay: hint `job` after
- * the commit. The body is one that judgeReplay has no fault with. Refuses: not-found; conflict when the
+ * the commit. The body is one that validateReplay has no fault with. Refuses: not-found; conflict when the
  * endpoint is disabled, or has a replay under way.
  */
 export async function replayRange(

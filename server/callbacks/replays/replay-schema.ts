@@ -9,7 +9,7 @@ const include = Type.Enum(["undelivered", "all"], {
     "undelivered: what failed or still waits, and what no delivery was made of; all: what was delivered, too",
 });
 
-/** Which events an endpoint is told of again; judgeReplay says what this schema cannot. */
+/** Which events an endpoint is told of again; validateReplay says what this schema cannot. */
 export const NewReplay = closed(
   {
     from: Type.String({

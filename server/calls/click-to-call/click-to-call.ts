@@ -13,7 +13,7 @@ import {
   type NoPickPolicy,
 } from "./click-to-call-schema.ts";
 import type { TrunkOnNode } from "../../telephony/trunks/choose-trunk.ts";
-import { judgeClickToCall, type JudgedClickToCall } from "./validate-click-to-call.ts";
+import { validateClickToCall, type ValidatedClickToCall } from "./validate-click-to-call.ts";
 import { credits_a_call, type NewCall } from "./queue-call.ts";
 import { refuseOutsideWindow } from "./refuse-outside-window.ts";
 
@@ -42,17 +42,17 @@ export async function clickToCall(
 ): Promise<ClickToCallAnswer> {
   const { account, actor } = owner;
   const now = app.clock.now();
-  const judged = await judgeClickToCall(app.db, account, asked, now);
-  if (judged.faults.length > 0) throw invalid(judged.faults);
-  refuseOutsideWindow(judged.window, judged.scheduled_at ?? now);
-  const { trunk } = judged;
+  const validated = await validateClickToCall(app.db, account, asked, now);
+  if (validated.faults.length > 0) throw invalid(validated.faults);
+  refuseOutsideWindow(validated.window, validated.scheduled_at ?? now);
+  const { trunk } = validated;
   if (!trunk)
     throw new Refusal("internal-error", "The call could not be placed: no trunk can be used", {
       cause: new Error(`account ${account.id} has no active trunk on an active node`),
     });
   const answer = await submissions.use(actor.account_id, () =>
     write(async (db) => {
-      const campaignId = await submitCall(db, owner, asked, { ...judged, trunk }, now);
+      const campaignId = await submitCall(db, owner, asked, { ...validated, trunk }, now);
       return {
         status: 200 as const,
         message: "Campaign Submitted Successfully" as const,
@@ -60,7 +60,7 @@ export async function clickToCall(
       };
     }),
   );
-  if (!judged.scheduled_at) app.hints.send("call_work", `${trunk.node_id}:${actor.account_id}`);
+  if (!validated.scheduled_at) app.hints.send("call_work", `${trunk.node_id}:${actor.account_id}`);
   return answer;
 }
 
@@ -72,22 +72,22 @@ async function submitCall(
   db: Executor,
   { account, actor }: ClickToCallOwner,
   asked: NewClickToCall,
-  judged: JudgedClickToCall & { readonly trunk: TrunkOnNode },
+  validated: ValidatedClickToCall & { readonly trunk: TrunkOnNode },
   now: Date,
 ): Promise<number> {
-  const order = orderOf(account, asked, judged);
-  const { node_id, trunk_id } = judged.trunk;
+  const order = orderOf(account, asked, validated);
+  const { node_id, trunk_id } = validated.trunk;
   const call: Omit<NewCall, "campaign_id"> = {
     account_id: account.id,
     attempt: 1,
     retried_leg: null,
     node_id,
     trunk_id,
-    from_number: judged.from,
+    from_number: validated.from,
     to_number: order.to_number,
     to_phone: order.to_phone,
     cli_number: order.cli_number,
-    due_at: judged.scheduled_at ?? now,
+    due_at: validated.scheduled_at ?? now,
   };
   const rows = [order, call, actor].map((row) => JSON.stringify(row));
   try {
@@ -106,9 +106,9 @@ async function submitCall(
 function orderOf(
   { id, country_code }: ClickToCallOwner["account"],
   asked: NewClickToCall,
-  judged: JudgedClickToCall,
+  validated: ValidatedClickToCall,
 ) {
-  const { agent_not_pick_group_id, from_group_id, to_group_id } = judged;
+  const { agent_not_pick_group_id, from_group_id, to_group_id } = validated;
   const agent_not_pick_policy = asked.agent_not_pick_policy || null;
   return {
     account_id: id,
@@ -126,11 +126,11 @@ function orderOf(
     agent_retry_count: asked.agent_retry_count ?? 3,
     extension_for_transfer: asked.extension_for_transfer ?? null,
     extension_for_dis: asked.extension_for_dis ?? null,
-    scheduled_at: judged.scheduled_at,
+    scheduled_at: validated.scheduled_at,
     enable_chat: isSwitchedOn(asked.enable_chat ?? ""),
     from_group_id,
     to_group_id,
-    auto_block_minutes: judged.auto_block_minutes,
+    auto_block_minutes: validated.auto_block_minutes,
     remark: asked.remark || null,
     reference: asked.reference || null,
     callback_method: asked.callback_method?.toUpperCase() || null,

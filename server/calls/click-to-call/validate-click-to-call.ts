@@ -15,7 +15,7 @@ import {
 import { auto_block_minutes_max, auto_block_reason } from "./click-to-call-schema.ts";
 
 /** What was found; without faults, all of it holds. */
-export type JudgedClickToCall = {
+export type ValidatedClickToCall = {
   readonly faults: readonly FieldError[];
   /** The agent as calls keep it: an extension, or a phone as E.164 digits. */
   readonly from: string;
@@ -33,15 +33,15 @@ export type JudgedClickToCall = {
 type Account = Pick<Caller["account"], "id" | "country_code" | "time_zone">;
 
 /**
- * Judges all that the schema cannot see; `body` may have any shape, and says nothing where it is not
+ * Validates all that the schema cannot see; `body` may have any shape, and says nothing where it is not
  * as the schema asks.
  */
-export async function judgeClickToCall(
+export async function validateClickToCall(
   db: Pick<Database, "pool">,
   account: Account,
   body: unknown,
   now: Date,
-): Promise<JudgedClickToCall> {
+): Promise<ValidatedClickToCall> {
   const text = textsOf(body);
   const from = agentOf(text("from_number"), account.country_code);
   const start = startOf(text("schedulled_at"), account.time_zone, now);

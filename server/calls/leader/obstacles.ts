@@ -33,7 +33,7 @@ export async function obstacleOfCustomer(
     : null;
 }
 
-/** A dial that waited for so long is judged again: I6 of the design. */
+/** A dial that waited for so long is validated again: I6 of the design. */
 const waited_ms_max = 500;
 
 /**

@@ -59,7 +59,7 @@ async function resumeNow(leader: Leader, live: LiveCall): Promise<void> {
 /** The step that follows, once it is stored; null when nothing does. */
 async function decide(leader: Leader, live: LiveCall, event: CallEvent): Promise<Step | null> {
   if (event.type === "seek") return putThrough(leader, live, event.to);
-  const next = step(live.call, live.line, await judged(leader, live, event));
+  const next = step(live.call, live.line, await validated(leader, live, event));
   if (!next) return null;
   const asked = next.acts.find((act) => act.do === "choose_agents");
   if (!asked) return store(leader, live, next);
@@ -94,7 +94,7 @@ async function putThrough(
 }
 
 /** An agent's answer has the customer called: only if nothing stands against it by now. */
-async function judged(leader: Leader, live: LiveCall, event: CallEvent): Promise<CallEvent> {
+async function validated(leader: Leader, live: LiveCall, event: CallEvent): Promise<CallEvent> {
   const isAgents = event.type === "answered" && live.call.stage === "agent";
   if (!isAgents) return event;
   const against = await untilDone(leader, () => obstacleOfCustomer(leader, live));

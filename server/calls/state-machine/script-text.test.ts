@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { fillText, judgeScript, placeholdersOf } from "./script-text.ts";
+import { fillText, validateScript, placeholdersOf } from "./script-text.ts";
 
 const name = fc.stringMatching(/^[A-Za-z0-9_.-]([A-Za-z0-9_ .-]{0,20}[A-Za-z0-9_.-])?$/);
 const plain = fc.stringMatching(/^[^{}|]{0,20}$/u);
@@ -17,7 +17,7 @@ test("what a text is made of is read out of it, spaces around names and defaults
             return pad ? `${before}{{ ${key} ${rest}}}` : `${before}{{${key}${rest}}}`;
           })
           .join("") + after;
-      assert.equal(judgeScript(text), null);
+      assert.equal(validateScript(text), null);
       assert.deepEqual(
         placeholdersOf(text),
         pieces.map(({ name: key, fallback }) => ({
@@ -71,6 +71,6 @@ test("a placeholder that cannot be read is told", () => {
     [`Hi {{${"n".repeat(65)}}}`, /1 to 64/],
     ["Hi {{naïve}}", /\{\{naïve\}\}/],
   ] as const)
-    assert.match(judgeScript(text) ?? "", reason, text);
-  assert.equal(judgeScript("No { braces } that { matter } here, {{ok}}{"), null);
+    assert.match(validateScript(text) ?? "", reason, text);
+  assert.equal(validateScript("No { braces } that { matter } here, {{ok}}{"), null);
 });

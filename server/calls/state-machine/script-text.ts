@@ -45,7 +45,7 @@ export function fillText(
 }
 
 /** Why a text's placeholders cannot be read, or null when they can. */
-export function judgeScript(text: string): string | null {
+export function validateScript(text: string): string | null {
   const rest = text.replaceAll(placeholder, " ");
   if (rest.includes("{{")) return "has a {{ that no }} ends";
   if (rest.includes("}}")) return "has a }} without a {{ before it";

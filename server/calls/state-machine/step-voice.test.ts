@@ -343,7 +343,7 @@ const anyNode: fc.Arbitrary<MenuNode> = fc.oneof(
     type: fc.constant("transfer" as const),
     prompt: fc.constantFrom(null, say("hold")),
     to: fc.constant({ extension: "101" }),
-    // A menu in which nobody is ever asked is refused where menus are judged.
+    // A menu in which nobody is ever asked is refused where menus are validated.
     otherwise: fc.constant("bye"),
   }),
   fc.record({ type: fc.constant("opt_out" as const), prompt: fc.constantFrom(null, say("ok")) }),

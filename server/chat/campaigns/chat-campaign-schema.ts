@@ -54,7 +54,7 @@ export const Contact = closed({
 export const CampaignHead = closed(headFields);
 export type CampaignHead = Static<typeof CampaignHead>;
 
-/** The body of campaign creation (contract 4.2). Documents; read-contacts.ts judges the recipients. */
+/** The body of campaign creation (contract 4.2). Documents; read-contacts.ts validates the recipients. */
 export const NewChatCampaign = closed(
   {
     ...headFields,

@@ -20,7 +20,7 @@ import { affordableRecipients, tooDear } from "./intake/refuse-without-credit.ts
 import { storeLines, storeRows } from "./intake/store-recipients.ts";
 import { openTrimming, type Trimming } from "./intake/trim-numbers.ts";
 import { variablesText } from "./intake/variables-text.ts";
-import { judgeCampaign } from "./validate-campaign.ts";
+import { validateCampaign } from "./validate-campaign.ts";
 
 /** A group of so many is stored in one statement, beside other writes. */
 const small_members_max = 5_000;
@@ -42,7 +42,7 @@ export async function createCampaignForGroup(
   else if (group.members_count > recipients_max)
     source_faults.push({ field: "group_id", reason: `has more than ${recipients_max} members` });
   const has_recipients = true;
-  const order = await judgeCampaign(app.db.query, account, head, {
+  const order = await validateCampaign(app.db.query, account, head, {
     has_recipients,
     source_faults,
     now,
@@ -86,12 +86,12 @@ async function* linesOf(
   members: AsyncIterable<readonly GroupMember[]>,
   accountId: number,
   trimming: Trimming,
-  judge: () => unknown,
+  validate: () => unknown,
 ): AsyncGenerator<Uint8Array> {
   const writer = openLineWriter(accountId);
   for await (const batch of members) {
     take(trimming, batch, writer);
-    judge();
+    validate();
     const lines = writer.take(true);
     if (lines) yield lines;
   }

@@ -16,7 +16,7 @@ import { locateColumns, type ColumnFields } from "./intake/locate-columns.ts";
 import { affordableRecipients, tooDear } from "./intake/refuse-without-credit.ts";
 import { storeLines } from "./intake/store-recipients.ts";
 import type { NumberCounts } from "./intake/trim-numbers.ts";
-import { judgeCampaign } from "./validate-campaign.ts";
+import { validateCampaign } from "./validate-campaign.ts";
 
 const file_thread = new URL("./intake/file-thread.ts", import.meta.url);
 type RecipientFile = LineThread<FileColumns, NumberCounts>;
@@ -52,7 +52,10 @@ export async function createCampaignFromFile(
       const { columns, faults } = locateColumns(file.header, upload);
       const wrong = [...upload.faults, ...faults];
       if (wrong.length > 0) throw invalid(wrong);
-      const order = await judgeCampaign(app.db.query, account, head, { has_recipients: true, now });
+      const order = await validateCampaign(app.db.query, account, head, {
+        has_recipients: true,
+        now,
+      });
       const affordable = await affordableRecipients(app.db.query, account.id, now);
       const answer = await writes.writeWithClient(statement_seconds, (tx, client) =>
         writeCampaign(tx, actor, order, now, async (_tx, place) => {

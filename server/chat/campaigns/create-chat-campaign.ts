@@ -20,7 +20,7 @@ import {
   storeRows,
   type CampaignPlace,
 } from "./intake/store-recipients.ts";
-import { judgeCampaign, type CampaignOrder } from "./validate-campaign.ts";
+import { validateCampaign, type CampaignOrder } from "./validate-campaign.ts";
 import type { PreparedCampaign } from "./prepare-campaign.ts";
 
 /** Runs a write in a transaction; the second kind may last, and has the connection for COPY. */
@@ -59,7 +59,7 @@ export async function createChatCampaign(
 ): Promise<ChatCampaignAnswer> {
   const now = app.clock.now();
   const has_recipients = sent > 0;
-  const order = await judgeCampaign(app.db.query, owner.account, head, { has_recipients, now });
+  const order = await validateCampaign(app.db.query, owner.account, head, { has_recipients, now });
   if (counts.valid === 0) throw noValidContacts(counts);
   await refuseWithoutCredit(app.db.query, owner.account.id, counts.valid, now);
   const { valid: stored, ...trimmed } = counts;
@@ -98,7 +98,7 @@ export function noValidContacts(trimmed: {
 }
 
 /**
- * Writes a campaign whose fields were judged. The reservation takes the balance's lock, which others
+ * Writes a campaign whose fields were validated. The reservation takes the balance's lock, which others
  * wait for, and comes last. Refuses bad-request when nobody is left, and insufficient-credit.
  */
 export async function writeCampaign(

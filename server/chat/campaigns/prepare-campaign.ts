@@ -1,4 +1,4 @@
-// Reads the body of a campaign before anything else is known of it: the shape of its contacts judged,
+// Reads the body of a campaign before anything else is known of it: the shape of its contacts validated,
 // their numbers trimmed, ready to be stored. Large bodies are read in a thread of their own.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";

@@ -7,7 +7,7 @@ import type { DB } from "../../lib/database/database.ts";
 import type { CampaignHead, CampaignPreview } from "./chat-campaign-schema.ts";
 import { noValidContacts } from "./create-chat-campaign.ts";
 import { samples_max } from "./intake/trim-numbers.ts";
-import { judgeCampaign } from "./validate-campaign.ts";
+import { validateCampaign } from "./validate-campaign.ts";
 import type { PreparedCampaign } from "./prepare-campaign.ts";
 import { renderMessage } from "../messages/render-message.ts";
 
@@ -22,7 +22,7 @@ export async function previewChatCampaign(
 ): Promise<CampaignPreview> {
   const now = app.clock.now();
   const db = app.db.query;
-  const order = await judgeCampaign(db, account, head, { has_recipients: sent > 0, now });
+  const order = await validateCampaign(db, account, head, { has_recipients: sent > 0, now });
   if (recipients.form !== "rows") throw new Error("a preview is of recipients as they are");
   const { phones, variables } = recipients;
   const suppressed = await suppressedOf(db, account.id, phones, now);

@@ -37,7 +37,7 @@ export function campaignTimeFaults(head: unknown): FieldError[] {
  * Refuses, in the contract's order: bad-request unless exactly one message is named and anybody is to
  * get it; validation-failed for a number, a message or a time that will not do, all at once.
  */
-export async function judgeCampaign(
+export async function validateCampaign(
   db: Kysely<DB>,
   account: Pick<Caller["account"], "id" | "time_zone">,
   head: CampaignHead,

@@ -5,7 +5,7 @@ import { shownName } from "../../accounts/accounts/account-schema.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { closed, id, optional, timestamp } from "../../lib/schemas.ts";
 import {
-  judgeOpening,
+  validateOpening,
   OpeningAnswer,
   OpeningInput,
   type OpeningMessage,
@@ -23,7 +23,7 @@ const example = {
   variable_defaults: { "1": "there" },
 };
 
-/** The body of a flow's creation; judgeFlow says what this schema cannot. */
+/** The body of a flow's creation; validateFlow says what this schema cannot. */
 export const NewFlow = closed(
   { name, active: optional(active), opening: OpeningInput },
   { examples: [{ name: "Call back", opening: example }] },
@@ -54,9 +54,9 @@ export const AutomationFlowAnswer = Type.Object({ id: Type.String({ format: "uui
 export type FlowAnswer = Omit<Static<typeof ChatFlowAnswer>, "id"> & { id: number | string };
 
 /** What a schema alone cannot say of a new flow's or a patch's body, which may have any shape. */
-export function judgeFlow(body: unknown): FieldError[] {
+export function validateFlow(body: unknown): FieldError[] {
   if (typeof body !== "object" || body === null) return [];
-  return judgeOpening((body as Record<string, unknown>)["opening"], "opening");
+  return validateOpening((body as Record<string, unknown>)["opening"], "opening");
 }
 
 /** What of a row `flowAnswer` needs. */

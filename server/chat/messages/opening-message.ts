@@ -89,7 +89,7 @@ export const VariableDefaults = Type.Record(Type.String({ maxLength: 64 }), text
   description: "What placeholders become for recipients that bring no value of their own",
 });
 
-/** An opening as a request brings it; judgeOpening says what this schema cannot. */
+/** An opening as a request brings it; validateOpening says what this schema cannot. */
 export const OpeningInput = closed(
   {
     type: Type.Enum(["interactive", "template"] as const, {
@@ -128,7 +128,7 @@ const interactive_only = [
 ] as const;
 
 /** What a schema alone cannot say of an opening, which may have any shape; `at` is its path. */
-export function judgeOpening(opening: unknown, at: string): FieldError[] {
+export function validateOpening(opening: unknown, at: string): FieldError[] {
   if (typeof opening !== "object" || opening === null) return [];
   const fields = opening as Record<string, unknown>;
   const isGiven = (name: string) => fields[name] !== undefined && fields[name] !== null;
@@ -151,9 +151,9 @@ export function judgeOpening(opening: unknown, at: string): FieldError[] {
   );
   return [
     ...faults,
-    ...judgeButtons(fields["buttons"], at),
-    ...judgeList(fields["list"], at),
-    ...judgeDefaults(fields, at),
+    ...validateButtons(fields["buttons"], at),
+    ...validateList(fields["list"], at),
+    ...validateDefaults(fields, at),
   ];
 }
 
@@ -163,7 +163,7 @@ export function openingOf(input: OpeningInput): OpeningMessage {
   return withoutNulls({ ...input, template_id: null }) as InteractiveOpening;
 }
 
-function judgeDefaults(fields: Record<string, unknown>, at: string): FieldError[] {
+function validateDefaults(fields: Record<string, unknown>, at: string): FieldError[] {
   const { header, body, footer, variable_defaults } = fields;
   if (typeof variable_defaults !== "object" || variable_defaults === null) return [];
   const texts = [header, body, footer].filter((one) => typeof one === "string");
@@ -176,7 +176,7 @@ function judgeDefaults(fields: Record<string, unknown>, at: string): FieldError[
     }));
 }
 
-function judgeButtons(buttons: unknown, at: string): FieldError[] {
+function validateButtons(buttons: unknown, at: string): FieldError[] {
   const seen = new Set<unknown>();
   return listOf(buttons).flatMap((button, i) => {
     const told = button["id"] ?? button["title"];
@@ -188,7 +188,7 @@ function judgeButtons(buttons: unknown, at: string): FieldError[] {
 
 const rows_max = 10;
 
-function judgeList(list: unknown, at: string): FieldError[] {
+function validateList(list: unknown, at: string): FieldError[] {
   if (typeof list !== "object" || list === null) return [];
   const sections = listOf((list as Record<string, unknown>)["sections"]);
   const rows = sections.flatMap((section, s) =>

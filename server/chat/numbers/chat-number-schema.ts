@@ -24,7 +24,7 @@ const rate = Type.Integer({
   description: "Messages a second; 80 unless said, which is WhatsApp's default",
 });
 
-/** The body of a number's creation; judgeNewChatNumber says what this schema cannot. */
+/** The body of a number's creation; validateNewChatNumber says what this schema cannot. */
 export const NewChatNumber = closed(
   {
     name,
@@ -76,7 +76,7 @@ export function readBusinessPhone(text: string): string | null {
 }
 
 /** What a schema alone cannot say of a new number's body, which may have any shape. */
-export function judgeNewChatNumber(body: unknown): FieldError[] {
+export function validateNewChatNumber(body: unknown): FieldError[] {
   if (typeof body !== "object" || body === null) return [];
   const fields = body as Record<string, unknown>;
   const faults: FieldError[] = [];

@@ -5,7 +5,7 @@ import type { App } from "../../engine/app.ts";
 import type { Job, JobHandler } from "../../engine/work-jobs.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { hold_reasons, type HoldReason } from "../holds/holds.ts";
-import { judgeCampaign } from "../campaigns/validate-campaign.ts";
+import { validateCampaign } from "../campaigns/validate-campaign.ts";
 import { renderMessage } from "../messages/render-message.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
 
@@ -28,7 +28,7 @@ export const notifyCall: JobHandler = async (app, { account_id, payload }) => {
   app.log.info({ account_id, campaign_id, outcome: done }, "the message beside a call");
 };
 
-/** What became of it. Refuses as judgeCampaign and sendSingleMessage do. */
+/** What became of it. Refuses as validateCampaign and sendSingleMessage do. */
 async function sendNotice(
   app: App,
   accountId: Job["account_id"],
@@ -43,7 +43,7 @@ async function sendNotice(
   if (quietUntil(account, now) !== null) return "the account is quiet";
   const head = { name: "Call", chat_number_id, template_id };
   const of = { id: accountId, time_zone: account.time_zone };
-  const order = await judgeCampaign(app.db.query, of, head, { has_recipients: true, now });
+  const order = await validateCampaign(app.db.query, of, head, { has_recipients: true, now });
   if (await isSuppressed(app.db.query, accountId, "chat", phone, now))
     return "the customer is suppressed";
   const message_id = `call.${accountId}.${campaign_id}`;

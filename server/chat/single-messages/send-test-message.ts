@@ -8,7 +8,7 @@ import type { App } from "../../engine/app.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import { invalid, invalidField } from "../../lib/errors.ts";
 import type { HoldReason } from "../holds/holds.ts";
-import { judgeCampaign, type CampaignOrder } from "../campaigns/validate-campaign.ts";
+import { validateCampaign, type CampaignOrder } from "../campaigns/validate-campaign.ts";
 import { renderMessage } from "../messages/render-message.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
 import type { TestMessage, TestMessageAnswer } from "./test-message-schema.ts";
@@ -41,7 +41,7 @@ export async function sendTestMessage(
 ): Promise<TestMessageAnswer> {
   const { account, actor, key } = tester;
   const now = app.clock.now();
-  const { order, to } = await judgeTest(app, account, input, now);
+  const { order, to } = await validateTest(app, account, input, now);
   const uuid = key === null ? randomUUID() : uuidOf(account.id, key);
   const message_id = `test.${uuid}`;
   const message = renderTest(order, input, message_id);
@@ -64,7 +64,7 @@ export async function sendTestMessage(
   });
 }
 
-async function judgeTest(
+async function validateTest(
   app: App,
   account: Caller["account"],
   input: TestMessage,
@@ -72,7 +72,7 @@ async function judgeTest(
 ): Promise<{ order: CampaignOrder; to: string }> {
   const { phone_number, variables: _, ...named } = input;
   const head = { ...named, name: "Test" };
-  const order = await judgeCampaign(app.db.query, account, head, { has_recipients: true, now });
+  const order = await validateCampaign(app.db.query, account, head, { has_recipients: true, now });
   const to = readPhone(phone_number);
   if (to === null) throw invalidField("phone_number", "is no phone number with its country code");
   if (await isSuppressed(app.db.query, account.id, "chat", to, now))

@@ -5,10 +5,10 @@ import { knownId } from "../../lib/ids.ts";
 
 /**
  * Whether the message that is to go with calls can be sent at all: its number is the account's, its
- * template the number's. Whether the template is approved is judged at each call. The body is that
+ * template the number's. Whether the template is approved is validated at each call. The body is that
  * of an account's change and may have any shape.
  */
-export async function judgeCallNotice(
+export async function validateCallNotice(
   db: Kysely<DB>,
   accountId: number,
   body: unknown,

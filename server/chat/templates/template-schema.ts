@@ -84,7 +84,7 @@ const HeaderMedia = closed(
 );
 export type HeaderMedia = Static<typeof HeaderMedia>;
 
-/** The body of a template's creation; judgeNewTemplate says what this schema cannot. */
+/** The body of a template's creation; validateNewTemplate says what this schema cannot. */
 export const NewTemplate = closed(
   {
     chat_number_id: id("Whose business account it is for"),

@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalid, notFound } from "../../lib/errors.ts";
 import { headerMediaOf } from "./internal/header-media.ts";
-import { judgeTemplateValues } from "./internal/validate-template-values.ts";
+import { validateTemplateValues } from "./internal/validate-template-values.ts";
 import { findTemplate } from "./templates.ts";
 import { plannedTemplateOf, template_columns } from "./template-schema.ts";
 import type { TemplateAnswer, TemplatePatch } from "./template-schema.ts";
@@ -28,7 +28,7 @@ export async function updateTemplate(
     .executeTakeFirst();
   if (!row) throw notFound();
   const { variable_defaults, header_media } = patch;
-  const faults = judgeTemplateValues({
+  const faults = validateTemplateValues({
     ...plannedTemplateOf(row),
     variable_defaults,
     header_media,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judgeNewTemplate } from "./validate-template.ts";
+import { validateNewTemplate } from "./validate-template.ts";
 
 const body = { type: "BODY", text: "Hello" };
 const template = (components: unknown, more: object = {}) => ({
@@ -10,7 +10,7 @@ const template = (components: unknown, more: object = {}) => ({
   components,
   ...more,
 });
-const fieldsOf = (value: unknown) => judgeNewTemplate(value).map(({ field }) => field);
+const fieldsOf = (value: unknown) => validateNewTemplate(value).map(({ field }) => field);
 const withBody = (text: string, example?: object) => [
   { type: "BODY", text, ...(example ? { example } : {}) },
 ];
@@ -61,7 +61,7 @@ test("templates as providers take them have no fault", () => {
     ],
   ];
   for (const [components, more] of good) {
-    assert.deepEqual(judgeNewTemplate(template(components, more)), []);
+    assert.deepEqual(validateNewTemplate(template(components, more)), []);
   }
 });
 
@@ -203,21 +203,21 @@ for (const [what, components, fields, more] of faults) {
   });
 }
 
-test("a body of any shape is judged without failing", () => {
+test("a body of any shape is validated without failing", () => {
   const odd: unknown[] = [null, 5, "x", [], {}, [[]], true, { type: "BODY", text: 5 }];
   for (const one of odd) {
-    judgeNewTemplate(one);
+    validateNewTemplate(one);
     for (const two of odd) {
-      judgeNewTemplate(template(one, { variable_defaults: two, header_media: two }));
-      judgeNewTemplate(template([one, two, body], { parameter_format: one }));
-      judgeNewTemplate(template([{ type: "BODY", text: "{{1}}", example: one }]));
-      judgeNewTemplate(template([{ type: "BODY", text: "{{1}}", example: { body_text: one } }]));
-      judgeNewTemplate(template([{ type: "HEADER", format: one, text: two }, body]));
-      judgeNewTemplate(template([body, { type: "BUTTONS", buttons: one }]));
-      judgeNewTemplate(template([body, { type: "BUTTONS", buttons: [one, two] }]));
+      validateNewTemplate(template(one, { variable_defaults: two, header_media: two }));
+      validateNewTemplate(template([one, two, body], { parameter_format: one }));
+      validateNewTemplate(template([{ type: "BODY", text: "{{1}}", example: one }]));
+      validateNewTemplate(template([{ type: "BODY", text: "{{1}}", example: { body_text: one } }]));
+      validateNewTemplate(template([{ type: "HEADER", format: one, text: two }, body]));
+      validateNewTemplate(template([body, { type: "BUTTONS", buttons: one }]));
+      validateNewTemplate(template([body, { type: "BUTTONS", buttons: [one, two] }]));
       for (const type of ["URL", "COPY_CODE", "PHONE_NUMBER", "FLOW"]) {
         const button = { type, text: one, url: two, phone_number: one, example: two, flow_id: one };
-        judgeNewTemplate(template(withButtons(button)));
+        validateNewTemplate(template(withButtons(button)));
       }
     }
   }

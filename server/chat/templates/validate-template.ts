@@ -1,7 +1,7 @@
 // What a provider would refuse of a new template, told before it is asked: each fault by its path.
 import type { FieldError } from "../../lib/errors.ts";
-import { judgeButtons } from "./internal/validate-template-buttons.ts";
-import { judgeTemplateValues } from "./internal/validate-template-values.ts";
+import { validateButtons } from "./internal/validate-template-buttons.ts";
+import { validateTemplateValues } from "./internal/validate-template-values.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -19,22 +19,22 @@ const fields_of: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What a schema alone cannot say of a new template's body, which may have any shape. */
-export function judgeNewTemplate(body: unknown): FieldError[] {
+export function validateNewTemplate(body: unknown): FieldError[] {
   const fields = asFields(body);
   const components = fields?.["components"];
   if (!fields || !Array.isArray(components)) return [];
   const named = fields["parameter_format"] === "NAMED";
   const list = components.map((component) => asFields(component) ?? {});
   const faults = [
-    ...judgeTypes(list),
-    ...list.flatMap((component, i) => judgeComponent(component, `components.${i}`, named)),
+    ...validateTypes(list),
+    ...list.flatMap((component, i) => validateComponent(component, `components.${i}`, named)),
   ];
   // What its keys are is only known of a template that is one.
   if (faults.length > 0) return faults;
-  return judgeTemplateValues({ ...fields, components: list.map(withButtons) });
+  return validateTemplateValues({ ...fields, components: list.map(withButtons) });
 }
 
-/** The shape is judged elsewhere, at the same time: here it may still be any. */
+/** The shape is validated elsewhere, at the same time: here it may still be any. */
 function withButtons(component: Fields): Fields {
   const { buttons } = component;
   return {
@@ -43,7 +43,7 @@ function withButtons(component: Fields): Fields {
   };
 }
 
-function judgeTypes(components: readonly Fields[]): FieldError[] {
+function validateTypes(components: readonly Fields[]): FieldError[] {
   const types = components.map((component) => component["type"]);
   const twice = types.flatMap((type, i) =>
     typeof type === "string" && types.indexOf(type) < i
@@ -55,7 +55,7 @@ function judgeTypes(components: readonly Fields[]): FieldError[] {
     : [{ field: "components", reason: "must have a BODY" }, ...twice];
 }
 
-function judgeComponent(component: Fields, at: string, named: boolean): FieldError[] {
+function validateComponent(component: Fields, at: string, named: boolean): FieldError[] {
   const type = String(component["type"]);
   const allowed = fields_of[type];
   if (!allowed) return [];
@@ -64,25 +64,25 @@ function judgeComponent(component: Fields, at: string, named: boolean): FieldErr
     .map((field) => ({ field: `${at}.${field}`, reason: `does not belong to a ${type}` }));
   switch (type) {
     case "HEADER":
-      return [...alien, ...judgeHeader(component, at, named)];
+      return [...alien, ...validateHeader(component, at, named)];
     case "BODY":
-      return [...alien, ...judgeText(component, at, body_characters_max, bodyRules(named))];
+      return [...alien, ...validateText(component, at, body_characters_max, bodyRules(named))];
     case "FOOTER":
       return [
         ...alien,
-        ...judgeText(component, at, footer_characters_max, { named, most: 0, example: null }),
+        ...validateText(component, at, footer_characters_max, { named, most: 0, example: null }),
       ];
     default:
-      return [...alien, ...judgeButtons(component["buttons"], at)];
+      return [...alien, ...validateButtons(component["buttons"], at)];
   }
 }
 
-function judgeHeader(component: Fields, at: string, named: boolean): FieldError[] {
+function validateHeader(component: Fields, at: string, named: boolean): FieldError[] {
   const { format } = component;
   if (format === undefined) return [{ field: `${at}.format`, reason: "is required" }];
   if (format === "TEXT") {
     const example = named ? "header_text_named_params" : "header_text";
-    return judgeText(component, at, header_characters_max, { named, most: 1, example });
+    return validateText(component, at, header_characters_max, { named, most: 1, example });
   }
   return component["text"] === undefined
     ? []
@@ -101,7 +101,7 @@ function bodyRules(named: boolean): TextRules {
   return { named, most: 100, example: named ? "body_text_named_params" : "body_text" };
 }
 
-function judgeText(component: Fields, at: string, most: number, rules: TextRules): FieldError[] {
+function validateText(component: Fields, at: string, most: number, rules: TextRules): FieldError[] {
   const { text } = component;
   const field = `${at}.text`;
   if (text === undefined) return [{ field, reason: "is required" }];
@@ -111,9 +111,9 @@ function judgeText(component: Fields, at: string, most: number, rules: TextRules
     return [{ field, reason: `must have at most ${most} characters` }];
   const keys = readPlaceholders(text);
   if (keys === null) return [{ field, reason: "has a {{ or }} that is no placeholder" }];
-  const reason = judgeKeys(keys, rules);
+  const reason = validateKeys(keys, rules);
   if (reason !== null) return [{ field, reason }];
-  return judgeExample(component["example"], `${at}.example`, keys, rules);
+  return validateExample(component["example"], `${at}.example`, keys, rules);
 }
 
 /** The distinct placeholders as written, or null when the braces do not pair up. */
@@ -124,7 +124,7 @@ function readPlaceholders(text: string): string[] | null {
   return [...new Set(pieces.filter((_, i) => i % 2 === 1))];
 }
 
-function judgeKeys(keys: readonly string[], { named, most }: TextRules): string | null {
+function validateKeys(keys: readonly string[], { named, most }: TextRules): string | null {
   if (keys.length > most) {
     return most === 0 ? "takes no placeholders" : `takes at most ${most} placeholder`;
   }
@@ -139,7 +139,7 @@ function judgeKeys(keys: readonly string[], { named, most }: TextRules): string 
     : "must number its placeholders {{1}}, {{2}} and so on, without a gap";
 }
 
-function judgeExample(
+function validateExample(
   example: unknown,
   at: string,
   keys: readonly string[],

@@ -86,7 +86,7 @@ export function hasChoices(type: unknown): boolean {
 }
 
 /** What a schema alone cannot say of a new field's body, which may have any shape. */
-export function judgeNewCustomField(body: unknown): FieldError[] {
+export function validateNewCustomField(body: unknown): FieldError[] {
   if (typeof body !== "object" || body === null) return [];
   const { type, options } = body as Record<string, unknown>;
   const isGiven = options !== undefined && options !== null;

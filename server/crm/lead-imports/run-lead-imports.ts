@@ -9,9 +9,9 @@ import { isDatabaseUnavailable, isOfOneStatement } from "../../lib/database/data
 import type { FieldError } from "../../lib/errors.ts";
 import { locateColumns, type ColumnMap } from "./internal/column-map.ts";
 import { findAgents } from "./internal/find-agents.ts";
-import { judgeRow, type RowJudge } from "./internal/validate-row.ts";
+import { validateRow, type RowValidate } from "./internal/validate-row.ts";
 import { openFindOption } from "../leads/read-cell.ts";
-import { writeLeads, type JudgedRow } from "./internal/write-leads.ts";
+import { writeLeads, type ValidatedRow } from "./internal/write-leads.ts";
 import { leadRow } from "../leads/lead-row.ts";
 import { readWorkspaceSchema, type WorkspaceSchema } from "../workspaces/workspace-schema.ts";
 
@@ -20,7 +20,7 @@ const batch_rows = 500;
 const imports_a_turn_max = 1_000;
 /** Of one account in a turn, so that its thousand uploads do not go before another's one. */
 const imports_of_account_max = 3;
-/** How often a batch is judged anew because the workspace changed under it. */
+/** How often a batch is validated anew because the workspace changed under it. */
 const attempts_max = 5;
 
 type Import = Selectable<DB["lead_imports"]>;
@@ -118,7 +118,7 @@ async function makeLeads(
   for (let attempt = 1; attempt <= attempts_max; attempt++) {
     const schema = await readWorkspaceSchema(tx, found.account_id, found.workspace_id);
     if (!schema) return "inactive";
-    const { good, rejects } = judgeRows(rows, creator, {
+    const { good, rejects } = validateRows(rows, creator, {
       schema,
       country_code,
       width: found.header.length,
@@ -139,20 +139,20 @@ async function makeLeads(
   throw new Error("the workspace's schema kept changing");
 }
 
-function judgeRows(
+function validateRows(
   rows: readonly Row[],
   creator: { user_id: number; country_code: string },
-  judge: RowJudge & { readonly schema: WorkspaceSchema },
-): { good: JudgedRow[]; rejects: Reject[] } {
-  const good: JudgedRow[] = [];
+  validate: RowValidate & { readonly schema: WorkspaceSchema },
+): { good: ValidatedRow[]; rejects: Reject[] } {
+  const good: ValidatedRow[] = [];
   const rejects: Reject[] = [];
   for (const row of rows) {
-    const judged = judgeRow(judge, row.cells);
-    if ("errors" in judged) rejects.push({ ...row, errors: judged.errors });
+    const validated = validateRow(validate, row.cells);
+    if ("errors" in validated) rejects.push({ ...row, errors: validated.errors });
     else
       good.push({
         row_number: row.row_number,
-        lead: leadRow(judge.schema, creator, judged.lead),
+        lead: leadRow(validate.schema, creator, validated.lead),
       });
   }
   return { good, rejects };

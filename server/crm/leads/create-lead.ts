@@ -2,7 +2,7 @@
 // makes a lead; the contact is found or made by phone, unless contactId names one.
 import type { Caller } from "../../accounts/caller.ts";
 import { Refusal, invalid, notFound, unavailable } from "../../lib/errors.ts";
-import { judgeLead } from "./validate-lead.ts";
+import { validateLead } from "./validate-lead.ts";
 import type { LeadRow, LeadVerdict } from "./lead-intake.ts";
 import { leadRow } from "./lead-row.ts";
 import type { LeadAnswer, NewLead } from "./lead-schema.ts";
@@ -15,7 +15,7 @@ import type {
 /** Writes one lead: batched with others, or within a transaction. */
 export type WriteLead = (accountId: number, lead: LeadRow) => Promise<LeadVerdict>;
 
-/** How often a lead is judged anew because its workspace's schema changed under it. */
+/** How often a lead is validated anew because its workspace's schema changed under it. */
 const attempts_max = 5;
 
 /**
@@ -32,7 +32,7 @@ export async function createLead(
   let schema = await schemas.find(caller.account.id, workspaceId);
   for (let attempt = 1; attempt <= attempts_max; attempt++) {
     if (!schema) throw notFound();
-    const faults = judgeLead(schema, lead);
+    const faults = validateLead(schema, lead);
     // The first judgement may be by a copy older than the option or field it misses.
     if (faults.length > 0 && attempt > 1) throw invalid(faults);
     if (faults.length > 0) {

@@ -6,7 +6,7 @@ import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
 import { unavailable } from "../../lib/errors.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 
-/** A lead judged against a version of its workspace's schema: what create_leads takes. */
+/** A lead validated against a version of its workspace's schema: what create_leads takes. */
 export type LeadRow = {
   readonly workspace_id: number;
   readonly schema_version: number;

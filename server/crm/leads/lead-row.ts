@@ -5,7 +5,7 @@ import type { LeadRow } from "./lead-intake.ts";
 import type { NewLead } from "./lead-schema.ts";
 import type { WorkspaceSchema } from "../workspaces/workspace-schema.ts";
 
-/** The row of a lead that was judged against `schema`: defaults filled in, null for what was left out. */
+/** The row of a lead that was validated against `schema`: defaults filled in, null for what was left out. */
 export function leadRow(
   schema: WorkspaceSchema,
   creator: { readonly user_id: number; readonly country_code: string },

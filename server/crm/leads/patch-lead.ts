@@ -6,7 +6,7 @@ import { Refusal, invalid, notFound } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { e164 } from "../../lib/phone-numbers.ts";
 import { closed, id, nullable, phone10 } from "../../lib/schemas.ts";
-import { judgeLead } from "./validate-lead.ts";
+import { validateLead } from "./validate-lead.ts";
 import type { LeadAnswer } from "./lead-schema.ts";
 import { lockLead, type LeadPlace } from "./internal/lock-lead.ts";
 import { findLead } from "./find-lead.ts";
@@ -52,7 +52,7 @@ export async function patchLead(
   const lead = await lockLead(tx, place);
   const schema = await readWorkspaceSchema(tx, place.account_id, place.workspace_id);
   if (!schema) throw notFound();
-  const faults = judgeLead(schema, patch, "patch");
+  const faults = validateLead(schema, patch, "patch");
   if (faults.length > 0) throw invalid(faults);
   await requireAgent(tx, place.account_id, patch.assignedAgentId ?? null);
 

@@ -2,7 +2,7 @@
 import type { CustomField, Picklist, WorkspaceSchema } from "../workspaces/workspace-schema.ts";
 
 /**
- * The value of a custom field. What is no value of its type stays text, for judgeLead to name what
+ * The value of a custom field. What is no value of its type stays text, for validateLead to name what
  * is wrong with it.
  */
 export function customValue(field: CustomField, text: string): unknown {

@@ -8,7 +8,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { tenDigits } from "../../lib/phone-numbers.ts";
 import { customValue } from "./read-cell.ts";
-import { judgeLead } from "./validate-lead.ts";
+import { validateLead } from "./validate-lead.ts";
 import { createLeads } from "./lead-intake.ts";
 import { leadRow } from "./lead-row.ts";
 import { patchLead } from "./patch-lead.ts";
@@ -166,7 +166,7 @@ function fitFields(schema: WorkspaceSchema, given: Readonly<Record<string, strin
   for (const [key, text] of Object.entries(given)) {
     const field = schema.fields.get(key);
     const value = field ? customValue(field, text) : text;
-    const [fault] = judgeLead(schema, { customFields: { [key]: value } }, "patch");
+    const [fault] = validateLead(schema, { customFields: { [key]: value } }, "patch");
     if (fault) unfit.push({ field: key, reason: fault.reason });
     else fit[key] = value;
   }

@@ -5,7 +5,7 @@ import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
 import { parseJsonBody } from "../../lib/json-body.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { judgeLead } from "./validate-lead.ts";
+import { validateLead } from "./validate-lead.ts";
 import { createLeads } from "./lead-intake.ts";
 import { leadRow } from "./lead-row.ts";
 import { readWorkspaceSchema, type WorkspaceSchema } from "../workspaces/workspace-schema.ts";
@@ -49,7 +49,7 @@ const customFields = () =>
     fc.jsonValue(),
   );
 
-test("any JSON is judged without an error, as a new lead and as a patch", () => {
+test("any JSON is validated without an error, as a new lead and as a patch", () => {
   const lead = fc.oneof(
     fc.jsonValue(),
     fc.record(
@@ -62,12 +62,12 @@ test("any JSON is judged without an error, as a new lead and as a patch", () => 
       { requiredKeys: [] },
     ),
   );
-  const judged = fc.property(lead, fc.constantFrom("new", "patch"), (body, mode) => {
-    for (const { field, reason } of judgeLead(schema, body, mode)) {
+  const validated = fc.property(lead, fc.constantFrom("new", "patch"), (body, mode) => {
+    for (const { field, reason } of validateLead(schema, body, mode)) {
       assert.ok(field.length > 0 && reason.length > 0 && reason.length < 1_000);
     }
   });
-  fc.assert(judged, { numRuns: 3_000 });
+  fc.assert(validated, { numRuns: 3_000 });
 });
 
 /** For each custom field a value it takes now and then, or any. */
@@ -96,7 +96,7 @@ test("what is accepted is stored, and read back as it was sent", async () => {
   let accepted = 0;
   const stored = fc.asyncProperty(likelyFields(), async (sent) => {
     const body = asReceived({ phone: "9876543210", customFields: sent });
-    if (body === null || judgeLead(schema, body).length > 0) return;
+    if (body === null || validateLead(schema, body).length > 0) return;
     accepted++;
     const creator = { user_id: account.owner_id, country_code: "91" };
     const row = leadRow(schema, creator, body as Parameters<typeof leadRow>[2]);

@@ -14,7 +14,7 @@ import type {
  * active workspace. A kept copy that finds faults is read anew first: another process may just
  * have added what it misses.
  */
-export async function judgeNewLead(
+export async function validateNewLead(
   schemas: WorkspaceSchemas,
   accountId: number,
   workspaceId: number,
@@ -22,14 +22,14 @@ export async function judgeNewLead(
 ): Promise<FieldError[]> {
   const kept = await schemas.find(accountId, workspaceId);
   if (!kept) throw notFound();
-  if (judgeLead(kept, lead).length === 0) return [];
+  if (validateLead(kept, lead).length === 0) return [];
   const present = await schemas.refresh(accountId, workspaceId);
   if (!present) throw notFound();
-  return judgeLead(present, lead);
+  return validateLead(present, lead);
 }
 
 /** Every fault by this schema. In a patch, a required custom field may be absent but not cleared. */
-export function judgeLead(
+export function validateLead(
   schema: WorkspaceSchema,
   lead: unknown,
   mode: "new" | "patch" = "new",
@@ -37,14 +37,14 @@ export function judgeLead(
   if (typeof lead !== "object" || lead === null || Array.isArray(lead)) return [];
   const fields = lead as Record<string, unknown>;
   return [
-    ...judgeOption(schema, "statusId", "status", fields["statusId"]),
-    ...judgeOption(schema, "sourceId", "source", fields["sourceId"]),
-    ...judgeOption(schema, "priorityId", "priority", fields["priorityId"]),
-    ...judgeCustomFields(schema, fields["customFields"] ?? {}, mode),
+    ...validateOption(schema, "statusId", "status", fields["statusId"]),
+    ...validateOption(schema, "sourceId", "source", fields["sourceId"]),
+    ...validateOption(schema, "priorityId", "priority", fields["priorityId"]),
+    ...validateCustomFields(schema, fields["customFields"] ?? {}, mode),
   ];
 }
 
-function judgeOption(
+function validateOption(
   schema: WorkspaceSchema,
   field: string,
   picklist: Picklist,
@@ -56,7 +56,7 @@ function judgeOption(
   return [{ field, reason: `is not a ${picklist} option of this workspace` }];
 }
 
-function judgeCustomFields(
+function validateCustomFields(
   schema: WorkspaceSchema,
   given: unknown,
   mode: "new" | "patch",
@@ -66,7 +66,7 @@ function judgeCustomFields(
   for (const [key, value] of Object.entries(given)) {
     const field = schema.fields.get(key);
     const reason = field
-      ? judgeValue(field, value, mode)
+      ? validateValue(field, value, mode)
       : "is not a custom field of this workspace";
     if (reason) faults.push({ field: `customFields.${key}`, reason });
   }
@@ -81,7 +81,7 @@ function judgeCustomFields(
 
 const text_max = 5_000;
 
-function judgeValue(field: CustomField, value: unknown, mode: "new" | "patch"): string | null {
+function validateValue(field: CustomField, value: unknown, mode: "new" | "patch"): string | null {
   // Null equals omitted on a new lead, and clears the field in a patch.
   if (value === null)
     return field.required
@@ -97,7 +97,7 @@ function judgeValue(field: CustomField, value: unknown, mode: "new" | "patch"): 
       if (field.required && value === "") return "is required";
       return unstorable(value);
     case "number":
-      return judgeNumber(value);
+      return validateNumber(value);
     case "boolean":
       return typeof value === "boolean" ? null : "must be true or false";
     case "date":
@@ -105,12 +105,12 @@ function judgeValue(field: CustomField, value: unknown, mode: "new" | "patch"): 
     case "select":
       return isChoice(field, value) ? null : `must be one of ${choicesOf(field)}`;
     case "multiselect":
-      return judgeChoices(field, value);
+      return validateChoices(field, value);
   }
 }
 
 /** Beyond 2^53 a number of JSON is no longer the one that was sent. */
-function judgeNumber(value: unknown): string | null {
+function validateNumber(value: unknown): string | null {
   if (typeof value !== "number") return "must be a number";
   if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return null;
   return `must be a number of at most ${Number.MAX_SAFE_INTEGER}`;
@@ -124,7 +124,7 @@ function choicesOf(field: CustomField): string {
   return more > 0 ? `${told} and ${more} more` : told;
 }
 
-function judgeChoices(field: CustomField, value: unknown): string | null {
+function validateChoices(field: CustomField, value: unknown): string | null {
   if (!Array.isArray(value) || !value.every((choice) => isChoice(field, choice))) {
     return `must be a list of ${choicesOf(field)}`;
   }

@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 
 /**
- * Ends every change of what leads are checked against: from this commit on, no lead judged by the
+ * Ends every change of what leads are checked against: from this commit on, no lead validated by the
  * configuration before it is created. Also puts the change on the audit trail.
  */
 export async function recordWorkspaceChange(

@@ -1,6 +1,6 @@
 // What leads of a workspace are checked against: its picklists and custom fields, in one version.
 // Kept per process. create_leads compares the version, so a stale copy lets nothing wrong in; what
-// it would refuse is judged anew by a fresh one.
+// it would refuse is validated anew by a fresh one.
 import type { App } from "../../engine/app.ts";
 import { statement, type Executor } from "../../lib/database/database.ts";
 

@@ -44,9 +44,9 @@ const guard = openGuard([]);
 const isOpen = (address: string) => {
   const inUrl = address.includes(":") ? `[${address}]` : address;
   const answers = [
-    guard.judgeAddress(address, 443),
-    guard.judgeAddress(address, 80, "hooks.example.com"),
-    guard.judgeUrl(`https://${inUrl}/hook`),
+    guard.validateAddress(address, 443),
+    guard.validateAddress(address, 80, "hooks.example.com"),
+    guard.validateUrl(`https://${inUrl}/hook`),
   ];
   assert.equal(new Set(answers.map((answer) => answer === null)).size, 1, answers.join("\n"));
   return answers[0] === null;
@@ -130,26 +130,26 @@ test("what the operator opens is open at its ports, and nothing beside it", () =
   ];
   const isClosed = (pair: string) => {
     const [address = "", port] = pair.split(" ");
-    return opened.judgeAddress(address, Number(port)) !== null;
+    return opened.validateAddress(address, Number(port)) !== null;
   };
   assert.deepEqual([...open, ...closed].filter(isClosed), closed);
   assert.throws(() => openGuard(["localhost"]), /"localhost"/);
 });
 
-test("a URL is judged without looking its name up", () => {
+test("a URL is validated without looking its name up", () => {
   const none = openGuard([]);
   const some = openGuard(["127.0.0.1:9000"]);
   for (const url of ["https://hooks.example.com/a?b#c", "http://8.8.8.8:8080", "HTTPS://a.example"])
-    assert.equal(none.judgeUrl(url), null);
+    assert.equal(none.validateUrl(url), null);
   assert.match(
-    none.judgeUrl("http://hooks.example.com:9000/") ?? "",
+    none.validateUrl("http://hooks.example.com:9000/") ?? "",
     /^port 9000 .*CALLBACK_ALLOW/,
   );
-  assert.match(some.judgeUrl("http://hooks.example.com:9001/") ?? "", /^port 9001 /);
+  assert.match(some.validateUrl("http://hooks.example.com:9001/") ?? "", /^port 9001 /);
   for (const name of ["printer.home.arpa", "HOME.ARPA.", "a.internal", "postgres"])
-    assert.match(none.judgeUrl(`http://${name}/`) ?? "", /name of this machine or its network/);
+    assert.match(none.validateUrl(`http://${name}/`) ?? "", /name of this machine or its network/);
   for (const name of ["a.home.arpa.example.com", "internal.example.com"])
-    assert.equal(none.judgeUrl(`http://${name}/`), null);
+    assert.equal(none.validateUrl(`http://${name}/`), null);
   // Where the name leads decides: it may be to what is open at this port.
-  assert.equal(some.judgeUrl("http://localhost:9000/"), null);
+  assert.equal(some.validateUrl("http://localhost:9000/"), null);
 });

@@ -22,11 +22,11 @@ const local_labels: ReadonlySet<string> = new Set([
 
 export type Guard = {
   /** What is wrong with the URL as far as it can be told without looking its name up, or null. */
-  judgeUrl(url: string): string | null;
+  validateUrl(url: string): string | null;
   /** Why no connection may go to this address and port, or null; `name` is what leads there. */
-  judgeAddress(address: string, port: number, name?: string): string | null;
+  validateAddress(address: string, port: number, name?: string): string | null;
   /** What is told of a name that may be one of our own network, whatever its look-up gave; else null. */
-  judgeName(name: string): string | null;
+  validateName(name: string): string | null;
 };
 
 /** `allowed`: addresses and networks as parseOpening reads them; throws on another text. */
@@ -36,7 +36,7 @@ export function openGuard(allowed: readonly string[]): Guard {
     if (opening === null) throw new Error(`"${text}" is neither an address nor a network`);
     return opening;
   });
-  const judgeAddress: Guard["judgeAddress"] = (given, port, name) => {
+  const validateAddress: Guard["validateAddress"] = (given, port, name) => {
     // The zone of a link-local address says nothing of where it is.
     const address = given.replace(/%.*$/, "");
     const family = isIP(address) === 4 ? "ipv4" : "ipv6";
@@ -55,17 +55,17 @@ export function openGuard(allowed: readonly string[]): Guard {
         `${name} leads to ${kind}; ${remedy}`;
   };
   return {
-    judgeAddress,
-    judgeName,
-    judgeUrl(text) {
+    validateAddress,
+    validateName,
+    validateUrl(text) {
       const url = readUrl(text);
       if (typeof url === "string") return url;
       const port = portOf(url);
       const host = hostOf(url);
-      if (isIP(host) !== 0) return judgeAddress(host, port);
+      if (isIP(host) !== 0) return validateAddress(host, port);
       const mayBeOpen = openings.some((opening) => opening.port === null || opening.port === port);
       if (mayBeOpen) return null;
-      return judgeName(host) ?? (web_ports.has(port) ? null : closedPort(port));
+      return validateName(host) ?? (web_ports.has(port) ? null : closedPort(port));
     },
   };
 }
@@ -95,7 +95,7 @@ function closedPort(port: number): string {
   return `port ${port} is not open to callbacks (80, 443, 8080 and 8443 are); ${remedy}`;
 }
 
-function judgeName(name: string): string | null {
+function validateName(name: string): string | null {
   const labels = name.toLowerCase().replace(/\.$/, "").split(".");
   const last = labels.at(-1) ?? "";
   const isLocal =

@@ -1,4 +1,4 @@
-// Connections that end where the guard allows, and nowhere else: the address that was judged is the one
+// Connections that end where the guard allows, and nowhere else: the address that was validated is the one
 // that is connected to, since both come of one look-up.
 import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction, type Socket } from "node:net";
@@ -9,7 +9,7 @@ import { OutgoingError } from "./outgoing-http.ts";
 const connect_timeout_ms = 15_000;
 /** Of several addresses each may take so long; Node's 250 ms are less than a way round the world. */
 const attempt_timeout_ms = 3_000;
-/** Of a name; a name server's answer has room for thousands, each to be judged. */
+/** Of a name; a name server's answer has room for thousands, each to be validated. */
 const addresses_max = 16;
 
 /** Connects one origin; what it opens is in `sockets` until it is closed. */
@@ -31,12 +31,12 @@ export function guardedConnect(
   });
   return (options, callback) => {
     // An address in the URL itself is never looked up.
-    const fault = isIP(host) === 0 ? null : guard.judgeAddress(host, port);
+    const fault = isIP(host) === 0 ? null : guard.validateAddress(host, port);
     if (fault !== null) return callback(new OutgoingError("blocked", fault), null);
     const socket = connect(options, (error, connected) => {
       if (error) return callback(error, null);
       const met = connected.remoteAddress;
-      const met_fault = met === undefined ? null : guard.judgeAddress(met, port, host);
+      const met_fault = met === undefined ? null : guard.validateAddress(met, port, host);
       if (met_fault === null) return callback(null, connected);
       connected.destroy();
       callback(new OutgoingError("blocked", met_fault), null);
@@ -50,13 +50,13 @@ export function guardedConnect(
 function guardedLookup(guard: Guard, port: number, find: LookupFunction): LookupFunction {
   return (name, options, callback) => {
     find(name, { ...options, all: true }, (error, found) => {
-      const local = guard.judgeName(name);
+      const local = guard.validateName(name);
       if (error) {
         const hidden = local === null ? error : new OutgoingError("blocked", local);
         return callback(hidden, options.all ? [] : "", 0);
       }
       const addresses = (found as LookupAddress[]).slice(0, addresses_max);
-      const faults = addresses.map(({ address }) => guard.judgeAddress(address, port, name));
+      const faults = addresses.map(({ address }) => guard.validateAddress(address, port, name));
       const allowed = addresses.filter((_, i) => faults[i] === null);
       const [first] = allowed;
       if (first === undefined) {

@@ -192,7 +192,7 @@ test(`${Object.keys(hostile).length} hostile URLs are blocked, saying why, and n
     const { failure, message } = await failureOf(none.send(get(url)));
     assert.equal(failure, "blocked", name);
     assert.match(message, reason, name);
-    assert.equal(none.judge(url), message, name);
+    assert.equal(none.validate(url), message, name);
   }
   await assertUntouched(trap);
 });
@@ -235,7 +235,7 @@ test("a name that changes its answer between look-ups never leads a connection t
       [home, beside],
       [beside, home],
     ],
-    // What a name server's answer has room for is not all judged.
+    // What a name server's answer has room for is not all validated.
     "many.example.com": [[...Array<string>(16).fill(home), beside]],
   });
   const some = guarded([beside], find);
@@ -319,8 +319,8 @@ test("a user's URL has 2,048 characters at most, and what we append is not count
   const receiver = await answering(({ url }, answer) => answer.end(String(url?.length)));
   const start = at(receiver, "/hook?");
   const longest = start.padEnd(2_048, "x");
-  assert.equal(outgoing.judge(longest), null);
-  assert.equal(outgoing.judge(`${longest}x`), "the URL must have at most 2048 characters");
+  assert.equal(outgoing.validate(longest), null);
+  assert.equal(outgoing.validate(`${longest}x`), "the URL must have at most 2048 characters");
   const { text } = await outgoing.send(get(longest + "&type=test".repeat(400)));
   assert.equal(text, String(2_048 - start.length + "/hook?".length + 4_000));
 });

@@ -24,7 +24,7 @@ const requests_max = 100;
 export function openOutgoingHttp(allowed: readonly string[], given?: LookupFunction): OutgoingHttp {
   const guard = openGuard(allowed);
   // Without an opening the guard lets none of the house's names come so far.
-  const find = given ?? findAddresses((name) => guard.judgeName(name) !== null);
+  const find = given ?? findAddresses((name) => guard.validateName(name) !== null);
   const pools = new Map<string, Pool>();
   const sockets = new Set<Socket>();
   const stopped = new AbortController();
@@ -59,15 +59,15 @@ export function openOutgoingHttp(allowed: readonly string[], given?: LookupFunct
 
   return {
     async send(request, signal) {
-      const fault = guard.judgeUrl(request.url);
+      const fault = guard.validateUrl(request.url);
       if (fault !== null) throw new OutgoingError("blocked", fault);
       const signals = signal ? [stopped.signal, signal] : [stopped.signal];
       return exchange(poolFor(request.sender, new URL(request.url)), request, signals);
     },
-    judge: (url) =>
+    validate: (url) =>
       url.length > url_characters_max
         ? `the URL must have at most ${url_characters_max} characters`
-        : guard.judgeUrl(url),
+        : guard.validateUrl(url),
     async close() {
       stopped.abort();
       for (const socket of sockets) socket.destroy();

@@ -46,7 +46,7 @@ export type OutgoingHttp = {
    */
   send(request: OutgoingRequest, signal?: AbortSignal): Promise<OutgoingAnswer>;
   /** What is wrong with a URL that a user gives, as far as it can be told without looking a name up, or null. */
-  judge(url: string): string | null;
+  validate(url: string): string | null;
   /** Cuts what is under way, ends all connections. */
   close(): Promise<void>;
 };

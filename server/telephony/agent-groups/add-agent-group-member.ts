@@ -11,7 +11,7 @@ import {
 } from "./internal/place-agent-group-members.ts";
 
 /**
- * Adds who is to be rung, at the end or at a position. The number was judged before. Refuses:
+ * Adds who is to be rung, at the end or at a position. The number was validated before. Refuses:
  * not-found; validation-failed (number: already a member); conflict (the group is full).
  */
 export async function addAgentGroupMember(

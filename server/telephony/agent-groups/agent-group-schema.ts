@@ -66,7 +66,7 @@ export const AgentMemberAnswer = Type.Object({
 export type AgentMemberAnswer = Static<typeof AgentMemberAnswer>;
 
 /** What a schema cannot see of a new member's body, which may have any shape. */
-export function judgeNewAgentMember(body: unknown, countryCode: string): FieldError[] {
+export function validateNewAgentMember(body: unknown, countryCode: string): FieldError[] {
   const { number } = (body ?? {}) as { number?: unknown };
   if (typeof number !== "string" || readAgentNumber(number, countryCode) !== null) return [];
   return [{ field: "number", reason: `must be an extension of 2 to 6 digits, or ${phone}` }];

@@ -4,7 +4,7 @@ import { endpointPrefix } from "./endpoint-prefix.ts";
 import type { ExtensionAnswer, NewExtension } from "./extension-schema.ts";
 import { readExtension } from "./extensions.ts";
 import {
-  judgeExtension,
+  validateExtension,
   refuseTakenExtension,
   type ExtensionOwner,
 } from "./internal/validate-extension.ts";
@@ -20,7 +20,7 @@ export async function createExtension(
   now: Date,
 ): Promise<ExtensionAnswer> {
   const { account_id } = actor;
-  await judgeExtension(tx, account, { id: null, ...wanted });
+  await validateExtension(tx, account, { id: null, ...wanted });
   const { extension, name, user_id = null, endpoint, digit = null } = wanted;
   const { id } = await tx
     .insertInto("extensions")

@@ -3,7 +3,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import type { ExtensionAnswer, ExtensionPatch } from "./extension-schema.ts";
 import { readExtension } from "./extensions.ts";
 import {
-  judgeExtension,
+  validateExtension,
   refuseTakenExtension,
   type ExtensionOwner,
 } from "./internal/validate-extension.ts";
@@ -22,7 +22,7 @@ export async function updateExtension(
 ): Promise<ExtensionAnswer> {
   const { account_id } = actor;
   const earlier = await readExtension(tx, account_id, id);
-  await judgeExtension(tx, account, { id, ...patch });
+  await validateExtension(tx, account, { id, ...patch });
   await tx
     .updateTable("extensions")
     .set({ ...patch, updated_at: now })

@@ -1,11 +1,11 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { judgeVoiceNode, refuseTakenNode } from "./internal/validate-voice-node.ts";
+import { validateVoiceNode, refuseTakenNode } from "./internal/validate-voice-node.ts";
 import { ariUrl, type NewVoiceNode, type VoiceNodeAnswer } from "./voice-node-schema.ts";
 import { readVoiceNode } from "./voice-nodes.ts";
 
 /**
- * Adds a node; an operator's verb. Its access was judged by its shape. Refuses: validation-failed
+ * Adds a node; an operator's verb. Its access was validated by its shape. Refuses: validation-failed
  * (name, ari.app taken).
  */
 export async function createVoiceNode(
@@ -16,7 +16,7 @@ export async function createVoiceNode(
 ): Promise<VoiceNodeAnswer> {
   const { name, driver, calls_per_second, calls_max } = wanted;
   const ari = wanted.ari ? { ...wanted.ari, url: ariUrl(wanted.ari.url) } : null;
-  await judgeVoiceNode(tx, { id: null, name, ari });
+  await validateVoiceNode(tx, { id: null, name, ari });
   const { id } = await tx
     .insertInto("voice_nodes")
     .values({

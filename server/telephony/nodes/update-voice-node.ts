@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
-import { judgeVoiceNode, refuseTakenNode } from "./internal/validate-voice-node.ts";
+import { validateVoiceNode, refuseTakenNode } from "./internal/validate-voice-node.ts";
 import { moveQueuedCalls, type MovedCalls } from "./move-queued-calls.ts";
 import { laterStamp } from "./touch-voice-nodes.ts";
 import { ariUrl, type VoiceNodeAnswer, type VoiceNodePatch } from "./voice-node-schema.ts";
@@ -29,7 +29,7 @@ export async function updateVoiceNode(
     url: changed.url ?? earlier.ari_url!,
     app: changed.app ?? earlier.ari_app!,
   };
-  await judgeVoiceNode(tx, { id, name: own.name, ari: place ?? null });
+  await validateVoiceNode(tx, { id, name: own.name, ari: place ?? null });
   const access = Object.entries(changed ?? {}).map(([field, value]) => [`ari_${field}`, value]);
   await tx
     .updateTable("voice_nodes")

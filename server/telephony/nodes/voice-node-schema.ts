@@ -55,7 +55,7 @@ const active = Type.Boolean({
     "An inactive one takes no new calls; calls that wait go to another node of their trunk, or wait on where there is none",
 });
 
-/** The body of a node's creation; judgeNewVoiceNode says what this schema cannot. */
+/** The body of a node's creation; validateNewVoiceNode says what this schema cannot. */
 export const NewVoiceNode = closed(
   {
     name,
@@ -121,9 +121,9 @@ export const VoiceNodeAnswer = Type.Object({
 export type VoiceNodeAnswer = Static<typeof VoiceNodeAnswer>;
 
 /** What a schema alone cannot say of a new node's body, which may have any shape. */
-export function judgeNewVoiceNode(body: unknown): FieldError[] {
+export function validateNewVoiceNode(body: unknown): FieldError[] {
   const fields = asFields(body);
-  const faults = judgeAriUrl(body);
+  const faults = validateAriUrl(body);
   for (const field of ["ari", "cdr_path", "sounds_dir"]) {
     const isGiven = fields[field] !== undefined && fields[field] !== null;
     if (fields["driver"] === "sandbox" && isGiven)
@@ -135,7 +135,7 @@ export function judgeNewVoiceNode(body: unknown): FieldError[] {
 }
 
 /** Whether the address of a node's ARI is one; also of a patch. */
-export function judgeAriUrl(body: unknown): FieldError[] {
+export function validateAriUrl(body: unknown): FieldError[] {
   const { url: text } = asFields(asFields(body)["ari"]);
   if (typeof text !== "string" || isAriUrl(text)) return [];
   const reason = "must be an http or https address without user, query and fragment";

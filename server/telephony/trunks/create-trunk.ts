@@ -1,6 +1,6 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { judgeTrunk, refuseTakenTrunk } from "./internal/validate-trunk.ts";
+import { validateTrunk, refuseTakenTrunk } from "./internal/validate-trunk.ts";
 import { touchVoiceNodes } from "../nodes/touch-voice-nodes.ts";
 import type { NewTrunk, TrunkAnswer } from "./trunk-schema.ts";
 import { readTrunk } from "./trunks.ts";
@@ -28,7 +28,7 @@ export async function createTrunk(
     caller_ids_only: rest.caller_ids_only ?? false,
     active: rest.active ?? true,
   };
-  await judgeTrunk(tx, { id: null, nodes, ...trunk });
+  await validateTrunk(tx, { id: null, nodes, ...trunk });
   const { id } = await tx
     .insertInto("trunks")
     .values({ ...trunk, created_at: now, updated_at: now })

@@ -44,7 +44,7 @@ const fields = {
 };
 const only_account_id = id("The one account that may use it; null: every account");
 
-/** The body of a trunk's creation; judgeTrunk says what this schema cannot. */
+/** The body of a trunk's creation; validateTrunk says what this schema cannot. */
 export const NewTrunk = closed(
   {
     name: fields.name,
@@ -106,7 +106,7 @@ export const TrunkAnswer = Type.Object({
 export type TrunkAnswer = Static<typeof TrunkAnswer>;
 
 /** A share of one node twice, which a schema does not see. The body may have any shape. */
-export function judgeTrunkNodes(body: unknown): FieldError[] {
+export function validateTrunkNodes(body: unknown): FieldError[] {
   const { nodes } = (body ?? {}) as { nodes?: unknown };
   if (!Array.isArray(nodes)) return [];
   const ids = nodes.map((node: unknown) => (node as { node_id?: unknown } | null)?.node_id);

@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { judgeTrunk, refuseTakenTrunk } from "./internal/validate-trunk.ts";
+import { validateTrunk, refuseTakenTrunk } from "./internal/validate-trunk.ts";
 import { lockTrunk } from "./internal/lock-trunk.ts";
 import { moveQueuedCalls, type MovedCalls } from "../nodes/move-queued-calls.ts";
 import { touchVoiceNodes } from "../nodes/touch-voice-nodes.ts";
@@ -27,7 +27,7 @@ export async function updateTrunk(
   const earlier = await readTrunk(tx, id);
   const { nodes, ...own } = patch;
   const { caller_ids, caller_ids_only } = { ...earlier, ...own };
-  await judgeTrunk(tx, { ...patch, id, caller_ids, caller_ids_only });
+  await validateTrunk(tx, { ...patch, id, caller_ids, caller_ids_only });
   await tx
     .updateTable("trunks")
     .set({ ...own, updated_at: now })

@@ -99,7 +99,7 @@ const max_seconds = Type.Integer({
   description: "The longest conversation; 600 unless said",
 });
 
-/** The body of an AI agent's creation; judgeAiAgent says what this schema cannot. */
+/** The body of an AI agent's creation; validateAiAgent says what this schema cannot. */
 export const NewAiAgent = closed(
   {
     name,

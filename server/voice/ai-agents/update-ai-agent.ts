@@ -13,7 +13,7 @@ import {
 } from "./ai-agent-schema.ts";
 import { refuseTakenAiAgent } from "./create-ai-agent.ts";
 import { fieldsOf } from "../files/validate-content.ts";
-import { judgeAiAgent } from "./validate-ai-agent.ts";
+import { validateAiAgent } from "./validate-ai-agent.ts";
 
 /**
  * Changes an AI agent for campaigns launched from now on. Refuses: not-found; validation-failed (name
@@ -36,7 +36,7 @@ export async function updateAiAgent(
     .executeTakeFirst();
   if (!row) throw notFound();
   const body = { ...bodyOfAiAgent(row as StoredAiAgent), ...patch };
-  const faults = await judgeAiAgent(tx, account_id, drivers, body);
+  const faults = await validateAiAgent(tx, account_id, drivers, body);
   if (faults.length > 0) throw invalid(faults);
   const { plan, transfer_to } = storedAiAgent(body);
   const updated = await tx
@@ -58,7 +58,7 @@ export async function updateAiAgent(
 }
 
 /** All that a schema cannot see of a patch, which may have any shape, of an AI agent that may not exist. */
-export async function judgeAiAgentPatch(
+export async function validateAiAgentPatch(
   db: Kysely<DB>,
   accountId: number,
   { id, drivers }: { readonly id: number; readonly drivers: AgentDrivers },
@@ -72,5 +72,5 @@ export async function judgeAiAgentPatch(
     .executeTakeFirst();
   if (!row) return [];
   const body = { ...bodyOfAiAgent(row as StoredAiAgent), ...fieldsOf(patch) };
-  return judgeAiAgent(db, accountId, drivers, body);
+  return validateAiAgent(db, accountId, drivers, body);
 }

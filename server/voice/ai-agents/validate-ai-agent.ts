@@ -1,13 +1,13 @@
 import type { Kysely } from "kysely";
-import { judgeScript } from "../../calls/state-machine/script-text.ts";
+import { validateScript } from "../../calls/state-machine/script-text.ts";
 import type { AgentDrivers } from "../../drivers/ai-agent/driver.ts";
 import type { DB } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import {
   fieldsOf,
   isGiven,
-  judgeReferences,
-  judgeTransfer,
+  validateReferences,
+  validateTransfer,
   referencesOfTransfer,
   type Fields,
 } from "../files/validate-content.ts";
@@ -16,7 +16,7 @@ import {
  * All that a schema cannot see of an AI agent's body, which may have any shape; of a patch with the
  * fields that it leaves as they are.
  */
-export async function judgeAiAgent(
+export async function validateAiAgent(
   db: Kysely<DB>,
   accountId: number,
   drivers: AgentDrivers,
@@ -26,19 +26,19 @@ export async function judgeAiAgent(
   if (!agent) return [];
   const to = agent["transfer_to"];
   return [
-    ...judgeDriver(agent, drivers),
+    ...validateDriver(agent, drivers),
     ...["greeting", "instructions", "fallback", "closing"].flatMap((name) =>
-      judgeText(name, agent[name]),
+      validateText(name, agent[name]),
     ),
-    ...listOf(agent["rules"]).flatMap((rule, i) => judgeRule(`rules.${i}`, rule, agent)),
-    ...judgeFields(listOf(agent["fields"])),
-    ...judgeTransfer("transfer_to", to),
-    ...(await judgeReferences(db, accountId, referencesOfTransfer("transfer_to", to))),
+    ...listOf(agent["rules"]).flatMap((rule, i) => validateRule(`rules.${i}`, rule, agent)),
+    ...validateFields(listOf(agent["fields"])),
+    ...validateTransfer("transfer_to", to),
+    ...(await validateReferences(db, accountId, referencesOfTransfer("transfer_to", to))),
   ];
 }
 
 /** Every installation has the scripted one. */
-function judgeDriver(agent: Fields, drivers: AgentDrivers): FieldError[] {
+function validateDriver(agent: Fields, drivers: AgentDrivers): FieldError[] {
   if (agent["driver"] !== "realtime") return [];
   if (!drivers.realtime)
     return [{ field: "driver", reason: "this installation has no server for realtime agents" }];
@@ -46,10 +46,10 @@ function judgeDriver(agent: Fields, drivers: AgentDrivers): FieldError[] {
   return [{ field: "instructions", reason: "is required of a realtime agent" }];
 }
 
-function judgeRule(at: string, rule: unknown, agent: Fields): FieldError[] {
+function validateRule(at: string, rule: unknown, agent: Fields): FieldError[] {
   const fields = fieldsOf(rule);
   if (!fields) return [];
-  const faults = judgeText(`${at}.say`, fields["say"]);
+  const faults = validateText(`${at}.say`, fields["say"]);
   const { keys, keywords } = fields;
   if ((keys ?? "") === "" && listOf(keywords).length === 0)
     faults.push({ field: `${at}.keys`, reason: "is required without keywords" });
@@ -59,20 +59,20 @@ function judgeRule(at: string, rule: unknown, agent: Fields): FieldError[] {
   const known = listOf(agent["fields"]).map((field) => fieldsOf(field)?.["key"]);
   if (typeof noted === "string" && !known.includes(noted))
     faults.push({ field: `${at}.set.field`, reason: "is none of fields" });
-  return [...faults, ...judgeText(`${at}.set.value`, value)];
+  return [...faults, ...validateText(`${at}.set.value`, value)];
 }
 
-function judgeFields(fields: readonly unknown[]): FieldError[] {
+function validateFields(fields: readonly unknown[]): FieldError[] {
   const keys = fields.map((field) => fieldsOf(field)?.["key"]);
   return fields.flatMap((field, i) => {
     const isTwice = typeof keys[i] === "string" && keys.indexOf(keys[i]) < i;
     const twice = isTwice ? [{ field: `fields.${i}.key`, reason: "is there twice" }] : [];
-    return [...twice, ...judgeText(`fields.${i}.question`, fieldsOf(field)?.["question"])];
+    return [...twice, ...validateText(`fields.${i}.question`, fieldsOf(field)?.["question"])];
   });
 }
 
-function judgeText(field: string, text: unknown): FieldError[] {
-  const reason = typeof text === "string" ? judgeScript(text) : null;
+function validateText(field: string, text: unknown): FieldError[] {
+  const reason = typeof text === "string" ? validateScript(text) : null;
   return reason === null ? [] : [{ field, reason }];
 }
 

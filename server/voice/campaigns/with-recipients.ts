@@ -1,4 +1,4 @@
-// A launch as it came in, up to the point where all of it was judged: then its recipients may flow in.
+// A launch as it came in, up to the point where all of it was validated: then its recipients may flow in.
 import type { Caller } from "../../accounts/caller.ts";
 import type { App } from "../../engine/app.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
@@ -13,8 +13,8 @@ import {
 import { locateColumns } from "./intake/locate-columns.ts";
 import type { PeopleThreadData } from "./intake/people-thread.ts";
 import {
-  judgeVoiceCampaign,
-  type JudgedVoiceCampaign,
+  validateVoiceCampaign,
+  type ValidatedVoiceCampaign,
 } from "./internal/validate-voice-campaign.ts";
 import { planVariables } from "./internal/plan-variables.ts";
 import type { NewVoiceCampaign } from "./voice-campaign-schema.ts";
@@ -33,11 +33,11 @@ export type AskedVoiceCampaign = {
 
 /** A campaign whose fields were found good. */
 export type VoiceOrder = {
-  readonly [Key in keyof Omit<JudgedVoiceCampaign, "faults" | "send_to">]: Key extends
+  readonly [Key in keyof Omit<ValidatedVoiceCampaign, "faults" | "send_to">]: Key extends
     | "scheduled_at"
     | "crm_workspace_id"
-    ? JudgedVoiceCampaign[Key]
-    : NonNullable<JudgedVoiceCampaign[Key]>;
+    ? ValidatedVoiceCampaign[Key]
+    : NonNullable<ValidatedVoiceCampaign[Key]>;
 };
 
 /** One statement of a campaign, and the reading of its file, may take so long. */
@@ -52,9 +52,9 @@ export async function withRecipients<Answer>(
   now: Date,
   use: (order: VoiceOrder, inflow: Inflow) => Promise<Answer>,
 ): Promise<Answer> {
-  const judged = await judgeVoiceCampaign(app.db.query, account, asked.body, now);
-  if (judged.send_to === "csv") return withFile(account, asked, judged, use);
-  const order = orderOf(asked, judged, []);
+  const validated = await validateVoiceCampaign(app.db.query, account, asked.body, now);
+  if (validated.send_to === "csv") return withFile(account, asked, validated, use);
+  const order = orderOf(asked, validated, []);
   const { source, plan } = order;
   if (source.send_to === "csv") throw new Error("a file is read by withFile");
   return use(order, openPeopleInflow(app, account, source, planVariables(plan)));
@@ -63,7 +63,7 @@ export async function withRecipients<Answer>(
 async function withFile<Answer>(
   account: Caller["account"],
   asked: AskedVoiceCampaign,
-  judged: JudgedVoiceCampaign,
+  validated: ValidatedVoiceCampaign,
   use: (order: VoiceOrder, inflow: Inflow) => Promise<Answer>,
 ): Promise<Answer> {
   const { fd } = asked;
@@ -71,17 +71,17 @@ async function withFile<Answer>(
     const reason = asked.is_form
       ? "is required when sendTo is csv"
       : "is required when sendTo is csv: send it as multipart/form-data";
-    throw refusalOf(asked, judged, [{ field: "file", reason }]);
+    throw refusalOf(asked, validated, [{ field: "file", reason }]);
   }
   return csvParsing.use(account.id, async () => {
     const file = await openPeopleFile({ fd });
-    if (file instanceof Refusal) throw refusalOf(asked, judged, file.errors ?? []);
+    if (file instanceof Refusal) throw refusalOf(asked, validated, file.errors ?? []);
     try {
-      const { source, plan } = judged;
+      const { source, plan } = validated;
       const column = source?.send_to === "csv" ? source.number_column : null;
       const variables = plan ? planVariables(plan) : [];
       const located = column === null ? null : locateColumns(file.header, column, variables);
-      const order = orderOf(asked, judged, located?.faults ?? []);
+      const order = orderOf(asked, validated, located?.faults ?? []);
       return await use(order, openFileInflow(account, file, located!));
     } finally {
       await file.close();
@@ -101,22 +101,22 @@ async function openPeopleFile(data: PeopleThreadData): Promise<PeopleFile | Refu
 
 function orderOf(
   asked: AskedVoiceCampaign,
-  judged: JudgedVoiceCampaign,
+  validated: ValidatedVoiceCampaign,
   more: readonly FieldError[],
 ): VoiceOrder {
-  const { plan, source, scheduled_at, crm_workspace_id } = judged;
-  const isGood = asked.faults.length + judged.faults.length + more.length === 0;
-  if (!isGood || !plan || !source) throw refusalOf(asked, judged, more);
+  const { plan, source, scheduled_at, crm_workspace_id } = validated;
+  const isGood = asked.faults.length + validated.faults.length + more.length === 0;
+  if (!isGood || !plan || !source) throw refusalOf(asked, validated, more);
   return { plan, source, scheduled_at, crm_workspace_id };
 }
 
 /** Of a field the shape's fault comes before all others. */
 function refusalOf(
   asked: AskedVoiceCampaign,
-  judged: JudgedVoiceCampaign,
+  validated: ValidatedVoiceCampaign,
   more: readonly FieldError[],
 ): Refusal {
   const failing = new Set(asked.faults.map(({ field }) => field));
-  const found = [...judged.faults, ...more].filter(({ field }) => !failing.has(field));
+  const found = [...validated.faults, ...more].filter(({ field }) => !failing.has(field));
   return invalid([...asked.faults, ...found]);
 }

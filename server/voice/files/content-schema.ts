@@ -37,7 +37,7 @@ export const leadField = (description: string) =>
       "must be 1 to 63 characters of a-z, 0-9 and _, beginning with a letter, and not a reserved word",
   });
 
-/** Who takes a call over; judgeTransfer says what this schema cannot. */
+/** Who takes a call over; validateTransfer says what this schema cannot. */
 export const TransferInput = closed(
   {
     extension: optional(

@@ -1,4 +1,4 @@
-// What the judges of menus and AI agents have in common.
+// What the validates of menus and AI agents have in common.
 import { sql, type Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
@@ -18,7 +18,7 @@ export function isGiven(fields: Fields, name: string): boolean {
 }
 
 /** What a schema cannot see of a target of transfers. */
-export function judgeTransfer(at: string, to: unknown): FieldError[] {
+export function validateTransfer(at: string, to: unknown): FieldError[] {
   const fields = fieldsOf(to);
   if (!fields || isGiven(fields, "extension") !== isGiven(fields, "agent_group_id")) return [];
   return [{ field: at, reason: "must have one of extension and agent_group_id" }];
@@ -41,7 +41,7 @@ export function referencesOfTransfer(at: string, to: unknown): Reference[] {
 }
 
 /** A fault for each reference to something that the account does not have; what is no id is not looked at. */
-export async function judgeReferences(
+export async function validateReferences(
   db: Kysely<DB>,
   account_id: number,
   references: readonly Reference[],

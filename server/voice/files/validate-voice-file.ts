@@ -1,23 +1,23 @@
 import type { Kysely } from "kysely";
-import { judgeScript, placeholdersOf } from "../../calls/state-machine/script-text.ts";
+import { validateScript, placeholdersOf } from "../../calls/state-machine/script-text.ts";
 import type { DB } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
-import { fieldsOf, judgeReferences } from "./validate-content.ts";
+import { fieldsOf, validateReferences } from "./validate-content.ts";
 
 /** All that a schema cannot see of a voice file's or a patch's body, which may have any shape. */
-export async function judgeVoiceFile(
+export async function validateVoiceFile(
   db: Kysely<DB>,
   accountId: number,
   body: unknown,
 ): Promise<FieldError[]> {
   const { text, script, menu_id, ai_agent_id } = fieldsOf(body) ?? {};
   const faults: FieldError[] = [];
-  const reason = typeof script === "string" ? judgeScript(script) : null;
+  const reason = typeof script === "string" ? validateScript(script) : null;
   if (reason !== null) faults.push({ field: "script", reason });
   // Spoken once, before anybody's values are known.
   if (typeof text === "string" && placeholdersOf(text).length > 0)
     faults.push({ field: "text", reason: "is the same for everybody; {{variables}} go in script" });
-  const unknown = await judgeReferences(db, accountId, [
+  const unknown = await validateReferences(db, accountId, [
     { field: "menu_id", kind: "menu", value: menu_id },
     { field: "ai_agent_id", kind: "ai_agent", value: ai_agent_id },
   ]);
@@ -25,7 +25,7 @@ export async function judgeVoiceFile(
 }
 
 /** A body without an upload has to bring something else. */
-export function judgeSource(body: unknown): FieldError[] {
+export function validateSource(body: unknown): FieldError[] {
   const fields = fieldsOf(body) ?? {};
   const sources = ["text", "script", "menu_id", "ai_agent_id"];
   if (sources.some((name) => fields[name] !== undefined && fields[name] !== null)) return [];

@@ -36,7 +36,7 @@ const settings = {
 };
 const made = { name, ...settings, language: optional(language) };
 
-/** The body of a voice file's creation without an upload; judgeVoiceFile says what this schema cannot. */
+/** The body of a voice file's creation without an upload; validateVoiceFile says what this schema cannot. */
 export const NewVoiceFile = closed(
   {
     ...made,

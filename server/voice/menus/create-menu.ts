@@ -5,15 +5,15 @@ import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalidField, type FieldError } from "../../lib/errors.ts";
 import {
   fieldsOf,
-  judgeReferences,
+  validateReferences,
   referencesOfTransfer,
   type Reference,
 } from "../files/validate-content.ts";
-import { judgeMenu } from "./internal/validate-menu.ts";
+import { validateMenu } from "./internal/validate-menu.ts";
 import { graphOf, type MenuAnswer, type NewMenu } from "./menu-schema.ts";
 import { menuAnswer } from "./menus.ts";
 
-/** Creates a menu that judgeNewMenu found no fault with. Refuses: validation-failed (name taken). */
+/** Creates a menu that validateNewMenu found no fault with. Refuses: validation-failed (name taken). */
 export async function createMenu(
   tx: Tx,
   actor: Actor,
@@ -38,17 +38,17 @@ export async function createMenu(
 }
 
 /** All that a schema cannot see of a new menu's body, which may have any shape. */
-export async function judgeNewMenu(
+export async function validateNewMenu(
   db: Kysely<DB>,
   accountId: number,
   body: unknown,
 ): Promise<FieldError[]> {
   const { start, nodes } = fieldsOf(body) ?? {};
-  return [...judgeMenu(start, nodes), ...(await judgeMenuReferences(db, accountId, nodes))];
+  return [...validateMenu(start, nodes), ...(await validateMenuReferences(db, accountId, nodes))];
 }
 
 /** Whether what the nodes name is the account's; they may have any shape. */
-export async function judgeMenuReferences(
+export async function validateMenuReferences(
   db: Kysely<DB>,
   accountId: number,
   nodes: unknown,
@@ -67,7 +67,7 @@ export async function judgeMenuReferences(
       ...referencesOfTransfer(`${at}.to`, to),
     ];
   });
-  return judgeReferences(db, accountId, references);
+  return validateReferences(db, accountId, references);
 }
 
 /** Turns the violated constraint into 422 on `name`; throws everything else on. */

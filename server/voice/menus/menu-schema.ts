@@ -140,7 +140,7 @@ const example = {
   },
 };
 
-/** The body of a menu's creation; judgeMenu says what this schema cannot. */
+/** The body of a menu's creation; validateMenu says what this schema cannot. */
 export const NewMenu = closed(
   { name, start, nodes },
   { description: "A menu to create", examples: [{ name: "Main menu", ...example }] },
@@ -184,7 +184,7 @@ export function graphOf({
 type NodeInput = Static<typeof NodeInput>;
 type PromptInput = NonNullable<NodeInput["prompt"]>;
 
-// The judge has seen that what a type needs is there.
+// The validate has seen that what a type needs is there.
 function nodeOf(node: NodeInput): GraphNode {
   const { type, timeout_seconds, tries } = node;
   const prompt = node.prompt ? promptOf(node.prompt) : null;
@@ -226,7 +226,7 @@ function promptOf({ say, language: spoken, voice_file_id }: PromptInput): MenuPr
     : { say: say!, language: spoken ?? default_language };
 }
 
-/** Of a judged one. */
+/** Of a validated one. */
 export function targetOf({
   extension,
   agent_group_id,

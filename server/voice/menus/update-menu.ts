@@ -2,9 +2,9 @@ import type { Kysely } from "kysely";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalid, notFound, type FieldError } from "../../lib/errors.ts";
-import { judgeMenuReferences, refuseTakenMenu } from "./create-menu.ts";
+import { validateMenuReferences, refuseTakenMenu } from "./create-menu.ts";
 import { fieldsOf } from "../files/validate-content.ts";
-import { judgeMenu } from "./internal/validate-menu.ts";
+import { validateMenu } from "./internal/validate-menu.ts";
 import { graphOf, type MenuAnswer, type MenuGraph, type MenuPatch } from "./menu-schema.ts";
 import { menuAnswer } from "./menus.ts";
 
@@ -30,7 +30,7 @@ export async function updateMenu(
   if (!row) throw notFound();
   const kept = row.graph as MenuGraph;
   const start = patch.start ?? kept.start;
-  const faults = judgeMenu(start, patch.nodes ?? kept.nodes);
+  const faults = validateMenu(start, patch.nodes ?? kept.nodes);
   if (faults.length > 0) throw invalid(faults);
   const graph = patch.nodes ? graphOf({ start, nodes: patch.nodes }) : { ...kept, start };
   const updated = await tx
@@ -51,7 +51,7 @@ export async function updateMenu(
 }
 
 /** All that a schema cannot see of a patch, which may have any shape, of a menu that may not exist. */
-export async function judgeMenuPatch(
+export async function validateMenuPatch(
   db: Kysely<DB>,
   accountId: number,
   id: number,
@@ -68,7 +68,7 @@ export async function judgeMenuPatch(
   if (!row) return [];
   const kept = row.graph as MenuGraph;
   return [
-    ...judgeMenu(start ?? kept.start, nodes ?? kept.nodes),
-    ...(await judgeMenuReferences(db, accountId, nodes)),
+    ...validateMenu(start ?? kept.start, nodes ?? kept.nodes),
+    ...(await validateMenuReferences(db, accountId, nodes)),
   ];
 }

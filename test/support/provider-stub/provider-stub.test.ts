@@ -1,4 +1,4 @@
-// The judge is judged: what drills and driver tests believe of the stub.
+// The validate is validated: what drills and driver tests believe of the stub.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";

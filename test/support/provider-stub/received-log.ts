@@ -1,4 +1,4 @@
-// What the stub received, in its own memory: the judge of "never twice". A million messages take
+// What the stub received, in its own memory: the validate of "never twice". A million messages take
 // about 100 MB, outside the heap.
 import { closeSync, openSync, writeSync } from "node:fs";
 

@@ -10,7 +10,7 @@ import type { Permission } from "../../permissions.ts";
  * Refuses with all that is wrong at once: validation-failed (email taken by another user, role_id
  * unknown, and `faults`), forbidden when the role may do more than the grantor. Returns the role's id.
  */
-export async function judgeUser(
+export async function validateUser(
   tx: Tx,
   grantor: Grantor,
   user: {
@@ -37,7 +37,7 @@ export async function judgeUser(
 
 const taken_email: FieldError = { field: "email", reason: "is already a user's" };
 
-/** What a concurrent twin runs into after judgeUser passed; throws everything else on. */
+/** What a concurrent twin runs into after validateUser passed; throws everything else on. */
 export function refuseTakenEmail(error: unknown): never {
   if (violatesUnique(error, "users_account_id_email_key"))
     throw invalidField(taken_email.field, taken_email.reason);

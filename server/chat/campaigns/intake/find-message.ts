@@ -24,7 +24,7 @@ type Named = {
 /** Whose templates a number may send. */
 type Sender = { readonly driver: string; readonly business_account_id: string };
 
-/** The message that was named, or why it cannot be sent. A template is judged by its number, where there is one. */
+/** The message that was named, or why it cannot be sent. A template is validated by its number, where there is one. */
 export async function findMessage(
   db: Kysely<DB>,
   accountId: number,

@@ -33,7 +33,7 @@ const faults_max = 1_000;
 const contact_bytes_max = 262_144;
 const hashed_characters = 65_536;
 
-/** Judges the shape of contacts, trims their numbers, and hands on what is left. */
+/** Validates the shape of contacts, trims their numbers, and hands on what is left. */
 export function openContactsReader(read: PhoneReader, sink: RecipientSink): ContactsReader {
   const trimming = openTrimming(read);
   const hash = createHash("sha256");

@@ -29,7 +29,7 @@ const row = fc.oneof(
   ),
 );
 
-test("the shape of a contact is judged as its schema says, with the same faults", () => {
+test("the shape of a contact is validated as its schema says, with the same faults", () => {
   fc.assert(
     fc.property(row, (value) => {
       const plain = JSON.parse(JSON.stringify(value)) as unknown;

@@ -64,14 +64,14 @@ function variablesFaults(variables: unknown, path: string, faults_max: number): 
 /** Why the database could not hold a recipient's texts; only asked where a body shows a sign of it. */
 export function storageFaults({ phone_number, variables }: Contact, path: string): FieldError[] {
   const faults: FieldError[] = [];
-  const judge = (field: string, text: string, is: (reason: string) => string) => {
+  const validate = (field: string, text: string, is: (reason: string) => string) => {
     const reason = unstorable(text);
     if (reason) faults.push({ field, reason: is(reason) });
   };
-  judge(`${path}.phone_number`, phone_number, (reason) => reason);
+  validate(`${path}.phone_number`, phone_number, (reason) => reason);
   for (const [name, value] of Object.entries(variables ?? {})) {
-    judge(`${path}.variables`, name, (reason) => `has a key that ${reason}`);
-    judge(`${path}.variables.${name}`, value, (reason) => reason);
+    validate(`${path}.variables`, name, (reason) => `has a key that ${reason}`);
+    validate(`${path}.variables.${name}`, value, (reason) => reason);
   }
   return faults;
 }

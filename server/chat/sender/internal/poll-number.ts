@@ -79,12 +79,12 @@ async function takeSurvey(sender: Sender, found: Survey): Promise<void> {
   if (work.dry && found.queued > 0) work.after = 0;
   work.dry = false;
   work.latest = found;
-  judgeFailures(sender, work);
+  validateFailures(sender, work);
 }
 
-function judgeFailures(sender: Sender, work: CampaignWork): void {
+function validateFailures(sender: Sender, work: CampaignWork): void {
   const { chat_error_percent } = sender.number;
-  const percent = work.latest.held ? null : work.breaker.judge(work.latest);
+  const percent = work.latest.held ? null : work.breaker.validate(work.latest);
   if (percent !== null) {
     sender.effects.push({
       kind: "hold",
@@ -95,7 +95,7 @@ function judgeFailures(sender: Sender, work: CampaignWork): void {
     });
     work.latest = { ...work.latest, held: true };
   }
-  // A resumed campaign is judged by what comes after.
+  // A resumed campaign is validated by what comes after.
   if (work.latest.held) work.breaker = openBreaker(chat_error_percent);
 }
 

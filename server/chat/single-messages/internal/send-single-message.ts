@@ -21,7 +21,7 @@ const send_ms_max = 20_000;
 
 export type SingleMessage = {
   readonly account_id: number;
-  /** What judgeCampaign found good. */
+  /** What validateCampaign found good. */
   readonly order: CampaignOrder;
   /** E.164 digits. */
   readonly to: string;

@@ -22,7 +22,7 @@ const kinds: Readonly<
 };
 
 /** The faults of a template's buttons; `at` is the path of their component. */
-export function judgeButtons(buttons: unknown, at: string): FieldError[] {
+export function validateButtons(buttons: unknown, at: string): FieldError[] {
   if (buttons === undefined) return [{ field: `${at}.buttons`, reason: "is required" }];
   if (!Array.isArray(buttons)) return [];
   const list: readonly unknown[] = buttons;
@@ -39,11 +39,11 @@ export function judgeButtons(buttons: unknown, at: string): FieldError[] {
       count > kind.most
         ? [{ field: `${here}.type`, reason: `there may be at most ${kind.most} ${type}` }]
         : [];
-    return [...tooMany, ...judgeFields(button, here), ...judgeValues(button, here)];
+    return [...tooMany, ...validateFields(button, here), ...validateValues(button, here)];
   });
 }
 
-function judgeFields(button: Fields, at: string): FieldError[] {
+function validateFields(button: Fields, at: string): FieldError[] {
   const type = String(button["type"]);
   const { must, may } = kinds[type]!;
   const lacking = must
@@ -55,7 +55,7 @@ function judgeFields(button: Fields, at: string): FieldError[] {
   return [...lacking, ...alien];
 }
 
-function judgeValues(button: Fields, at: string): FieldError[] {
+function validateValues(button: Fields, at: string): FieldError[] {
   const { text, url, phone_number, example } = button;
   const faults: FieldError[] = [];
   const fault = (name: string, reason: string) =>
@@ -68,7 +68,7 @@ function judgeValues(button: Fields, at: string): FieldError[] {
     fault("phone_number", `must have 1 to ${phone_characters_max} characters`);
   }
   if (typeof url === "string") {
-    const reason = judgeUrl(url);
+    const reason = validateUrl(url);
     if (reason !== null) fault("url", reason);
     else if (url.endsWith("}}") && example === undefined) {
       fault("example", "is required: an example of the whole address");
@@ -84,7 +84,7 @@ function judgeValues(button: Fields, at: string): FieldError[] {
 }
 
 /** A placeholder stands at the end only: what is before it says where the button leads. */
-function judgeUrl(url: string): string | null {
+function validateUrl(url: string): string | null {
   const fixed = url.replace(/\{\{1\}\}$/, "");
   if (url.length > url_characters_max) return `must have at most ${url_characters_max} characters`;
   if (/[{}]/.test(fixed)) return "takes one placeholder, {{1}}, at its end";

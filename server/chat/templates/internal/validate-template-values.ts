@@ -6,16 +6,16 @@ import { variablesOf, type HeaderMedia } from "../template-schema.ts";
  * The faults of a template's own values: defaults of keys that it has not, and media that do not fit
  * its header. Values of a wrong shape are passed over.
  */
-export function judgeTemplateValues(template: unknown): FieldError[] {
+export function validateTemplateValues(template: unknown): FieldError[] {
   const { variable_defaults, header_media, ...content } = template as Record<string, unknown>;
   const planned = { ...content, variable_defaults: {}, header_media: null } as unknown;
   return [
-    ...judgeDefaults(variable_defaults, planned as PlannedTemplate),
-    ...judgeMedia(header_media, planned as PlannedTemplate),
+    ...validateDefaults(variable_defaults, planned as PlannedTemplate),
+    ...validateMedia(header_media, planned as PlannedTemplate),
   ];
 }
 
-function judgeDefaults(defaults: unknown, template: PlannedTemplate): FieldError[] {
+function validateDefaults(defaults: unknown, template: PlannedTemplate): FieldError[] {
   if (typeof defaults !== "object" || defaults === null) return [];
   const keys = variablesOf(template).map(({ key }) => key);
   return Object.keys(defaults)
@@ -26,7 +26,7 @@ function judgeDefaults(defaults: unknown, template: PlannedTemplate): FieldError
     }));
 }
 
-function judgeMedia(media: unknown, { components }: PlannedTemplate): FieldError[] {
+function validateMedia(media: unknown, { components }: PlannedTemplate): FieldError[] {
   if (typeof media !== "object" || media === null) return [];
   const kind = headerMediaKind(components);
   if (kind === null) {

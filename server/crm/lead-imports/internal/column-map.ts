@@ -29,7 +29,7 @@ export function readColumnMap(
     const reason = "must be a JSON object of the form {lead field: column header}";
     return { map: {}, faults: [{ field: "columnMap", reason }] };
   }
-  return { map: value as ColumnMap, faults: judge(value, schema) };
+  return { map: value as ColumnMap, faults: validate(value, schema) };
 }
 
 function parse(text: string): Record<string, unknown> | null {
@@ -43,7 +43,7 @@ function parse(text: string): Record<string, unknown> | null {
   }
 }
 
-function judge(map: Record<string, unknown>, schema: WorkspaceSchema): FieldError[] {
+function validate(map: Record<string, unknown>, schema: WorkspaceSchema): FieldError[] {
   const faults: FieldError[] = [];
   for (const [name, header] of Object.entries(map)) {
     const field = `columnMap.${name}`;

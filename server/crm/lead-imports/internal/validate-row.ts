@@ -3,13 +3,13 @@ import { fullFormats } from "ajv-formats/dist/formats.js";
 import { cellText } from "../../../lib/csv/cell-text.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { tenDigits } from "../../../lib/phone-numbers.ts";
-import { judgeLead } from "../../leads/validate-lead.ts";
+import { validateLead } from "../../leads/validate-lead.ts";
 import type { NewLead } from "../../leads/lead-schema.ts";
 import type { Picklist, WorkspaceSchema } from "../../workspaces/workspace-schema.ts";
 import { customValue, type FindOption } from "../../leads/read-cell.ts";
 
-/** What the rows of one batch are judged against. */
-export type RowJudge = {
+/** What the rows of one batch are validated against. */
+export type RowValidate = {
   readonly schema: WorkspaceSchema;
   readonly country_code: string;
   /** Number of columns in the header. */
@@ -24,22 +24,22 @@ export type RowJudge = {
 /** The same as the API's, so that a row is as good as a request. */
 const email_format = fullFormats.email as RegExp;
 
-export function judgeRow(
-  judge: RowJudge,
+export function validateRow(
+  validate: RowValidate,
   cells: readonly string[],
 ): { lead: NewLead } | { errors: FieldError[] } {
   const errors: FieldError[] = [];
-  if (cells.slice(judge.width).some((cell) => cell.trim() !== "")) {
-    errors.push({ field: "row", reason: `has more cells than the header's ${judge.width}` });
+  if (cells.slice(validate.width).some((cell) => cell.trim() !== "")) {
+    errors.push({ field: "row", reason: `has more cells than the header's ${validate.width}` });
   }
   const read = (field: string): string | null => {
-    const at = judge.columns.get(field);
+    const at = validate.columns.get(field);
     const text = at === undefined ? "" : cellText(cells[at]);
     return text === "" ? null : text;
   };
   const fail = (field: string, reason: string) => void errors.push({ field, reason });
 
-  const phone = readPhone(judge, read("phone"), fail);
+  const phone = readPhone(validate, read("phone"), fail);
   const name = read("name");
   if (name !== null && name.length > 255) fail("name", "must have at most 255 characters");
   const email = read("email");
@@ -47,12 +47,12 @@ export function judgeRow(
   else if (email !== null && email.length > 254) fail("email", "must have at most 254 characters");
 
   const agent = read("assignedAgentId");
-  const assignedAgentId = agent === null ? null : judge.findAgent(agent.toLowerCase());
+  const assignedAgentId = agent === null ? null : validate.findAgent(agent.toLowerCase());
   if (assignedAgentId === undefined) fail("assignedAgentId", "matches no known user");
 
   const option = (field: string, picklist: Picklist): number | null => {
     const text = read(field);
-    const id = text === null ? null : judge.findOption(picklist, text);
+    const id = text === null ? null : validate.findOption(picklist, text);
     if (text !== null && id === null) fail(field, `is not a ${picklist} option of this workspace`);
     return id;
   };
@@ -64,14 +64,14 @@ export function judgeRow(
     statusId: option("statusId", "status"),
     sourceId: option("sourceId", "source"),
     priorityId: option("priorityId", "priority"),
-    customFields: readCustomFields(judge.schema, read),
+    customFields: readCustomFields(validate.schema, read),
   };
-  errors.push(...judgeLead(judge.schema, lead));
+  errors.push(...validateLead(validate.schema, lead));
   return errors.length > 0 ? { errors } : { lead };
 }
 
 function readPhone(
-  judge: RowJudge,
+  validate: RowValidate,
   text: string | null,
   fail: (field: string, reason: string) => void,
 ): string {
@@ -79,9 +79,9 @@ function readPhone(
     fail("phone", "is required");
     return "";
   }
-  const digits = tenDigits(text, judge.country_code);
+  const digits = tenDigits(text, validate.country_code);
   if (digits === null) {
-    fail("phone", `must be 10 digits, with or without +${judge.country_code} or 0 before them`);
+    fail("phone", `must be 10 digits, with or without +${validate.country_code} or 0 before them`);
   }
   return digits ?? "";
 }

@@ -1,11 +1,11 @@
-// A batch of judged rows becomes leads; a row the database will not take fails alone.
+// A batch of validated rows becomes leads; a row the database will not take fails alone.
 import { sql } from "kysely";
 import type { Tx } from "../../../lib/database/database.ts";
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { createLeads, type LeadRow, type LeadVerdict } from "../../leads/lead-intake.ts";
 
-export type JudgedRow = { readonly row_number: number; readonly lead: LeadRow };
+export type ValidatedRow = { readonly row_number: number; readonly lead: LeadRow };
 
 /** Why a row became no lead, by its number; "stale" when the workspace changed under the judgement. */
 export type Written = ReadonlyMap<number, FieldError> | "stale";
@@ -17,7 +17,7 @@ export type Written = ReadonlyMap<number, FieldError> | "stale";
 export async function writeLeads(
   tx: Tx,
   accountId: number,
-  rows: readonly JudgedRow[],
+  rows: readonly ValidatedRow[],
   now: Date,
 ): Promise<Written> {
   const all = await attempt(tx, accountId, rows, now);
@@ -39,7 +39,7 @@ export async function writeLeads(
 async function attempt(
   tx: Tx,
   accountId: number,
-  rows: readonly JudgedRow[],
+  rows: readonly ValidatedRow[],
   now: Date,
 ): Promise<LeadVerdict[] | null> {
   await sql`savepoint leads`.execute(tx);
@@ -55,7 +55,7 @@ async function attempt(
   }
 }
 
-function refusedOf(rows: readonly JudgedRow[], verdicts: readonly LeadVerdict[]): Written {
+function refusedOf(rows: readonly ValidatedRow[], verdicts: readonly LeadVerdict[]): Written {
   const refused = new Map<number, FieldError>();
   for (const [i, { verdict }] of verdicts.entries()) {
     if (verdict === "created") continue;

@@ -18,7 +18,7 @@ export type GraphAnswer = {
  * `rejected` for a Graph error of any status and for any other 4xx, and `unknown` for what leaves open
  * what happened: a 5xx or a redirect that is no Graph error, 408, a body that is no JSON.
  */
-export function judgeAnswer({ status, retry_after, text }: GraphAnswer): JsonRecord {
+export function classifyAnswer({ status, retry_after, text }: GraphAnswer): JsonRecord {
   const body = parse(text);
   const error = asRecord(body?.["error"]);
   const code = asCode(error?.["code"]);

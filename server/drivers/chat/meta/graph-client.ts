@@ -3,7 +3,7 @@
 import { Pool, type Dispatcher } from "undici";
 import { user_agent } from "../../../lib/user-agent.ts";
 import { ChatSendError } from "../driver.ts";
-import { judgeAnswer, type GraphAnswer } from "./classify-answer.ts";
+import { classifyAnswer, type GraphAnswer } from "./classify-answer.ts";
 import type { JsonRecord } from "./json.ts";
 
 const connections_max = 512;
@@ -152,7 +152,7 @@ function openFate(timeout_ms: number, begin_by_ms: number, signal: AbortSignal |
     answer(answer: GraphAnswer) {
       if (!decide()) return;
       try {
-        resolve(judgeAnswer(answer));
+        resolve(classifyAnswer(answer));
       } catch (error) {
         reject(error);
       }

@@ -14,7 +14,7 @@ import {
 } from "../../../../test/support/provider-stub/start-provider-stub.ts";
 import type { ChatSendError, Outgoing } from "../driver.ts";
 import { asMessageId } from "./json.ts";
-import { judgeAnswer } from "./classify-answer.ts";
+import { classifyAnswer } from "./classify-answer.ts";
 import { openMetaDriver, type MetaDriver } from "./open-meta-driver.ts";
 
 let stub: ProviderStub;
@@ -213,33 +213,33 @@ test("Retry-After is told in milliseconds, and null where there is none", async 
 });
 
 test("an answer's status, code and form decide", () => {
-  const judge = (status: number, text: string, retry_after: string | null = null) => {
+  const validate = (status: number, text: string, retry_after: string | null = null) => {
     try {
-      judgeAnswer({ status, text, retry_after });
+      classifyAnswer({ status, text, retry_after });
       return "yes";
     } catch (error) {
       const { failure: kind, code, retry_after_ms } = error as ChatSendError;
       return [kind, code, retry_after_ms].filter((part) => part !== null).join(" ");
     }
   };
-  assert.equal(judge(200, "{}"), "yes");
-  assert.equal(judge(200, '{"error":{"code":131026}}'), "rejected 131026");
-  assert.equal(judge(200, '{"error":{}}'), "unknown");
-  assert.equal(judge(200, "[]"), "unknown");
-  assert.equal(judge(302, ""), "unknown");
-  assert.equal(judge(401, "<html>"), "rejected 190");
-  assert.equal(judge(401, '{"error":{"code":0}}'), "rejected 0");
-  assert.equal(judge(404, "not here"), "rejected");
-  assert.equal(judge(408, ""), "unknown");
-  assert.equal(judge(429, ""), "throttled");
-  assert.equal(judge(429, "", "3"), "throttled 3000");
-  assert.equal(judge(429, "", "Wed, 21 Oct 2026 07:28:00 GMT"), "throttled");
-  assert.equal(judge(429, "", "999999999"), "throttled 86400000");
-  assert.equal(judge(400, '{"error":{"code":130429}}', "2"), "throttled 130429 2000");
-  assert.equal(judge(503, '{"error":{"code":131016}}'), "rejected 131016");
-  assert.equal(judge(503, '{"error":{"message":"x"}}'), "unknown");
-  assert.equal(judge(400, '{"error":{"code":3000000000}}'), "rejected");
-  assert.equal(judge(400, '{"error":{"code":1.5}}'), "rejected");
+  assert.equal(validate(200, "{}"), "yes");
+  assert.equal(validate(200, '{"error":{"code":131026}}'), "rejected 131026");
+  assert.equal(validate(200, '{"error":{}}'), "unknown");
+  assert.equal(validate(200, "[]"), "unknown");
+  assert.equal(validate(302, ""), "unknown");
+  assert.equal(validate(401, "<html>"), "rejected 190");
+  assert.equal(validate(401, '{"error":{"code":0}}'), "rejected 0");
+  assert.equal(validate(404, "not here"), "rejected");
+  assert.equal(validate(408, ""), "unknown");
+  assert.equal(validate(429, ""), "throttled");
+  assert.equal(validate(429, "", "3"), "throttled 3000");
+  assert.equal(validate(429, "", "Wed, 21 Oct 2026 07:28:00 GMT"), "throttled");
+  assert.equal(validate(429, "", "999999999"), "throttled 86400000");
+  assert.equal(validate(400, '{"error":{"code":130429}}', "2"), "throttled 130429 2000");
+  assert.equal(validate(503, '{"error":{"code":131016}}'), "rejected 131016");
+  assert.equal(validate(503, '{"error":{"message":"x"}}'), "unknown");
+  assert.equal(validate(400, '{"error":{"code":3000000000}}'), "rejected");
+  assert.equal(validate(400, '{"error":{"code":1.5}}'), "rejected");
 });
 
 test("an id that cannot be stored is none: the outcome is unknown, and the sender goes on", () => {

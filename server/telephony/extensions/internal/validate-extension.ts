@@ -24,7 +24,7 @@ type Wanted = {
 };
 
 /** Refuses with all that is wrong at once: validation-failed (extension, endpoint, digit, user_id). */
-export async function judgeExtension(
+export async function validateExtension(
   tx: Tx,
   account: ExtensionOwner["account"],
   wanted: Wanted,
@@ -46,7 +46,7 @@ export async function judgeExtension(
 
 const taken_extension: FieldError = { field: "extension", reason: "is already an extension" };
 
-/** What a concurrent twin runs into after judgeExtension passed; throws everything else on. */
+/** What a concurrent twin runs into after validateExtension passed; throws everything else on. */
 export function refuseTakenExtension(error: unknown): never {
   if (violatesUnique(error, "extensions_account_id_extension_key"))
     throw invalidField(taken_extension.field, taken_extension.reason);

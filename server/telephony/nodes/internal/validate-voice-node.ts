@@ -4,7 +4,7 @@ import { violatesUnique } from "../../../lib/database/database-errors.ts";
 import { invalid, invalidField, type FieldError } from "../../../lib/errors.ts";
 
 /** Refuses with all that is wrong at once: validation-failed (name, ari.app). */
-export async function judgeVoiceNode(
+export async function validateVoiceNode(
   tx: Tx,
   node: {
     /** Null: a new one. */
@@ -36,7 +36,7 @@ export async function judgeVoiceNode(
 
 const taken_name: FieldError = { field: "name", reason: "is already the name of a node" };
 
-/** What a concurrent twin runs into after judgeVoiceNode passed; throws everything else on. */
+/** What a concurrent twin runs into after validateVoiceNode passed; throws everything else on. */
 export function refuseTakenNode(error: unknown): never {
   if (violatesUnique(error, "voice_nodes_name_key"))
     throw invalidField(taken_name.field, taken_name.reason);

@@ -19,7 +19,7 @@ type Wanted = Pick<TrunkPatch, "name" | "endpoint" | "only_account_id" | "nodes"
  * Refuses with all that is wrong at once: validation-failed (name, endpoint, only_account_id,
  * caller_ids, nodes).
  */
-export async function judgeTrunk(tx: Tx, wanted: Wanted): Promise<void> {
+export async function validateTrunk(tx: Tx, wanted: Wanted): Promise<void> {
   const faults: FieldError[] = [];
   if (wanted.name !== undefined && (await isTaken(tx, wanted.name, wanted.id)))
     faults.push(taken_name);
@@ -33,13 +33,13 @@ export async function judgeTrunk(tx: Tx, wanted: Wanted): Promise<void> {
     faults.push({ field: "only_account_id", reason: "matches no account" });
   if (wanted.caller_ids_only && wanted.caller_ids.length === 0)
     faults.push({ field: "caller_ids", reason: "must name one where no other may be shown" });
-  faults.push(...(await judgeNodes(tx, wanted.nodes ?? [])));
+  faults.push(...(await validateNodes(tx, wanted.nodes ?? [])));
   if (faults.length > 0) throw invalid(faults);
 }
 
 const taken_name: FieldError = { field: "name", reason: "is already the name of a trunk" };
 
-/** What a concurrent twin runs into after judgeTrunk passed; throws everything else on. */
+/** What a concurrent twin runs into after validateTrunk passed; throws everything else on. */
 export function refuseTakenTrunk(error: unknown): never {
   if (violatesUnique(error, "trunks_name_key"))
     throw invalidField(taken_name.field, taken_name.reason);
@@ -65,7 +65,10 @@ async function isAccount(tx: Tx, id: number): Promise<boolean> {
 }
 
 /** Nodes that are named stay until the trunk is written. */
-async function judgeNodes(tx: Tx, nodes: NonNullable<TrunkPatch["nodes"]>): Promise<FieldError[]> {
+async function validateNodes(
+  tx: Tx,
+  nodes: NonNullable<TrunkPatch["nodes"]>,
+): Promise<FieldError[]> {
   const found = await tx
     .selectFrom("voice_nodes")
     .select("id")

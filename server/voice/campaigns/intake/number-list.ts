@@ -6,7 +6,7 @@ const [zero, nine] = [48, 57];
 const shown_characters_max = 64;
 
 /** How many numbers a list has, or what is wrong with its first entry that is none. */
-export function judgeNumberList(text: string): number | string {
+export function validateNumberList(text: string): number | string {
   let entries = 0;
   for (let from = 0; from <= text.length; entries++) {
     const end = endOfEntry(text, from);

@@ -1,4 +1,4 @@
-// Judges people one after the other as they come in from a file, a list or a group: those who are
+// Validates people one after the other as they come in from a file, a list or a group: those who are
 // called go on to a sink, those who are not are listed with the reason. Loads little, for threads.
 import { openNumberSet } from "../../../lib/open-number-set.ts";
 import { rejects_listed_max } from "./limits.ts";

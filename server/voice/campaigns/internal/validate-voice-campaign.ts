@@ -8,7 +8,7 @@ import type { FieldError } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
 import { readStart } from "../../../lib/read-start.ts";
 import { recipients_max } from "../intake/limits.ts";
-import { judgeNumberList } from "../intake/number-list.ts";
+import { validateNumberList } from "../intake/number-list.ts";
 import { findReadyFile, makePlan } from "./build-voice-plan.ts";
 import { send_tos, type SendTo } from "../voice-campaign-schema.ts";
 
@@ -22,7 +22,7 @@ export type Source =
 const url_bytes_max = 2_048;
 
 /** What was found: each part of an order, or null where something is wrong with it. */
-export type JudgedVoiceCampaign = {
+export type ValidatedVoiceCampaign = {
   readonly faults: readonly FieldError[];
   readonly send_to: SendTo | null;
   readonly plan: VoicePlan | null;
@@ -32,27 +32,27 @@ export type JudgedVoiceCampaign = {
 };
 
 /**
- * Judges all that the schema cannot see; `body` may have any shape, and a field that is not as the
+ * Validates all that the schema cannot see; `body` may have any shape, and a field that is not as the
  * schema asks says nothing here.
  */
-export async function judgeVoiceCampaign(
+export async function validateVoiceCampaign(
   db: Kysely<DB>,
   account: Pick<Caller["account"], "id" | "time_zone">,
   body: unknown,
   now: Date,
-): Promise<JudgedVoiceCampaign> {
+): Promise<ValidatedVoiceCampaign> {
   const fields = fieldsOf(body);
   const send_to = send_tos.find((known) => known === fields["sendTo"]) ?? null;
   const faults: FieldError[] = [];
-  const plan = await judgeFile(db, account.id, fields, faults);
-  const source = send_to && (await judgeSource(db, account.id, send_to, fields, faults));
+  const plan = await validateFile(db, account.id, fields, faults);
+  const source = send_to && (await validateSource(db, account.id, send_to, fields, faults));
   if (isGiven(fields["max_retry"]) && !isGiven(fields["retry_after"]))
     faults.push({ field: "retry_after", reason: "is required with max_retry" });
   const start = readStart(textOf(fields["schedulled_at"]), account.time_zone, now);
   if (typeof start === "string") faults.push({ field: "schedulled_at", reason: start });
-  const reason = judgeCallbackUrl(textOf(fields["callback_url"]));
+  const reason = validateCallbackUrl(textOf(fields["callback_url"]));
   if (reason !== null) faults.push({ field: "callback_url", reason });
-  const crm_workspace_id = await judgeWorkspace(db, account.id, fields, faults);
+  const crm_workspace_id = await validateWorkspace(db, account.id, fields, faults);
   return {
     faults,
     send_to,
@@ -63,7 +63,7 @@ export async function judgeVoiceCampaign(
   };
 }
 
-async function judgeFile(
+async function validateFile(
   db: Kysely<DB>,
   accountId: number,
   { voice_file_id, call_type }: Fields,
@@ -79,7 +79,7 @@ async function judgeFile(
   return typeof plan === "object" && "content" in plan ? plan : null;
 }
 
-async function judgeSource(
+async function validateSource(
   db: Kysely<DB>,
   accountId: number,
   send_to: SendTo,
@@ -99,7 +99,7 @@ async function judgeSource(
     return number_column === "" ? refuse("must not be empty") : { send_to, number_column };
   }
   if (send_to === "Numbers") {
-    const count = judgeNumberList(value);
+    const count = validateNumberList(value);
     if (typeof count === "string") return refuse(count);
     if (count > recipients_max) return refuse(`must have at most ${recipients_max} numbers`);
     return { send_to, list: value, count };
@@ -112,8 +112,8 @@ async function judgeSource(
   return { send_to, group_id: group.id, count: group.members_count };
 }
 
-/** Its form alone: where it may lead is judged whenever something is sent there. */
-function judgeCallbackUrl(text: string): string | null {
+/** Its form alone: where it may lead is validated whenever something is sent there. */
+function validateCallbackUrl(text: string): string | null {
   if (text === "") return null;
   if (!URL.canParse(text)) return "must be a valid URL";
   const { username, password } = new URL(text);
@@ -123,7 +123,7 @@ function judgeCallbackUrl(text: string): string | null {
     : null;
 }
 
-async function judgeWorkspace(
+async function validateWorkspace(
   db: Kysely<DB>,
   accountId: number,
   fields: Fields,

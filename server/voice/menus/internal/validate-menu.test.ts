@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { judgeMenu } from "./validate-menu.ts";
+import { validateMenu } from "./validate-menu.ts";
 
 const say = { say: "Hello" };
 const bye = { type: "hang_up" };
 
 /** The faults as `field: reason`. */
 function faultsOf(nodes: Record<string, unknown>, start: unknown = "main"): string[] {
-  return judgeMenu(start, nodes).map(({ field, reason }) => `${field}: ${reason}`);
+  return validateMenu(start, nodes).map(({ field, reason }) => `${field}: ${reason}`);
 }
 
 test("a menu of every type of node that leads everybody out has no fault", () => {
@@ -93,10 +93,10 @@ test("a menu that keeps callers for ever, or goes round without a sound, is refu
   assert.deepEqual(faultsOf({ main: { ...ringing, prompt: say } }), []);
 });
 
-test("a body of any shape is judged without a throw, and too many nodes are not looked at", () => {
+test("a body of any shape is validated without a throw, and too many nodes are not looked at", () => {
   fc.assert(
     fc.property(fc.anything(), fc.anything(), (start, nodes) => {
-      judgeMenu(start, nodes);
+      validateMenu(start, nodes);
     }),
   );
   assert.deepEqual(faultsOf({}), ["nodes: must hold at least one node"]);
@@ -154,7 +154,7 @@ test("of small menus exactly those have no fault that every caller gets into, he
           [...unasked.get(name)!].some(isEnd) &&
           !nodesAfter(nodes, unheard, name, stepsOf).has(name),
       );
-      assert.equal(judgeMenu("a", nodes).length === 0, isGood, JSON.stringify(nodes));
+      assert.equal(validateMenu("a", nodes).length === 0, isGood, JSON.stringify(nodes));
     }),
     { numRuns: 2_000 },
   );

@@ -1,7 +1,7 @@
-// Judges a menu as a graph: whoever is in it gets out of it, and hears something on the way.
-import { judgeScript } from "../../../calls/state-machine/script-text.ts";
+// Validates a menu as a graph: whoever is in it gets out of it, and hears something on the way.
+import { validateScript } from "../../../calls/state-machine/script-text.ts";
 import type { FieldError } from "../../../lib/errors.ts";
-import { fieldsOf, isGiven, judgeTransfer, type Fields } from "../../files/validate-content.ts";
+import { fieldsOf, isGiven, validateTransfer, type Fields } from "../../files/validate-content.ts";
 import { findLoops } from "./find-loops.ts";
 import { node_types, nodes_max, type GraphNode } from "../menu-schema.ts";
 
@@ -36,7 +36,7 @@ const node_name = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const no_node = "is no node of this menu";
 
 /** What a schema cannot see of a menu's `start` and `nodes`, each of which may have any shape. */
-export function judgeMenu(start: unknown, nodes: unknown): FieldError[] {
+export function validateMenu(start: unknown, nodes: unknown): FieldError[] {
   const all = fieldsOf(nodes);
   if (!all) return [];
   const names = Object.keys(all);
@@ -64,7 +64,7 @@ function readNode(name: string, node: unknown) {
   const faults: FieldError[] = node_name.test(name) ? [] : [{ field: at, reason }];
   // Its shape is told by the schema; what follows on it nobody can say.
   if (!fields || !type) return { at, faults, steps: [], ends: true, isHeard: true };
-  faults.push(...judgeFields(at, type, fields));
+  faults.push(...validateFields(at, type, fields));
   const steps = stepsOf(fields);
   return {
     at,
@@ -87,7 +87,7 @@ function stepsOf(fields: Fields): { field: string; to: string; unasked: boolean 
   return steps.flatMap(({ to, ...step }) => (typeof to === "string" ? [{ ...step, to }] : []));
 }
 
-function judgeFields(at: string, type: NodeType, fields: Fields): FieldError[] {
+function validateFields(at: string, type: NodeType, fields: Fields): FieldError[] {
   const fault = (name: string, reason: string): FieldError => ({ field: `${at}.${name}`, reason });
   const missing = needed[type].filter((name) => !isGiven(fields, name));
   const alien = Object.keys(fields).filter(
@@ -100,16 +100,16 @@ function judgeFields(at: string, type: NodeType, fields: Fields): FieldError[] {
   return [
     ...missing.map((name) => fault(name, "is required")),
     ...alien.map((name) => fault(name, `does not belong to a ${type} node`)),
-    ...judgePrompt(`${at}.prompt`, fields["prompt"]),
-    ...judgePrompt(`${at}.invalid_prompt`, fields["invalid_prompt"]),
-    ...judgeTransfer(`${at}.to`, fields["to"]),
-    ...judgeKeys(`${at}.keys`, fields["keys"]),
-    ...judgeDigits(at, fields),
-    ...judgeText(`${at}.value`, fields["value"]),
+    ...validatePrompt(`${at}.prompt`, fields["prompt"]),
+    ...validatePrompt(`${at}.invalid_prompt`, fields["invalid_prompt"]),
+    ...validateTransfer(`${at}.to`, fields["to"]),
+    ...validateKeys(`${at}.keys`, fields["keys"]),
+    ...validateDigits(at, fields),
+    ...validateText(`${at}.value`, fields["value"]),
   ];
 }
 
-function judgePrompt(at: string, prompt: unknown): FieldError[] {
+function validatePrompt(at: string, prompt: unknown): FieldError[] {
   const fields = fieldsOf(prompt);
   if (!fields) return [];
   const says = isGiven(fields, "say");
@@ -118,15 +118,15 @@ function judgePrompt(at: string, prompt: unknown): FieldError[] {
   if (says && plays) return [{ field: at, reason: "must have only one of say and voice_file_id" }];
   if (plays && isGiven(fields, "language"))
     return [{ field: `${at}.language`, reason: "belongs to say" }];
-  return judgeText(`${at}.say`, fields["say"]);
+  return validateText(`${at}.say`, fields["say"]);
 }
 
-function judgeText(field: string, text: unknown): FieldError[] {
-  const reason = typeof text === "string" ? judgeScript(text) : null;
+function validateText(field: string, text: unknown): FieldError[] {
+  const reason = typeof text === "string" ? validateScript(text) : null;
   return reason === null ? [] : [{ field, reason }];
 }
 
-function judgeKeys(at: string, keys: unknown): FieldError[] {
+function validateKeys(at: string, keys: unknown): FieldError[] {
   const fields = fieldsOf(keys);
   if (!fields) return [];
   const names = Object.keys(fields);
@@ -136,7 +136,7 @@ function judgeKeys(at: string, keys: unknown): FieldError[] {
     .map((key) => ({ field: `${at}.${key}`, reason: "is no key: must be one of 0-9, * and #" }));
 }
 
-function judgeDigits(at: string, { type, min_digits, max_digits }: Fields): FieldError[] {
+function validateDigits(at: string, { type, min_digits, max_digits }: Fields): FieldError[] {
   if (type !== "capture") return [];
   const fewest = typeof min_digits === "number" ? min_digits : 1;
   const most = typeof max_digits === "number" ? max_digits : 20;
