@@ -2,10 +2,12 @@
 import { join } from "node:path";
 import { checkContract } from "./check/contract.ts";
 
-const { proved, later, faults } = checkContract(
+const { proved, later, violations } = checkContract(
   join(import.meta.dirname, ".."),
   "docs/contract.md",
 );
-for (const fault of faults) console.error(fault);
-console.log(`contract: ${proved} clauses with tests, ${later} later, ${faults.length} faults`);
-if (faults.length > 0) process.exitCode = 1;
+for (const violation of violations) console.error(violation);
+console.log(
+  `contract: ${proved} clauses with tests, ${later} later, ${violations.length} violations`,
+);
+if (violations.length > 0) process.exitCode = 1;

@@ -65,8 +65,8 @@ function boundaries(): Verdict {
 
 function docs(): Verdict {
   const pages = repositoryFiles("*.md");
-  const faults = checkDocs(root, pages);
-  if (faults.length > 0) return { ok: false, text: faults.join("\n") };
+  const violations = checkDocs(root, pages);
+  if (violations.length > 0) return { ok: false, text: violations.join("\n") };
   return { ok: true, text: `${pages.length} pages` };
 }
 

@@ -5,12 +5,12 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { ConfigError, readConfig } from "./config.ts";
 
-function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
+function violationsOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {
     readConfig(env);
   } catch (error) {
     assert.ok(error instanceof ConfigError);
-    return error.faults;
+    return error.violations;
   }
   return [];
 }
@@ -52,11 +52,11 @@ test("WhatsApp is configured by all of its secrets, or by none", () => {
     "http://127.0.0.1:9/v1",
   );
   assert.match(
-    faultsOf({ ...secrets, WHATSAPP_APP_SECRET: "" }).join(),
+    violationsOf({ ...secrets, WHATSAPP_APP_SECRET: "" }).join(),
     /WHATSAPP_APP_SECRET.*all/,
   );
-  assert.match(faultsOf({ WHATSAPP_API_URL: "graph" }).join(), /WHATSAPP_API_URL: "graph"/);
-  assert.deepEqual(faultsOf({ ...secrets, WHATSAPP_ACCESS_TOKEN: "two\nlines" }), [
+  assert.match(violationsOf({ WHATSAPP_API_URL: "graph" }).join(), /WHATSAPP_API_URL: "graph"/);
+  assert.deepEqual(violationsOf({ ...secrets, WHATSAPP_ACCESS_TOKEN: "two\nlines" }), [
     "WHATSAPP_ACCESS_TOKEN: has characters that no token has",
   ]);
 });
@@ -73,10 +73,12 @@ test("addresses that callbacks may go to are listed, each with a port or without
   const wrong = ["localhost", "127.1", "10.0.0.0/33", "127.0.0.1:0", "127.0.0.1:65536", "*"];
   wrong.push("[127.0.0.1]:80", "::1/129", "fe80::1%eth0", "http://127.0.0.1", "10.0.0.0/8/8");
   assert.deepEqual(
-    faultsOf({ CALLBACK_ALLOW: wrong.join() }).map((fault) => /"(.*?)"/.exec(fault)?.[1]),
+    violationsOf({ CALLBACK_ALLOW: wrong.join() }).map(
+      (violation) => /"(.*?)"/.exec(violation)?.[1],
+    ),
     wrong,
   );
-  assert.match(faultsOf({ CALLBACK_ALLOW: "x" }).join(), /^CALLBACK_ALLOW: "x" is neither/);
+  assert.match(violationsOf({ CALLBACK_ALLOW: "x" }).join(), /^CALLBACK_ALLOW: "x" is neither/);
 });
 
 test("a realtime server is named by its address, or by a key for OpenAI's", () => {
@@ -91,18 +93,18 @@ test("a realtime server is named by its address, or by a key for OpenAI's", () =
     api_key: null,
     model: "own",
   });
-  const faults = faultsOf({
+  const violations = violationsOf({
     REALTIME_URL: "http://u:hunter2@host",
     REALTIME_API_KEY: "a\nhunter2",
   });
-  assert.deepEqual(faults, [
+  assert.deepEqual(violations, [
     "REALTIME_URL: not of the form wss://host/path",
     "REALTIME_API_KEY: has characters that no key has",
   ]);
 });
 
-test("every fault is told at once, and none echoes the database's password", () => {
-  const faults = faultsOf({
+test("every violation is told at once, and none echoes the database's password", () => {
+  const violations = violationsOf({
     PORT: "99999",
     DATABASE_URL: "mysql://user:hunter2@host/db",
     ROLES: "api,cook",
@@ -112,7 +114,7 @@ test("every fault is told at once, and none echoes the database's password", () 
     LEASE_SECONDS: "0",
     CHAT_SETTLE_SECONDS: "1h",
   });
-  const named = faults.map((fault) => fault.split(":")[0]);
+  const named = violations.map((violation) => violation.split(":")[0]);
   assert.deepEqual(
     new Set(named),
     new Set([
@@ -126,30 +128,30 @@ test("every fault is told at once, and none echoes the database's password", () 
       "CHAT_SETTLE_SECONDS",
     ]),
   );
-  assert.equal(faults.length, 8);
-  assert.doesNotMatch(faults.join("\n"), /hunter2/);
+  assert.equal(violations.length, 8);
+  assert.doesNotMatch(violations.join("\n"), /hunter2/);
 });
 
-test("a wrong port is one fault, not also one of the address made from it", () => {
-  assert.deepEqual(faultsOf({ PORT: "abc" }), ['PORT: "abc" is no port (0-65535)']);
+test("a wrong port is one violation, not also one of the address made from it", () => {
+  assert.deepEqual(violationsOf({ PORT: "abc" }), ['PORT: "abc" is no port (0-65535)']);
 });
 
-test("a secret may stand in a file, not in both places, and an unreadable file is a fault", () => {
+test("a secret may stand in a file, not in both places, and an unreadable file is a violation", () => {
   const dir = mkdtempSync(join(tmpdir(), "trunkline-config-"));
   const file = join(dir, "url");
   writeFileSync(file, "postgres://u:p@db/trunkline\n");
   assert.equal(readConfig({ DATABASE_URL_FILE: file }).database_url, "postgres://u:p@db/trunkline");
   assert.match(
-    faultsOf({ DATABASE_URL_FILE: file, DATABASE_URL: "postgres://x/y" }).join(),
+    violationsOf({ DATABASE_URL_FILE: file, DATABASE_URL: "postgres://x/y" }).join(),
     /both set/,
   );
-  assert.match(faultsOf({ DATABASE_URL_FILE: join(dir, "none") }).join(), /cannot be read/);
+  assert.match(violationsOf({ DATABASE_URL_FILE: join(dir, "none") }).join(), /cannot be read/);
   rmSync(dir, { recursive: true });
 });
 
 test("a process with one role needs a database that others can reach", () => {
-  assert.match(faultsOf({ ROLES: "api" }).join(), /needs DATABASE_URL/);
-  assert.deepEqual(faultsOf({ ROLES: "worker", DATABASE_URL: "postgres://u@db/t" }), []);
+  assert.match(violationsOf({ ROLES: "api" }).join(), /needs DATABASE_URL/);
+  assert.deepEqual(violationsOf({ ROLES: "worker", DATABASE_URL: "postgres://u@db/t" }), []);
 });
 
 test(".env.example lists every setting that is read, and nothing else", () => {

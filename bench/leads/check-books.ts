@@ -38,13 +38,13 @@ export async function createdCount(ground: Ground): Promise<number> {
 
 /** Throws unless phones have one contact, and leads their contact, one timeline entry and one event. */
 export async function checkBooks(ground: Ground): Promise<void> {
-  for (const [fault, sql] of Object.entries(faults)) {
+  for (const [violation, sql] of Object.entries(violations)) {
     const { rows } = await ground.db.query<{ count: number }>(sql);
-    if (rows[0]?.count !== 0) throw new Error(`${rows[0]?.count} x ${fault}`);
+    if (rows[0]?.count !== 0) throw new Error(`${rows[0]?.count} x ${violation}`);
   }
 }
 
-const faults = {
+const violations = {
   "a phone with several contacts": `select count(*)::int from (
     select from contacts group by account_id, workspace_id, phone having count(*) > 1) c`,
   "a lead whose contact has another phone": `select count(*)::int from leads l

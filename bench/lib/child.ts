@@ -46,7 +46,7 @@ export async function startChild(script: string, env: Record<string, string>): P
   };
 }
 
-/** The child's side: says that it is ready, then answers each order. A fault ends the process. */
+/** The child's side: says that it is ready, then answers each order. A violation ends the process. */
 export function answerOrders(act: (order: Figures) => Promise<Figures>): void {
   process.on("message", (order) => {
     void act(order as Figures).then((answer) => process.send?.(answer));

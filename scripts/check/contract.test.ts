@@ -33,7 +33,7 @@ function check(t: TestContext, ...rows: string[]): ReturnType<typeof checkContra
   return checkContract(root, "docs/contract.md");
 }
 
-test("clauses whose tests passed, and those of modules to come, are without fault", (t) => {
+test("clauses whose tests passed, and those of modules to come, are without violation", (t) => {
   const result = check(
     t,
     "| 4.1-1 | by its full name | `server/lead.test.ts` › leads › a lead is created |",
@@ -41,10 +41,10 @@ test("clauses whose tests passed, and those of modules to come, are without faul
     "| 4.1-3 | two | `server/lead.test.ts` › a lead is created<br>`server/lead.test.ts` › a \\| b and snake\\_case |",
     "| 4.2-1 | not yet | later: chat |",
   );
-  assert.deepEqual(result, { proved: 3, later: 1, faults: [] });
+  assert.deepEqual(result, { proved: 3, later: 1, violations: [] });
 });
 
-for (const [what, cell, fault] of [
+for (const [what, cell, violation] of [
   [
     "a test that failed",
     "`server/lead.test.ts` › broken",
@@ -75,24 +75,28 @@ for (const [what, cell, fault] of [
   ],
 ] as const) {
   test(`a clause that rests on ${what} is named with its line`, (t) => {
-    const { faults } = check(t, `| 4.1-1 | clause | ${cell} |`);
-    assert.deepEqual(faults, [`docs/contract.md:5: 4.1-1: ${fault}`]);
+    const { violations } = check(t, `| 4.1-1 | clause | ${cell} |`);
+    assert.deepEqual(violations, [`docs/contract.md:5: 4.1-1: ${violation}`]);
   });
 }
 
 test("the second of two tests in a cell counts as much as the first", (t) => {
-  const { faults } = check(
+  const { violations } = check(
     t,
     "| 4.1-1 | two | `server/lead.test.ts` › a lead is created<br>`server/lead.test.ts` › broken |",
   );
-  assert.deepEqual(faults, [`docs/contract.md:5: 4.1-1: "broken" of server/lead.test.ts failed`]);
+  assert.deepEqual(violations, [
+    `docs/contract.md:5: 4.1-1: "broken" of server/lead.test.ts failed`,
+  ]);
 });
 
-test("two rows with one id are a fault", (t) => {
-  const { faults } = check(t, "| 4.1-1 | a | later: chat |", "| 4.1-1 | b | later: chat |");
-  assert.deepEqual(faults, ["docs/contract.md:6: 4.1-1: another row has this id"]);
+test("two rows with one id are a violation", (t) => {
+  const { violations } = check(t, "| 4.1-1 | a | later: chat |", "| 4.1-1 | b | later: chat |");
+  assert.deepEqual(violations, ["docs/contract.md:6: 4.1-1: another row has this id"]);
 });
 
-test("a page without a row proves nothing and is a fault", (t) => {
-  assert.deepEqual(check(t).faults, ["docs/contract.md: has no row with a clause and its test"]);
+test("a page without a row proves nothing and is a violation", (t) => {
+  assert.deepEqual(check(t).violations, [
+    "docs/contract.md: has no row with a clause and its test",
+  ]);
 });

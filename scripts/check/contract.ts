@@ -6,7 +6,7 @@ import { recordFile, type TestRecord } from "../../test/support/reporters/test-r
 type Row = { readonly line: number; readonly id: string; readonly test: string };
 
 /**
- * Reads the tables `clause id | clause | test` of `page` and returns, as `file:line: fault`, each
+ * Reads the tables `clause id | clause | test` of `page` and returns, as `file:line: violation`, each
  * row that names no test, or one that does not exist, did not run, or did not pass in its last run.
  * A test cell holds `` `path.test.ts` › suite › test `` (the suites may be left out), several parted
  * by `<br>`, or `later: module` for a clause whose module is still to be built.
@@ -14,9 +14,9 @@ type Row = { readonly line: number; readonly id: string; readonly test: string }
 export function checkContract(
   root: string,
   page: string,
-): { readonly proved: number; readonly later: number; readonly faults: readonly string[] } {
+): { readonly proved: number; readonly later: number; readonly violations: readonly string[] } {
   const rows = readRows(readFileSync(join(root, page), "utf8"));
-  const faults = rows.length === 0 ? [`${page}: has no row with a clause and its test`] : [];
+  const violations = rows.length === 0 ? [`${page}: has no row with a clause and its test`] : [];
   const ids = new Set<string>();
   let later = 0;
   for (const row of rows) {
@@ -24,9 +24,9 @@ export function checkContract(
     ids.add(row.id);
     if (isLater(row.test)) later += 1;
     else wrong.push(...row.test.split(/<br\s*\/?>/).flatMap((cell) => validate(root, cell.trim())));
-    faults.push(...wrong.map((fault) => `${page}:${row.line}: ${row.id}: ${fault}`));
+    violations.push(...wrong.map((violation) => `${page}:${row.line}: ${row.id}: ${violation}`));
   }
-  return { proved: rows.length - later, later, faults };
+  return { proved: rows.length - later, later, violations };
 }
 
 function isLater(cell: string): boolean {

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { checkDocs } from "./docs.ts";
 
-function faultsOf(t: TestContext, text: string, page = "docs/page.md"): readonly string[] {
+function violationsOf(t: TestContext, text: string, page = "docs/page.md"): readonly string[] {
   const root = mkdtempSync(join(tmpdir(), "docs-"));
   t.after(() => rmSync(root, { recursive: true }));
   const files = {
@@ -29,10 +29,10 @@ test("what exists passes: links, paths, globs, lines, scripts, and addresses els
     "Type `npm run check`, `npm run test:fuzz`, npm test or `npm --prefix bench run smoke`.",
     "[ref]: ../README.md",
   ].join("\n");
-  assert.deepEqual(faultsOf(t, text), []);
+  assert.deepEqual(violationsOf(t, text), []);
 });
 
-for (const [line, fault] of [
+for (const [line, violation] of [
   ["see [this](gone.md)", "the link to gone.md leads nowhere"],
   ["[ref]: ./gone.md", "the link to ./gone.md leads nowhere"],
   ["in `server/crm/gone.ts`", "server/crm/gone.ts does not exist"],
@@ -42,18 +42,18 @@ for (const [line, fault] of [
   ["npm --prefix bench run gone", `bench/package.json has no script "gone"`],
 ] as const) {
   test(`"${line}" is named with its file and line when nothing is there`, (t) => {
-    assert.deepEqual(faultsOf(t, `first\n\n${line}\n`), [`docs/page.md:3: ${fault}`]);
+    assert.deepEqual(violationsOf(t, `first\n\n${line}\n`), [`docs/page.md:3: ${violation}`]);
   });
 }
 
 test("a script in a code block must exist, a path in one need not", (t) => {
   const text = "```sh\nnpm run gone\ncat `server/gone.ts`\n```\n`server/gone.ts`\n";
-  assert.deepEqual(faultsOf(t, text), [
+  assert.deepEqual(violationsOf(t, text), [
     `docs/page.md:2: package.json has no script "gone"`,
     "docs/page.md:5: server/gone.ts does not exist",
   ]);
 });
 
 test("a decision may name what has gone since", (t) => {
-  assert.deepEqual(faultsOf(t, "`server/gone.ts`", "docs/decisions/2026-01-01-x.md"), []);
+  assert.deepEqual(violationsOf(t, "`server/gone.ts`", "docs/decisions/2026-01-01-x.md"), []);
 });

@@ -6,7 +6,7 @@ const repositoryPath =
   /^(?:server|docs|test|migrations|bench|scripts|asterisk|console|\.ci)\/[\w./*{},@-]*?(?::\d+)?$/;
 
 /**
- * Returns, as `file:line: fault`, each relative link, each path in inline code and each npm script
+ * Returns, as `file:line: violation`, each relative link, each path in inline code and each npm script
  * that the `pages` (markdown files relative to `root`) name and that does not exist. A decision
  * tells of its day, so pages under docs/decisions/ may name what has gone.
  */
@@ -19,9 +19,11 @@ export function checkDocs(root: string, pages: readonly string[]): readonly stri
         .split("\n")
         .flatMap((line, index) => {
           if (/^\s*(```|~~~)/.test(line)) fenced = !fenced;
-          const faults = fenced ? [] : [...brokenLinks(root, page, line), ...deadPaths(root, line)];
-          faults.push(...unknownScripts(root, line));
-          return faults.map((fault) => `${page}:${index + 1}: ${fault}`);
+          const violations = fenced
+            ? []
+            : [...brokenLinks(root, page, line), ...deadPaths(root, line)];
+          violations.push(...unknownScripts(root, line));
+          return violations.map((violation) => `${page}:${index + 1}: ${violation}`);
         });
     });
 }

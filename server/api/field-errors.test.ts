@@ -36,9 +36,9 @@ test("the meant name is looked for only among the fields that are told, however 
     params: { additionalProperty: `phone${i}` },
     parentSchema,
   }));
-  const faults = fieldErrors(findings);
-  assert.equal(faults.length, 90_000);
-  assert.equal(faults[0]?.reason, "unknown field; did you mean phone?");
+  const violations = fieldErrors(findings);
+  assert.equal(violations.length, 90_000);
+  assert.equal(violations[0]?.reason, "unknown field; did you mean phone?");
   assert.equal(looks, 100);
 });
 

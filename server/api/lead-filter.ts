@@ -34,17 +34,17 @@ type FilterQuery = {
 
 /** The filter of a request, its times read in the account's zone; 422 on each time that is none. */
 export function readLeadFilter(query: FilterQuery, timeZone: string): LeadFilter {
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const readTime = (field: "createdFrom" | "createdTo") => {
     const text = query[field];
     if (text === undefined) return {};
     const at = parseTimeOrDay(text, timeZone);
     if (at instanceof Date) return { [field]: at };
-    faults.push({ field, reason: at });
+    violations.push({ field, reason: at });
     return {};
   };
   const { createdFrom: _from, createdTo: _to, ...rest } = query;
   const filter = { ...rest, ...readTime("createdFrom"), ...readTime("createdTo") };
-  if (faults.length > 0) throw invalid(faults);
+  if (violations.length > 0) throw invalid(violations);
   return filter;
 }

@@ -21,7 +21,7 @@ export type Upload = {
   readonly fields: ReadonlyMap<string, string>;
   readonly file: { readonly fd: number; readonly name: string } | null;
   /** What is wrong with the parts; empty unless the route asked to be told. */
-  readonly faults: readonly FieldError[];
+  readonly violations: readonly FieldError[];
 };
 
 /**
@@ -62,8 +62,8 @@ type Expected = {
   readonly file_bytes_max?: number;
   /** Of each field and of all together; 64 kB each unless said. */
   readonly fields_bytes_max?: number;
-  /** The upload tells the faults of its parts, for the route to add its own. */
-  readonly tells_faults?: true;
+  /** The upload tells the violations of its parts, for the route to add its own. */
+  readonly tells_violations?: true;
 };
 
 async function receive(
@@ -71,7 +71,7 @@ async function receive(
   expected: Expected,
   handle: FileHandle,
 ): Promise<Upload> {
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const fields = new Map<string, string>();
   let file: Upload["file"] = null;
   const bytes_max = expected.file_bytes_max ?? file_bytes_max;
@@ -82,13 +82,13 @@ async function receive(
     for await (const part of request.parts({ limits })) {
       const name = part.fieldname as string | undefined;
       if (name === undefined) {
-        faults.push({ field: "body", reason: "has a part without a name" });
+        violations.push({ field: "body", reason: "has a part without a name" });
         if (part.type === "file") part.file.resume();
         continue;
       }
       const seen = part.fieldname === expected.file ? file !== null : fields.has(part.fieldname);
       const reason = reasonAgainst(part, expected, seen);
-      if (reason !== null) faults.push({ field: part.fieldname, reason });
+      if (reason !== null) violations.push({ field: part.fieldname, reason });
       if (part.type === "field") {
         field_characters += textOf(part.value).length;
         if (expected.fields_bytes_max && field_characters > fieldSize)
@@ -104,8 +104,8 @@ async function receive(
   } catch (error) {
     throw refusalOf(error, bytes_max);
   }
-  if (faults.length > 0 && !expected.tells_faults) throw invalid(faults);
-  return { fields, file, faults };
+  if (violations.length > 0 && !expected.tells_violations) throw invalid(violations);
+  return { fields, file, violations };
 }
 
 function reasonAgainst(part: Multipart, expected: Expected, seen: boolean): string | null {

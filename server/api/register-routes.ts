@@ -113,8 +113,8 @@ async function refuseInvalid(
   const shape = validationError ? fieldErrors((validationError.validation ?? []) as unknown[]) : [];
   const validated = (await route.validate?.(call)) ?? [];
   const failing = new Set(shape.map(({ field }) => field));
-  const faults = [...shape, ...validated.filter(({ field }) => !failing.has(field))];
-  if (faults.length > 0) throw invalid(faults);
+  const violations = [...shape, ...validated.filter(({ field }) => !failing.has(field))];
+  if (violations.length > 0) throw invalid(violations);
 }
 
 function successStatus(route: Route): number {
@@ -167,7 +167,7 @@ function callMaker(app: ApiApp, { idempotency, transactions }: Writing, route: R
 
 /** Query strings reach the database as they are; and "1e999" would be coerced to a number without end. */
 function refuseOddQuery(integers: ReadonlySet<string>, request: FastifyRequest): void {
-  const faults = Object.entries(request.query as Record<string, unknown>).flatMap(
+  const violations = Object.entries(request.query as Record<string, unknown>).flatMap(
     ([field, value]) => {
       const text = [value].flat().join();
       const isOdd = integers.has(field) && !/^-?\d{1,19}$/.test(text);
@@ -175,7 +175,7 @@ function refuseOddQuery(integers: ReadonlySet<string>, request: FastifyRequest):
       return reason ? [{ field, reason }] : [];
     },
   );
-  if (faults.length > 0) throw invalid(faults);
+  if (violations.length > 0) throw invalid(violations);
 }
 
 /** Coercion would make ids of "1e1", "0x10" and " 10"; no path of ours is written so. */

@@ -23,11 +23,11 @@ test("every kind of error is exactly its status and a message, and 400 where the
 });
 
 test("the message names every failing field with its reason", () => {
-  const faults = [
+  const violations = [
     { field: "to_number", reason: "is required" },
     { field: "cli_number", reason: "must be exactly 10 digits" },
   ];
-  assert.deepEqual(shown(invalid(faults)).body, {
+  assert.deepEqual(shown(invalid(violations)).body, {
     status: 400,
     message: "to_number: is required; cli_number: must be exactly 10 digits",
   });

@@ -17,15 +17,15 @@ export function readTimeRange(
   query: { from?: string; to?: string },
   timeZone: string,
 ): { from: Date | undefined; to: Date | undefined } {
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const read = (field: "from" | "to") => {
     const text = query[field];
     const at = text === undefined ? undefined : parseTimeOrDay(text, timeZone);
     if (typeof at !== "string") return at;
-    faults.push({ field, reason: at });
+    violations.push({ field, reason: at });
     return undefined;
   };
   const times = { from: read("from"), to: read("to") };
-  if (faults.length > 0) throw invalid(faults);
+  if (violations.length > 0) throw invalid(violations);
   return times;
 }

@@ -117,8 +117,8 @@ async function create(session: Session, words: Words): Promise<Outcome> {
     country_code: words.option("country-code"),
     time_zone: words.option("time-zone"),
   });
-  const faults = validateAccount(wanted);
-  if (faults.length > 0) throw invalid(faults);
+  const violations = validateAccount(wanted);
+  if (violations.length > 0) throw invalid(violations);
   const db = await session.migratedDatabase();
   const now = session.now();
   const made = await db.query.transaction().execute(async (tx) => {

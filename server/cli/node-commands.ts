@@ -157,8 +157,8 @@ async function readNode(words: Words): Promise<Record<string, unknown>> {
   };
 }
 
-function refuse(faults: Parameters<typeof invalid>[0]): void {
-  if (faults.length > 0) throw invalid(faults);
+function refuse(violations: Parameters<typeof invalid>[0]): void {
+  if (violations.length > 0) throw invalid(violations);
 }
 
 function told(node: VoiceNodeAnswer): Outcome {

@@ -79,13 +79,13 @@ export function readList(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-/** `input` as the schema of the API takes it, without what is undefined; else UsageError with every fault. */
+/** `input` as the schema of the API takes it, without what is undefined; else UsageError with every violation. */
 export function readAs<S extends TSchema>(schema: S, input: Record<string, unknown>): Static<S> {
   const given = Object.fromEntries(
     Object.entries(input).filter(([, value]) => value !== undefined),
   );
   const validate = compileValidator({ schema, httpPart: "body" });
   if (validate(given)) return given as Static<S>;
-  const faults = fieldErrors(validate.errors ?? []);
-  throw new UsageError(faults.map(({ field, reason }) => `${field} ${reason}`).join("\n"));
+  const violations = fieldErrors(validate.errors ?? []);
+  throw new UsageError(violations.map(({ field, reason }) => `${field} ${reason}`).join("\n"));
 }

@@ -140,8 +140,8 @@ function definedOf(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-function refuse(faults: Parameters<typeof invalid>[0]): void {
-  if (faults.length > 0) throw invalid(faults);
+function refuse(violations: Parameters<typeof invalid>[0]): void {
+  if (violations.length > 0) throw invalid(violations);
 }
 
 /** Shares as they are typed. */

@@ -16,7 +16,7 @@ export async function cacheBinaries(
   native: NativePackage,
   parents: readonly string[],
 ): Promise<string> {
-  const faults: string[] = [];
+  const violations: string[] = [];
   for (const parent of parents) {
     try {
       const dir = ownDirectory(parent);
@@ -24,11 +24,11 @@ export async function cacheBinaries(
       if (!isPresent(copy)) await makeCopy(native, dir, copy);
       return copy;
     } catch (error) {
-      faults.push(error instanceof Error ? error.message : String(error));
+      violations.push(error instanceof Error ? error.message : String(error));
     }
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL's programs cannot be copied to a place where they can be run: ${faults.join("; ")}. ` +
+    `PostgreSQL's programs cannot be copied to a place where they can be run: ${violations.join("; ")}. ` +
       `Make one of them usable, ${or_database_url}.`,
   );
 }

@@ -134,7 +134,7 @@ async function runInitdb(
     ? ` User ${serverUid(place)} needs a name: give it one in /etc/passwd, ${or_database_url}.`
     : "";
   throw new EmbeddedPostgresError(
-    `No PostgreSQL cluster could be made in ${place.data_dir}. ${faults(output)}.${advice}`,
+    `No PostgreSQL cluster could be made in ${place.data_dir}. ${violations(output)}.${advice}`,
   );
 }
 
@@ -159,7 +159,7 @@ function run(
   });
 }
 
-function faults(output: string): string {
+function violations(output: string): string {
   const lines = output.split("\n").filter((line) => /error|FATAL|PANIC|could not/i.test(line));
   return (lines.length > 0 ? lines : output.split("\n")).join(" ").trim();
 }

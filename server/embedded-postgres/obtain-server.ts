@@ -100,10 +100,10 @@ async function awaitOrphansGone(place: Place, options: ObtainOptions): Promise<v
 }
 
 function failedStart(place: Place, output: string): EmbeddedPostgresError {
-  const faults = output
+  const violations = output
     .split("\n")
     .filter((line) => /FATAL|PANIC|error|could not|invalid/.test(line));
-  const said = faults.map((line) => line.replace(/^.*?\] /, "").trim()).join(" ");
+  const said = violations.map((line) => line.replace(/^.*?\] /, "").trim()).join(" ");
   return (
     fullDiskError(place.data_dir, output) ??
     new EmbeddedPostgresError(

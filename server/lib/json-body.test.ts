@@ -37,7 +37,7 @@ test("what is not JSON, not UTF-8, or empty is malformed-body", () => {
   );
 });
 
-test("a byte order mark is no fault", () => {
+test("a byte order mark is no violation", () => {
   assert.deepEqual(parse('\uFEFF{"a":1}'), { a: 1 });
 });
 

@@ -20,8 +20,10 @@ export function parseJsonBody(body: Buffer): unknown {
     throw tooDeep();
   }
   const value = parseJsonText(text);
-  const faults = /\\u(?:0000|[dD][89a-fA-F])|\d{16}/.test(text) ? faultsOf(value, text) : [];
-  if (faults.length > 0) throw invalid(faults);
+  const violations = /\\u(?:0000|[dD][89a-fA-F])|\d{16}/.test(text)
+    ? violationsOf(value, text)
+    : [];
+  if (violations.length > 0) throw invalid(violations);
   return value;
 }
 
@@ -61,13 +63,13 @@ function isNestedDeeperThan(text: string, limit: number): boolean {
 }
 
 /** Only for a text that shows a sign of one: the walk is not for every request. */
-function faultsOf(value: unknown, text: string): FieldError[] {
-  const faults: FieldError[] = [];
-  walk(value, "", faults);
+function violationsOf(value: unknown, text: string): FieldError[] {
+  const violations: FieldError[] = [];
+  walk(value, "", violations);
   for (const path of pathsOfOverlong(text)) {
-    faults.push({ field: path || "body", reason: "is an integer beyond 64 bits" });
+    violations.push({ field: path || "body", reason: "is an integer beyond 64 bits" });
   }
-  return faults;
+  return violations;
 }
 
 /** The reviver alone sees the digits: as a number, 2^63 - 1 and 2^63 are the same. */
@@ -97,16 +99,16 @@ function fitsInt64(digits: string): boolean {
   return value <= int64_max && value >= -int64_max - 1n;
 }
 
-function walk(value: unknown, path: string, faults: FieldError[]): void {
+function walk(value: unknown, path: string, violations: FieldError[]): void {
   if (typeof value === "string") {
     const reason = unstorable(value);
-    if (reason) faults.push({ field: path || "body", reason });
+    if (reason) violations.push({ field: path || "body", reason });
   } else if (typeof value === "object" && value !== null) {
     for (const [key, child] of Object.entries(value)) {
       const reason = unstorable(key);
       const childPath = path ? `${path}.${key}` : key;
-      if (reason) faults.push({ field: path || "body", reason: `has a key that ${reason}` });
-      else walk(child, childPath, faults);
+      if (reason) violations.push({ field: path || "body", reason: `has a key that ${reason}` });
+      else walk(child, childPath, violations);
     }
   }
 }

@@ -360,7 +360,7 @@ test("an export is the report's rows as CSV, what a spreadsheet would run inert,
 });
 
 test("what cannot be asked for is 422 by field", async () => {
-  const faults: Record<string, readonly string[]> = {
+  const violations: Record<string, readonly string[]> = {
     "": ["group_by"],
     "group_by=trunk": ["group_by"],
     "group_by=agent&type=voice": ["type"],
@@ -371,7 +371,7 @@ test("what cannot be asked for is 422 by field", async () => {
     "group_by=agent&cursor=x": ["cursor"],
     "group_by=agent&chat_number_id=1": ["chat_number_id"],
   };
-  for (const [query, fields] of Object.entries(faults)) {
+  for (const [query, fields] of Object.entries(violations)) {
     const answer = await api.send("GET", `/api/v1/reports/calls?${query}`, account);
     assert.deepEqual(failingFields(answer), fields, query);
   }

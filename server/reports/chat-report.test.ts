@@ -312,7 +312,7 @@ test("an export is the report's rows as CSV, and is written into the audit trail
 test("unless said a report is of the last 30 days of the account's zone; what cannot be is 422 by field", async () => {
   const { from, to } = await report("group_by=day");
   assert.deepEqual([from, to], ["2026-02-18T18:30:00.000Z", "2026-03-20T06:00:00.000Z"]);
-  const faults: Record<string, readonly string[]> = {
+  const violations: Record<string, readonly string[]> = {
     "": ["group_by"],
     "group_by=agent": ["group_by"],
     "group_by=day&from=yesterday&to=2026-02-30T00:00Z": ["from", "to"],
@@ -325,7 +325,7 @@ test("unless said a report is of the last 30 days of the account's zone; what ca
     "group_by=day&cursor=x": ["cursor"],
     "group_by=day&type=voice": ["type"],
   };
-  for (const [query, fields] of Object.entries(faults)) {
+  for (const [query, fields] of Object.entries(violations)) {
     const answer = await api.send("GET", `/api/v1/reports/chat?${query}`, account);
     assert.deepEqual(failingFields(answer), fields, query);
   }

@@ -18,16 +18,16 @@ export function readSpan(
   timeZone: string,
   now: Date,
 ): Span {
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const read = (field: "from" | "to") => {
     const text = asked[field];
     const at = text === undefined ? undefined : parseTimeOrDay(text, timeZone);
     if (typeof at !== "string") return at;
-    faults.push({ field, reason: at });
+    violations.push({ field, reason: at });
     return undefined;
   };
   const given = { from: read("from"), to: read("to") };
-  if (faults.length > 0) throw invalid(faults);
+  if (violations.length > 0) throw invalid(violations);
   const to = given.to ?? now;
   const from = given.from ?? midnightBefore(new Date(to.getTime() - 1), default_days - 1, timeZone);
   const days = (to.getTime() - from.getTime()) / day_ms;

@@ -149,7 +149,7 @@ test("none or more than one of the three is 400, and null is as good as omitted"
     assert.equal((await chat.create(chat.body({ ...none, ...named }))).status, 201);
 });
 
-test("contacts are objects of a phone_number and variables from text to text, and every fault has its path", async () => {
+test("contacts are objects of a phone_number and variables from text to text, and every violation has its path", async () => {
   const good = { phone_number: "919812345678" };
   const cases: [unknown, ...string[]][] = [
     ["x", "contacts"],

@@ -68,7 +68,7 @@ test("a body of more than 64 MB is 413", async () => {
   assert.ok(answer.headers.has("ratelimit-limit"));
 });
 
-test("faults are told the same of a large body: shape, JSON, UTF-8, credit, and nobody left", async () => {
+test("violations are told the same of a large body: shape, JSON, UTF-8, credit, and nobody left", async () => {
   const good = contactsOf(9_000);
   const at = (i: number, contact: unknown) => good.with(i, contact as never);
   await chat.refuse({ contacts: at(8_999, { phone_number: 1 }) }, "contacts.8999.phone_number");

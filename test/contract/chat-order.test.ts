@@ -30,7 +30,7 @@ function assertRateHeaders({ headers }: Pick<Answer, "headers">): void {
   assert.ok(remaining <= limit && reset >= 1 && reset <= 60);
 }
 
-test("when all fail, each fault mended shows the next: 401, 403, 400 body, key, 422, 400, 422, 400, 409, 201", async () => {
+test("when all fail, each violation mended shows the next: 401, 403, 400 body, key, 422, 400, 422, 400, 409, 201", async () => {
   const powerless = await makeAgentToken(chat.api.app, chat.account, []);
   const key = () => ({ ...json_type, "idempotency-key": unique("key") });
   const contacts = (count: number) =>

@@ -44,7 +44,7 @@ async function traces({ api, account }: Pick<CallApi, "api" | "account">): Promi
   return rows[0];
 }
 
-test("when all fail, each fault mended shows the next: 401, 403 feature, 400 fields, 403 window, 400 credit, 200", async () => {
+test("when all fail, each violation mended shows the next: 401, 403 feature, 400 fields, 403 window, 400 credit, 200", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url, credits: 1 });
   const { app } = own.api;
   const before_all = await traces(own);

@@ -37,7 +37,7 @@ const post = (
     headers: { "content-type": "application/json" },
   });
 
-test("when all fail, each fault mended shows the next: 401, 403, 400 body, 404, 422, 400, 201", async () => {
+test("when all fail, each violation mended shows the next: 401, 403, 400 body, 404, 422, 400, 201", async () => {
   const { workspace_id, token } = lead.account;
   const powerless = await makeAgentToken(lead.api.app, lead.account, []);
   const invalid = '{"phone":"1","assignedAgentId":0,"contactId":0}';

@@ -115,7 +115,7 @@ test("an unknown field is refused, and the field that was meant is named, in JSO
   assert.deepEqual(await voice.refuse({ file: "x" }, "file"), ["unknown field"]);
 });
 
-test("all faults are told at once: of the shape, of what the fields mean, and of the file", async () => {
+test("all violations are told at once: of the shape, of what the fields mean, and of the file", async () => {
   const reasons = await voice.refuse(
     {
       campaign_name: "",
@@ -247,7 +247,7 @@ test("more than 1,000,000 numbers in JSON are 422 on number, and a body or a for
   assertProblem(answer, 413, "body-too-large");
 });
 
-test("when all fail, each fault mended shows the next: 401, 403 feature, 403 permission, 400 body, 400 key, 422, 503, 201", async () => {
+test("when all fail, each violation mended shows the next: 401, 403 feature, 403 permission, 400 body, 400 key, 422, 503, 201", async () => {
   const own = await startVoiceApi({ databaseUrl: voice.api.database_url });
   const { app } = own.api;
   const without = await makeAccount(app, { features: ["crm", "bulk_chat", "calls"] });

@@ -22,7 +22,7 @@ const requests_per_account = 400;
 
 let api: TestApi;
 let sender: ReturnType<typeof openSender>;
-const faults: string[] = [];
+const violations: string[] = [];
 const statuses = new Map<number | "none", number>();
 
 before(async () => {
@@ -51,7 +51,7 @@ test("malformed requests over every route get no 5xx, and every 4xx has the stan
     const requests = Array.from({ length: size }, () => malformed(random, target));
     await inParallel(requests, sendMalformed);
   }
-  assert.deepEqual(faults.splice(0), [], `FUZZ_SEED=${seed}`);
+  assert.deepEqual(violations.splice(0), [], `FUZZ_SEED=${seed}`);
 });
 
 test("garbage on raw sockets gets no 5xx, and every answer has the standard shape", async () => {
@@ -62,7 +62,7 @@ test("garbage on raw sockets gets no 5xx, and every answer has the standard shap
     rawGarbage(random, path, account.token),
   );
   await inParallel(pieces, sendGarbage);
-  assert.deepEqual(faults.splice(0), [], `FUZZ_SEED=${seed}`);
+  assert.deepEqual(violations.splice(0), [], `FUZZ_SEED=${seed}`);
 });
 
 test("after all of it the server is alive, correct and unpolluted", async () => {
@@ -114,8 +114,8 @@ async function sendMalformed(request: Malformed): Promise<void> {
     for (let again = 0; answer.status === 503 && again < 3; again++)
       answer = await sendInTurn(request);
     note(answer.status);
-    const fault = judgeAnswer(request.method, answer, request);
-    if (fault) report(fault, request, answer.text);
+    const violation = judgeAnswer(request.method, answer, request);
+    if (violation) report(violation, request, answer.text);
   } catch (error) {
     // A body that is refused half-way may meet a closed connection before its answer.
     const isLarge = request.body !== null && request.body.length > 1_000_000;
@@ -127,21 +127,22 @@ async function sendGarbage(bytes: Buffer): Promise<void> {
   const answer = await sendRaw(api.url, [bytes], { patience_ms: 150 });
   note(answer?.status ?? "none");
   if (!answer || answer.status < 400) return;
-  const fault = judgeAnswer("POST", {
+  const violation = judgeAnswer("POST", {
     status: answer.status,
     type: answer.headers.get("content-type") ?? "",
     requestId: answer.headers.get("x-request-id") ?? null,
     text: answer.text,
   });
-  if (fault) faults.push(`${fault}: ${bytes.toString("latin1").slice(0, 300)} → ${answer.text}`);
+  if (violation)
+    violations.push(`${violation}: ${bytes.toString("latin1").slice(0, 300)} → ${answer.text}`);
 }
 
 function note(status: number | "none"): void {
   statuses.set(status, (statuses.get(status) ?? 0) + 1);
 }
 
-function report(fault: string, { method, path, headers, body }: Malformed, text: string): void {
+function report(violation: string, { method, path, headers, body }: Malformed, text: string): void {
   const { authorization: _, ...rest } = headers;
   const sent = `${method} ${path.slice(0, 300)} ${JSON.stringify(rest)} ${body?.subarray(0, 400).toString()}`;
-  if (faults.length < 30) faults.push(`${fault}: ${sent} → ${text.slice(0, 300)}`);
+  if (violations.length < 30) violations.push(`${violation}: ${sent} → ${text.slice(0, 300)}`);
 }

@@ -15,8 +15,8 @@ export async function updateAccount(
   patch: AccountPatch,
   now: Date,
 ): Promise<AccountAnswer> {
-  const faults = validateAccount(patch);
-  if (faults.length > 0) throw invalid(faults);
+  const violations = validateAccount(patch);
+  if (violations.length > 0) throw invalid(violations);
   const { chat = {}, calls = {}, credits = {}, retention = {}, ...own } = patch;
   await tx
     .updateTable("accounts")

@@ -26,8 +26,8 @@ export async function issueToken(
   timeZone: string,
   now: Date,
 ): Promise<Issued> {
-  const faults = validateToken(input, timeZone, now);
-  if (faults.length > 0) throw invalid(faults);
+  const violations = validateToken(input, timeZone, now);
+  if (violations.length > 0) throw invalid(violations);
   const { account_id } = grantor.actor;
   const user = await findActingUser(tx, account_id, input);
   refuseOwnerToken(grantor, input.kind);

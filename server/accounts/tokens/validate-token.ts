@@ -4,16 +4,16 @@ import { parseTime } from "../../lib/parse-time.ts";
 /** What a schema cannot see of a new token. The body may have any shape. */
 export function validateToken(body: unknown, timeZone: string, now: Date): FieldError[] {
   const token = (body ?? {}) as { kind?: unknown; user_id?: unknown; expires_at?: unknown };
-  const faults: FieldError[] = [];
-  const fault = (field: string, reason: string) => void faults.push({ field, reason });
+  const violations: FieldError[] = [];
+  const violation = (field: string, reason: string) => void violations.push({ field, reason });
   if (token.kind === "agent" && token.user_id == null)
-    fault("user_id", "is required for an agent token");
+    violation("user_id", "is required for an agent token");
   if (token.kind === "account" && token.user_id != null)
-    fault("user_id", "must be omitted: an account token acts as the account's owner");
+    violation("user_id", "must be omitted: an account token acts as the account's owner");
   if (typeof token.expires_at === "string") {
     const at = parseTime(token.expires_at, timeZone);
-    if (typeof at === "string") fault("expires_at", at);
-    else if (at <= now) fault("expires_at", "must be in the future");
+    if (typeof at === "string") violation("expires_at", at);
+    else if (at <= now) violation("expires_at", "must be in the future");
   }
-  return faults;
+  return violations;
 }

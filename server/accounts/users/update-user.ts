@@ -43,7 +43,7 @@ export async function updateUser(
     tx,
     grantor,
     { id, email: changes.email, role_id: grants ? after.role_id : null },
-    before.is_owner ? ownerFaults(patch) : [],
+    before.is_owner ? ownerViolations(patch) : [],
   );
   const user = await tx
     .updateTable("users")
@@ -76,7 +76,7 @@ async function permissionsOf(
   return grantedPermissions({ ...user, role_permissions: role?.permissions ?? null });
 }
 
-function ownerFaults(patch: UserPatch): FieldError[] {
+function ownerViolations(patch: UserPatch): FieldError[] {
   return [
     ...(patch.active === false
       ? [{ field: "active", reason: "must be true for the account's owner" }]

@@ -261,23 +261,23 @@ test("every failing field of a replay is told, and its times are read in the acc
   const account = await makeAccount(api.app);
   const { id } = await makeEndpoint(api.app, account);
   api.clock.set("2026-03-03T00:00:00Z");
-  const faultsOf = async (json: unknown) => {
+  const violationsOf = async (json: unknown) => {
     const { status, body } = await replayRange(account, id, json);
     assert.equal(status, 422);
     return body.errors.map(({ field }: { field: string }) => field).toSorted();
   };
-  assert.deepEqual(await faultsOf({}), ["from"]);
-  assert.deepEqual(await faultsOf({ from: "today", to: "now", include: "some" }), [
+  assert.deepEqual(await violationsOf({}), ["from"]);
+  assert.deepEqual(await violationsOf({ from: "today", to: "now", include: "some" }), [
     "from",
     "include",
     "to",
   ]);
-  assert.deepEqual(await faultsOf({ from: "2026-03-03T00:00:00Z", states: [] }), [
+  assert.deepEqual(await violationsOf({ from: "2026-03-03T00:00:00Z", states: [] }), [
     "from",
     "states",
   ]);
   const day = "2026-03-01T00:00:00Z";
-  assert.deepEqual(await faultsOf({ from: day, to: day }), ["to"]);
+  assert.deepEqual(await violationsOf({ from: day, to: day }), ["to"]);
   await api.app.db.query
     .updateTable("accounts")
     .set({ time_zone: "Asia/Kolkata" })

@@ -14,7 +14,7 @@ import {
   createChatCampaign,
   type CampaignOwner,
 } from "../../chat/campaigns/create-chat-campaign.ts";
-import { campaignTimeFaults } from "../../chat/campaigns/validate-campaign.ts";
+import { campaignTimeViolations } from "../../chat/campaigns/validate-campaign.ts";
 import { prepareCampaign, type PreparedCampaign } from "../../chat/campaigns/prepare-campaign.ts";
 import { previewChatCampaign } from "../../chat/campaigns/preview-chat-campaign.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
@@ -45,18 +45,18 @@ const rate_limit: RateLimit = {
 const isHead = compileValidator({ schema: NewChatCampaign, httpPart: "body" });
 
 /** What is wrong with the shape of a campaign's own fields. */
-function headFaults(head: unknown): FieldError[] {
+function headViolations(head: unknown): FieldError[] {
   const shape = isHead(head) ? [] : fieldErrors(isHead.errors ?? []);
   const failing = new Set(shape.map(({ field }) => field));
-  return [...shape, ...campaignTimeFaults(head).filter(({ field }) => !failing.has(field))];
+  return [...shape, ...campaignTimeViolations(head).filter(({ field }) => !failing.has(field))];
 }
 
 /** Reads the body; the handler gets it prepared. With `listed`, its recipients are not made into lines. */
 async function prepare(request: FastifyRequest, listed: boolean): Promise<Buffer> {
   const { account } = request.caller!;
   const prepared = await prepareCampaign(request.body as Buffer, account, { listed });
-  const faults = [...headFaults(prepared.head), ...prepared.faults];
-  if (faults.length > 0) throw invalid(faults);
+  const violations = [...headViolations(prepared.head), ...prepared.violations];
+  if (violations.length > 0) throw invalid(violations);
   request.body = prepared;
   return Buffer.from(prepared.sha256);
 }
@@ -110,7 +110,7 @@ export const chatCampaignRoutes = [
         return createCampaignFromFile(call.app, ownerOf(call), call, {
           fd,
           head: head as CampaignHead,
-          faults: headFaults(head),
+          violations: headViolations(head),
           phone_column: fields.get("phone_column"),
           variables: fields.get("variables"),
         });
@@ -123,7 +123,7 @@ export const chatCampaignRoutes = [
     id: "createChatCampaignForGroup",
     summary: "Create a campaign for a saved group and send it",
     body: NewGroupCampaign,
-    validate: async ({ body }) => campaignTimeFaults(body),
+    validate: async ({ body }) => campaignTimeViolations(body),
     handle: (call) => createCampaignForGroup(call.app, ownerOf(call), call, call.body),
   }),
   route({

@@ -24,7 +24,7 @@ export const clickToCallRoutes = [
     // A call of the right shape is validated by clickToCall itself.
     validate: async ({ app, caller, body, request }) =>
       request.validationError
-        ? (await validateClickToCall(app.db, caller.account, body, app.clock.now())).faults
+        ? (await validateClickToCall(app.db, caller.account, body, app.clock.now())).violations
         : [],
     handle: ({ app, caller, actor, body, keyed, write }) =>
       clickToCall(

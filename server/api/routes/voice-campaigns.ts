@@ -37,7 +37,7 @@ const json_bytes_max = 16 * 1_048_576;
 
 const isLaunch = compileValidator({ schema: NewVoiceCampaign, httpPart: "body" });
 
-function shapeFaults(body: unknown): FieldError[] {
+function shapeViolations(body: unknown): FieldError[] {
   return isLaunch(body) ? [] : fieldErrors(isLaunch.errors ?? []);
 }
 
@@ -46,7 +46,7 @@ const parts = {
   file: "file",
   fields: Object.keys(NewVoiceCampaign.properties),
   fields_bytes_max: json_bytes_max,
-  tells_faults: true,
+  tells_violations: true,
 } as const;
 
 type Asked = Call<unknown, unknown, unknown>;
@@ -62,17 +62,17 @@ async function takeIn<Answer>(
   use: (asked: AskedVoiceCampaign) => Promise<Answer>,
 ): Promise<Answer | undefined> {
   const askedOf = (body: unknown, more: Omit<AskedVoiceCampaign, "body">): AskedVoiceCampaign => {
-    const faults = [...more.faults, ...shapeFaults(body)];
-    return { ...more, body: body as NewVoiceCampaign, faults };
+    const violations = [...more.violations, ...shapeViolations(body)];
+    return { ...more, body: body as NewVoiceCampaign, violations };
   };
   if (!call.request.isMultipart())
-    return use(askedOf(call.body, { faults: [], fd: null, is_form: false }));
+    return use(askedOf(call.body, { violations: [], fd: null, is_form: false }));
   return receiveUpload(call.caller.account.id, call.request, parts, async (upload) => {
-    const { fields, faults } = upload;
+    const { fields, violations } = upload;
     const fd = upload.file?.fd ?? null;
     if (await call.keyedBy(await digestOfForm(fields, fd))) return undefined;
     const body = bodyOfForm(fields, NewVoiceCampaign);
-    return use(askedOf(body, { faults, fd, is_form: true }));
+    return use(askedOf(body, { violations, fd, is_form: true }));
   });
 }
 

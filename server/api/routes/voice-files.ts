@@ -41,7 +41,7 @@ const parts = {
   file: "file",
   fields: Object.keys(form_fields),
   file_bytes_max: upload_bytes_max,
-  tells_faults: true,
+  tells_violations: true,
 } as const;
 const isBody = compileValidator({ schema: NewVoiceFile, httpPart: "body" });
 const isForm = compileValidator({ schema: FormBody, httpPart: "body" });
@@ -57,13 +57,13 @@ function takeIn(call: Asked): Promise<VoiceFileAnswer | undefined> {
     const shape = isBody(call.body) ? [] : fieldErrors(isBody.errors ?? []);
     return create(call, call.body, [...shape, ...validateSource(call.body)], null);
   }
-  return receiveUpload(caller.account.id, request, parts, async ({ fields, file, faults }) => {
+  return receiveUpload(caller.account.id, request, parts, async ({ fields, file, violations }) => {
     const fd = file?.fd ?? null;
     if (await call.keyedBy(await digestOfForm(fields, fd))) return undefined;
     const body = bodyOfForm(fields, FormBody);
     const shape = isForm(body) ? [] : fieldErrors(isForm.errors ?? []);
     const missing = fd === null ? [{ field: "file", reason: "is required" }] : [];
-    return create(call, body, [...faults, ...missing, ...shape], fd);
+    return create(call, body, [...violations, ...missing, ...shape], fd);
   });
 }
 
@@ -75,8 +75,8 @@ async function create(
 ): Promise<VoiceFileAnswer> {
   const validated = await validateVoiceFile(app.db.query, caller.account.id, body);
   const failing = new Set(told.map(({ field }) => field));
-  const faults = [...told, ...validated.filter(({ field }) => !failing.has(field))];
-  if (faults.length > 0) throw invalid(faults);
+  const violations = [...told, ...validated.filter(({ field }) => !failing.has(field))];
+  if (violations.length > 0) throw invalid(violations);
   const by = { ...actor, user_id: caller.user_id };
   const made = await writeWithClient(statement_seconds, async (tx) => {
     const source = {

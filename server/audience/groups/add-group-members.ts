@@ -20,8 +20,8 @@ export async function addGroupMembers(
   now: Date,
 ): Promise<AddedMembers> {
   const { id: group_id, country_code } = group;
-  const faults = validateMembers(input, country_code);
-  if (faults.length > 0) throw invalid(faults);
+  const violations = validateMembers(input, country_code);
+  if (violations.length > 0) throw invalid(violations);
   const { account_id } = actor;
   const people = new Map<string, Person>();
   for (const { phone_number, name, variables } of input.members) {

@@ -84,11 +84,11 @@ function openReader(
   fields: ReadonlyMap<string, string>,
   countryCode: string,
 ): ReadPerson {
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const locate = (field: string, wanted: string) => {
     const at = locateColumn(header, wanted.trim(), field);
     if (typeof at === "number") return at;
-    faults.push(at);
+    violations.push(at);
     return -1;
   };
   const phoneAt = locate(
@@ -102,11 +102,11 @@ function openReader(
     .filter(({ key, at }) => key !== "" && at !== phoneAt && at !== nameAt);
   if (variables.some(({ key }) => key.length > variable_name_characters_max)) {
     const reason = `has a header of more than ${variable_name_characters_max} characters`;
-    faults.push({ field: "file", reason });
+    violations.push({ field: "file", reason });
   }
   const doubled = variables.find(({ key, at }) => header.lastIndexOf(key) !== at);
-  if (doubled) faults.push({ field: "file", reason: `has two columns "${doubled.key}"` });
-  if (faults.length > 0) throw invalid(faults);
+  if (doubled) violations.push({ field: "file", reason: `has two columns "${doubled.key}"` });
+  if (violations.length > 0) throw invalid(violations);
   return (cells) => {
     const phone = readPersonPhone(cellText(cells[phoneAt]), countryCode);
     const name = cellText(cells[nameAt]);

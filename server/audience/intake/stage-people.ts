@@ -112,7 +112,7 @@ export function queryPeople<Row extends pg.QueryResultRow>(
 /** The column of the numbers where none is named. */
 export const default_phone_column = "phone_number";
 
-/** Where a column stands in the header, or a fault on `field` unless it is there exactly once. */
+/** Where a column stands in the header, or a violation on `field` unless it is there exactly once. */
 export function locateColumn(
   header: readonly string[],
   wanted: string,

@@ -10,7 +10,7 @@ import { suppressionAnswer } from "./suppressions.ts";
 
 /**
  * Suppresses a number by hand and answers what holds for it now: the one there is, when that holds
- * as long or longer. Adding the same again is no fault and changes nothing. Refuses:
+ * as long or longer. Adding the same again is no violation and changes nothing. Refuses:
  * validation-failed (see validateSuppression).
  */
 export async function addSuppression(

@@ -37,9 +37,9 @@ export async function importSuppressions(
   upload: SuppressionFile,
 ): Promise<SuppressionImport> {
   const now = app.clock.now();
-  const { faults, ...asked } = readFields(upload.fields, locale, now);
-  if (upload.fd === null) faults.unshift({ field: "file", reason: "is required" });
-  if (upload.fd === null || faults.length > 0) throw invalid(faults);
+  const { violations, ...asked } = readFields(upload.fields, locale, now);
+  if (upload.fd === null) violations.unshift({ field: "file", reason: "is required" });
+  if (upload.fd === null || violations.length > 0) throw invalid(violations);
   const { fd } = upload;
   const { account_id } = actor;
   return csvParsing.use(account_id, () =>
@@ -76,19 +76,19 @@ const insert_sql = `
 
 /** The parts beside the file; an empty one is one left out. */
 function readFields(fields: ReadonlyMap<string, string>, locale: Locale, now: Date) {
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const channel = fields.get("channel") || "all";
   if (!channels.includes(channel as Channel))
-    faults.push({ field: "channel", reason: `must be one of ${channels.join(", ")}` });
+    violations.push({ field: "channel", reason: `must be one of ${channels.join(", ")}` });
   const reason = fields.get("reason") || "import";
   if (reason.length > 255)
-    faults.push({ field: "reason", reason: "must have at most 255 characters" });
+    violations.push({ field: "reason", reason: "must have at most 255 characters" });
   const expiry = fields.get("expires_at") || null;
   const expiryReason = expiry === null ? null : reasonAgainstExpiry(expiry, locale.time_zone, now);
-  if (expiryReason !== null) faults.push({ field: "expires_at", reason: expiryReason });
+  if (expiryReason !== null) violations.push({ field: "expires_at", reason: expiryReason });
   const column = (fields.get("phone_number_column") || default_phone_column).trim();
   const expires_at = expiry === null ? null : parseTime(expiry, locale.time_zone);
-  return { faults, column, channel, reason, expires_at };
+  return { violations, column, channel, reason, expires_at };
 }
 
 function openReader(header: readonly string[], column: string, locale: Locale): ReadPerson {

@@ -8,14 +8,14 @@ export type Locale = { readonly country_code: string; readonly time_zone: string
 /** What a schema cannot see of a new suppression. The body may have any shape. */
 export function validateSuppression(body: unknown, locale: Locale, now: Date): FieldError[] {
   const { phone_number, expires_at } = (body ?? {}) as Record<string, unknown>;
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   if (typeof phone_number === "string" && !readPersonPhone(phone_number, locale.country_code))
-    faults.push({ field: "phone_number", reason: phone_reason });
+    violations.push({ field: "phone_number", reason: phone_reason });
   if (typeof expires_at === "string") {
     const reason = reasonAgainstExpiry(expires_at, locale.time_zone, now);
-    if (reason !== null) faults.push({ field: "expires_at", reason });
+    if (reason !== null) violations.push({ field: "expires_at", reason });
   }
-  return faults;
+  return violations;
 }
 
 /** Why a text is no time at which a suppression may end, or null. */

@@ -13,9 +13,9 @@ const known_types = Object.keys(eventCatalogue);
 export function validateEndpoint({ outgoing }: Pick<App, "outgoing">, body: unknown): FieldError[] {
   if (typeof body !== "object" || body === null) return [];
   const { url, types }: { url?: unknown; types?: unknown } = body;
-  const fault = typeof url === "string" ? outgoing.validate(url) : null;
+  const violation = typeof url === "string" ? outgoing.validate(url) : null;
   return [
-    ...(fault === null ? [] : [{ field: "url", reason: fault }]),
+    ...(violation === null ? [] : [{ field: "url", reason: violation }]),
     // Of more the schema says so; each costs a look for the name that was meant.
     ...(Array.isArray(types) && types.length <= types_max ? types.flatMap(validateType) : []),
   ];

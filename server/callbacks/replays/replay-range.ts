@@ -10,22 +10,22 @@ import { replayAnswer } from "./replays.ts";
 /** What a schema cannot see of a replay. The body may have any shape. */
 export function validateReplay(body: unknown, timeZone: string, now: Date): FieldError[] {
   const { from, to } = (body ?? {}) as Record<string, unknown>;
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const read = (field: string, text: unknown): Date | undefined => {
     const at = typeof text === "string" ? parseTimeOrDay(text, timeZone) : undefined;
     if (typeof at !== "string") return at;
-    faults.push({ field, reason: at });
+    violations.push({ field, reason: at });
     return undefined;
   };
   const [begin, end] = [read("from", from), read("to", to)];
-  if (begin && begin >= now) faults.push({ field: "from", reason: "must be in the past" });
-  if (begin && end && begin >= end) faults.push({ field: "to", reason: "must be after from" });
-  return faults;
+  if (begin && begin >= now) violations.push({ field: "from", reason: "must be in the past" });
+  if (begin && end && begin >= end) violations.push({ field: "to", reason: "must be after from" });
+  return violations;
 }
 
 /**
  * Has the endpoint told again of what happened in a time, by the job callbacks.replay: hint `job` after
- * the commit. The body is one that validateReplay has no fault with. Refuses: not-found; conflict when the
+ * the commit. The body is one that validateReplay has no violation with. Refuses: not-found; conflict when the
  * endpoint is disabled, or has a replay under way.
  */
 export async function replayRange(

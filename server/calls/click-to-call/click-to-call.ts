@@ -43,7 +43,7 @@ export async function clickToCall(
   const { account, actor } = owner;
   const now = app.clock.now();
   const validated = await validateClickToCall(app.db, account, asked, now);
-  if (validated.faults.length > 0) throw invalid(validated.faults);
+  if (validated.violations.length > 0) throw invalid(validated.violations);
   refuseOutsideWindow(validated.window, validated.scheduled_at ?? now);
   const { trunk } = validated;
   if (!trunk)

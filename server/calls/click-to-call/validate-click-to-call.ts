@@ -14,9 +14,9 @@ import {
 } from "../../telephony/trunks/choose-trunk.ts";
 import { auto_block_minutes_max, auto_block_reason } from "./click-to-call-schema.ts";
 
-/** What was found; without faults, all of it holds. */
+/** What was found; without violations, all of it holds. */
 export type ValidatedClickToCall = {
-  readonly faults: readonly FieldError[];
+  readonly violations: readonly FieldError[];
   /** The agent as calls keep it: an extension, or a phone as E.164 digits. */
   readonly from: string;
   /** Null: now. */
@@ -56,14 +56,17 @@ export async function validateClickToCall(
   const [ground] = await findGround(db.pool, values);
   const ways = waysOf(ground!.trunks, from ?? "", ground!.knows_extension);
   return {
-    faults: [
-      ...fault("from_number", from === null ? agent_reason : ways.from_reason),
-      ...fault("cli_number", ways.cli_reason),
-      ...fault("agent_not_pick_group", ground!.knows_agent_not_pick_group ? null : group_reason),
-      ...fault("schedulled_at", typeof start === "string" ? start : null),
-      ...fault("from_group_id", ground!.knows_from_group ? null : group_reason),
-      ...fault("to_group_id", ground!.knows_to_group ? null : "is no group of this account"),
-      ...fault("auto_block_time", typeof block === "string" ? block : null),
+    violations: [
+      ...violation("from_number", from === null ? agent_reason : ways.from_reason),
+      ...violation("cli_number", ways.cli_reason),
+      ...violation(
+        "agent_not_pick_group",
+        ground!.knows_agent_not_pick_group ? null : group_reason,
+      ),
+      ...violation("schedulled_at", typeof start === "string" ? start : null),
+      ...violation("from_group_id", ground!.knows_from_group ? null : group_reason),
+      ...violation("to_group_id", ground!.knows_to_group ? null : "is no group of this account"),
+      ...violation("auto_block_time", typeof block === "string" ? block : null),
     ],
     from: from ?? "",
     scheduled_at: typeof start === "string" ? null : start,
@@ -154,6 +157,6 @@ function waysOf(trunks: readonly TrunkOnNode[], from: string, knowsExtension: bo
   };
 }
 
-function fault(field: string, reason: string | null): FieldError[] {
+function violation(field: string, reason: string | null): FieldError[] {
   return reason === null ? [] : [{ field, reason }];
 }

@@ -364,7 +364,7 @@ test("each filter lets exactly its calls through, and together they must all hol
 
 test("what cannot be looked for is 422 and named", async () => {
   const { account } = await newAccount();
-  const faults: [string, string[]][] = [
+  const violations: [string, string[]][] = [
     ["?status=ended", ["status"]],
     ["?status=busy,", ["status"]],
     ["?number=abc", ["number"]],
@@ -373,7 +373,7 @@ test("what cannot be looked for is 422 and named", async () => {
     ["?limit=201", ["limit"]],
     ["?numbr=1", ["numbr"]],
   ];
-  for (const [query, fields] of faults) {
+  for (const [query, fields] of violations) {
     const answer = await get(account, query);
     assert.equal(answer.status, 422, query);
     assert.deepEqual(failingFields(answer), fields, query);

@@ -37,14 +37,17 @@ export async function createCampaignForGroup(
 ): Promise<ChatCampaignAnswer> {
   const now = app.clock.now();
   const group = await findGroup(app.db.query, account.id, Number(group_id));
-  const source_faults: FieldError[] = [];
-  if (!group) source_faults.push({ field: "group_id", reason: "is no group of this account" });
+  const source_violations: FieldError[] = [];
+  if (!group) source_violations.push({ field: "group_id", reason: "is no group of this account" });
   else if (group.members_count > recipients_max)
-    source_faults.push({ field: "group_id", reason: `has more than ${recipients_max} members` });
+    source_violations.push({
+      field: "group_id",
+      reason: `has more than ${recipients_max} members`,
+    });
   const has_recipients = true;
   const order = await validateCampaign(app.db.query, account, head, {
     has_recipients,
-    source_faults,
+    source_violations,
     now,
   });
   const { id, members_count } = group!;

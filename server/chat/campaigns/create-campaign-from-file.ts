@@ -25,10 +25,10 @@ type RecipientFile = LineThread<FileColumns, NumberCounts>;
 export type CampaignFile = ColumnFields & {
   /** An open file, which lasts until the campaign is created or refused; null when none came. */
   readonly fd: number | null;
-  /** The campaign's other fields, of a right shape unless there are faults. */
+  /** The campaign's other fields, of a right shape unless there are violations. */
   readonly head: CampaignHead;
   /** What is wrong with the shape of the other fields. */
-  readonly faults: readonly FieldError[];
+  readonly violations: readonly FieldError[];
 };
 
 /**
@@ -42,15 +42,15 @@ export async function createCampaignFromFile(
   upload: CampaignFile,
 ): Promise<ChatCampaignAnswer> {
   const { fd, head } = upload;
-  if (fd === null) throw invalid([...upload.faults, { field: "file", reason: "is required" }]);
+  if (fd === null) throw invalid([...upload.violations, { field: "file", reason: "is required" }]);
   return csvParsing.use(account.id, async () => {
     const now = app.clock.now();
     const valid_only = account.chat_valid_numbers_only;
     const data: FileThreadData = { fd, account_id: account.id, valid_only };
     const file: RecipientFile = await openLineThread(file_thread, data, statement_seconds);
     try {
-      const { columns, faults } = locateColumns(file.header, upload);
-      const wrong = [...upload.faults, ...faults];
+      const { columns, violations } = locateColumns(file.header, upload);
+      const wrong = [...upload.violations, ...violations];
       if (wrong.length > 0) throw invalid(wrong);
       const order = await validateCampaign(app.db.query, account, head, {
         has_recipients: true,

@@ -208,10 +208,10 @@ async function keepGrounds(tx: Tx, accountId: number, order: CampaignOrder): Pro
       .where("id", "=", order.template_id)
       .forKeyShare()
       .executeTakeFirst());
-  const faults: FieldError[] = [];
-  if (!number) faults.push({ field: "chat_number_id", reason: "was just deactivated" });
-  if (!template) faults.push({ field: "template_id", reason: "was just deleted" });
-  if (faults.length > 0) throw invalid(faults);
+  const violations: FieldError[] = [];
+  if (!number) violations.push({ field: "chat_number_id", reason: "was just deactivated" });
+  if (!template) violations.push({ field: "template_id", reason: "was just deleted" });
+  if (violations.length > 0) throw invalid(violations);
 }
 
 /** Before the campaign itself, because its row is written last, complete. */

@@ -22,7 +22,7 @@ const seconds_max = 60;
 /**
  * Reads a body for an account; its bytes may be gone afterwards. With `listed`, the recipients come as they are; otherwise many come as
  * lines of COPY. Throws what parseJsonBody throws; 503 when too many large bodies are being read.
- * What is wrong with the contacts' shape is in `faults`.
+ * What is wrong with the contacts' shape is in `violations`.
  */
 export async function prepareCampaign(
   body: Buffer,

@@ -26,7 +26,7 @@ export type CampaignOrder = {
 };
 
 /** A time that is none, which the schema cannot see; `head` may have any shape. */
-export function campaignTimeFaults(head: unknown): FieldError[] {
+export function campaignTimeViolations(head: unknown): FieldError[] {
   const { scheduled_at: text } = (head ?? {}) as { scheduled_at?: unknown };
   if (typeof text !== "string" || text === "") return [];
   const time = parseTime(text, "UTC");
@@ -43,12 +43,12 @@ export async function validateCampaign(
   head: CampaignHead,
   {
     has_recipients,
-    source_faults = [],
+    source_violations = [],
     now,
   }: {
     readonly has_recipients: boolean;
     /** What is wrong with where the recipients come from: told with the others. */
-    readonly source_faults?: readonly FieldError[];
+    readonly source_violations?: readonly FieldError[];
     readonly now: Date;
   },
 ): Promise<CampaignOrder> {
@@ -69,15 +69,18 @@ export async function validateCampaign(
     number,
   );
   const scheduled_at = readStart(head.scheduled_at ?? "", account.time_zone, now);
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   if (!number)
-    faults.push({ field: "chat_number_id", reason: "is no active chat number of this account" });
-  if ("reason" in message) faults.push(message);
+    violations.push({
+      field: "chat_number_id",
+      reason: "is no active chat number of this account",
+    });
+  if ("reason" in message) violations.push(message);
   if (typeof scheduled_at === "string")
-    faults.push({ field: "scheduled_at", reason: scheduled_at });
-  faults.push(...source_faults);
-  if (source_faults.length > 0) throw invalid(faults);
-  if (!number || "reason" in message || typeof scheduled_at === "string") throw invalid(faults);
+    violations.push({ field: "scheduled_at", reason: scheduled_at });
+  violations.push(...source_violations);
+  if (source_violations.length > 0) throw invalid(violations);
+  if (!number || "reason" in message || typeof scheduled_at === "string") throw invalid(violations);
   return {
     name: head.name,
     chat_number_id: number.id,

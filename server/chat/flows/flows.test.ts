@@ -66,7 +66,7 @@ function testFlows(base: string, unknown: number | string, subject: string): voi
     }
   });
 
-  test(`${base}: each fault of an opening is told by its path`, async () => {
+  test(`${base}: each violation of an opening is told by its path`, async () => {
     const button = { title: "Yes" };
     const row = { id: "1", title: "One" };
     const list = (rows: object[], more: object = {}) => ({

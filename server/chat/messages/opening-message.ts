@@ -132,25 +132,28 @@ export function validateOpening(opening: unknown, at: string): FieldError[] {
   if (typeof opening !== "object" || opening === null) return [];
   const fields = opening as Record<string, unknown>;
   const isGiven = (name: string) => fields[name] !== undefined && fields[name] !== null;
-  const fault = (name: string, reason: string): FieldError => ({ field: `${at}.${name}`, reason });
+  const violation = (name: string, reason: string): FieldError => ({
+    field: `${at}.${name}`,
+    reason,
+  });
   if (fields["type"] === "template") {
     const alien = interactive_only
       .filter(isGiven)
-      .map((name) => fault(name, "does not belong to a template opening"));
-    return isGiven("template_id") ? alien : [fault("template_id", "is required"), ...alien];
+      .map((name) => violation(name, "does not belong to a template opening"));
+    return isGiven("template_id") ? alien : [violation("template_id", "is required"), ...alien];
   }
   if (fields["type"] !== "interactive") return [];
-  const faults: FieldError[] = [];
-  if (!isGiven("body")) faults.push(fault("body", "is required"));
+  const violations: FieldError[] = [];
+  if (!isGiven("body")) violations.push(violation("body", "is required"));
   if (isGiven("template_id")) {
-    faults.push(fault("template_id", "does not belong to an interactive opening"));
+    violations.push(violation("template_id", "does not belong to an interactive opening"));
   }
   const [, ...more] = (["buttons", "list", "flow"] as const).filter(isGiven);
-  faults.push(
-    ...more.map((name) => fault(name, "only one of buttons, list and flow may be given")),
+  violations.push(
+    ...more.map((name) => violation(name, "only one of buttons, list and flow may be given")),
   );
   return [
-    ...faults,
+    ...violations,
     ...validateButtons(fields["buttons"], at),
     ...validateList(fields["list"], at),
     ...validateDefaults(fields, at),
@@ -196,14 +199,14 @@ function validateList(list: unknown, at: string): FieldError[] {
   );
   const seen = new Set<unknown>();
   const twice = rows.filter(({ id: told }) => seen.size === seen.add(told).size);
-  const faults = twice.map(({ path }) => ({
+  const violations = twice.map(({ path }) => ({
     field: `${at}.list.${path}.id`,
     reason: "must differ from the others",
   }));
-  if (rows.length <= rows_max) return faults;
+  if (rows.length <= rows_max) return violations;
   return [
     { field: `${at}.list.sections`, reason: `must have at most ${rows_max} rows` },
-    ...faults,
+    ...violations,
   ];
 }
 

@@ -79,21 +79,24 @@ export function readBusinessPhone(text: string): string | null {
 export function validateNewChatNumber(body: unknown): FieldError[] {
   if (typeof body !== "object" || body === null) return [];
   const fields = body as Record<string, unknown>;
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const phone = fields["phone_number"];
   if (typeof phone === "string" && readPhone(phone) === null) {
-    faults.push({ field: "phone_number", reason: "must be a phone number with its country code" });
+    violations.push({
+      field: "phone_number",
+      reason: "must be a phone number with its country code",
+    });
   }
   for (const field of ["provider_phone_number_id", "business_account_id"]) {
     const isGiven = fields[field] !== undefined && fields[field] !== null;
     if (fields["driver"] === "whatsapp" && !isGiven) {
-      faults.push({ field, reason: "is required for the whatsapp driver" });
+      violations.push({ field, reason: "is required for the whatsapp driver" });
     }
     if (fields["driver"] === "sandbox" && isGiven) {
-      faults.push({ field, reason: "is not for the sandbox, which has ids of its own" });
+      violations.push({ field, reason: "is not for the sandbox, which has ids of its own" });
     }
   }
-  return faults;
+  return violations;
 }
 
 /** What of a row `chatNumberAnswer` needs. */

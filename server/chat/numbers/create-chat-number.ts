@@ -59,7 +59,7 @@ type Routes = {
 /** Webhooks find their account by these rows: whoever has one already keeps it. */
 async function takeRoutes(tx: Tx, account_id: number, routes: Routes): Promise<void> {
   const { driver, chat_number_id } = routes;
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const phone = await tx
     .insertInto("chat_routes")
     .values({
@@ -72,7 +72,7 @@ async function takeRoutes(tx: Tx, account_id: number, routes: Routes): Promise<v
     .onConflict((conflict) => conflict.doNothing())
     .returning("account_id")
     .executeTakeFirst();
-  if (!phone) faults.push({ field: "provider_phone_number_id", reason: "is already in use" });
+  if (!phone) violations.push({ field: "provider_phone_number_id", reason: "is already in use" });
   const business = { driver, kind: "business_account", provider_id: routes.business_account_id };
   const taken = await tx
     .insertInto("chat_routes")
@@ -90,7 +90,7 @@ async function takeRoutes(tx: Tx, account_id: number, routes: Routes): Promise<v
       .where("provider_id", "=", business.provider_id)
       .executeTakeFirst());
   if (owner?.account_id !== account_id) {
-    faults.push({ field: "business_account_id", reason: "is already in use" });
+    violations.push({ field: "business_account_id", reason: "is already in use" });
   }
-  if (faults.length > 0) throw invalid(faults);
+  if (violations.length > 0) throw invalid(violations);
 }

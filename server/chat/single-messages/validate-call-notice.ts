@@ -30,12 +30,15 @@ export async function validateCallNotice(
     .where("id", "=", knownId(template_id))
     .executeTakeFirst();
   const at = "calls.notice";
-  const faults: FieldError[] = [];
-  if (!number) faults.push({ field: `${at}.chat_number_id`, reason: "matches no chat number" });
-  if (!template) faults.push({ field: `${at}.template_id`, reason: "matches no template" });
+  const violations: FieldError[] = [];
+  if (!number) violations.push({ field: `${at}.chat_number_id`, reason: "matches no chat number" });
+  if (!template) violations.push({ field: `${at}.template_id`, reason: "matches no template" });
   if (number && template && !isOf(template, number))
-    faults.push({ field: `${at}.template_id`, reason: "is not a template of the chat number's" });
-  return faults;
+    violations.push({
+      field: `${at}.template_id`,
+      reason: "is not a template of the chat number's",
+    });
+  return violations;
 }
 
 type Place = { readonly driver: string; readonly business_account_id: string };

@@ -28,12 +28,12 @@ export async function updateTemplate(
     .executeTakeFirst();
   if (!row) throw notFound();
   const { variable_defaults, header_media } = patch;
-  const faults = validateTemplateValues({
+  const violations = validateTemplateValues({
     ...plannedTemplateOf(row),
     variable_defaults,
     header_media,
   });
-  if (faults.length > 0) throw invalid(faults);
+  if (violations.length > 0) throw invalid(violations);
   const media = headerMediaOf(header_media);
   await tx
     .updateTable("chat_templates")

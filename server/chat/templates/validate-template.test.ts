@@ -17,7 +17,7 @@ const withBody = (text: string, example?: object) => [
 const withButtons = (...buttons: unknown[]) => [body, { type: "BUTTONS", buttons }];
 const named = { parameter_format: "NAMED" };
 
-test("templates as providers take them have no fault", () => {
+test("templates as providers take them have no violation", () => {
   const good: [unknown, object?][] = [
     [[body]],
     [
@@ -65,7 +65,7 @@ test("templates as providers take them have no fault", () => {
   }
 });
 
-const faults: [string, unknown, string[], object?][] = [
+const violations: [string, unknown, string[], object?][] = [
   ["no body", [{ type: "FOOTER", text: "x" }], ["components"]],
   ["two bodies", [body, body], ["components.1.type"]],
   ["a body without text", [{ type: "BODY" }], ["components.0.text"]],
@@ -197,7 +197,7 @@ const faults: [string, unknown, string[], object?][] = [
   ],
 ];
 
-for (const [what, components, fields, more] of faults) {
+for (const [what, components, fields, more] of violations) {
   test(`a template with ${what} is refused on ${fields[0]}`, () => {
     assert.deepEqual(fieldsOf(template(components, more)), fields);
   });

@@ -1,4 +1,4 @@
-// What a provider would refuse of a new template, told before it is asked: each fault by its path.
+// What a provider would refuse of a new template, told before it is asked: each violation by its path.
 import type { FieldError } from "../../lib/errors.ts";
 import { validateButtons } from "./internal/validate-template-buttons.ts";
 import { validateTemplateValues } from "./internal/validate-template-values.ts";
@@ -25,12 +25,12 @@ export function validateNewTemplate(body: unknown): FieldError[] {
   if (!fields || !Array.isArray(components)) return [];
   const named = fields["parameter_format"] === "NAMED";
   const list = components.map((component) => asFields(component) ?? {});
-  const faults = [
+  const violations = [
     ...validateTypes(list),
     ...list.flatMap((component, i) => validateComponent(component, `components.${i}`, named)),
   ];
   // What its keys are is only known of a template that is one.
-  if (faults.length > 0) return faults;
+  if (violations.length > 0) return violations;
   return validateTemplateValues({ ...fields, components: list.map(withButtons) });
 }
 

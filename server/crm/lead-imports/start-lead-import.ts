@@ -33,9 +33,9 @@ export async function startLeadImport(
   schema: WorkspaceSchema,
   upload: LeadUpload,
 ): Promise<LeadImportAnswer> {
-  const { map, faults } = readColumnMap(upload.column_map, schema);
-  if (upload.fd === null) faults.unshift({ field: "file", reason: "is required" });
-  if (upload.fd === null || faults.length > 0) throw invalid(faults);
+  const { map, violations } = readColumnMap(upload.column_map, schema);
+  if (upload.fd === null) violations.unshift({ field: "file", reason: "is required" });
+  if (upload.fd === null || violations.length > 0) throw invalid(violations);
   const { fd } = upload;
   const started = await csvParsing.use(actor.account_id, () =>
     clientTransaction(app.db, seconds_max, async (tx, client) => {
@@ -44,7 +44,7 @@ export async function startLeadImport(
       const file = { fd, copy_sql, rows_max, seconds_max };
       const total = await copyCsvRows(client, file, async (header) => {
         const located = locateColumns(map, header);
-        if (located.faults.length > 0) throw invalid(located.faults);
+        if (located.violations.length > 0) throw invalid(located.violations);
         import_id = await insertImport(app, tx, actor, { schema, map, header, upload });
         return [account_id, import_id];
       });

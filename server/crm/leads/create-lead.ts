@@ -32,10 +32,10 @@ export async function createLead(
   let schema = await schemas.find(caller.account.id, workspaceId);
   for (let attempt = 1; attempt <= attempts_max; attempt++) {
     if (!schema) throw notFound();
-    const faults = validateLead(schema, lead);
+    const violations = validateLead(schema, lead);
     // The first judgement may be by a copy older than the option or field it misses.
-    if (faults.length > 0 && attempt > 1) throw invalid(faults);
-    if (faults.length > 0) {
+    if (violations.length > 0 && attempt > 1) throw invalid(violations);
+    if (violations.length > 0) {
       schema = await schemas.refresh(caller.account.id, workspaceId);
       continue;
     }

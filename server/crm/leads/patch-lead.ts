@@ -52,8 +52,8 @@ export async function patchLead(
   const lead = await lockLead(tx, place);
   const schema = await readWorkspaceSchema(tx, place.account_id, place.workspace_id);
   if (!schema) throw notFound();
-  const faults = validateLead(schema, patch, "patch");
-  if (faults.length > 0) throw invalid(faults);
+  const violations = validateLead(schema, patch, "patch");
+  if (violations.length > 0) throw invalid(violations);
   await requireAgent(tx, place.account_id, patch.assignedAgentId ?? null);
 
   const changes = changesOf(lead, patch);

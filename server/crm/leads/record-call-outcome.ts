@@ -166,8 +166,8 @@ function fitFields(schema: WorkspaceSchema, given: Readonly<Record<string, strin
   for (const [key, text] of Object.entries(given)) {
     const field = schema.fields.get(key);
     const value = field ? customValue(field, text) : text;
-    const [fault] = validateLead(schema, { customFields: { [key]: value } }, "patch");
-    if (fault) unfit.push({ field: key, reason: fault.reason });
+    const [violation] = validateLead(schema, { customFields: { [key]: value } }, "patch");
+    if (violation) unfit.push({ field: key, reason: violation.reason });
     else fit[key] = value;
   }
   return { fit, unfit };

@@ -1,5 +1,5 @@
 // What a schema alone cannot say of a lead: whether its options and custom fields are this
-// workspace's. Takes anything, because it runs beside the shape's check: all faults at once.
+// workspace's. Takes anything, because it runs beside the shape's check: all violations at once.
 import { notFound, type FieldError } from "../../lib/errors.ts";
 import { unstorable } from "../../lib/json-body.ts";
 import type {
@@ -10,8 +10,8 @@ import type {
 } from "../workspaces/workspace-schema.ts";
 
 /**
- * The faults of a new lead by the workspace's present schema; not-found when there is no such
- * active workspace. A kept copy that finds faults is read anew first: another process may just
+ * The violations of a new lead by the workspace's present schema; not-found when there is no such
+ * active workspace. A kept copy that finds violations is read anew first: another process may just
  * have added what it misses.
  */
 export async function validateNewLead(
@@ -28,7 +28,7 @@ export async function validateNewLead(
   return validateLead(present, lead);
 }
 
-/** Every fault by this schema. In a patch, a required custom field may be absent but not cleared. */
+/** Every violation by this schema. In a patch, a required custom field may be absent but not cleared. */
 export function validateLead(
   schema: WorkspaceSchema,
   lead: unknown,
@@ -62,21 +62,21 @@ function validateCustomFields(
   mode: "new" | "patch",
 ): FieldError[] {
   if (typeof given !== "object" || given === null || Array.isArray(given)) return [];
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   for (const [key, value] of Object.entries(given)) {
     const field = schema.fields.get(key);
     const reason = field
       ? validateValue(field, value, mode)
       : "is not a custom field of this workspace";
-    if (reason) faults.push({ field: `customFields.${key}`, reason });
+    if (reason) violations.push({ field: `customFields.${key}`, reason });
   }
-  if (mode === "patch") return faults;
+  if (mode === "patch") return violations;
   for (const field of schema.fields.values()) {
     if (field.required && !Object.hasOwn(given, field.key)) {
-      faults.push({ field: `customFields.${field.key}`, reason: "is required" });
+      violations.push({ field: `customFields.${field.key}`, reason: "is required" });
     }
   }
-  return faults;
+  return violations;
 }
 
 const text_max = 5_000;

@@ -31,15 +31,15 @@ export function guardedConnect(
   });
   return (options, callback) => {
     // An address in the URL itself is never looked up.
-    const fault = isIP(host) === 0 ? null : guard.validateAddress(host, port);
-    if (fault !== null) return callback(new OutgoingError("blocked", fault), null);
+    const violation = isIP(host) === 0 ? null : guard.validateAddress(host, port);
+    if (violation !== null) return callback(new OutgoingError("blocked", violation), null);
     const socket = connect(options, (error, connected) => {
       if (error) return callback(error, null);
       const met = connected.remoteAddress;
-      const met_fault = met === undefined ? null : guard.validateAddress(met, port, host);
-      if (met_fault === null) return callback(null, connected);
+      const met_violation = met === undefined ? null : guard.validateAddress(met, port, host);
+      if (met_violation === null) return callback(null, connected);
       connected.destroy();
-      callback(new OutgoingError("blocked", met_fault), null);
+      callback(new OutgoingError("blocked", met_violation), null);
     }) as unknown as Socket;
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
@@ -56,12 +56,12 @@ function guardedLookup(guard: Guard, port: number, find: LookupFunction): Lookup
         return callback(hidden, options.all ? [] : "", 0);
       }
       const addresses = (found as LookupAddress[]).slice(0, addresses_max);
-      const faults = addresses.map(({ address }) => guard.validateAddress(address, port, name));
-      const allowed = addresses.filter((_, i) => faults[i] === null);
+      const violations = addresses.map(({ address }) => guard.validateAddress(address, port, name));
+      const allowed = addresses.filter((_, i) => violations[i] === null);
       const [first] = allowed;
       if (first === undefined) {
-        const fault = local ?? faults[0] ?? `${name} leads to no address`;
-        return callback(new OutgoingError("blocked", fault), options.all ? [] : "", 0);
+        const violation = local ?? violations[0] ?? `${name} leads to no address`;
+        return callback(new OutgoingError("blocked", violation), options.all ? [] : "", 0);
       }
       if (options.all) callback(null, allowed);
       else callback(null, first.address, first.family);

@@ -79,7 +79,7 @@ test("no account names the phone of another, nor a trunk, unless it is an operat
   const trunk = await api.send("POST", "/api/v1/trunks", { token: account.token, json: carrier });
   const mine = await makePhone({}, own);
   const prefix = `a${own.account_id}-`;
-  const faults = [{ field: "endpoint", reason: `must begin with ${prefix}` }];
+  const violations = [{ field: "endpoint", reason: `must begin with ${prefix}` }];
   for (const endpoint of [
     operators.endpoint,
     foreign.endpoint,
@@ -92,9 +92,9 @@ test("no account names the phone of another, nor a trunk, unless it is an operat
   ]) {
     const wanted = { extension: freeNumber(), name: "Desk", endpoint };
     const created = await request("POST", "", wanted, own);
-    assert.deepEqual([created.status, created.body.errors], [422, faults], endpoint);
+    assert.deepEqual([created.status, created.body.errors], [422, violations], endpoint);
     const changed = await request("PATCH", `/${mine.id}`, { endpoint }, own);
-    assert.deepEqual([changed.status, changed.body.errors], [422, faults], endpoint);
+    assert.deepEqual([changed.status, changed.body.errors], [422, violations], endpoint);
     const free = { extension: freeNumber(), name: "Desk", endpoint };
     assert.equal((await request("POST", "", free)).status, 201, endpoint);
   }
@@ -115,7 +115,7 @@ test("a phone keeps its endpoint under a new number", async () => {
 test("a number and a key are one extension's in an account, and all that is wrong is told at once", async () => {
   const extension = freeNumber();
   const held = await request("POST", "", { extension, name: "Desk", digit: "7" });
-  const faults = [
+  const violations = [
     { field: "extension", reason: "is already an extension" },
     { field: "digit", reason: `is already the key of extension ${extension}` },
     { field: "user_id", reason: "matches no user" },
@@ -123,9 +123,9 @@ test("a number and a key are one extension's in an account, and all that is wron
   const foreign = await makeUser(api.app, await makeAccount(api.app));
   const taken = { extension, digit: "7", user_id: foreign };
   const created = await request("POST", "", { ...taken, name: "Other" });
-  assert.deepEqual([created.status, created.body.errors], [422, faults]);
+  assert.deepEqual([created.status, created.body.errors], [422, violations]);
   const other = await request("POST", "", { extension: freeNumber(), name: "Other" });
-  assert.deepEqual((await request("PATCH", `/${other.body.id}`, taken)).body.errors, faults);
+  assert.deepEqual((await request("PATCH", `/${other.body.id}`, taken)).body.errors, violations);
   const kept = await request("PATCH", `/${held.body.id}`, { extension, digit: "7" });
   assert.equal(kept.status, 200, kept.text);
   const elsewhere = await makeAccount(api.app);

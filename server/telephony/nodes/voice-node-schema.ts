@@ -123,15 +123,15 @@ export type VoiceNodeAnswer = Static<typeof VoiceNodeAnswer>;
 /** What a schema alone cannot say of a new node's body, which may have any shape. */
 export function validateNewVoiceNode(body: unknown): FieldError[] {
   const fields = asFields(body);
-  const faults = validateAriUrl(body);
+  const violations = validateAriUrl(body);
   for (const field of ["ari", "cdr_path", "sounds_dir"]) {
     const isGiven = fields[field] !== undefined && fields[field] !== null;
     if (fields["driver"] === "sandbox" && isGiven)
-      faults.push({ field, reason: "is not for the sandbox" });
+      violations.push({ field, reason: "is not for the sandbox" });
     if (fields["driver"] === "asterisk" && !isGiven && field === "ari")
-      faults.push({ field, reason: "is required for the asterisk driver" });
+      violations.push({ field, reason: "is required for the asterisk driver" });
   }
-  return faults;
+  return violations;
 }
 
 /** Whether the address of a node's ARI is one; also of a patch. */

@@ -195,7 +195,7 @@ export type StoredAiAgent = {
   readonly transfer_to: TransferTarget | null;
 };
 
-/** What is stored of a body that has no faults. */
+/** What is stored of a body that has no violations. */
 export function storedAiAgent(body: Omit<NewAiAgent, "name">): StoredAiAgent {
   const transfer_to = body.transfer_to ? targetOf(body.transfer_to) : null;
   const plan: AgentPlan = {

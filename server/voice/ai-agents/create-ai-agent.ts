@@ -9,7 +9,7 @@ import {
   type NewAiAgent,
 } from "./ai-agent-schema.ts";
 
-/** Creates an AI agent that validateAiAgent found no fault with. Refuses: validation-failed (name taken). */
+/** Creates an AI agent that validateAiAgent found no violation with. Refuses: validation-failed (name taken). */
 export async function createAiAgent(
   tx: Tx,
   actor: Actor,

@@ -36,8 +36,8 @@ export async function updateAiAgent(
     .executeTakeFirst();
   if (!row) throw notFound();
   const body = { ...bodyOfAiAgent(row as StoredAiAgent), ...patch };
-  const faults = await validateAiAgent(tx, account_id, drivers, body);
-  if (faults.length > 0) throw invalid(faults);
+  const violations = await validateAiAgent(tx, account_id, drivers, body);
+  if (violations.length > 0) throw invalid(violations);
   const { plan, transfer_to } = storedAiAgent(body);
   const updated = await tx
     .updateTable("voice_agents")

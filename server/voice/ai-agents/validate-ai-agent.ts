@@ -49,17 +49,17 @@ function validateDriver(agent: Fields, drivers: AgentDrivers): FieldError[] {
 function validateRule(at: string, rule: unknown, agent: Fields): FieldError[] {
   const fields = fieldsOf(rule);
   if (!fields) return [];
-  const faults = validateText(`${at}.say`, fields["say"]);
+  const violations = validateText(`${at}.say`, fields["say"]);
   const { keys, keywords } = fields;
   if ((keys ?? "") === "" && listOf(keywords).length === 0)
-    faults.push({ field: `${at}.keys`, reason: "is required without keywords" });
+    violations.push({ field: `${at}.keys`, reason: "is required without keywords" });
   if (fields["then"] === "transfer" && !isGiven(agent, "transfer_to"))
-    faults.push({ field: `${at}.then`, reason: "needs transfer_to" });
+    violations.push({ field: `${at}.then`, reason: "needs transfer_to" });
   const { field: noted, value } = fieldsOf(fields["set"]) ?? {};
   const known = listOf(agent["fields"]).map((field) => fieldsOf(field)?.["key"]);
   if (typeof noted === "string" && !known.includes(noted))
-    faults.push({ field: `${at}.set.field`, reason: "is none of fields" });
-  return [...faults, ...validateText(`${at}.set.value`, value)];
+    violations.push({ field: `${at}.set.field`, reason: "is none of fields" });
+  return [...violations, ...validateText(`${at}.set.value`, value)];
 }
 
 function validateFields(fields: readonly unknown[]): FieldError[] {

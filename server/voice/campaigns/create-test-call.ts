@@ -13,7 +13,7 @@ import { planVariables } from "./internal/plan-variables.ts";
 import type { NewTestCall, VoiceCampaignAnswer } from "./voice-campaign-schema.ts";
 
 /**
- * Calls it once. Refuses, with nothing created: validation-failed, all faults at once (a suppressed number
+ * Calls it once. Refuses, with nothing created: validation-failed, all violations at once (a suppressed number
  * and a variable without a value, too); unavailable when no trunk can be used.
  */
 export async function createTestCall(
@@ -25,20 +25,20 @@ export async function createTestCall(
   const { account } = owner;
   const { number, voice_file_id, call_type } = asked;
   const now = app.clock.now();
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const file = await findReadyFile(app.db.query, account.id, voice_file_id);
   const plan =
     typeof file === "string" ? file : await makePlan(app.db.query, account.id, file, call_type);
-  if (typeof plan === "string") faults.push({ field: "voice_file_id", reason: plan });
+  if (typeof plan === "string") violations.push({ field: "voice_file_id", reason: plan });
   const phone = account.country_code + number;
   if (await isSuppressed(app.db.pool, account.id, "voice", phone, now))
-    faults.push({ field: "number", reason: "is suppressed" });
+    violations.push({ field: "number", reason: "is suppressed" });
   const variables = asked.variables ?? {};
   const needed = typeof plan === "string" ? [] : planVariables(plan);
   for (const { name, required } of needed)
     if (required && !(Object.hasOwn(variables, name) && variables[name]!.trim()))
-      faults.push({ field: `variables.${name}`, reason: "is required" });
-  if (faults.length > 0 || typeof plan === "string") throw invalid(faults);
+      violations.push({ field: `variables.${name}`, reason: "is required" });
+  if (violations.length > 0 || typeof plan === "string") throw invalid(violations);
   const campaign = {
     plan,
     source: { send_to: "Numbers", list: number, count: 1 },

@@ -37,7 +37,7 @@ export type CampaignOwner = {
 };
 
 /**
- * The campaign of a launch in either form. Refuses, with nothing created: validation-failed, all faults at
+ * The campaign of a launch in either form. Refuses, with nothing created: validation-failed, all violations at
  * once; unavailable when no trunk can be used, or too many large campaigns wait.
  */
 export async function createVoiceCampaign(

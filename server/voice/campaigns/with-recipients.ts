@@ -21,10 +21,10 @@ import type { NewVoiceCampaign } from "./voice-campaign-schema.ts";
 
 /** A launch that has arrived in full. */
 export type AskedVoiceCampaign = {
-  /** Of a right shape unless there are faults. */
+  /** Of a right shape unless there are violations. */
   readonly body: NewVoiceCampaign;
   /** What is wrong with the shape. */
-  readonly faults: readonly FieldError[];
+  readonly violations: readonly FieldError[];
   /** An open file, which lasts until the launch is answered; null when none came. */
   readonly fd: number | null;
   /** Whether a file could have come. */
@@ -33,7 +33,7 @@ export type AskedVoiceCampaign = {
 
 /** A campaign whose fields were found good. */
 export type VoiceOrder = {
-  readonly [Key in keyof Omit<ValidatedVoiceCampaign, "faults" | "send_to">]: Key extends
+  readonly [Key in keyof Omit<ValidatedVoiceCampaign, "violations" | "send_to">]: Key extends
     | "scheduled_at"
     | "crm_workspace_id"
     ? ValidatedVoiceCampaign[Key]
@@ -44,7 +44,7 @@ export type VoiceOrder = {
 export const statement_seconds = 600;
 const people_thread = new URL("./intake/people-thread.ts", import.meta.url);
 
-/** Refuses validation-failed, all faults at once, or hands on the order and its recipients. */
+/** Refuses validation-failed, all violations at once, or hands on the order and its recipients. */
 export async function withRecipients<Answer>(
   app: App,
   account: Caller["account"],
@@ -81,7 +81,7 @@ async function withFile<Answer>(
       const column = source?.send_to === "csv" ? source.number_column : null;
       const variables = plan ? planVariables(plan) : [];
       const located = column === null ? null : locateColumns(file.header, column, variables);
-      const order = orderOf(asked, validated, located?.faults ?? []);
+      const order = orderOf(asked, validated, located?.violations ?? []);
       return await use(order, openFileInflow(account, file, located!));
     } finally {
       await file.close();
@@ -89,7 +89,7 @@ async function withFile<Answer>(
   });
 }
 
-/** What is no CSV is told together with the other fields' faults. */
+/** What is no CSV is told together with the other fields' violations. */
 async function openPeopleFile(data: PeopleThreadData): Promise<PeopleFile | Refusal> {
   try {
     return await openLineThread(people_thread, data, statement_seconds);
@@ -105,18 +105,18 @@ function orderOf(
   more: readonly FieldError[],
 ): VoiceOrder {
   const { plan, source, scheduled_at, crm_workspace_id } = validated;
-  const isGood = asked.faults.length + validated.faults.length + more.length === 0;
+  const isGood = asked.violations.length + validated.violations.length + more.length === 0;
   if (!isGood || !plan || !source) throw refusalOf(asked, validated, more);
   return { plan, source, scheduled_at, crm_workspace_id };
 }
 
-/** Of a field the shape's fault comes before all others. */
+/** Of a field the shape's violation comes before all others. */
 function refusalOf(
   asked: AskedVoiceCampaign,
   validated: ValidatedVoiceCampaign,
   more: readonly FieldError[],
 ): Refusal {
-  const failing = new Set(asked.faults.map(({ field }) => field));
-  const found = [...validated.faults, ...more].filter(({ field }) => !failing.has(field));
-  return invalid([...asked.faults, ...found]);
+  const failing = new Set(asked.violations.map(({ field }) => field));
+  const found = [...validated.violations, ...more].filter(({ field }) => !failing.has(field));
+  return invalid([...asked.violations, ...found]);
 }

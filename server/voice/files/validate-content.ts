@@ -40,14 +40,14 @@ export function referencesOfTransfer(at: string, to: unknown): Reference[] {
   ];
 }
 
-/** A fault for each reference to something that the account does not have; what is no id is not looked at. */
+/** A violation for each reference to something that the account does not have; what is no id is not looked at. */
 export async function validateReferences(
   db: Kysely<DB>,
   account_id: number,
   references: readonly Reference[],
 ): Promise<FieldError[]> {
   const byKind = Map.groupBy(references.filter(isNamed), ({ kind }) => kind);
-  const faults = await Promise.all(
+  const violations = await Promise.all(
     [...byKind].map(async ([kind, named]) => {
       const { find, reason } = kinds[kind];
       const found = new Set(await find(db, account_id, [...new Set(named.map(valueOf))]));
@@ -56,7 +56,7 @@ export async function validateReferences(
         .map(({ field }) => ({ field, reason }));
     }),
   );
-  return faults.flat();
+  return violations.flat();
 }
 
 function isNamed({ kind, value }: Reference): boolean {

@@ -11,17 +11,20 @@ export async function validateVoiceFile(
   body: unknown,
 ): Promise<FieldError[]> {
   const { text, script, menu_id, ai_agent_id } = fieldsOf(body) ?? {};
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const reason = typeof script === "string" ? validateScript(script) : null;
-  if (reason !== null) faults.push({ field: "script", reason });
+  if (reason !== null) violations.push({ field: "script", reason });
   // Spoken once, before anybody's values are known.
   if (typeof text === "string" && placeholdersOf(text).length > 0)
-    faults.push({ field: "text", reason: "is the same for everybody; {{variables}} go in script" });
+    violations.push({
+      field: "text",
+      reason: "is the same for everybody; {{variables}} go in script",
+    });
   const unknown = await validateReferences(db, accountId, [
     { field: "menu_id", kind: "menu", value: menu_id },
     { field: "ai_agent_id", kind: "ai_agent", value: ai_agent_id },
   ]);
-  return [...faults, ...unknown];
+  return [...violations, ...unknown];
 }
 
 /** A body without an upload has to bring something else. */

@@ -55,7 +55,7 @@ async function make(path: string, json: unknown): Promise<number> {
   return answer.body.id as number;
 }
 
-/** The refusal's faults as `field: reason`. */
+/** The refusal's violations as `field: reason`. */
 async function refuse(method: string, path: string, options: RequestOptions): Promise<string[]> {
   const answer = await send(method, path, options);
   assertProblem(answer, 422, "validation-failed");
@@ -153,7 +153,7 @@ test("what is no sound is rejected with the reason; a text is spoken as soon as 
   assert.deepEqual(rows, [{ bytes: 100 * bytes_per_ms }]);
 });
 
-test("every fault of a voice file is told at once, in JSON and in a form, and another account's ids are unknown", async () => {
+test("every violation of a voice file is told at once, in JSON and in a form, and another account's ids are unknown", async () => {
   const bad = {
     text: "Hi {{name}}",
     script: "Hi {{name",
@@ -266,7 +266,7 @@ test("a menu is stored with its defaults, changed as a whole, and goes with a ca
   assert.deepEqual([changed.body.name, changed.body.start], ["small", "bye"]);
 });
 
-test("every fault of a menu is told at once with its path: shape, graph, and what is not the account's", async () => {
+test("every violation of a menu is told at once with its path: shape, graph, and what is not the account's", async () => {
   await make("menus", { name: "taken", ...small });
   const nodes = {
     main: { type: "menu", prompt: { voice_file_id: 1e15 }, keys: { "3": "gone" }, otherwise: "t" },
@@ -291,7 +291,7 @@ test("every fault of a menu is told at once with its path: shape, graph, and wha
   ]);
 });
 
-test("an AI agent has sensible defaults, and every fault of one is told at once", async () => {
+test("an AI agent has sensible defaults, and every violation of one is told at once", async () => {
   const id = await make("agents", { name: "plain", greeting: "Hello {{name|there}}" });
   const { body } = await send("GET", `agents/${id}`);
   const { created_at, updated_at, ...rest } = body;

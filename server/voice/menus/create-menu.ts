@@ -13,7 +13,7 @@ import { validateMenu } from "./internal/validate-menu.ts";
 import { graphOf, type MenuAnswer, type NewMenu } from "./menu-schema.ts";
 import { menuAnswer } from "./menus.ts";
 
-/** Creates a menu that validateNewMenu found no fault with. Refuses: validation-failed (name taken). */
+/** Creates a menu that validateNewMenu found no violation with. Refuses: validation-failed (name taken). */
 export async function createMenu(
   tx: Tx,
   actor: Actor,

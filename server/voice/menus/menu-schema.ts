@@ -172,7 +172,7 @@ export const MenuAnswer = Type.Object({
 });
 export type MenuAnswer = Static<typeof MenuAnswer>;
 
-/** What is stored of a menu's body that has no faults. */
+/** What is stored of a menu's body that has no violations. */
 export function graphOf({
   start: first,
   nodes: given,

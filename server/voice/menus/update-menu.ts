@@ -30,8 +30,8 @@ export async function updateMenu(
   if (!row) throw notFound();
   const kept = row.graph as MenuGraph;
   const start = patch.start ?? kept.start;
-  const faults = validateMenu(start, patch.nodes ?? kept.nodes);
-  if (faults.length > 0) throw invalid(faults);
+  const violations = validateMenu(start, patch.nodes ?? kept.nodes);
+  if (violations.length > 0) throw invalid(violations);
   const graph = patch.nodes ? graphOf({ start, nodes: patch.nodes }) : { ...kept, start };
   const updated = await tx
     .updateTable("voice_menus")

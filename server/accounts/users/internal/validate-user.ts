@@ -8,7 +8,7 @@ import type { Permission } from "../../permissions.ts";
 
 /**
  * Refuses with all that is wrong at once: validation-failed (email taken by another user, role_id
- * unknown, and `faults`), forbidden when the role may do more than the grantor. Returns the role's id.
+ * unknown, and `violations`), forbidden when the role may do more than the grantor. Returns the role's id.
  */
 export async function validateUser(
   tx: Tx,
@@ -18,7 +18,7 @@ export async function validateUser(
     readonly email: string | undefined;
     readonly role_id: number | null;
   },
-  faults: readonly FieldError[] = [],
+  violations: readonly FieldError[] = [],
 ): Promise<number | null> {
   const { account_id } = grantor.actor;
   const role =
@@ -26,7 +26,7 @@ export async function validateUser(
   const email_taken =
     user.email !== undefined && (await isTaken(tx, account_id, user.email, user.id));
   const found = [
-    ...faults,
+    ...violations,
     ...(email_taken ? [taken_email] : []),
     ...(role === undefined ? [{ field: "role_id", reason: "matches no role" }] : []),
   ];

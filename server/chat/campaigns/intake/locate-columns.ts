@@ -14,46 +14,46 @@ const phone_columns = ["phone_number", "phone"];
 
 /**
  * Finds the column of the numbers and those of the variables: the ones that `variables` names, a JSON
- * object {variable: column}, or else every other column that has a header. Names every fault.
+ * object {variable: column}, or else every other column that has a header. Names every violation.
  */
 export function locateColumns(
   header: readonly string[],
   fields: ColumnFields,
-): { readonly columns: FileColumns; readonly faults: readonly FieldError[] } {
-  const faults: FieldError[] = [];
+): { readonly columns: FileColumns; readonly violations: readonly FieldError[] } {
+  const violations: FieldError[] = [];
   const find = (column: string, field: string): number => {
     const at = header.indexOf(column);
-    if (at < 0) faults.push({ field, reason: "is not a column of the file" });
+    if (at < 0) violations.push({ field, reason: "is not a column of the file" });
     else if (header.lastIndexOf(column) !== at)
-      faults.push({ field, reason: "is the header of two columns" });
+      violations.push({ field, reason: "is the header of two columns" });
     return at;
   };
   const given = fields.phone_column?.trim() || undefined;
   const column = given ?? phone_columns.find((name) => header.includes(name));
   let phone = -1;
   if (column === undefined)
-    faults.push({
+    violations.push({
       field: "phone_column",
       reason: `is required, as the file has no column ${phone_columns.join(" or ")}`,
     });
   else phone = find(column, "phone_column");
   const named = fields.variables?.trim() ? readVariables(fields.variables) : null;
   if (typeof named === "string") {
-    faults.push({ field: "variables", reason: named });
-    return { columns: { phone, variables: [] }, faults };
+    violations.push({ field: "variables", reason: named });
+    return { columns: { phone, variables: [] }, violations };
   }
   const variables = named
     ? named.map(([name, from]) => ({ name, at: find(from.trim(), `variables.${name}`) }))
-    : otherColumns(header, phone, faults);
-  return { columns: { phone, variables }, faults };
+    : otherColumns(header, phone, violations);
+  return { columns: { phone, variables }, violations };
 }
 
-function otherColumns(header: readonly string[], phone: number, faults: FieldError[]) {
+function otherColumns(header: readonly string[], phone: number, violations: FieldError[]) {
   const others = header
     .map((name, at) => ({ name, at }))
     .filter(({ name, at }) => name !== "" && at !== phone);
   const doubled = others.find(({ name, at }) => header.indexOf(name) !== at);
-  if (doubled) faults.push({ field: "file", reason: `has two columns "${doubled.name}"` });
+  if (doubled) violations.push({ field: "file", reason: `has two columns "${doubled.name}"` });
   return others;
 }
 

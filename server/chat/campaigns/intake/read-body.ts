@@ -36,15 +36,15 @@ export function readBody(
   const { sha256, ...reading } = reader.end();
   const isList = contacts === place_of_list || Array.isArray(contacts);
   const isNone = contacts === undefined || contacts === null;
-  const faults = [...reading.faults];
-  if (!isList && !isNone) faults.unshift({ field: "contacts", reason: "must be an array" });
+  const violations = [...reading.violations];
+  if (!isList && !isNone) violations.unshift({ field: "contacts", reason: "must be an array" });
   // Not as a string: an object may have a toString of its own.
   const kind = isList ? "list" : canonicalJson(contacts ?? null);
   const whole = createHash("sha256")
     .update(canonicalJson([head, kind]))
     .update(sha256)
     .digest();
-  return { ...reading, faults, head, sha256: whole };
+  return { ...reading, violations, head, sha256: whole };
 }
 
 function takeContacts(rest: unknown): { head: unknown; contacts: unknown } {

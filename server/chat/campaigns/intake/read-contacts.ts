@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { PhoneReader } from "../../../lib/chat-phone-numbers.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { parseJsonText } from "../../../lib/json-body.ts";
-import { contactFaults, isContact, storageFaults } from "./validate-contact.ts";
+import { contactViolations, isContact, storageViolations } from "./validate-contact.ts";
 import { contacts_max } from "./limits.ts";
 import { openTrimming, type NumberCounts, type TrimmedNumber } from "./trim-numbers.ts";
 import { variablesText } from "./variables-text.ts";
@@ -13,7 +13,7 @@ export type RecipientSink = { add(phone: string, variables: string | null): void
 /** What a list of contacts comes to. */
 export type ContactsReading = {
   /** What is wrong with their shape; recipients that were added are worth nothing then. */
-  readonly faults: readonly FieldError[];
+  readonly violations: readonly FieldError[];
   readonly sent: number;
   readonly counts: NumberCounts;
   readonly samples: readonly TrimmedNumber[];
@@ -29,7 +29,7 @@ export type ContactsReader = {
 };
 
 /** More are not gathered; an answer tells fewer anyway. */
-const faults_max = 1_000;
+const violations_max = 1_000;
 const contact_bytes_max = 262_144;
 const hashed_characters = 65_536;
 
@@ -37,18 +37,18 @@ const hashed_characters = 65_536;
 export function openContactsReader(read: PhoneReader, sink: RecipientSink): ContactsReader {
   const trimming = openTrimming(read);
   const hash = createHash("sha256");
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   let sent = 0;
   let told = "";
 
   const refuse = (found: readonly FieldError[]) =>
-    void faults.push(...found.slice(0, faults_max - faults.length));
+    void violations.push(...found.slice(0, violations_max - violations.length));
 
   const row = (value: unknown, index: number) => {
     sent++;
     if (!isContact(value)) {
-      const room = faults_max - faults.length;
-      if (room > 0) refuse(contactFaults(value, `contacts.${index}`, room));
+      const room = violations_max - violations.length;
+      if (room > 0) refuse(contactViolations(value, `contacts.${index}`, room));
       return;
     }
     const { phone_number, variables } = value;
@@ -75,14 +75,17 @@ export function openContactsReader(read: PhoneReader, sink: RecipientSink): Cont
       const text = json.toString("utf8");
       const value = parseJsonText(text);
       if (text.includes("\\u") && isContact(value))
-        refuse(storageFaults(value, `contacts.${index}`));
+        refuse(storageViolations(value, `contacts.${index}`));
       row(value, index);
     },
     end() {
       if (sent > contacts_max)
-        faults.unshift({ field: "contacts", reason: `must have at most ${contacts_max} entries` });
+        violations.unshift({
+          field: "contacts",
+          reason: `must have at most ${contacts_max} entries`,
+        });
       const sha256 = hash.update(told).digest();
-      return { faults, sent, counts: trimming.counts(), samples: trimming.samples, sha256 };
+      return { violations, sent, counts: trimming.counts(), samples: trimming.samples, sha256 };
     },
   };
 }

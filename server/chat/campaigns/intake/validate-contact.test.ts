@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { compileValidator } from "../../../api/compile-validator.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { Contact } from "../chat-campaign-schema.ts";
-import { contactFaults, isContact } from "./validate-contact.ts";
+import { contactViolations, isContact } from "./validate-contact.ts";
 
 const isBySchema = compileValidator({ schema: Contact, httpPart: "body" });
 
@@ -29,16 +29,16 @@ const row = fc.oneof(
   ),
 );
 
-test("the shape of a contact is validated as its schema says, with the same faults", () => {
+test("the shape of a contact is validated as its schema says, with the same violations", () => {
   fc.assert(
     fc.property(row, (value) => {
       const plain = JSON.parse(JSON.stringify(value)) as unknown;
       const good = isBySchema(plain);
       const expected = fieldErrors(isBySchema.errors ?? []);
       assert.equal(isContact(plain), good);
-      const found = contactFaults(plain, "row", 1_000);
-      const named = (faults: readonly { field: string; reason: string }[]) =>
-        faults.map(({ field, reason }) => `${field} ${reason}`).toSorted();
+      const found = contactViolations(plain, "row", 1_000);
+      const named = (violations: readonly { field: string; reason: string }[]) =>
+        violations.map(({ field, reason }) => `${field} ${reason}`).toSorted();
       const at = (field: string) => (field === "body" ? "row" : `row.${field}`);
       const inRow = expected.map(({ field, reason }) => ({ field: at(field), reason }));
       assert.deepEqual(named(found), named(inRow));
@@ -55,7 +55,7 @@ test("a contact may bring many variables, but not any number", () => {
   assert.ok(isContact(of(1_000)) && isBySchema(of(1_000)));
   assert.ok(!isContact(of(1_001)) && !isBySchema(of(1_001)));
   assert.deepEqual(
-    contactFaults(of(1_001), "row", 10).map(({ field }) => field),
+    contactViolations(of(1_001), "row", 10).map(({ field }) => field),
     ["row.variables"],
   );
 });

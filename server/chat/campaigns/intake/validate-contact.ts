@@ -1,5 +1,5 @@
 // The shape of one recipient, as the schema Contact says it: written out, because a schema's validator
-// takes four times as long to load as a thread, and collects every fault of a hostile body.
+// takes four times as long to load as a thread, and collects every violation of a hostile body.
 import { closestName } from "../../../lib/closest-name.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { unstorable } from "../../../lib/json-body.ts";
@@ -27,28 +27,36 @@ export function isContact(row: unknown): row is Contact {
   return values.length <= variables_max && values.every((value) => typeof value === "string");
 }
 
-/** What is wrong with the shape of the recipient at `path`, at most `faults_max` faults. */
-export function contactFaults(row: unknown, path: string, faults_max: number): FieldError[] {
+/** What is wrong with the shape of the recipient at `path`, at most `violations_max` violations. */
+export function contactViolations(
+  row: unknown,
+  path: string,
+  violations_max: number,
+): FieldError[] {
   if (typeof row !== "object" || row === null || Array.isArray(row))
     return [{ field: path, reason: "must be an object" }];
   const own = row as Record<string, unknown>;
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   if (!Object.hasOwn(own, "phone_number"))
-    faults.push({ field: `${path}.phone_number`, reason: "is required" });
+    violations.push({ field: `${path}.phone_number`, reason: "is required" });
   else if (typeof own["phone_number"] !== "string")
-    faults.push({ field: `${path}.phone_number`, reason: "must be a string" });
-  faults.push(...variablesFaults(own["variables"], `${path}.variables`, faults_max));
+    violations.push({ field: `${path}.phone_number`, reason: "must be a string" });
+  violations.push(...variablesViolations(own["variables"], `${path}.variables`, violations_max));
   for (const name of Object.keys(own)) {
-    if (faults.length >= faults_max) break;
+    if (violations.length >= violations_max) break;
     if (fields.includes(name)) continue;
-    const meant = faults.length < suggest_max ? closestName(name, fields) : null;
+    const meant = violations.length < suggest_max ? closestName(name, fields) : null;
     const reason = meant ? `unknown field; did you mean ${meant}?` : "unknown field";
-    faults.push({ field: `${path}.${name}`, reason });
+    violations.push({ field: `${path}.${name}`, reason });
   }
-  return faults.slice(0, faults_max);
+  return violations.slice(0, violations_max);
 }
 
-function variablesFaults(variables: unknown, path: string, faults_max: number): FieldError[] {
+function variablesViolations(
+  variables: unknown,
+  path: string,
+  violations_max: number,
+): FieldError[] {
   if (variables === undefined || variables === null) return [];
   if (typeof variables !== "object" || Array.isArray(variables))
     return [{ field: path, reason: "must be an object" }];
@@ -57,21 +65,24 @@ function variablesFaults(variables: unknown, path: string, faults_max: number): 
     return [{ field: path, reason: `must have at most ${variables_max} entries` }];
   return names
     .filter((name) => typeof (variables as Record<string, unknown>)[name] !== "string")
-    .slice(0, faults_max)
+    .slice(0, violations_max)
     .map((name) => ({ field: `${path}.${name}`, reason: "must be a string" }));
 }
 
 /** Why the database could not hold a recipient's texts; only asked where a body shows a sign of it. */
-export function storageFaults({ phone_number, variables }: Contact, path: string): FieldError[] {
-  const faults: FieldError[] = [];
+export function storageViolations(
+  { phone_number, variables }: Contact,
+  path: string,
+): FieldError[] {
+  const violations: FieldError[] = [];
   const validate = (field: string, text: string, is: (reason: string) => string) => {
     const reason = unstorable(text);
-    if (reason) faults.push({ field, reason: is(reason) });
+    if (reason) violations.push({ field, reason: is(reason) });
   };
   validate(`${path}.phone_number`, phone_number, (reason) => reason);
   for (const [name, value] of Object.entries(variables ?? {})) {
     validate(`${path}.variables`, name, (reason) => `has a key that ${reason}`);
     validate(`${path}.variables.${name}`, value, (reason) => reason);
   }
-  return faults;
+  return violations;
 }

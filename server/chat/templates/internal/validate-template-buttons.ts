@@ -21,7 +21,7 @@ const kinds: Readonly<
   FLOW: { must: ["text", "flow_id"], may: ["flow_action", "navigate_screen"], most: 1 },
 };
 
-/** The faults of a template's buttons; `at` is the path of their component. */
+/** The violations of a template's buttons; `at` is the path of their component. */
 export function validateButtons(buttons: unknown, at: string): FieldError[] {
   if (buttons === undefined) return [{ field: `${at}.buttons`, reason: "is required" }];
   if (!Array.isArray(buttons)) return [];
@@ -57,30 +57,31 @@ function validateFields(button: Fields, at: string): FieldError[] {
 
 function validateValues(button: Fields, at: string): FieldError[] {
   const { text, url, phone_number, example } = button;
-  const faults: FieldError[] = [];
-  const fault = (name: string, reason: string) =>
-    void faults.push({ field: `${at}.${name}`, reason });
+  const violations: FieldError[] = [];
+  const violation = (name: string, reason: string) =>
+    void violations.push({ field: `${at}.${name}`, reason });
   if (typeof text === "string" && !isText(text, text_characters_max)) {
-    fault("text", `must be text of at most ${text_characters_max} characters, not blank`);
+    violation("text", `must be text of at most ${text_characters_max} characters, not blank`);
   }
-  if (typeof text === "string" && /\{\{|\}\}/.test(text)) fault("text", "takes no placeholders");
+  if (typeof text === "string" && /\{\{|\}\}/.test(text))
+    violation("text", "takes no placeholders");
   if (typeof phone_number === "string" && !isText(phone_number, phone_characters_max)) {
-    fault("phone_number", `must have 1 to ${phone_characters_max} characters`);
+    violation("phone_number", `must have 1 to ${phone_characters_max} characters`);
   }
   if (typeof url === "string") {
     const reason = validateUrl(url);
-    if (reason !== null) fault("url", reason);
+    if (reason !== null) violation("url", reason);
     else if (url.endsWith("}}") && example === undefined) {
-      fault("example", "is required: an example of the whole address");
+      violation("example", "is required: an example of the whole address");
     }
   }
   if (button["type"] === "COPY_CODE" && example !== undefined) {
     const [code] = [example].flat() as unknown[];
     if (typeof code !== "string" || !isText(code, code_characters_max)) {
-      fault("example", `must be a code of at most ${code_characters_max} characters`);
+      violation("example", `must be a code of at most ${code_characters_max} characters`);
     }
   }
-  return faults;
+  return violations;
 }
 
 /** A placeholder stands at the end only: what is before it says where the button leads. */

@@ -3,7 +3,7 @@ import { headerMediaKind, type PlannedTemplate } from "../../messages/build-mess
 import { variablesOf, type HeaderMedia } from "../template-schema.ts";
 
 /**
- * The faults of a template's own values: defaults of keys that it has not, and media that do not fit
+ * The violations of a template's own values: defaults of keys that it has not, and media that do not fit
  * its header. Values of a wrong shape are passed over.
  */
 export function validateTemplateValues(template: unknown): FieldError[] {
@@ -37,14 +37,14 @@ function validateMedia(media: unknown, { components }: PlannedTemplate): FieldEr
   if (isGiven(id) === isGiven(link)) {
     return [{ field: "header_media", reason: "must have either id or link" }];
   }
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   if (typeof link === "string" && !isPublicLink(link)) {
-    faults.push({ field: "header_media.link", reason: "must be an https address" });
+    violations.push({ field: "header_media.link", reason: "must be an https address" });
   }
   if (isGiven(filename) && kind !== "document") {
-    faults.push({ field: "header_media.filename", reason: "is for documents" });
+    violations.push({ field: "header_media.filename", reason: "is for documents" });
   }
-  return faults;
+  return violations;
 }
 
 function isPublicLink(link: string): boolean {

@@ -21,15 +21,15 @@ const lead_fields = new Set([
 export function readColumnMap(
   text: string | undefined,
   schema: WorkspaceSchema,
-): { map: ColumnMap; faults: FieldError[] } {
+): { map: ColumnMap; violations: FieldError[] } {
   if (text === undefined)
-    return { map: {}, faults: [{ field: "columnMap", reason: "is required" }] };
+    return { map: {}, violations: [{ field: "columnMap", reason: "is required" }] };
   const value = parse(text);
   if (!value) {
     const reason = "must be a JSON object of the form {lead field: column header}";
-    return { map: {}, faults: [{ field: "columnMap", reason }] };
+    return { map: {}, violations: [{ field: "columnMap", reason }] };
   }
-  return { map: value as ColumnMap, faults: validate(value, schema) };
+  return { map: value as ColumnMap, violations: validate(value, schema) };
 }
 
 function parse(text: string): Record<string, unknown> | null {
@@ -44,16 +44,16 @@ function parse(text: string): Record<string, unknown> | null {
 }
 
 function validate(map: Record<string, unknown>, schema: WorkspaceSchema): FieldError[] {
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   for (const [name, header] of Object.entries(map)) {
     const field = `columnMap.${name}`;
     const key = /^customFields\.(.*)$/s.exec(name)?.[1];
     if (key === undefined && !lead_fields.has(name)) {
-      faults.push({ field, reason: "is not a field of a lead" });
+      violations.push({ field, reason: "is not a field of a lead" });
     } else if (key !== undefined && !schema.fields.has(key)) {
-      faults.push({ field, reason: "is not a custom field of this workspace" });
+      violations.push({ field, reason: "is not a custom field of this workspace" });
     } else if (typeof header !== "string" || header.trim() === "") {
-      faults.push({ field, reason: "must be the header of a column" });
+      violations.push({ field, reason: "must be the header of a column" });
     }
   }
   const required = [...schema.fields.values()]
@@ -61,25 +61,25 @@ function validate(map: Record<string, unknown>, schema: WorkspaceSchema): FieldE
     .map(({ key }) => `customFields.${key}`);
   for (const name of ["phone", ...required]) {
     if (!Object.hasOwn(map, name))
-      faults.push({ field: `columnMap.${name}`, reason: "is required" });
+      violations.push({ field: `columnMap.${name}`, reason: "is required" });
   }
-  return faults;
+  return violations;
 }
 
-/** Where each mapped column stands in the header; a fault for each that is not there exactly once. */
+/** Where each mapped column stands in the header; a violation for each that is not there exactly once. */
 export function locateColumns(
   map: ColumnMap,
   header: readonly string[],
-): { columns: Map<string, number>; faults: FieldError[] } {
+): { columns: Map<string, number>; violations: FieldError[] } {
   const columns = new Map<string, number>();
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   for (const [name, wanted] of Object.entries(map)) {
     const at = header.indexOf(wanted.trim());
     const field = `columnMap.${name}`;
-    if (at < 0) faults.push({ field, reason: "is not a column of the file" });
+    if (at < 0) violations.push({ field, reason: "is not a column of the file" });
     else if (header.lastIndexOf(wanted.trim()) !== at)
-      faults.push({ field, reason: "is the header of two columns" });
+      violations.push({ field, reason: "is the header of two columns" });
     else columns.set(name, at);
   }
-  return { columns, faults };
+  return { columns, violations };
 }

@@ -29,19 +29,20 @@ export async function validateExtension(
   account: ExtensionOwner["account"],
   wanted: Wanted,
 ): Promise<void> {
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const accountId = account.id;
   const { id, extension, endpoint, digit, user_id } = wanted;
   if (extension !== undefined && (await holderOf(tx, accountId, id, "extension", extension)))
-    faults.push(taken_extension);
+    violations.push(taken_extension);
   const prefix = endpointPrefix(account);
   if (endpoint && !endpoint.startsWith(prefix))
-    faults.push({ field: "endpoint", reason: `must begin with ${prefix}` });
+    violations.push({ field: "endpoint", reason: `must begin with ${prefix}` });
   const holder = digit && (await holderOf(tx, accountId, id, "digit", digit));
-  if (holder) faults.push({ field: "digit", reason: `is already the key of extension ${holder}` });
+  if (holder)
+    violations.push({ field: "digit", reason: `is already the key of extension ${holder}` });
   if (typeof user_id === "number" && !(await isUser(tx, accountId, user_id)))
-    faults.push({ field: "user_id", reason: "matches no user" });
-  if (faults.length > 0) throw invalid(faults);
+    violations.push({ field: "user_id", reason: "matches no user" });
+  if (violations.length > 0) throw invalid(violations);
 }
 
 const taken_extension: FieldError = { field: "extension", reason: "is already an extension" };

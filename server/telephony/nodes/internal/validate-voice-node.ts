@@ -13,14 +13,14 @@ export async function validateVoiceNode(
     readonly ari?: { readonly url: string; readonly app: string } | null;
   },
 ): Promise<void> {
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const others = tx
     .selectFrom("voice_nodes")
     .select("id")
     .where("id", "<>", node.id ?? 0);
   if (node.name !== undefined) {
     const twin = await others.where("name", "=", node.name).executeTakeFirst();
-    if (twin) faults.push(taken_name);
+    if (twin) violations.push(taken_name);
   }
   if (node.ari) {
     const { url, app } = node.ari;
@@ -29,9 +29,9 @@ export async function validateVoiceNode(
       .where("ari_app", "=", app)
       .executeTakeFirst();
     // A second connection under one name silences the first.
-    if (twin) faults.push({ field: "ari.app", reason: "is another node's on this switch" });
+    if (twin) violations.push({ field: "ari.app", reason: "is another node's on this switch" });
   }
-  if (faults.length > 0) throw invalid(faults);
+  if (violations.length > 0) throw invalid(violations);
 }
 
 const taken_name: FieldError = { field: "name", reason: "is already the name of a node" };

@@ -20,21 +20,21 @@ type Wanted = Pick<TrunkPatch, "name" | "endpoint" | "only_account_id" | "nodes"
  * caller_ids, nodes).
  */
 export async function validateTrunk(tx: Tx, wanted: Wanted): Promise<void> {
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   if (wanted.name !== undefined && (await isTaken(tx, wanted.name, wanted.id)))
-    faults.push(taken_name);
+    violations.push(taken_name);
   if (wanted.endpoint !== undefined && account_prefix.test(wanted.endpoint))
-    faults.push({
+    violations.push({
       field: "endpoint",
       reason: "must not begin with a, digits and -, as accounts' phones do",
     });
   const { only_account_id: account_id } = wanted;
   if (typeof account_id === "number" && !(await isAccount(tx, account_id)))
-    faults.push({ field: "only_account_id", reason: "matches no account" });
+    violations.push({ field: "only_account_id", reason: "matches no account" });
   if (wanted.caller_ids_only && wanted.caller_ids.length === 0)
-    faults.push({ field: "caller_ids", reason: "must name one where no other may be shown" });
-  faults.push(...(await validateNodes(tx, wanted.nodes ?? [])));
-  if (faults.length > 0) throw invalid(faults);
+    violations.push({ field: "caller_ids", reason: "must name one where no other may be shown" });
+  violations.push(...(await validateNodes(tx, wanted.nodes ?? [])));
+  if (violations.length > 0) throw invalid(violations);
 }
 
 const taken_name: FieldError = { field: "name", reason: "is already the name of a trunk" };

@@ -6,7 +6,7 @@ import type { VariableColumn } from "./people-thread.ts";
 export type Located = {
   readonly number_at: number;
   readonly variables: readonly VariableColumn[];
-  readonly faults: readonly FieldError[];
+  readonly violations: readonly FieldError[];
 };
 
 /** Finds the numbers' column and those of the variables; columns that nothing names are not read. */
@@ -15,15 +15,15 @@ export function locateColumns(
   numberColumn: string,
   variables: readonly PlanVariable[],
 ): Located {
-  const faults: FieldError[] = [];
+  const violations: FieldError[] = [];
   const number_at = header.indexOf(numberColumn);
   if (number_at < 0)
-    faults.push({
+    violations.push({
       field: "csv_number_column",
       reason: `is not a column of the file, ${shown(header)}`,
     });
   else if (header.lastIndexOf(numberColumn) !== number_at)
-    faults.push({ field: "csv_number_column", reason: "is the header of two columns" });
+    violations.push({ field: "csv_number_column", reason: "is the header of two columns" });
   const located: VariableColumn[] = [];
   for (const { name, required } of variables) {
     const at = header.indexOf(name);
@@ -32,9 +32,9 @@ export function locateColumns(
       at < 0
         ? required && `has no column "${name}", which the script needs a value of`
         : header.lastIndexOf(name) !== at && `has two columns "${name}"`;
-    if (reason) faults.push({ field: "file", reason });
+    if (reason) violations.push({ field: "file", reason });
   }
-  return { number_at, variables: located, faults };
+  return { number_at, variables: located, violations };
 }
 
 function shown(header: readonly string[]): string {

@@ -23,7 +23,7 @@ const url_bytes_max = 2_048;
 
 /** What was found: each part of an order, or null where something is wrong with it. */
 export type ValidatedVoiceCampaign = {
-  readonly faults: readonly FieldError[];
+  readonly violations: readonly FieldError[];
   readonly send_to: SendTo | null;
   readonly plan: VoicePlan | null;
   readonly source: Source | null;
@@ -43,18 +43,18 @@ export async function validateVoiceCampaign(
 ): Promise<ValidatedVoiceCampaign> {
   const fields = fieldsOf(body);
   const send_to = send_tos.find((known) => known === fields["sendTo"]) ?? null;
-  const faults: FieldError[] = [];
-  const plan = await validateFile(db, account.id, fields, faults);
-  const source = send_to && (await validateSource(db, account.id, send_to, fields, faults));
+  const violations: FieldError[] = [];
+  const plan = await validateFile(db, account.id, fields, violations);
+  const source = send_to && (await validateSource(db, account.id, send_to, fields, violations));
   if (isGiven(fields["max_retry"]) && !isGiven(fields["retry_after"]))
-    faults.push({ field: "retry_after", reason: "is required with max_retry" });
+    violations.push({ field: "retry_after", reason: "is required with max_retry" });
   const start = readStart(textOf(fields["schedulled_at"]), account.time_zone, now);
-  if (typeof start === "string") faults.push({ field: "schedulled_at", reason: start });
+  if (typeof start === "string") violations.push({ field: "schedulled_at", reason: start });
   const reason = validateCallbackUrl(textOf(fields["callback_url"]));
-  if (reason !== null) faults.push({ field: "callback_url", reason });
-  const crm_workspace_id = await validateWorkspace(db, account.id, fields, faults);
+  if (reason !== null) violations.push({ field: "callback_url", reason });
+  const crm_workspace_id = await validateWorkspace(db, account.id, fields, violations);
   return {
-    faults,
+    violations,
     send_to,
     plan,
     source,
@@ -67,7 +67,7 @@ async function validateFile(
   db: Kysely<DB>,
   accountId: number,
   { voice_file_id, call_type }: Fields,
-  faults: FieldError[],
+  violations: FieldError[],
 ): Promise<VoicePlan | null> {
   const known = call_types.find((type) => type === call_type);
   if (!Number.isInteger(voice_file_id)) return null;
@@ -75,7 +75,7 @@ async function validateFile(
   // Without a call type, only whether there is such a file.
   const plan =
     typeof file === "string" || !known ? file : await makePlan(db, accountId, file, known);
-  if (typeof plan === "string") faults.push({ field: "voice_file_id", reason: plan });
+  if (typeof plan === "string") violations.push({ field: "voice_file_id", reason: plan });
   return typeof plan === "object" && "content" in plan ? plan : null;
 }
 
@@ -84,12 +84,12 @@ async function validateSource(
   accountId: number,
   send_to: SendTo,
   fields: Fields,
-  faults: FieldError[],
+  violations: FieldError[],
 ): Promise<Source | null> {
   const field = { Numbers: "number", Group: "groupId", csv: "csv_number_column" }[send_to];
   const value = fields[field];
   const refuse = (reason: string) => {
-    faults.push({ field, reason });
+    violations.push({ field, reason });
     return null;
   };
   if (!isGiven(value)) return refuse(`is required when sendTo is ${send_to}`);
@@ -127,7 +127,7 @@ async function validateWorkspace(
   db: Kysely<DB>,
   accountId: number,
   fields: Fields,
-  faults: FieldError[],
+  violations: FieldError[],
 ): Promise<number | null> {
   const text = textOf(fields["crm_workspace_id"]);
   if (!/^[0-9]{1,19}$/.test(text)) return null;
@@ -139,7 +139,7 @@ async function validateWorkspace(
     .where("active", "=", true)
     .executeTakeFirst();
   if (workspace) return workspace.id;
-  faults.push({ field: "crm_workspace_id", reason: "is no active workspace of this account" });
+  violations.push({ field: "crm_workspace_id", reason: "is no active workspace of this account" });
   return null;
 }
 

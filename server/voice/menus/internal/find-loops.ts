@@ -19,7 +19,7 @@ type Crossings = ReadonlyMap<string, Crossing>;
 
 /**
  * Nodes that cannot be reached from `start` (null: nobody can say), that callers never get out of, and
- * that go round without a sound. What a fault hides is taken to be good.
+ * that go round without a sound. What a violation hides is taken to be good.
  */
 export function findLoops(nodes: Crossings, start: string | null): FieldError[] {
   const reached = start === null ? null : reach(nodes, [start], () => true);

@@ -6,12 +6,12 @@ import { validateMenu } from "./validate-menu.ts";
 const say = { say: "Hello" };
 const bye = { type: "hang_up" };
 
-/** The faults as `field: reason`. */
-function faultsOf(nodes: Record<string, unknown>, start: unknown = "main"): string[] {
+/** The violations as `field: reason`. */
+function violationsOf(nodes: Record<string, unknown>, start: unknown = "main"): string[] {
   return validateMenu(start, nodes).map(({ field, reason }) => `${field}: ${reason}`);
 }
 
-test("a menu of every type of node that leads everybody out has no fault", () => {
+test("a menu of every type of node that leads everybody out has no violation", () => {
   const nodes = {
     main: {
       type: "menu",
@@ -30,10 +30,10 @@ test("a menu of every type of node that leads everybody out has no fault", () =>
     stop: { type: "opt_out", prompt: say },
     bye,
   };
-  assert.deepEqual(faultsOf(nodes), []);
+  assert.deepEqual(violationsOf(nodes), []);
 });
 
-test("every fault of a menu is told at once, each with its path", () => {
+test("every violation of a menu is told at once, each with its path", () => {
   const nodes = {
     main: {
       type: "menu",
@@ -56,7 +56,7 @@ test("every fault of a menu is told at once, each with its path", () => {
     silent2: { type: "transfer", to: { extension: "101" }, otherwise: "silent" },
     bye,
   };
-  assert.deepEqual(faultsOf(nodes).toSorted(), [
+  assert.deepEqual(violationsOf(nodes).toSorted(), [
     "nodes.9 lives.prompt.language: belongs to say",
     "nodes.9 lives: must be named with 1 to 64 letters, digits, _ or -, beginning with a letter",
     "nodes.main.keys.A: is no key: must be one of 0-9, * and #",
@@ -79,18 +79,18 @@ test("every fault of a menu is told at once, each with its path", () => {
 
 test("a menu that keeps callers for ever, or goes round without a sound, is refused", () => {
   const round = { type: "play", prompt: say, next: "main" };
-  assert.deepEqual(faultsOf({ main: round }), [
+  assert.deepEqual(violationsOf({ main: round }), [
     "nodes.main: leads to no end: to no hang_up, opt_out or transfer",
   ]);
   const asking = { type: "menu", prompt: say, keys: { "1": "bye" }, otherwise: "main" };
-  assert.deepEqual(faultsOf({ main: asking, bye }), [
+  assert.deepEqual(violationsOf({ main: asking, bye }), [
     "nodes.main: leads to no end for a caller who presses nothing",
   ]);
   const ringing = { type: "transfer", to: { extension: "101" }, otherwise: "main" };
-  assert.deepEqual(faultsOf({ main: ringing }), [
+  assert.deepEqual(violationsOf({ main: ringing }), [
     "nodes.main: is part of a loop in which nothing is played",
   ]);
-  assert.deepEqual(faultsOf({ main: { ...ringing, prompt: say } }), []);
+  assert.deepEqual(violationsOf({ main: { ...ringing, prompt: say } }), []);
 });
 
 test("a body of any shape is validated without a throw, and too many nodes are not looked at", () => {
@@ -99,10 +99,12 @@ test("a body of any shape is validated without a throw, and too many nodes are n
       validateMenu(start, nodes);
     }),
   );
-  assert.deepEqual(faultsOf({}), ["nodes: must hold at least one node"]);
-  assert.deepEqual(faultsOf({ toString: bye }, "constructor"), ["start: is no node of this menu"]);
+  assert.deepEqual(violationsOf({}), ["nodes: must hold at least one node"]);
+  assert.deepEqual(violationsOf({ toString: bye }, "constructor"), [
+    "start: is no node of this menu",
+  ]);
   const many = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`n${i}`, {}]));
-  assert.deepEqual(faultsOf(many), ["nodes: must hold at most 100 nodes"]);
+  assert.deepEqual(violationsOf(many), ["nodes: must hold at most 100 nodes"]);
 });
 
 const names = ["a", "b", "c", "d", "e"] as const;
@@ -137,7 +139,7 @@ type AnyNode = {
   keys?: Record<string, string>;
 };
 
-test("of small menus exactly those have no fault that every caller gets into, hears and gets out of", () => {
+test("of small menus exactly those have no violation that every caller gets into, hears and gets out of", () => {
   const menu = fc.record(Object.fromEntries(names.map((name) => [name, node])));
   fc.assert(
     fc.property(menu, (drawn) => {

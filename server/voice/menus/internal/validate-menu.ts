@@ -44,15 +44,16 @@ export function validateMenu(start: unknown, nodes: unknown): FieldError[] {
   if (names.length > nodes_max)
     return [{ field: "nodes", reason: `must hold at most ${nodes_max} nodes` }];
   const read = new Map(names.map((name) => [name, readNode(name, all[name])]));
-  const faults = [...read.values()].flatMap((node) => node.faults);
+  const violations = [...read.values()].flatMap((node) => node.violations);
   for (const { at, steps } of read.values())
     for (const { field, to } of steps)
-      if (!read.has(to)) faults.push({ field: `${at}.${field}`, reason: no_node });
+      if (!read.has(to)) violations.push({ field: `${at}.${field}`, reason: no_node });
   const knowsStart = typeof start === "string" && read.has(start);
-  if (typeof start === "string" && !knowsStart) faults.push({ field: "start", reason: no_node });
-  faults.push(...findLoops(read, knowsStart ? start : null));
+  if (typeof start === "string" && !knowsStart)
+    violations.push({ field: "start", reason: no_node });
+  violations.push(...findLoops(read, knowsStart ? start : null));
   return [
-    ...new Map(faults.toReversed().map((fault) => [fault.field, fault])).values(),
+    ...new Map(violations.toReversed().map((violation) => [violation.field, violation])).values(),
   ].toReversed();
 }
 
@@ -61,14 +62,14 @@ function readNode(name: string, node: unknown) {
   const fields = fieldsOf(node);
   const type = node_types.find((known) => known === fields?.["type"]);
   const reason = "must be named with 1 to 64 letters, digits, _ or -, beginning with a letter";
-  const faults: FieldError[] = node_name.test(name) ? [] : [{ field: at, reason }];
+  const violations: FieldError[] = node_name.test(name) ? [] : [{ field: at, reason }];
   // Its shape is told by the schema; what follows on it nobody can say.
-  if (!fields || !type) return { at, faults, steps: [], ends: true, isHeard: true };
-  faults.push(...validateFields(at, type, fields));
+  if (!fields || !type) return { at, violations, steps: [], ends: true, isHeard: true };
+  violations.push(...validateFields(at, type, fields));
   const steps = stepsOf(fields);
   return {
     at,
-    faults,
+    violations,
     steps,
     ends: type === "hang_up" || type === "opt_out" || type === "transfer",
     isHeard: isGiven(fields, "prompt"),
@@ -88,7 +89,10 @@ function stepsOf(fields: Fields): { field: string; to: string; unasked: boolean 
 }
 
 function validateFields(at: string, type: NodeType, fields: Fields): FieldError[] {
-  const fault = (name: string, reason: string): FieldError => ({ field: `${at}.${name}`, reason });
+  const violation = (name: string, reason: string): FieldError => ({
+    field: `${at}.${name}`,
+    reason,
+  });
   const missing = needed[type].filter((name) => !isGiven(fields, name));
   const alien = Object.keys(fields).filter(
     (name) =>
@@ -98,8 +102,8 @@ function validateFields(at: string, type: NodeType, fields: Fields): FieldError[
       !allowed[type].includes(name),
   );
   return [
-    ...missing.map((name) => fault(name, "is required")),
-    ...alien.map((name) => fault(name, `does not belong to a ${type} node`)),
+    ...missing.map((name) => violation(name, "is required")),
+    ...alien.map((name) => violation(name, `does not belong to a ${type} node`)),
     ...validatePrompt(`${at}.prompt`, fields["prompt"]),
     ...validatePrompt(`${at}.invalid_prompt`, fields["invalid_prompt"]),
     ...validateTransfer(`${at}.to`, fields["to"]),
