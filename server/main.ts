@@ -11,7 +11,7 @@ import { openSandboxDriver } from "./drivers/chat/sandbox/open-sandbox-driver.ts
 import { openSpeech } from "./drivers/speech/open-speech.ts";
 import { openAsteriskDriver } from "./drivers/voice/asterisk/open-asterisk-driver.ts";
 import { openSandboxVoiceDriver } from "./drivers/voice/sandbox/open-sandbox-driver.ts";
-import { openHints } from "./engine/notifications.ts";
+import { openNotifications } from "./engine/notifications.ts";
 import type { App } from "./engine/app.ts";
 import { systemClock } from "./lib/clock.ts";
 import { openDatabase } from "./lib/database/database.ts";
@@ -50,8 +50,8 @@ async function start(config: Config): Promise<void> {
   await migrate(database_url);
   const db = openDatabase(database_url, log);
   stops.unshift(() => db.close());
-  const hints = openHints(database_url, log);
-  stops.unshift(() => hints.close());
+  const notifications = openNotifications(database_url, log);
+  stops.unshift(() => notifications.close());
   const sandbox = openSandboxDriver({
     // Through the same door as a provider's webhooks.
     deliver: (webhook) =>
@@ -68,7 +68,7 @@ async function start(config: Config): Promise<void> {
   const drivers = { chatDrivers, voiceDrivers, agentDrivers, speech };
   const outgoing = openOutgoingHttp(config.callback_allow);
   stops.unshift(() => outgoing.close());
-  const app: App = { db, clock: systemClock, log, hints, outgoing, ...drivers };
+  const app: App = { db, clock: systemClock, log, notifications, outgoing, ...drivers };
   const door = openWebhookDoor(app);
   stops.unshift(() => sandbox.close());
   stops.unshift(() => voiceSandbox.close());

@@ -123,7 +123,7 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       poll_ms: 60_000,
       turn: (stopping) => forgetRecordings(app, stopping),
     }),
-    // No hint: an event comes with every lead, and a hint with each would slow them down.
+    // No notification: an event comes with every lead, and a notification with each would slow them down.
     runLoop(app, {
       name: "relay",
       poll_ms: 500,

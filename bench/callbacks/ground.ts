@@ -1,7 +1,7 @@
 // What our deliveries stand on: for each run an account of its own with its endpoints.
 import { sql } from "kysely";
 import type { App } from "../../server/engine/app.ts";
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
@@ -36,7 +36,7 @@ export async function layGround(database_url: string): Promise<Ground> {
     db: openDatabase(database_url, log),
     clock: systemClock,
     log,
-    hints: openHints(database_url, log),
+    notifications: openNotifications(database_url, log),
     chatDrivers: {},
     voiceDrivers: {},
     agentDrivers: {},
@@ -56,7 +56,7 @@ export async function layGround(database_url: string): Promise<Ground> {
         run,
       );
       const began_ms = machineTime_ms();
-      app.hints.send("callback_work", String(run.account.account_id));
+      app.notifications.send("callback_work", String(run.account.account_id));
       return began_ms;
     },
     async awaitDelivered({ account, endpoint_ids }, endpoints) {
@@ -68,7 +68,7 @@ export async function layGround(database_url: string): Promise<Ground> {
     },
     async clear(run) {
       await change("update callback_endpoints set enabled = false where account_id = $1", run);
-      app.hints.send("callback_work", String(run.account.account_id));
+      app.notifications.send("callback_work", String(run.account.account_id));
       const text = `select from leases where account_id = $1 and name like 'callbacks:%'
         and holder is not null and expires_at > clock_timestamp() limit 1`;
       const isQuiet = async () => (await change(text, run)).rowCount === 0;
@@ -81,7 +81,7 @@ export async function layGround(database_url: string): Promise<Ground> {
       return rows[0]!.v;
     },
     async close() {
-      await app.hints.close();
+      await app.notifications.close();
       await app.db.close();
     },
   };

@@ -1,5 +1,5 @@
 // Ours: the worker role as it runs in production, with this machine's receivers allowed.
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
@@ -26,7 +26,7 @@ db.pool.query = queryTimed as typeof db.pool.query;
 
 startWorker({
   db,
-  hints: openHints(url, log),
+  notifications: openNotifications(url, log),
   log,
   clock: systemClock,
   chatDrivers: {},

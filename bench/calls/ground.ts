@@ -1,5 +1,5 @@
 // What calls stand on: an account whose agent has a phone, and a node with a trunk to the carrier.
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
@@ -75,7 +75,7 @@ export async function layGround(
     ...openNode(app, node_id),
     ...openBooks(app, account.account_id),
     async close() {
-      await app.hints.close();
+      await app.notifications.close();
       await app.db.close();
     },
   };
@@ -88,7 +88,7 @@ export function openMakersApp(database_url: string): App {
     db: openDatabase(database_url, log),
     clock: systemClock,
     log,
-    hints: openHints(database_url, log),
+    notifications: openNotifications(database_url, log),
     chatDrivers: {},
     voiceDrivers: {},
     agentDrivers: {},

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { openApiApp } from "../../server/api/api-app.ts";
 import { buildHttpServer } from "../../server/api/http-server.ts";
 import { openAsteriskDriver } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
@@ -35,7 +35,7 @@ subscribe("undici:client:sendHeaders", (message) => {
 
 const app = openApiApp({
   db: openDatabase(url, log),
-  hints: openHints(url, log),
+  notifications: openNotifications(url, log),
   log,
   clock: systemClock,
   chatDrivers: {},

@@ -3,7 +3,7 @@
 import { openAsBlob } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
@@ -42,7 +42,7 @@ export async function layGround(
     db: openDatabase(database_url, log),
     clock: systemClock,
     log,
-    hints: openHints(database_url, log),
+    notifications: openNotifications(database_url, log),
     ...drivers,
     outgoing: localOutgoing,
   };
@@ -93,7 +93,7 @@ export async function layGround(
     async close() {
       await service.dispose();
       await db.end();
-      await app.hints.close();
+      await app.notifications.close();
       await app.db.close();
     },
   };

@@ -1,6 +1,6 @@
 // What our sender stands on: an account with a number that may send as fast as it can.
 import { setTimeout as wait } from "node:timers/promises";
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
@@ -40,7 +40,7 @@ export async function layGround(database_url: string): Promise<Ground> {
     db: openDatabase(database_url, log),
     clock: systemClock,
     log,
-    hints: openHints(database_url, log),
+    notifications: openNotifications(database_url, log),
     chatDrivers: {},
     voiceDrivers: {},
     agentDrivers: {},
@@ -71,7 +71,7 @@ export async function layGround(database_url: string): Promise<Ground> {
         "update chat_campaigns set work_at = now() where account_id = $1 and id = $2",
         [account_id, id],
       );
-      app.hints.send("chat_work", `${account_id}:${number.id}`);
+      app.notifications.send("chat_work", `${account_id}:${number.id}`);
       const state = async () => {
         const { rows } = await pool.query<{ state: string }>(
           "select state from chat_campaigns where account_id = $1 and id = $2",
@@ -94,7 +94,7 @@ export async function layGround(database_url: string): Promise<Ground> {
       return rows[0]!.v;
     },
     async close() {
-      await app.hints.close();
+      await app.notifications.close();
       await app.db.close();
     },
   };

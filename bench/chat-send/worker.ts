@@ -1,6 +1,6 @@
 // Ours: the worker role as it runs in production, but for the slots of a number.
 import { openMetaDriver } from "../../server/drivers/chat/meta/open-meta-driver.ts";
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
@@ -33,7 +33,7 @@ db.pool.query = queryTimed as typeof db.pool.query;
 
 const app = {
   db,
-  hints: openHints(url, log),
+  notifications: openNotifications(url, log),
   log,
   clock: systemClock,
   chatDrivers: { whatsapp },

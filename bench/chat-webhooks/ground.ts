@@ -1,7 +1,7 @@
 // What webhooks stand on: a number, and a campaign whose messages the provider has accepted.
 import { writeFile } from "node:fs/promises";
 import pg from "pg";
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
@@ -41,7 +41,7 @@ export async function layGround(
     db: openDatabase(database_url, log),
     clock: systemClock,
     log,
-    hints: openHints(database_url, log),
+    notifications: openNotifications(database_url, log),
     chatDrivers: { whatsapp: openTestWhatsapp() },
     voiceDrivers: {},
     agentDrivers: {},
@@ -75,7 +75,7 @@ export async function layGround(
   await db.query("vacuum analyze");
   const close = async () => {
     await db.end();
-    await app.hints.close();
+    await app.notifications.close();
     await app.db.close();
   };
   const ids = { account_id, chat_number_id: number.id, campaign_id };

@@ -6,7 +6,7 @@ import { buildHttpServer } from "../../server/api/http-server.ts";
 import { publicRoute } from "../../server/api/route.ts";
 import { routes } from "../../server/api/routes.ts";
 import { applyReports } from "../../server/chat/inbound/apply-webhooks.ts";
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
@@ -32,7 +32,7 @@ const app = openApiApp({
   db: openDatabase(url, log),
   clock: systemClock,
   log,
-  hints: openHints(url, log),
+  notifications: openNotifications(url, log),
   chatDrivers: { whatsapp: openTestWhatsapp() },
   voiceDrivers: {},
   agentDrivers: {},

@@ -58,7 +58,7 @@ export async function layGround(
     async close() {
       await service.dispose();
       await db.end();
-      await app.hints.close();
+      await app.notifications.close();
       await app.db.close();
     },
   };

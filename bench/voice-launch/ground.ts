@@ -4,7 +4,7 @@ import { openAsBlob } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import type { App } from "../../server/engine/app.ts";
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
@@ -39,7 +39,7 @@ export async function layGround(
     db: openDatabase(database_url, log),
     clock: systemClock,
     log,
-    hints: openHints(database_url, log),
+    notifications: openNotifications(database_url, log),
     chatDrivers: {},
     voiceDrivers: {},
     agentDrivers: {},
@@ -90,7 +90,7 @@ export async function layGround(
     async close() {
       await service.dispose();
       await db.end();
-      await app.hints.close();
+      await app.notifications.close();
       await app.db.close();
     },
   };

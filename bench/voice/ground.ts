@@ -102,7 +102,7 @@ export async function layGround(
     version,
     async close() {
       await service.dispose();
-      await app.hints.close();
+      await app.notifications.close();
       await app.db.close();
     },
   };

@@ -188,7 +188,7 @@ test("an operator adds, changes and removes nodes and trunks, and the password i
   );
   assert.deepEqual([shared.only_account_id, shared.active], [null, false]);
   const heard: string[] = [];
-  api.app.hints.on("call_work", (subject) => heard.push(subject));
+  api.app.notifications.on("call_work", (subject) => heard.push(subject));
   const off = await done("node", "set", String(node.id), ...ofAccount(), "--active", "no");
   assert.deepEqual({ ...node, active: false, updated_at: off.updated_at }, off);
   await eventually(async () => heard.includes(`${node.id}:0`));

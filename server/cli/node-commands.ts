@@ -11,7 +11,7 @@ import {
   type VoiceNodeAnswer,
 } from "../telephony/nodes/voice-node-schema.ts";
 import { listVoiceNodes } from "../telephony/nodes/voice-nodes.ts";
-import { sendHint } from "../engine/notifications.ts";
+import { sendNotification } from "../engine/notifications.ts";
 import { invalid } from "../lib/errors.ts";
 import { UsageError, type Command, type Option, type Outcome, type Words } from "./command.ts";
 import { everyPage } from "./every-page.ts";
@@ -95,7 +95,7 @@ export const nodeCommands: readonly Command[] = [
       await session.change(readId("account", words.option("account")!), (tx, { actor }) =>
         deleteVoiceNode(tx, actor, id, session.now()),
       );
-      await hintNodes(session, [id]);
+      await notifyNodes(session, [id]);
       return { json: { id }, text: `Node ${id} is deleted` };
     },
   },
@@ -126,7 +126,7 @@ async function set(session: Session, words: Words): Promise<Outcome> {
   const { node, moved } = await session.change(account, (tx, { actor }) =>
     updateVoiceNode(tx, actor, id, patch, session.now()),
   );
-  await hintNodes(session, [id], moved);
+  await notifyNodes(session, [id], moved);
   return told(node);
 }
 
@@ -166,13 +166,13 @@ function told(node: VoiceNodeAnswer): Outcome {
 }
 
 /** Tells the leaders of nodes that were changed, and of those that calls were moved to. */
-export async function hintNodes(
+export async function notifyNodes(
   session: Session,
   nodeIds: readonly number[],
   moved: MovedCalls = [],
 ): Promise<void> {
   const { pool } = await session.database();
-  for (const id of nodeIds) await sendHint(pool, "call_work", `${id}:0`);
+  for (const id of nodeIds) await sendNotification(pool, "call_work", `${id}:0`);
   for (const { node_id, account_id } of moved)
-    await sendHint(pool, "call_work", `${node_id}:${account_id}`);
+    await sendNotification(pool, "call_work", `${node_id}:${account_id}`);
 }

@@ -5,7 +5,7 @@ import { findAccount } from "../accounts/accounts/accounts.ts";
 import { operatorOf, type Grantor } from "../accounts/roles/grantor.ts";
 import { accountTokensSubject } from "../accounts/tokens/token-directory.ts";
 import { readConfig, type Config } from "../config.ts";
-import { sendHint } from "../engine/notifications.ts";
+import { sendNotification } from "../engine/notifications.ts";
 import { systemClock } from "../lib/clock.ts";
 import { openDatabase, type Database, type Tx } from "../lib/database/database.ts";
 import { Refusal } from "../lib/errors.ts";
@@ -70,7 +70,7 @@ export function openSession(env: NodeJS.ProcessEnv): Session {
       const result = await db.query
         .transaction()
         .execute((tx) => effect(tx, operatorOf(accountId, session.request_id)));
-      await sendHint(db.pool, "token", accountTokensSubject(accountId));
+      await sendNotification(db.pool, "token", accountTokensSubject(accountId));
       return result;
     },
     async close() {

@@ -11,7 +11,7 @@ import { updateTrunk } from "../telephony/trunks/update-trunk.ts";
 import { invalid } from "../lib/errors.ts";
 import type { Command, Option, Outcome, Words } from "./command.ts";
 import { everyPage } from "./every-page.ts";
-import { hintNodes, trail } from "./node-commands.ts";
+import { notifyNodes, trail } from "./node-commands.ts";
 import { readAs, readId, readList, readNumber, readSwitch } from "./read-words.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
@@ -82,7 +82,7 @@ export const trunkCommands: readonly Command[] = [
         readId("account", words.option("account")!),
         (tx, { actor }) => deleteTrunk(tx, actor, id, session.now()),
       );
-      await hintNodes(session, nodes);
+      await notifyNodes(session, nodes);
       return { json: { id }, text: `Trunk ${id} is deleted` };
     },
   },
@@ -95,7 +95,7 @@ async function add(session: Session, words: Words): Promise<Outcome> {
   const trunk = await session.change(account, (tx, { actor }) =>
     createTrunk(tx, actor, wanted, session.now()),
   );
-  await hintNodes(
+  await notifyNodes(
     session,
     trunk.nodes.map(({ node_id }) => node_id),
   );
@@ -110,7 +110,7 @@ async function set(session: Session, words: Words): Promise<Outcome> {
   const { trunk, nodes, moved } = await session.change(account, (tx, { actor }) =>
     updateTrunk(tx, actor, id, patch, session.now()),
   );
-  await hintNodes(session, nodes, moved);
+  await notifyNodes(session, nodes, moved);
   return told(trunk);
 }
 

@@ -43,6 +43,6 @@ export async function addJob(db: Kysely<DB>, job: NewJob, now: Date): Promise<vo
 }
 
 /** To be called after the commit of a job that is due: a worker looks at once instead of at its next poll. */
-export function hintJob(app: Pick<App, "hints">, accountId: number): void {
-  app.hints.send("job", String(accountId));
+export function notifyJob(app: Pick<App, "notifications">, accountId: number): void {
+  app.notifications.send("job", String(accountId));
 }

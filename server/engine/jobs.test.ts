@@ -6,9 +6,9 @@ import { eventually } from "../../test/support/eventually.ts";
 import { passTime } from "../../test/support/pass-time.ts";
 import { openDatabase } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
-import { addJob, hintJob, type NewJob } from "./add-job.ts";
+import { addJob, notifyJob, type NewJob } from "./add-job.ts";
 import type { App } from "./app.ts";
-import { openHints } from "./notifications.ts";
+import { openNotifications } from "./notifications.ts";
 import { isLeaseLost } from "./leases.ts";
 import { queueAge } from "./queue-age.ts";
 import { runLoop } from "./run-loop.ts";
@@ -34,7 +34,7 @@ before(async () => {
     db,
     log,
     clock,
-    hints: openHints(database.url, log),
+    notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},
     agentDrivers: {},
@@ -48,7 +48,7 @@ beforeEach(async () => {
 });
 after(async () => {
   await app.db.close();
-  await app.hints.close();
+  await app.notifications.close();
   await database.drop();
 });
 
@@ -309,7 +309,7 @@ test("a stop lets the job that runs come to its end and begins no other", async 
   assert.equal((await open()).filter(({ attempts }) => attempts === 0).length, 5);
 });
 
-test("a hint after commit runs a job long before the next poll", async () => {
+test("a notification after commit runs a job long before the next poll", async () => {
   const ran: string[] = [];
   const handle: JobHandler = async (_app, { subject }) => void ran.push(subject);
   const loop = runLoop(app, {
@@ -319,7 +319,7 @@ test("a hint after commit runs a job long before the next poll", async () => {
     turn: (stopping) => workJobs(app, { "chat.start_campaign": handle }, stopping),
   });
   await add();
-  hintJob(app, 1);
+  notifyJob(app, 1);
   await eventually(() => ran.length === 1);
   await loop.stop();
 });

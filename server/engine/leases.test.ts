@@ -10,7 +10,7 @@ import { systemClock } from "../lib/clock.ts";
 import { openDatabase } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
-import { openHints } from "./notifications.ts";
+import { openNotifications } from "./notifications.ts";
 import { acquireLease, isLeaseLost, type Lease, type LeaseTimes } from "./leases.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
@@ -29,7 +29,7 @@ before(async () => {
 });
 after(async () => {
   await app.db.close();
-  await app.hints.close();
+  await app.notifications.close();
   await database.drop();
 });
 
@@ -39,7 +39,7 @@ function openApp(): App {
     db,
     log,
     clock: systemClock,
-    hints: openHints(database.url, log),
+    notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},
     agentDrivers: {},

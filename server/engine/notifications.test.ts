@@ -5,17 +5,17 @@ import pg from "pg";
 import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { openLog } from "../lib/log.ts";
-import { openHints, type Hints } from "./notifications.ts";
+import { openNotifications, type Notifications } from "./notifications.ts";
 
 const log = openLog("silent", { readable: false });
 let database: TestDatabase;
-let here: Hints;
-let there: Hints;
+let here: Notifications;
+let there: Notifications;
 
 before(async () => {
   database = await cloneDatabase();
-  here = openHints(database.url, log);
-  there = openHints(database.url, log);
+  here = openNotifications(database.url, log);
+  there = openNotifications(database.url, log);
 });
 after(async () => {
   await here.close();
@@ -23,7 +23,7 @@ after(async () => {
   await database.drop();
 });
 
-test("a hint reaches this process at once and another process soon, also after both lost their connections", async () => {
+test("a notification reaches this process at once and another process soon, also after both lost their connections", async () => {
   const heardHere: string[] = [];
   const heardThere: string[] = [];
   here.on("token", (subject) => void heardHere.push(subject));
@@ -34,7 +34,7 @@ test("a hint reaches this process at once and another process soon, also after b
   };
   here.send("token", "1:1");
   assert.deepEqual(heardHere, ["1:1"]);
-  // The connections open in the background: a hint before that may be lost, the next is not.
+  // The connections open in the background: a notification before that may be lost, the next is not.
   await eventually(() => sendAndAsk("1:1"));
 
   const admin = new pg.Client({ connectionString: database.url });
@@ -46,7 +46,7 @@ test("a hint reaches this process at once and another process soon, also after b
   await eventually(() => sendAndAsk("2:2"));
 });
 
-test("hints of one channel within a moment go out as one notification", async () => {
+test("notifications of one channel within a moment go out as one notification", async () => {
   const heard: string[] = [];
   there.on("workspace", (subject) => void heard.push(subject));
   const listener = new pg.Client({ connectionString: database.url });
@@ -63,7 +63,7 @@ test("hints of one channel within a moment go out as one notification", async ()
   await listener.end();
 });
 
-test("while the database stands still hints are gathered, and each goes once when it moves again", async () => {
+test("while the database stands still notifications are gathered, and each goes once when it moves again", async () => {
   const listener = new pg.Client({ connectionString: database.url });
   const notifications: string[] = [];
   listener.on("notification", ({ payload }) => void notifications.push(payload ?? ""));
@@ -76,7 +76,7 @@ test("while the database stands still hints are gathered, and each goes once whe
     return rows.map(({ pid }) => pid);
   };
   const others = await backends();
-  const slow = openHints(database.url, log);
+  const slow = openNotifications(database.url, log);
   await eventually(() => {
     slow.send("job", "first");
     return notifications.some((payload) => payload.includes("first"));
@@ -97,7 +97,7 @@ test("while the database stands still hints are gathered, and each goes once whe
   await listener.end();
 });
 
-test("a process hears its own hint once, at once, and not again when it comes back", async () => {
+test("a process hears its own notification once, at once, and not again when it comes back", async () => {
   const heardHere: string[] = [];
   const heardThere: string[] = [];
   here.on("job", (subject) => void heardHere.push(subject));

@@ -1,12 +1,12 @@
-// NOTIFY as a hint between processes: sent after commit on a connection of its own, at once after a
-// quiet moment, else gathered, so that each channel has one in 10 ms at most. A lost hint only costs
+// NOTIFY as a notification between processes: sent after commit on a connection of its own, at once after a
+// quiet moment, else gathered, so that each channel has one in 10 ms at most. A lost notification only costs
 // time: whoever listens also polls or expires its copy.
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import type { Log } from "../lib/log.ts";
 
 /** What a process may be told to look at again. */
-export type HintChannel =
+export type NotificationChannel =
   | "token"
   | "workspace"
   | "lead_import"
@@ -21,10 +21,10 @@ export type HintChannel =
   // An account that has deliveries to make.
   | "callback_work";
 
-export type Hints = {
+export type Notifications = {
   /** Tells every process, this one included, soon. Never fails, never waits. */
-  send(channel: HintChannel, subject: string): void;
-  on(channel: HintChannel, heard: (subject: string) => void): void;
+  send(channel: NotificationChannel, subject: string): void;
+  on(channel: NotificationChannel, heard: (subject: string) => void): void;
   close(): Promise<void>;
 };
 
@@ -35,18 +35,18 @@ const reconnect_ms = 500;
 const subjects_max = 50;
 
 /** Opens the listening connection in the background and reopens it for ever. */
-export function openHints(url: string, log: Log): Hints {
-  const listeners = new Map<HintChannel, ((subject: string) => void)[]>();
-  const pending = new Map<HintChannel, Set<string>>();
+export function openNotifications(url: string, log: Log): Notifications {
+  const listeners = new Map<NotificationChannel, ((subject: string) => void)[]>();
+  const pending = new Map<NotificationChannel, Set<string>>();
   let sending: Promise<void> | null = null;
   let sent_ms = -Infinity;
 
-  const deliver = (channel: HintChannel, subjects: readonly string[]) => {
+  const deliver = (channel: NotificationChannel, subjects: readonly string[]) => {
     for (const tell of listeners.get(channel) ?? []) for (const subject of subjects) tell(subject);
   };
   const connection = keepListening(url, log, (payload) => {
-    const hint = readHint(payload);
-    if (hint) deliver(...hint);
+    const notification = readNotification(payload);
+    if (notification) deliver(...notification);
   });
   /** What is sent meanwhile is gathered, however long the database takes: each subject goes once. */
   const sendPending = async () => {
@@ -78,7 +78,7 @@ export function openHints(url: string, log: Log): Hints {
   };
 }
 
-function payloadsOf(channel: HintChannel, subjects: ReadonlySet<string>): string[] {
+function payloadsOf(channel: NotificationChannel, subjects: ReadonlySet<string>): string[] {
   const all = [...subjects];
   return Array.from({ length: Math.ceil(all.length / subjects_max) }, (_, i) =>
     JSON.stringify([channel, all.slice(i * subjects_max, (i + 1) * subjects_max)]),
@@ -86,23 +86,23 @@ function payloadsOf(channel: HintChannel, subjects: ReadonlySet<string>): string
 }
 
 /** Every role of a shared database may send on our channel: what is not ours is null. */
-function readHint(payload: string): [HintChannel, string[]] | null {
+function readNotification(payload: string): [NotificationChannel, string[]] | null {
   try {
     const [channel, subjects] = JSON.parse(payload) as unknown[];
     const isOurs =
       typeof channel === "string" &&
       Array.isArray(subjects) &&
       subjects.every((subject) => typeof subject === "string");
-    return isOurs ? [channel as HintChannel, subjects] : null;
+    return isOurs ? [channel as NotificationChannel, subjects] : null;
   } catch {
     return null;
   }
 }
 
-/** Sends one hint and waits until it is sent: for a process that ends too soon to open Hints. */
-export async function sendHint(
+/** Sends one notification and waits until it is sent: for a process that ends too soon to open Notifications. */
+export async function sendNotification(
   executor: Pick<pg.ClientBase, "query">,
-  channel: HintChannel,
+  channel: NotificationChannel,
   subject: string,
 ): Promise<void> {
   const payload = JSON.stringify([channel, [subject]]);
@@ -144,7 +144,7 @@ function keepListening(url: string, log: Log, heard: (payload: string) => void) 
       if (closed) await next.end();
       else client = next;
     } catch (err) {
-      log.warn({ err }, "the hints connection is not open; trying again");
+      log.warn({ err }, "the notifications connection is not open; trying again");
       await next.end().catch(() => {});
       connectLater();
     }

@@ -8,7 +8,7 @@ import { systemClock } from "../lib/clock.ts";
 import { openDatabase, type Tx } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
-import { openHints } from "./notifications.ts";
+import { openNotifications } from "./notifications.ts";
 import { recordEvent } from "./record-event.ts";
 import { relayEvents } from "./relay-events.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
@@ -26,7 +26,7 @@ before(async () => {
     db,
     log,
     clock: systemClock,
-    hints: openHints(database.url, log),
+    notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},
     agentDrivers: {},
@@ -37,7 +37,7 @@ before(async () => {
 afterEach(() => app.db.pool.query("truncate events, event_heads"));
 after(async () => {
   await app.db.close();
-  await app.hints.close();
+  await app.notifications.close();
   await database.drop();
 });
 

@@ -42,8 +42,8 @@ async function relayAccounts(
       try {
         const [batch] = await relayBatch(app.db.pool, values);
         relayed += batch!.relayed;
-        if (batch!.relayed > 0) app.hints.send("events", String(account_id));
-        if (batch!.deliveries > 0) app.hints.send("callback_work", String(account_id));
+        if (batch!.relayed > 0) app.notifications.send("events", String(account_id));
+        if (batch!.deliveries > 0) app.notifications.send("callback_work", String(account_id));
       } catch (err) {
         if (isDatabaseUnavailable(err)) throw err;
         app.log.error({ err, account_id }, "an account's events could not be relayed");

@@ -5,16 +5,16 @@ import { systemClock } from "../lib/clock.ts";
 import type { Database } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
-import type { HintChannel, Hints } from "./notifications.ts";
+import type { NotificationChannel, Notifications } from "./notifications.ts";
 import { runLoop } from "./run-loop.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
-/** Hints within this process alone. */
-function localHints(): Hints {
+/** Notifications within this process alone. */
+function localNotifications(): Notifications {
   const heard: ((subject: string) => void)[] = [];
   return {
-    send: (_channel: HintChannel, subject) => {
+    send: (_channel: NotificationChannel, subject) => {
       for (const tell of heard) tell(subject);
     },
     on: (_channel, tell) => void heard.push(tell),
@@ -26,7 +26,7 @@ const app = (): App => ({
   db: {} as Database,
   clock: systemClock,
   log: openLog("silent", { readable: false }),
-  hints: localHints(),
+  notifications: localNotifications(),
   chatDrivers: {},
   voiceDrivers: {},
   agentDrivers: {},
@@ -36,7 +36,7 @@ const app = (): App => ({
 
 const hour_ms = 3_600_000;
 
-test("a loop goes on while there is work, then waits for a hint", async () => {
+test("a loop goes on while there is work, then waits for a notification", async () => {
   const here = app();
   const left = [3, 2, 1, 0];
   let turns = 0;
@@ -50,13 +50,13 @@ test("a loop goes on while there is work, then waits for a hint", async () => {
     },
   });
   await eventually(() => turns === 4);
-  here.hints.send("lead_import", "1:1");
+  here.notifications.send("lead_import", "1:1");
   await eventually(() => turns === 5);
   await loop.stop();
   assert.equal(turns, 5);
 });
 
-test("a hint that comes while a turn runs is not lost", async () => {
+test("a notification that comes while a turn runs is not lost", async () => {
   const here = app();
   let turns = 0;
   const loop = runLoop(here, {
@@ -64,7 +64,7 @@ test("a hint that comes while a turn runs is not lost", async () => {
     channel: "lead_import",
     poll_ms: hour_ms,
     turn: async () => {
-      if (++turns === 1) here.hints.send("lead_import", "1:1");
+      if (++turns === 1) here.notifications.send("lead_import", "1:1");
       return 0;
     },
   });

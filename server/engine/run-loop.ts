@@ -1,7 +1,7 @@
-// A loop of background work: as long as there is some it goes on, else it waits for a hint or the
+// A loop of background work: as long as there is some it goes on, else it waits for a notification or the
 // next poll.
 import type { App } from "./app.ts";
-import type { HintChannel } from "./notifications.ts";
+import type { NotificationChannel } from "./notifications.ts";
 
 export type Loop = {
   /** Lets the turn that runs come to its end, then ends the loop. */
@@ -17,22 +17,22 @@ export function runLoop(
   loop: {
     readonly name: string;
     /** Without one it goes by the poll alone. */
-    readonly channel?: HintChannel;
+    readonly channel?: NotificationChannel;
     readonly poll_ms: number;
     readonly turn: (stopping: AbortSignal) => Promise<number>;
   },
 ): Loop {
   const stopping = new AbortController();
-  let hinted = false;
+  let notified = false;
   let wake = () => {};
   const hear = () => {
-    hinted = true;
+    notified = true;
     wake();
   };
-  if (loop.channel) app.hints.on(loop.channel, hear);
+  if (loop.channel) app.notifications.on(loop.channel, hear);
 
   const rest = async () => {
-    if (hinted || stopping.signal.aborted) return;
+    if (notified || stopping.signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     wake = resolve;
     const timer = setTimeout(resolve, loop.poll_ms);
@@ -41,13 +41,13 @@ export function runLoop(
   };
 
   const turn = async (): Promise<number> => {
-    hinted = false;
+    notified = false;
     try {
       return await loop.turn(stopping.signal);
     } catch (err) {
       app.log.error({ err, role: loop.name }, "a turn of background work failed");
-      // A hint during the failure is no reason to fail again at once.
-      hinted = false;
+      // A notification during the failure is no reason to fail again at once.
+      notified = false;
       return 0;
     }
   };

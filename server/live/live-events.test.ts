@@ -314,7 +314,7 @@ test("what happens in another account is never told", async () => {
   assert.deepEqual(other.dataOf(), [{ whose: "theirs" }, { whose: "theirs" }]);
 });
 
-test("a hint that is lost costs a second: the poll finds what it told of", async () => {
+test("a notification that is lost costs a second: the poll finds what it told of", async () => {
   const account = await makeAccount(api.app);
   const reader = await listen(account);
   await insert(account, ["lead.created"]);
@@ -490,7 +490,7 @@ test("readers at one place share their reads, however many they are", async () =
     await eventually(() => listening.every((reader) => reader.lastId() === n));
   }
   const reads = (await valueOf(here.metrics.eventReads)) - so_far;
-  // Each by itself would make 200. The hint of another process's relay may come beside ours.
+  // Each by itself would make 200. The notification of another process's relay may come beside ours.
   assert.ok(reads >= 10 && reads <= 40, `${reads} reads`);
 });
 

@@ -1,4 +1,4 @@
-// Live events: every reader of this process, fed from the database by hints and one poll for all.
+// Live events: every reader of this process, fed from the database by notifications and one poll for all.
 import type { Readable } from "node:stream";
 import { accountTokensSubject, tokenSubject } from "../accounts/tokens/token-directory.ts";
 import type { App } from "../engine/app.ts";
@@ -40,8 +40,8 @@ export function openLiveEvents(
   timers: Timers = systemTimers,
 ): LiveEvents {
   const hub = newHub(app, metrics, timers);
-  app.hints.on("events", (subject) => hearNews(hub.accounts.get(Number(subject))));
-  app.hints.on("token", (subject) => {
+  app.notifications.on("events", (subject) => hearNews(hub.accounts.get(Number(subject))));
+  app.notifications.on("token", (subject) => {
     const account = hub.accounts.get(Number(subject.split(":")[0]));
     for (const reader of account?.readers ?? [])
       if (isMeant(reader, subject)) void check(hub, reader);

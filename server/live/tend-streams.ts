@@ -39,7 +39,7 @@ async function beat(hub: Hub, reader: Reader): Promise<void> {
   reader.stream.beat();
 }
 
-/** Hints may be lost: the heads are compared; and what has no hint is looked at. */
+/** Notifications may be lost: the heads are compared; and what has no notification is looked at. */
 async function poll(hub: Hub): Promise<void> {
   hub.polling = true;
   try {

@@ -17,7 +17,7 @@ export function validateErasure(body: unknown, countryCode: string): FieldError[
 }
 
 /**
- * Has everything about a number erased by the job retention.erase_person (hint it after the commit). The
+ * Has everything about a number erased by the job retention.erase_person (notification it after the commit). The
  * answer, which a key keeps for ever, does not hold the number. Refuses: validation-failed.
  */
 export async function requestErasure(

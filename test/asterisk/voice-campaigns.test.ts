@@ -105,7 +105,7 @@ async function launch(
     },
     recipients,
   });
-  scene.app.hints.send("voice_work", String(campaign.trunk_id));
+  scene.app.notifications.send("voice_work", String(campaign.trunk_id));
   return campaign;
 }
 

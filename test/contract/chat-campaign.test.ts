@@ -51,7 +51,7 @@ test("a campaign that sends now answers 201 with exactly the nine fields, runnin
 
 test("a campaign is submitted at once: its recipients are queued, and the sender is told", async () => {
   const heard: string[] = [];
-  chat.api.app.hints.on("chat_work", (subject) => heard.push(subject));
+  chat.api.app.notifications.on("chat_work", (subject) => heard.push(subject));
   const contacts = [
     { phone_number: "919811100001", variables: { "1": "Ada", city: 'Lon"don\\\t\n🎈' } },
     { phone_number: "+91 98111-00002", variables: {} },

@@ -176,7 +176,7 @@ test("with night calling off, a call outside the window is 403 and one inside is
     calling_to: "21:00",
     time_zone: "Asia/Kolkata",
   });
-  own.api.app.hints.send("token", `${own.account.account_id}:all`);
+  own.api.app.notifications.send("token", `${own.account.account_id}:all`);
   const at = (now: string, schedulled_at?: string) => {
     own.api.clock.set(now);
     return own.submit(own.body({ schedulled_at }));

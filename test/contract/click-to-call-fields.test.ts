@@ -72,7 +72,7 @@ test("from_number is required: an extension of 2 to 6 digits, or a phone number 
 test("a phone number of ten digits is one of the account's country", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url });
   await setCalling(own.api.app, own.account, { country_code: "1" });
-  own.api.app.hints.send("token", `${own.account.account_id}:all`);
+  own.api.app.notifications.send("token", `${own.account.account_id}:all`);
   const { call } = await own.take({ from_number: "4155550123", to_number: "4155550199" });
   assert.equal(call.from_number, "14155550123");
   assert.equal(call.to_phone, "14155550199");
@@ -241,7 +241,7 @@ test("schedulled_at places the call then: any spelling of a time, local to the a
   const own = await startCallApi({ databaseUrl: calls.api.database_url });
   own.api.clock.set("2026-05-01T12:00:00Z");
   await setCalling(own.api.app, own.account, { time_zone: "Asia/Kolkata" });
-  own.api.app.hints.send("token", `${own.account.account_id}:all`);
+  own.api.app.notifications.send("token", `${own.account.account_id}:all`);
   const at = async (schedulled_at: string | null) => {
     const { asked, call } = await own.take({ schedulled_at });
     assert.equal(call.queued_at.toISOString(), "2026-05-01T12:00:00.000Z");
@@ -272,7 +272,7 @@ test("schedulled_at places the call then: any spelling of a time, local to the a
 
 test("a call for now is told to its node's leader at once, and one for later is not", async () => {
   const heard: string[] = [];
-  calls.api.app.hints.on("call_work", (subject) => void heard.push(subject));
+  calls.api.app.notifications.on("call_work", (subject) => void heard.push(subject));
   await calls.take({ schedulled_at: "2099-01-31T09:30:00Z" });
   assert.equal(heard.length, 0);
   await calls.take();

@@ -70,8 +70,8 @@ async function makeGroup(members: Readonly<Record<string, Record<string, string>
 
 test("a launch is 201 with exactly success, id and campaignId; it runs, is audited, and told to the leaders of its trunk", async () => {
   const { app } = voice.api;
-  const hinted: string[] = [];
-  app.hints.on("voice_work", (subject) => hinted.push(subject));
+  const notified: string[] = [];
+  app.notifications.on("voice_work", (subject) => notified.push(subject));
   const answer = await voice.launch(voice.body());
   const campaignId = assertLaunched(answer);
   const { campaign, recipients, rejects, counts } = await voice.stored(campaignId);
@@ -106,7 +106,7 @@ test("a launch is 201 with exactly success, id and campaignId; it runs, is audit
     { id: 1, number, phone, variables: null, state: "waiting", due_at: created_at },
   ]);
   assert.deepEqual([rejects, counts], [[], { slot: 9, unspoken: 0, waiting: 1 }]);
-  assert.deepEqual(hinted, [String(trunk_id)]);
+  assert.deepEqual(notified, [String(trunk_id)]);
   const of = { campaign_id: campaignId, id: public_id, name: "Delivery day" };
   const { rows: told } = await app.db.pool.query(
     `select type, data from events where account_id = $1 and (data ->> 'campaign_id')::bigint = $2 order by id`,
@@ -365,9 +365,9 @@ test("schedulled_at begins the campaign then, in the account's zone without an o
   const own = await startVoiceApi({ databaseUrl: voice.api.database_url });
   const { app } = own.api;
   await setCalling(app, own.account, { time_zone: "Asia/Kolkata" });
-  let hints = 0;
-  app.hints.on("voice_work", (subject) => {
-    if (subject === String(own.trunk_id)) hints++;
+  let notifications = 0;
+  app.notifications.on("voice_work", (subject) => {
+    if (subject === String(own.trunk_id)) notifications++;
   });
   for (const [schedulled_at, utc] of [
     ["2099-01-31T09:30:00Z", "2099-01-31T09:30:00.000Z"],
@@ -386,14 +386,14 @@ test("schedulled_at begins the campaign then, in the account's zone without an o
       .executeTakeFirstOrThrow();
     assert.deepEqual(job, { kind: "voice.start_campaign", run_at: campaign.scheduled_at });
   }
-  assert.equal(hints, 0);
+  assert.equal(notifications, 0);
   own.api.clock.set(new Date());
   for (const ms of [-60_000, 60_000]) {
     const schedulled_at = new Date(app.clock.now().getTime() + ms).toISOString();
     const { campaign } = await own.take({ schedulled_at });
     assert.deepEqual([campaign.state, campaign.scheduled_at], ["running", null]);
   }
-  assert.equal(hints, 2);
+  assert.equal(notifications, 2);
   await own.api.close();
 });
 

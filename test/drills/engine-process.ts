@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import { addJob } from "../../server/engine/add-job.ts";
 import type { App } from "../../server/engine/app.ts";
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import { acquireLease, isLeaseLost, type Lease } from "../../server/engine/leases.ts";
 import { relayEvents } from "../../server/engine/relay-events.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
@@ -23,7 +23,7 @@ const app: App = {
   db,
   log,
   clock: systemClock,
-  hints: openHints(url, log),
+  notifications: openNotifications(url, log),
   chatDrivers: {},
   voiceDrivers: {},
   agentDrivers: {},

@@ -7,7 +7,7 @@ import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
 import type { AgentDrivers } from "../../server/drivers/ai-agent/driver.ts";
 import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../../server/drivers/voice/driver.ts";
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { openOutgoingHttp } from "../../server/lib/outgoing/open-outgoing-http.ts";
@@ -60,7 +60,7 @@ export async function startApi(
   const db = openDatabase(database_url, log);
   // On a busy machine a test waits where a caller would be told to try again.
   db.pool.options.connectionTimeoutMillis = 120_000;
-  const hints = openHints(database_url, log);
+  const notifications = openNotifications(database_url, log);
   const clock = testClock();
   const chatDrivers = options.chatDrivers ?? { sandbox: quietSandbox };
   const voiceDrivers = options.voiceDrivers ?? { sandbox: quietVoiceSandbox };
@@ -71,7 +71,7 @@ export async function startApi(
     db,
     clock,
     log,
-    hints,
+    notifications,
     chatDrivers,
     voiceDrivers,
     agentDrivers: options.agentDrivers ?? {},
@@ -90,7 +90,7 @@ export async function startApi(
     send: (method, path, request) => send(url, method, path, request),
     async close() {
       await server.close();
-      await hints.close();
+      await notifications.close();
       await outgoing.close();
       await db.close();
       await database?.drop();

@@ -108,5 +108,5 @@ async function forgetSchema(app: App, { account_id, workspace_id }: Workspace): 
     .where("account_id", "=", account_id)
     .where("id", "=", workspace_id)
     .execute();
-  app.hints.send("workspace", workspaceSubject(account_id, workspace_id));
+  app.notifications.send("workspace", workspaceSubject(account_id, workspace_id));
 }

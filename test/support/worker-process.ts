@@ -1,5 +1,5 @@
 // The worker role alone, as a process of its own that a test can kill. It never outlives the test.
-import { openHints } from "../../server/engine/notifications.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
@@ -10,10 +10,10 @@ import { toneSpeech } from "./tone-speech.ts";
 const url = process.env["DATABASE_URL"]!;
 const log = openLog("error", { readable: false });
 const db = openDatabase(url, log);
-const hints = openHints(url, log);
+const notifications = openNotifications(url, log);
 startWorker({
   db,
-  hints,
+  notifications,
   log,
   clock: systemClock,
   chatDrivers: {},

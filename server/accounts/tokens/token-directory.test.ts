@@ -73,7 +73,7 @@ test("a token that is known and outdated is looked up before the strangers that 
     await api.app.tokens.find(strangersToken());
     answered++;
   });
-  api.app.hints.send("token", accountTokensSubject(account.account_id));
+  api.app.notifications.send("token", accountTokensSubject(account.account_id));
   assert.ok(await api.app.tokens.find(account.token));
   assert.ok(answered < 200, `${answered} strangers came first`);
   await Promise.all(flood);

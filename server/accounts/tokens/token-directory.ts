@@ -39,7 +39,7 @@ export function openTokenDirectory(app: App): TokenDirectory {
   const strangers = openSlots(strangers_at_once_max, strangers_waiting_max);
   const lastUses = openLastUses(app.db);
 
-  app.hints.on("token", (subject) => {
+  app.notifications.on("token", (subject) => {
     const [account, token] = subject.split(":");
     const isMeant =
       token === all_tokens
@@ -91,14 +91,14 @@ export function openTokenDirectory(app: App): TokenDirectory {
   };
 }
 
-/** How a token is named in hints. */
+/** How a token is named in notifications. */
 export function tokenSubject(accountId: number, tokenId: number): string {
   return `${accountId}:${tokenId}`;
 }
 
 const all_tokens = "all";
 
-/** How all tokens of an account are named in hints, when its settings, users or roles change. */
+/** How all tokens of an account are named in notifications, when its settings, users or roles change. */
 export function accountTokensSubject(accountId: number): string {
   return `${accountId}:${all_tokens}`;
 }

@@ -32,7 +32,7 @@ export const accountRoutes = [
     ],
     handle: async ({ app, caller, actor, body, write }) => {
       const account = await write((tx) => updateAccount(tx, actor, body, app.clock.now()));
-      app.hints.send("token", accountTokensSubject(caller.account.id));
+      app.notifications.send("token", accountTokensSubject(caller.account.id));
       return account;
     },
   }),

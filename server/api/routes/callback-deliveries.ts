@@ -59,7 +59,7 @@ export const callbackDeliveryRoutes = [
         await replayDelivery(tx, actor, id, app.clock.now());
         return findDeliveryRecord(tx, account_id, id);
       });
-      app.hints.send("callback_work", String(account_id));
+      app.notifications.send("callback_work", String(account_id));
       return answer;
     },
   }),

@@ -17,7 +17,7 @@ import { readSecret } from "../../callbacks/endpoints/read-secret.ts";
 import { rotateSecret } from "../../callbacks/endpoints/rotate-secret.ts";
 import { sendTestEvent } from "../../callbacks/endpoints/send-test-event.ts";
 import { updateEndpoint } from "../../callbacks/endpoints/update-endpoint.ts";
-import { hintJob } from "../../engine/add-job.ts";
+import { notifyJob } from "../../engine/add-job.ts";
 import { eventCatalogue } from "../../engine/event-catalogue.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
@@ -103,7 +103,7 @@ const writeRoutes = [
     validate: async ({ app, body }) => validateEndpoint(app, body),
     handle: async ({ app, caller, actor, params: { id }, body, write }) => {
       const answer = await write((tx) => updateEndpoint(tx, actor, id, body, app.clock.now()));
-      app.hints.send("callback_work", String(caller.account.id));
+      app.notifications.send("callback_work", String(caller.account.id));
       return answer;
     },
   }),
@@ -118,8 +118,8 @@ const writeRoutes = [
     success: { 204: Type.Null() },
     handle: async ({ app, caller, actor, params: { id }, write }) => {
       await write((tx) => deleteEndpoint(tx, actor, id, app.clock.now()));
-      app.hints.send("callback_work", String(caller.account.id));
-      hintJob(app, caller.account.id);
+      app.notifications.send("callback_work", String(caller.account.id));
+      notifyJob(app, caller.account.id);
     },
   }),
   route({

@@ -3,7 +3,7 @@ import { deliveryFilter } from "../../callbacks/deliveries/delivery-schema.ts";
 import { validateReplay, replayRange } from "../../callbacks/replays/replay-range.ts";
 import { NewReplay, ReplayAnswer } from "../../callbacks/replays/replay-schema.ts";
 import { findReplay, listReplays } from "../../callbacks/replays/replays.ts";
-import { hintJob } from "../../engine/add-job.ts";
+import { notifyJob } from "../../engine/add-job.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
 
@@ -27,7 +27,7 @@ export const callbackReplayRoutes = [
     handle: async ({ app, caller, actor, params: { id }, body, write }) => {
       const replay = { body, timeZone: caller.account.time_zone };
       const answer = await write((tx) => replayRange(tx, actor, id, replay, app.clock.now()));
-      hintJob(app, actor.account_id);
+      notifyJob(app, actor.account_id);
       return answer;
     },
   }),

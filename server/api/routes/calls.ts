@@ -120,7 +120,7 @@ const controlRoutes = [
         ({ node_id } = await hangUpCall(tx, by, id, now));
         return findCallRecord(tx, actor.account_id, id);
       });
-      if (node_id !== undefined) app.hints.send("call_command", String(node_id));
+      if (node_id !== undefined) app.notifications.send("call_command", String(node_id));
       return answer;
     },
   }),
@@ -151,7 +151,7 @@ const controlRoutes = [
         ({ node_id } = await transferCall(tx, by, { id, extension }, now));
         return findCallRecord(tx, actor.account_id, id);
       });
-      if (node_id !== undefined) app.hints.send("call_command", String(node_id));
+      if (node_id !== undefined) app.notifications.send("call_command", String(node_id));
       return answer;
     },
   }),
@@ -182,7 +182,7 @@ const controlRoutes = [
         node_id = added.node_id;
         return findCallRecord(tx, account_id, added.call_id);
       });
-      if (node_id !== undefined) app.hints.send("call_work", `${node_id}:${account_id}`);
+      if (node_id !== undefined) app.notifications.send("call_work", `${node_id}:${account_id}`);
       return answer;
     },
   }),

@@ -16,11 +16,11 @@ import {
 } from "../../chat/campaigns/campaign-recipients.ts";
 import { cancelCampaign } from "../../chat/campaigns/cancel-campaign.ts";
 import { exportRecipients } from "../../chat/campaigns/export-recipients.ts";
-import { hintChatWork } from "../../chat/numbers/wake-senders.ts";
+import { wakeSenders } from "../../chat/numbers/wake-senders.ts";
 import { pauseCampaign } from "../../chat/campaigns/pause-campaign.ts";
 import { resendRecipient } from "../../chat/campaigns/resend-recipient.ts";
 import { resumeCampaign } from "../../chat/campaigns/resume-campaign.ts";
-import { hintJob } from "../../engine/add-job.ts";
+import { notifyJob } from "../../engine/add-job.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
@@ -86,8 +86,8 @@ function control({ verb, summary, change }: Control) {
         await change(tx, actor, campaignId, now);
         return findCampaign(tx, accountId, campaignId, now);
       });
-      hintChatWork(app, accountId, [answer.chat_number_id]);
-      if (verb === "cancel") hintJob(app, accountId);
+      wakeSenders(app, accountId, [answer.chat_number_id]);
+      if (verb === "cancel") notifyJob(app, accountId);
       return answer;
     },
   });
@@ -220,7 +220,7 @@ const recipientRoutes = [
       await write(async (tx) => {
         numbers = [await resendRecipient(tx, actor, recipient, app.clock.now())];
       });
-      hintChatWork(app, caller.account.id, numbers);
+      wakeSenders(app, caller.account.id, numbers);
     },
   }),
 ];

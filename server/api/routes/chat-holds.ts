@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { hintChatWork } from "../../chat/numbers/wake-senders.ts";
+import { wakeSenders } from "../../chat/numbers/wake-senders.ts";
 import { hold_scopes, HoldAnswer } from "../../chat/holds/holds.ts";
 import { HoldToLift, liftHoldByHand } from "../../chat/holds/lift-hold-manually.ts";
 import { listHolds } from "../../chat/holds/list-holds.ts";
@@ -54,7 +54,7 @@ export const chatHoldRoutes = [
       await write(async (tx) => {
         woken = await liftHoldByHand(tx, actor, body, app.clock.now());
       });
-      hintChatWork(app, caller.account.id, woken);
+      wakeSenders(app, caller.account.id, woken);
     },
   }),
 ];

@@ -8,7 +8,7 @@ import {
 import { findChatNumber, listChatNumbers } from "../../chat/numbers/chat-numbers.ts";
 import { createChatNumber } from "../../chat/numbers/create-chat-number.ts";
 import { deleteChatNumber } from "../../chat/numbers/delete-chat-number.ts";
-import { hintChatWork } from "../../chat/numbers/wake-senders.ts";
+import { wakeSenders } from "../../chat/numbers/wake-senders.ts";
 import { askForNumber, recordNumberState } from "../../chat/numbers/sync-chat-number.ts";
 import { updateChatNumber } from "../../chat/numbers/update-chat-number.ts";
 import {
@@ -17,7 +17,7 @@ import {
   media_bytes_max,
   uploadChatMedia,
 } from "../../chat/numbers/upload-chat-media.ts";
-import { hintJob } from "../../engine/add-job.ts";
+import { notifyJob } from "../../engine/add-job.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { receiveUpload } from "../receive-upload.ts";
 import { route } from "../route.ts";
@@ -51,7 +51,7 @@ export const chatNumberRoutes = [
     validate: async ({ body }) => validateNewChatNumber(body),
     handle: async ({ app, caller, actor, body, write }) => {
       const number = await write((tx) => createChatNumber(tx, actor, body, app.clock.now()));
-      hintJob(app, caller.account.id);
+      notifyJob(app, caller.account.id);
       return number;
     },
   }),
@@ -80,7 +80,7 @@ export const chatNumberRoutes = [
       const number = await write((tx) =>
         updateChatNumber(tx, actor, params.id, body, app.clock.now()),
       );
-      hintChatWork(app, caller.account.id, [params.id]);
+      wakeSenders(app, caller.account.id, [params.id]);
       return number;
     },
   }),

@@ -1,4 +1,4 @@
-import { hintJob } from "../../engine/add-job.ts";
+import { notifyJob } from "../../engine/add-job.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { ErasureAnswer, NewErasure } from "../../retention/erasure-schema.ts";
 import { findErasure, listErasures } from "../../retention/erasures.ts";
@@ -23,7 +23,7 @@ export const erasureRoutes = [
       const erasure = await write((tx) =>
         requestErasure(tx, actor, body, country_code, app.clock.now()),
       );
-      hintJob(app, id);
+      notifyJob(app, id);
       return erasure;
     },
   }),

@@ -77,7 +77,7 @@ export const roleRoutes = [
       const role = await call.write((tx) =>
         updateRole(tx, grantorOf(call), params.id, body, app.clock.now()),
       );
-      app.hints.send("token", accountTokensSubject(caller.account.id));
+      app.notifications.send("token", accountTokensSubject(caller.account.id));
       return role;
     },
   }),

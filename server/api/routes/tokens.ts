@@ -98,7 +98,7 @@ export const tokenRoutes = [
 ];
 
 function purge(app: ApiApp, caller: Caller, tokenId: number): void {
-  app.hints.send("token", tokenSubject(caller.account.id, tokenId));
+  app.notifications.send("token", tokenSubject(caller.account.id, tokenId));
 }
 
 function shownToken({ answer, token }: Issued): IssuedToken {

@@ -12,7 +12,7 @@ import { listTrunks, readTrunk } from "../../telephony/trunks/trunks.ts";
 import { updateTrunk } from "../../telephony/trunks/update-trunk.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
-import { hintVoiceNodes, operate } from "./voice-nodes.ts";
+import { notifyVoiceNodes, operate } from "./voice-nodes.ts";
 
 const trunks = "/api/v1/trunks";
 const params = closed({ id: pathId("The trunk") });
@@ -42,7 +42,7 @@ export const trunkRoutes = [
     validate: async ({ body }) => validateTrunkNodes(body),
     handle: async ({ app, actor, body, write }) => {
       const trunk = await write((tx) => createTrunk(tx, actor, body, app.clock.now()));
-      hintVoiceNodes(
+      notifyVoiceNodes(
         app,
         trunk.nodes.map(({ node_id }) => node_id),
       );
@@ -78,7 +78,7 @@ export const trunkRoutes = [
         concerned = updated;
         return updated.trunk;
       });
-      hintVoiceNodes(app, concerned.nodes, concerned.moved);
+      notifyVoiceNodes(app, concerned.nodes, concerned.moved);
       return trunk;
     },
   }),
@@ -96,7 +96,7 @@ export const trunkRoutes = [
       await write(async (tx) => {
         nodes = await deleteTrunk(tx, actor, id, app.clock.now());
       });
-      hintVoiceNodes(app, nodes);
+      notifyVoiceNodes(app, nodes);
     },
   }),
 ];

@@ -59,7 +59,7 @@ export const userRoutes = [
       const user = await call.write((tx) =>
         updateUser(tx, grantorOf(call), params.id, body, app.clock.now()),
       );
-      app.hints.send("token", accountTokensSubject(caller.account.id));
+      app.notifications.send("token", accountTokensSubject(caller.account.id));
       return user;
     },
   }),

@@ -6,7 +6,7 @@ import { phone_reason, readPersonPhone } from "../../audience/intake/read-person
 import { CallRecord } from "../../calls/records/call-record-schema.ts";
 import { listCalls } from "../../calls/records/call-records.ts";
 import { call_types } from "../../calls/voice-shapes.ts";
-import { hintJob } from "../../engine/add-job.ts";
+import { notifyJob } from "../../engine/add-job.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { closed, pageOf, pageQuery } from "../../lib/schemas.ts";
@@ -97,8 +97,8 @@ function control({ verb, summary, change }: Control) {
         ({ trunk_id } = await change(tx, actor, campaign_id, now));
         return findCampaign(tx, actor.account_id, campaign_id, now);
       });
-      if (trunk_id !== undefined) app.hints.send("voice_work", String(trunk_id));
-      if (verb === "cancel") hintJob(app, actor.account_id);
+      if (trunk_id !== undefined) app.notifications.send("voice_work", String(trunk_id));
+      if (verb === "cancel") notifyJob(app, actor.account_id);
       return answer;
     },
   });

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { hintJob } from "../../engine/add-job.ts";
+import { notifyJob } from "../../engine/add-job.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
 import { readWholeFile } from "../../lib/read-whole-file.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
@@ -86,7 +86,7 @@ async function create(
     };
     return createVoiceFile(tx, by, source, app.clock.now());
   });
-  hintJob(app, caller.account.id);
+  notifyJob(app, caller.account.id);
   return made;
 }
 

@@ -76,7 +76,7 @@ export const voiceNodeRoutes = [
         moved = updated.moved;
         return updated.node;
       });
-      hintVoiceNodes(app, [id], moved);
+      notifyVoiceNodes(app, [id], moved);
       return node;
     },
   }),
@@ -91,18 +91,18 @@ export const voiceNodeRoutes = [
     success: { 204: Type.Null() },
     handle: async ({ app, actor, params: { id }, write }) => {
       await write((tx) => deleteVoiceNode(tx, actor, id, app.clock.now()));
-      hintVoiceNodes(app, [id]);
+      notifyVoiceNodes(app, [id]);
     },
   }),
 ];
 
 /** Tells the leaders of nodes that were changed, and of those that calls were moved to. */
-export function hintVoiceNodes(
-  app: Pick<App, "hints">,
+export function notifyVoiceNodes(
+  app: Pick<App, "notifications">,
   nodeIds: readonly number[],
   moved: MovedCalls = [],
 ): void {
-  for (const nodeId of nodeIds) app.hints.send("call_work", `${nodeId}:0`);
+  for (const nodeId of nodeIds) app.notifications.send("call_work", `${nodeId}:0`);
   for (const { node_id, account_id } of moved)
-    app.hints.send("call_work", `${node_id}:${account_id}`);
+    app.notifications.send("call_work", `${node_id}:${account_id}`);
 }

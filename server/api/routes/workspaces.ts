@@ -38,7 +38,7 @@ export async function changeWorkspace<Answer>(
   effect: (tx: Tx) => Promise<Answer>,
 ): Promise<Answer> {
   const answer = await write(effect);
-  app.hints.send("workspace", workspaceSubject(caller.account.id, params.workspaceId));
+  app.notifications.send("workspace", workspaceSubject(caller.account.id, params.workspaceId));
   return answer;
 }
 

@@ -97,7 +97,7 @@ async function endpointOf({ account_id, endpoint_id }: Endpoint) {
 /** The clock stands still unless it is told otherwise; whoever waits for a time is woken. */
 function advance(seconds: number, account_id: number): void {
   api.clock.advance(seconds * 1_000);
-  api.app.hints.send("callback_work", String(account_id));
+  api.app.notifications.send("callback_work", String(account_id));
 }
 
 const signedHeaders = ({ headers }: Received) => ({
@@ -503,7 +503,7 @@ test("an endpoint with nothing to do is given back, however much others of its a
   await whileDelivering(() => receiver.received.length === 1);
   await eventually(async () => {
     // As with each event that another one is told of.
-    api.app.hints.send("callback_work", String(account_id));
+    api.app.notifications.send("callback_work", String(account_id));
     const { rows } = await api.app.db.pool.query(
       "select from leases where account_id = $1 and name = $2 and holder is null",
       [account_id, `callbacks:${endpoint_id}`],

@@ -44,7 +44,7 @@ export function openDeliverers(app: App, times: LeaseTimes = lease_times): Deliv
   const running = new Map<string, Running>();
   const all = countShares(account_deliverers_max);
   const failing = countShares(failing_deliverers_max);
-  app.hints.on("callback_work", (account) => {
+  app.notifications.on("callback_work", (account) => {
     for (const entry of running.values()) if (entry.account === account) entry.wake();
   });
   const isFull = () => stopping.signal.aborted || running.size >= deliverers_max;

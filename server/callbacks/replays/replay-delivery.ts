@@ -5,7 +5,7 @@ import { notFound } from "../../lib/errors.ts";
 import { lockReplayedEndpoint } from "./internal/lock-replayed-endpoint.ts";
 
 /**
- * Delivers once more, under the same webhook-id; hint `callback_work` after the commit. One that is
+ * Delivers once more, under the same webhook-id; notification `callback_work` after the commit. One that is
  * finished begins anew, with all its attempts; one that waits for its next attempt is due now. Refuses:
  * not-found; conflict when its endpoint is disabled.
  */

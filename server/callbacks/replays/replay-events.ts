@@ -30,7 +30,7 @@ export async function replayEvents(
     const now = app.clock.now();
     const step = await app.db.query.transaction().execute((tx) => takeStep(tx, job, now));
     if (!step) return;
-    if (step.deliveries > 0) app.hints.send("callback_work", String(job.account_id));
+    if (step.deliveries > 0) app.notifications.send("callback_work", String(job.account_id));
     if (performance.now() >= until_ms) break;
   }
   return { again_at: app.clock.now() };

@@ -24,7 +24,7 @@ export function validateReplay(body: unknown, timeZone: string, now: Date): Fiel
 }
 
 /**
- * Has the endpoint told again of what happened in a time, by the job callbacks.replay: hint `job` after
+ * Has the endpoint told again of what happened in a time, by the job callbacks.replay: notification `job` after
  * the commit. The body is one that validateReplay has no violation with. Refuses: not-found; conflict when the
  * endpoint is disabled, or has a replay under way.
  */

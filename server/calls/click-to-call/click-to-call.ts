@@ -60,7 +60,8 @@ export async function clickToCall(
       };
     }),
   );
-  if (!validated.scheduled_at) app.hints.send("call_work", `${trunk.node_id}:${actor.account_id}`);
+  if (!validated.scheduled_at)
+    app.notifications.send("call_work", `${trunk.node_id}:${actor.account_id}`);
   return answer;
 }
 

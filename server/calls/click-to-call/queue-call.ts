@@ -27,7 +27,7 @@ const queue = statement<{ id: number | null }>("select queue_call($1, $2, $3) as
 /**
  * Queues the call with its credit reserved, and returns its id; null, with nothing done, when the
  * account has none for it. Locks the account's balance: let it be the caller's last statement. To be
- * hinted (`call_work`) after the commit when it is due.
+ * notified (`call_work`) after the commit when it is due.
  */
 export async function queueCall(tx: Tx, call: NewCall, now: Date): Promise<number | null> {
   const [queued] = await queue(tx, [JSON.stringify(call), credits_a_call, now]);

@@ -13,7 +13,7 @@ export type NewAttempt = {
 /**
  * Adds the campaign's next call as its last one was, over the same trunk, with its credit reserved.
  * Null, with nothing done, when the account has no credit for it. The campaign is locked first, so
- * that two attempts never have one number, and the account's balance after it. To be hinted
+ * that two attempts never have one number, and the account's balance after it. To be notified
  * (`call_work`) after the commit when it is due.
  */
 export async function addAttempt(

@@ -55,11 +55,14 @@ async function newScene(credits = 100) {
   };
 }
 
-/** Every hint that is sent of the one kind, while `work` runs. */
-async function hintsOf(channel: "call_work" | "call_command", work: () => Promise<unknown>) {
+/** Every notification that is sent of the one kind, while `work` runs. */
+async function notificationsOf(
+  channel: "call_work" | "call_command",
+  work: () => Promise<unknown>,
+) {
   const heard: string[] = [];
   let isOn = true;
-  api.app.hints.on(channel, (subject) => void (isOn && heard.push(subject)));
+  api.app.notifications.on(channel, (subject) => void (isOn && heard.push(subject)));
   await work();
   isOn = false;
   return heard;
@@ -100,7 +103,7 @@ test("a call that waits is over with the answer of its hang-up, its credit back 
 test("the hang-up of a live call is left to its node's leader, who is told", async () => {
   const scene = await newScene();
   const { id, node_id } = await scene.make({ call: { stage: "customer", status: "ringing" } });
-  const heard = await hintsOf("call_command", async () => {
+  const heard = await notificationsOf("call_command", async () => {
     const answer = await scene.post(`${id}/hangup`);
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.body.status, "ringing");
@@ -186,7 +189,7 @@ test("a transfer is for calls in progress, to an extension of the account, and l
   const unknown = await scene.post(`${id}/transfer`, { extension: "999" });
   assert.equal(unknown.status, 422, unknown.text);
   assert.deepEqual(failingFields(unknown), ["extension"]);
-  const heard = await hintsOf("call_command", async () => {
+  const heard = await notificationsOf("call_command", async () => {
     const answer = await scene.post(`${id}/transfer`, { extension: "102" });
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.body.call_id, id);
@@ -231,7 +234,7 @@ test("a retry of the agent is the campaign's next call, with credit of its own, 
     ...no_agent,
     asked: { reference: "order-7" },
   });
-  const heard = await hintsOf("call_work", async () => {
+  const heard = await notificationsOf("call_work", async () => {
     const answer = await scene.post(`${id}/retry`, { leg: "agent" });
     assert.equal(answer.status, 201, answer.text);
     const { call_id, attempt, status, reference } = answer.body;

@@ -8,7 +8,7 @@ import { lockCall, lockOpenCall } from "./internal/lock-call.ts";
 
 /**
  * Ends a call. One that still waits is over with the commit, its credit given back; a live one is hung
- * up by the leader of its node, soon after the commit and a hint of `call_command`; one that is ending
+ * up by the leader of its node, soon after the commit and a notification of `call_command`; one that is ending
  * already goes on ending. Returns the node. Refuses: not-found; conflict when it is over.
  */
 export async function hangUpCall(

@@ -12,7 +12,7 @@ export type RetriedLeg = "agent" | "customer";
 export type Retry = { readonly id: number; readonly leg: RetriedLeg };
 
 /**
- * Calls once more what a call did not bring together, as the campaign's next attempt; hint `call_work`
+ * Calls once more what a call did not bring together, as the campaign's next attempt; notification `call_work`
  * after the commit. `leg` is whom it failed on, and each has a cap of its own; retries that come
  * together are counted one after the other. Refuses: not-found; conflict when there is nothing to
  * retry, it runs already, the cap is reached, whom it called has been erased, or a voice campaign made the call;

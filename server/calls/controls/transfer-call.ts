@@ -8,7 +8,7 @@ import { lockOpenCall } from "./internal/lock-call.ts";
 
 /**
  * Puts the customer of a call through to an extension: the leader of its node dials that soon after
- * the commit and a hint of `call_command`, and the two go on talking until it answers. Returns the
+ * the commit and a notification of `call_command`, and the two go on talking until it answers. Returns the
  * node. Refuses: not-found; conflict unless the two are talking; 422 on `extension` when the account
  * has none of this number (a sandbox has every one).
  */

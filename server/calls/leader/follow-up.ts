@@ -11,7 +11,7 @@ export function needsAnnouncement(before: Call, { attempt, initiated_at, plan }:
   return isPlaced && attempt === 1 && plan.enable_chat;
 }
 
-/** Leaves the message to a worker; commits with the step that places the call. `hintJob` after the commit. */
+/** Leaves the message to a worker; commits with the step that places the call. `notifyJob` after the commit. */
 export async function announce(
   tx: Tx,
   { account_id, campaign_id, to_phone }: Call,

@@ -9,7 +9,7 @@ import { obeyCommands } from "./obey-commands.ts";
 import { adoptMissing, placeCalls } from "./place-calls.ts";
 import { resumeCall } from "./take-turn.ts";
 
-/** Hints may be lost: everything is looked for so often. */
+/** Notifications may be lost: everything is looked for so often. */
 const poll_ms = 500;
 
 export type NodeWork = {

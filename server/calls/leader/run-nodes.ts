@@ -38,7 +38,7 @@ export function openNodeLeaders(
   const stopping = new AbortController();
   const running = new Map<number, { done: Promise<void>; handle: LeaderHandle | null }>();
 
-  app.hints.on("call_work", (subject) => {
+  app.notifications.on("call_work", (subject) => {
     const [nodeId, accountId] = subject.split(":").map(Number);
     const handle = running.get(nodeId!)?.handle;
     // Account 0: the node itself was changed.
@@ -46,10 +46,12 @@ export function openNodeLeaders(
     else handle?.hearChange();
   });
   // Of a trunk: any of its nodes may have room.
-  app.hints.on("voice_work", () => {
+  app.notifications.on("voice_work", () => {
     for (const { handle } of running.values()) handle?.hearCampaigns();
   });
-  app.hints.on("call_command", (subject) => running.get(Number(subject))?.handle?.hearCommand());
+  app.notifications.on("call_command", (subject) =>
+    running.get(Number(subject))?.handle?.hearCommand(),
+  );
 
   const lead = async (nodeId: number): Promise<void> => {
     const lease = await acquireLease(app, operator_account_id, `voice_node:${nodeId}`, leases);

@@ -6,7 +6,7 @@ import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
 
 /**
  * Ends a campaign for good: within a second of the commit no request of it begins any more, and what
- * was not sent becomes cancelled, its credit given back, by wind-down-campaign (hint the job and
+ * was not sent becomes cancelled, its credit given back, by wind-down-campaign (notification the job and
  * `chat_work` after the commit). Refuses: not-found; conflict when it is over.
  */
 export async function cancelCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {

@@ -12,7 +12,7 @@ import {
   type CampaignOwner,
   type CampaignWrites,
 } from "./create-chat-campaign.ts";
-import { hintChatWork } from "../numbers/wake-senders.ts";
+import { wakeSenders } from "../numbers/wake-senders.ts";
 import { gatherRows } from "./intake/gather-recipients.ts";
 import { recipients_max } from "./intake/limits.ts";
 import { openLineWriter } from "./intake/recipient-lines.ts";
@@ -81,7 +81,7 @@ export async function createCampaignForGroup(
             return stored();
           }),
         );
-  hintChatWork(app, account.id, [order.chat_number_id]);
+  wakeSenders(app, account.id, [order.chat_number_id]);
   return answer;
 }
 

@@ -10,7 +10,7 @@ import {
   type CampaignOwner,
   type CampaignWrites,
 } from "./create-chat-campaign.ts";
-import { hintChatWork } from "../numbers/wake-senders.ts";
+import { wakeSenders } from "../numbers/wake-senders.ts";
 import type { FileColumns, FileThreadData } from "./intake/file-thread.ts";
 import { locateColumns, type ColumnFields } from "./intake/locate-columns.ts";
 import { affordableRecipients, tooDear } from "./intake/refuse-without-credit.ts";
@@ -66,7 +66,7 @@ export async function createCampaignFromFile(
           return { stored, ...trimmed };
         }),
       );
-      hintChatWork(app, account.id, [order.chat_number_id]);
+      wakeSenders(app, account.id, [order.chat_number_id]);
       return answer;
     } finally {
       await file.close();

@@ -12,7 +12,7 @@ import { recordEvents, type NewEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, invalid, type FieldError } from "../../lib/errors.ts";
 import type { CampaignHead, ChatCampaignAnswer } from "./chat-campaign-schema.ts";
-import { hintChatWork } from "../numbers/wake-senders.ts";
+import { wakeSenders } from "../numbers/wake-senders.ts";
 import { refuseWithoutCredit } from "./intake/refuse-without-credit.ts";
 import {
   removeSuppressed,
@@ -77,7 +77,7 @@ export async function createChatCampaign(
             return { stored, ...trimmed };
           }),
         );
-  hintChatWork(app, owner.account.id, [order.chat_number_id]);
+  wakeSenders(app, owner.account.id, [order.chat_number_id]);
   return answer;
 }
 

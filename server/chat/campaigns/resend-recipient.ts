@@ -13,7 +13,7 @@ export const resend_after_ms = 100_000;
 
 /**
  * Queues a recipient of unknown outcome again, as a new message with an id of its own: the customer may
- * get both, which the caller has accepted. Returns the number to hint `chat_work` for. Refuses:
+ * get both, which the caller has accepted. Returns the number to notification `chat_work` for. Refuses:
  * not-found; conflict when the outcome is known, may still come, or the campaign does not send.
  */
 export async function resendRecipient(

@@ -24,5 +24,5 @@ export async function startCampaign(app: App, { account_id, subject }: Job): Pro
       });
     return row;
   });
-  if (started) app.hints.send("chat_work", `${account_id}:${started.chat_number_id}`);
+  if (started) app.notifications.send("chat_work", `${account_id}:${started.chat_number_id}`);
 }

@@ -104,7 +104,7 @@ function findNumber(db: Kysely<DB>, accountId: number, numberId: number) {
     .executeTakeFirst();
 }
 
-/** The hint is re-validated: it is followed only where the provider would take it. */
+/** The notification is re-validated: it is followed only where the provider would take it. */
 function routeOf(requested: boolean, { plan }: CampaignMessage, onboarded: boolean): MmLite {
   const reason =
     plan.kind !== "template"

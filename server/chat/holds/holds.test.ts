@@ -205,7 +205,7 @@ test("holds are listed page by page, of one scope or subject when asked", async 
 
 test("a person lifts what a person can have seen to, once, and it is in the audit trail", async () => {
   const heard: string[] = [];
-  api.app.hints.on("chat_work", (subject) => heard.push(subject));
+  api.app.notifications.on("chat_work", (subject) => heard.push(subject));
   const id = await makeResting();
   const subject = { scope: "campaign", subject_id: id } as const;
   await set(subject, "error_threshold");

@@ -129,7 +129,7 @@ export async function hold(
 export type Lifted = {
   /** False when there was no such hold; then nothing was changed. */
   readonly lifted: boolean;
-  /** The numbers whose senders have work again: hint `chat_work` for each, after the commit. */
+  /** The numbers whose senders have work again: notification `chat_work` for each, after the commit. */
   readonly number_ids: readonly number[];
 };
 

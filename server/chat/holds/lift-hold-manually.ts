@@ -25,7 +25,7 @@ export const HoldToLift = closed(
 export type HoldToLift = Static<typeof HoldToLift>;
 
 /**
- * Lifts a hold that a person has seen to; returns the numbers to hint `chat_work` for. It comes back
+ * Lifts a hold that a person has seen to; returns the numbers to notification `chat_work` for. It comes back
  * if its cause is still there. Refuses: not-found when there is no such hold.
  */
 export async function liftHoldByHand(

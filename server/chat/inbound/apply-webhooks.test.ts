@@ -620,11 +620,11 @@ test("a template's news is kept; paused it holds its campaigns, approved again i
   assert.deepEqual(await holds(), [{ reason: "template_paused" }]);
   await makeChatCampaign(api.app, account, number, id, [{ phone: String(++phones) }]);
   const woken: string[] = [];
-  api.app.hints.on("chat_work", (subject) => void woken.push(subject));
+  api.app.notifications.on("chat_work", (subject) => void woken.push(subject));
   await tell("message_template_status_update", { event: "APPROVED", reason: "NONE" });
   assert.equal((await templateOf()).status, "APPROVED");
   assert.deepEqual(await holds(), []);
-  // Whoever listens hears its own hint again from the database.
+  // Whoever listens hears its own notification again from the database.
   assert.deepEqual([...new Set(woken)], [`${account.account_id}:${number.id}`]);
   assert.deepEqual(await inbox(), []);
 });

@@ -63,20 +63,20 @@ test("while the database is busy a bounded number waits, the rest is 503, and wh
   assert.deepEqual(stored.toSorted(), ids.toSorted());
 });
 
-test("webhooks that arrive together share a row, replies have one of their own, and the number is hinted", async () => {
-  const hinted: string[] = [];
-  api.app.hints.on("chat_report", (subject) => void hinted.push(subject));
+test("webhooks that arrive together share a row, replies have one of their own, and the number is notified", async () => {
+  const notified: string[] = [];
+  api.app.notifications.on("chat_report", (subject) => void notified.push(subject));
   const fresh = await makeAccount(api.app);
   const theirs = await makeChatNumber(api.app, fresh, { driver: "whatsapp" });
   // So that the number is known, and all wait for the same statement.
   await api.app.webhookDoor.take("whatsapp", sentHook(theirs));
   await admin.query("delete from chat_inbox where account_id = $1", [fresh.account_id]);
-  hinted.length = 0;
+  notified.length = 0;
   const reply = messageHook(theirs, [{ id: unique("in"), from: "919812345678", text: "hi" }]);
   const hooks = [sentHook(theirs), reply, sentHook(theirs), reply, sentHook(theirs)];
   await Promise.all(hooks.map((hook) => api.app.webhookDoor.take("whatsapp", hook)));
   // Once here, and once more from the database.
-  assert.deepEqual([...new Set(hinted)], [`${fresh.account_id}:${theirs.id}`]);
+  assert.deepEqual([...new Set(notified)], [`${fresh.account_id}:${theirs.id}`]);
   const { rows } = await admin.query<{ length: number; urgent: boolean }>(
     `select json_array_length(body) as length, due_at = '-infinity' as urgent
      from chat_inbox where account_id = $1 order by due_at, length`,

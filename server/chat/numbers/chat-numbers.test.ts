@@ -176,7 +176,7 @@ test("a number is created once under a repeated key", async () => {
 test("a patch changes name and rate and tells the sender", async () => {
   const { id } = (await send("POST", "", whatsapp())).body;
   const heard: string[] = [];
-  api.app.hints.on("chat_work", (subject) => heard.push(subject));
+  api.app.notifications.on("chat_work", (subject) => heard.push(subject));
   const { status, body } = await send("PATCH", `/${id}`, { name: "New", rate_per_second: 7 });
   assert.deepEqual([status, body.name, body.rate_per_second], [200, "New", 7]);
   assert.ok(heard.includes(`${account.account_id}:${id}`));

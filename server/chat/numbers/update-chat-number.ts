@@ -6,7 +6,7 @@ import { lockChatNumber, refuseUnfinished } from "./internal/lock-chat-number.ts
 
 /**
  * Renames a number, changes its rate, takes it out of use or back. Refuses: not-found; conflict when
- * it is to be inactive and has campaigns that are not at their end. Hint `chat_work` after the commit.
+ * it is to be inactive and has campaigns that are not at their end. Notification `chat_work` after the commit.
  */
 export async function updateChatNumber(
   tx: Tx,

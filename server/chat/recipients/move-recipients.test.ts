@@ -8,7 +8,7 @@ import {
 import { cloneDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import { makeAccount, makeCredits } from "../../../test/support/makers.ts";
 import type { App } from "../../engine/app.ts";
-import { openHints } from "../../engine/notifications.ts";
+import { openNotifications } from "../../engine/notifications.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { openDatabase } from "../../lib/database/database.ts";
 import { openLog } from "../../lib/log.ts";
@@ -26,7 +26,7 @@ before(async () => {
     db,
     log,
     clock: systemClock,
-    hints: openHints(database.url, log),
+    notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},
     agentDrivers: {},
@@ -36,7 +36,7 @@ before(async () => {
 });
 after(async () => {
   await app.db.close();
-  await app.hints.close();
+  await app.notifications.close();
   await database.drop();
 });
 

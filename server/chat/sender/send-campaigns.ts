@@ -49,7 +49,7 @@ export function openSenders(
   const running = new Map<string, { done: Promise<void>; wake: () => void }>();
   /** What a sender could not record when it lost its lease. */
   const unrecorded = new Map<string, Result[]>();
-  app.hints.on("chat_work", (subject) => running.get(subject)?.wake());
+  app.notifications.on("chat_work", (subject) => running.get(subject)?.wake());
 
   const start = async (account_id: number, number_id: number): Promise<void> => {
     const subject = `${account_id}:${number_id}`;

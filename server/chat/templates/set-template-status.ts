@@ -19,7 +19,7 @@ export type TemplateNews = {
 /**
  * Keeps what a provider says of a template, with an event when that changes anything. A template that
  * may not be sent holds its campaigns, once it is approved again they go on. Returns the numbers to
- * hint `chat_work` for after the commit. An unknown template is no matter.
+ * notification `chat_work` for after the commit. An unknown template is no matter.
  */
 export async function setTemplateStatus(
   tx: Tx,

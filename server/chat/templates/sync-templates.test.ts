@@ -189,7 +189,7 @@ test("a sync lets campaigns go on whose template is approved again, and tells th
   await tell(id, { status: "PAUSED" });
   const year = await makeResting(id);
   const heard: string[] = [];
-  api.app.hints.on("chat_work", (subject) => heard.push(subject));
+  api.app.notifications.on("chat_work", (subject) => heard.push(subject));
   provider.templates = [{ ...mine, status: "APPROVED" }];
   await sync();
   assert.deepEqual(await holds(), []);

@@ -10,7 +10,7 @@ import {
 import type { App } from "../../engine/app.ts";
 import type { JobHandler } from "../../engine/work-jobs.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { hintChatWork } from "../numbers/wake-senders.ts";
+import { wakeSenders } from "../numbers/wake-senders.ts";
 import type { BusinessAccount } from "../numbers/schedule-template-sync.ts";
 import { setTemplateStatus } from "./set-template-status.ts";
 
@@ -58,7 +58,7 @@ export async function syncTemplates(
       .execute((tx) => setTemplateStatus(tx, subject, news, app.clock.now()));
     gone += Number(changed);
   }
-  hintChatWork(app, business.account_id, [...numberIds]);
+  wakeSenders(app, business.account_id, [...numberIds]);
   return { total: fetched.length, added, updated, gone };
 }
 

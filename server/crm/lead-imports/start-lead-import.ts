@@ -57,7 +57,7 @@ export async function startLeadImport(
         .executeTakeFirstOrThrow();
     }),
   );
-  app.hints.send("lead_import", `${actor.account_id}:${started.id}`);
+  app.notifications.send("lead_import", `${actor.account_id}:${started.id}`);
   return leadImportAnswerOf(started);
 }
 

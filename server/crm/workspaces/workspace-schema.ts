@@ -54,19 +54,19 @@ type Entry = { readonly schema: WorkspaceSchema; readonly read_at_ms: number };
 
 export function openWorkspaceSchemas(app: App): WorkspaceSchemas {
   const entries = new Map<string, Entry>();
-  let hints_heard = 0;
-  app.hints.on("workspace", (subject) => {
-    hints_heard++;
+  let notifications_received = 0;
+  app.notifications.on("workspace", (subject) => {
+    notifications_received++;
     entries.delete(subject);
   });
 
   const refresh = async (accountId: number, workspaceId: number) => {
     const subject = workspaceSubject(accountId, workspaceId);
     const read_at_ms = performance.now();
-    const heard_before = hints_heard;
+    const heard_before = notifications_received;
     const schema = await readWorkspaceSchema(app.db.pool, accountId, workspaceId);
-    // What was read while a hint came in may be what the hint is about: used, but not kept.
-    if (heard_before !== hints_heard) return schema;
+    // What was read while a notification came in may be what the notification is about: used, but not kept.
+    if (heard_before !== notifications_received) return schema;
     if (entries.size >= entries_max) entries.clear();
     const kept = entries.get(subject);
     if (!schema) entries.delete(subject);
@@ -86,7 +86,7 @@ export function openWorkspaceSchemas(app: App): WorkspaceSchemas {
   };
 }
 
-/** How a workspace is named in hints. */
+/** How a workspace is named in notifications. */
 export function workspaceSubject(accountId: number, workspaceId: number): string {
   return `${accountId}:${workspaceId}`;
 }

@@ -6,7 +6,7 @@ export type MovedCalls = readonly { readonly node_id: number; readonly account_i
 
 /**
  * Calls that wait on the node go to another active node of their trunk, a connected one if there is
- * any; where there is none they stay. Only the trunk's, if one is named. Hint `call_work` of each
+ * any; where there is none they stay. Only the trunk's, if one is named. Notification `call_work` of each
  * after the commit.
  */
 export async function moveQueuedCalls(

@@ -19,7 +19,7 @@ export async function moveStrandedCalls(app: App): Promise<number> {
       return moveQueuedCalls(tx, { node_id: id });
     });
     for (const { node_id, account_id } of moved)
-      app.hints.send("call_work", `${node_id}:${account_id}`);
+      app.notifications.send("call_work", `${node_id}:${account_id}`);
   }
   return 0;
 }

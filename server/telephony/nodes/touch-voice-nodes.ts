@@ -7,7 +7,7 @@ export function laterStamp(now: Date) {
 }
 
 /**
- * Stamps nodes as changed: their leaders begin anew with what is there then. Hint `call_work` of each
+ * Stamps nodes as changed: their leaders begin anew with what is there then. Notification `call_work` of each
  * with account 0 after the commit.
  */
 export async function touchVoiceNodes(

@@ -10,7 +10,7 @@ import { takeTurnAtNodes } from "./take-turn-at-nodes.ts";
 
 /**
  * Changes a node; its leader connects anew. What waits on one that is made inactive moves, as far as
- * it can. Refuses: not-found; validation-failed (name, ari.app taken, ari of the sandbox). Hint
+ * it can. Refuses: not-found; validation-failed (name, ari.app taken, ari of the sandbox). Notification
  * `call_work` of the node with account 0, and of what moved, after the commit.
  */
 export async function updateVoiceNode(

@@ -15,25 +15,25 @@ import { findVoiceNode } from "./find-voice-node.ts";
 
 let api: TestApi;
 let operator: TestAccount;
-let hinted: string[] = [];
+let notified: string[] = [];
 
 before(async () => {
   api = await startApi();
   operator = await makeAccount(api.app);
   await makeCredits(api.app, operator, { call: 100 });
-  api.app.hints.on("call_work", (subject) => hinted.push(subject));
+  api.app.notifications.on("call_work", (subject) => notified.push(subject));
 });
 after(() => api.close());
 
 const request = async (method: string, under: string, json?: unknown, token = operator.token) => {
-  hinted = [];
+  notified = [];
   return api.send(method, `/api/v1/voice-nodes${under}`, { token, json });
 };
 
 /** What this process sends it hears at once, and once more from the database. */
-function assertHinted(...subjects: string[]): void {
+function assertNotified(...subjects: string[]): void {
   for (const subject of subjects)
-    assert.ok(hinted.includes(subject), `${subject}: ${hinted.join()}`);
+    assert.ok(notified.includes(subject), `${subject}: ${notified.join()}`);
 }
 
 const load = { calls_per_second: 50, calls_max: 500 };
@@ -135,7 +135,7 @@ test("a changed node's leader is told, and sees it changed whatever the clock sa
   for (const calls_max of [10, 20]) {
     const { body } = await request("PATCH", `/${id}`, { calls_max });
     assert.equal(body.calls_max, calls_max);
-    assertHinted(`${id}:0`);
+    assertNotified(`${id}:0`);
     stamps.push(body.updated_at);
   }
   assert.ok(stamps[1]! > stamps[0]!);
@@ -167,7 +167,7 @@ test("what waits on a node that is made inactive moves to another of its trunk, 
     }),
   );
   assert.deepEqual(nodes, [two, one, one]);
-  assertHinted(`${one}:0`, `${two}:${operator.account_id}`);
+  assertNotified(`${one}:0`, `${two}:${operator.account_id}`);
 });
 
 test("a node that calls were placed on is deleted once it is inactive and all of them are over; its recordings are gone then", async () => {

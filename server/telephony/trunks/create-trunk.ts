@@ -8,7 +8,7 @@ import { takeTurnAtNodes } from "../nodes/take-turn-at-nodes.ts";
 
 /**
  * Adds a trunk with its shares of nodes; an operator's verb. Refuses: validation-failed (name,
- * endpoint, only_account_id, caller_ids, nodes). Hint `call_work` of its nodes with account 0 after the commit.
+ * endpoint, only_account_id, caller_ids, nodes). Notification `call_work` of its nodes with account 0 after the commit.
  */
 export async function createTrunk(
   tx: Tx,

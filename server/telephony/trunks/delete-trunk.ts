@@ -8,7 +8,7 @@ import { takeTurnAtNodes } from "../nodes/take-turn-at-nodes.ts";
 
 /**
  * Deletes a trunk and returns the nodes it was on. Refuses: not-found; conflict while calls of it are
- * under way or wait. Hint `call_work` of each node with account 0 after the commit.
+ * under way or wait. Notification `call_work` of each node with account 0 after the commit.
  */
 export async function deleteTrunk(
   tx: Tx,

@@ -13,25 +13,25 @@ import {
 
 let api: TestApi;
 let operator: TestAccount;
-let hinted: string[] = [];
+let notified: string[] = [];
 
 before(async () => {
   api = await startApi();
   operator = await makeAccount(api.app);
   await makeCredits(api.app, operator, { call: 100 });
-  api.app.hints.on("call_work", (subject) => hinted.push(subject));
+  api.app.notifications.on("call_work", (subject) => notified.push(subject));
 });
 after(() => api.close());
 
 const request = async (method: string, under: string, json?: unknown, token = operator.token) => {
-  hinted = [];
+  notified = [];
   return api.send(method, `/api/v1/trunks${under}`, { token, json });
 };
 
 /** What this process sends it hears at once, and once more from the database. */
-function assertHinted(...subjects: string[]): void {
+function assertNotified(...subjects: string[]): void {
   for (const subject of subjects)
-    assert.ok(hinted.includes(subject), `${subject}: ${hinted.join()}`);
+    assert.ok(notified.includes(subject), `${subject}: ${notified.join()}`);
 }
 
 const load = { calls_per_second: 10, calls_max: 100 };
@@ -53,7 +53,7 @@ test("a trunk is added, read, listed, changed and deleted with its shares of nod
   };
   const created = await request("POST", "", wanted);
   assert.equal(created.status, 201, created.text);
-  assertHinted(`${one}:0`);
+  assertNotified(`${one}:0`);
   const { id, created_at } = created.body;
   const expected = { id, ...wanted, active: true, created_at, updated_at: created_at };
   assert.deepEqual(created.body, expected);
@@ -63,11 +63,11 @@ test("a trunk is added, read, listed, changed and deleted with its shares of nod
   const earlier = await stampOf(one);
   const changed = await request("PATCH", `/${id}`, { nodes, only_account_id: null, active: false });
   assert.equal(changed.status, 200, changed.text);
-  assertHinted(`${one}:0`, `${two}:0`);
+  assertNotified(`${one}:0`, `${two}:0`);
   assert.ok((await stampOf(one)) > earlier, "its leader begins anew");
   assert.deepEqual({ ...changed.body, nodes, only_account_id: null, active: false }, changed.body);
   assert.equal((await request("DELETE", `/${id}`)).status, 204);
-  assertHinted(`${two}:0`);
+  assertNotified(`${two}:0`);
   for (const [method, json] of [["GET"], ["PATCH", { name: "x" }], ["DELETE"]] as const)
     assert.equal((await request(method, `/${id}`, json)).status, 404, method);
 });
@@ -151,7 +151,7 @@ test("a node is taken from a trunk when its calls can wait elsewhere, and not be
   );
   const moved = await request("PATCH", `/${trunk_id}`, { nodes: [share(two)] });
   assert.equal(moved.status, 200, moved.text);
-  assertHinted(`${one}:0`, `${two}:0`, `${two}:${operator.account_id}`);
+  assertNotified(`${one}:0`, `${two}:0`, `${two}:${operator.account_id}`);
   const { node_id } = await api.app.db.query
     .selectFrom("calls")
     .select("node_id")

@@ -13,7 +13,7 @@ import { takeTurnAtNodes } from "../nodes/take-turn-at-nodes.ts";
  * Changes a trunk; the leaders of its nodes begin anew with it. What waits on a node that is taken
  * from it moves to another of its nodes. Refuses: not-found; validation-failed (name,
  * endpoint, only_account_id, caller_ids, nodes); conflict when a node is taken from it that has its calls and
- * they cannot move. Hint `call_work` of `nodes` with account 0, and of what moved, after the commit.
+ * they cannot move. Notification `call_work` of `nodes` with account 0, and of what moved, after the commit.
  */
 export async function updateTrunk(
   tx: Tx,

@@ -12,10 +12,10 @@ import { startVoiceCampaign } from "./start-voice-campaign.ts";
 import { windDownVoiceCampaign } from "./drain-voice-campaign.ts";
 
 let api: TestApi;
-const hints: string[] = [];
+const notifications: string[] = [];
 before(async () => {
   api = await startApi();
-  api.app.hints.on("voice_work", (subject) => void hints.push(subject));
+  api.app.notifications.on("voice_work", (subject) => void notifications.push(subject));
 });
 after(() => api.close());
 
@@ -87,7 +87,7 @@ test("a pause holds a campaign and a resume lifts whatever held it; repeated, th
     assert.equal(answer.body.status, verb === "pause" ? "paused" : "running");
     assert.equal(answer.body.paused_reason, verb === "pause" ? "manual" : null);
   }
-  assert.ok(hints.includes(String(trunk_id)));
+  assert.ok(notifications.includes(String(trunk_id)));
   for (const reason of ["error_threshold", "credit"])
     await api.app.db.query
       .insertInto("voice_holds")
@@ -209,7 +209,7 @@ test("a scheduled campaign begins once, unless it was cancelled, and a paused on
   const { body } = await ask(account, "GET", String(held.id));
   assert.deepEqual([body.status, body.paused_reason], ["paused", "manual"]);
   assert.ok(body.started_at);
-  assert.ok(hints.includes(String(held.trunk_id)));
+  assert.ok(notifications.includes(String(held.trunk_id)));
   assert.equal((await ask(account, "POST", `${held.id}/resume`)).body.status, "running");
   const gone = await makeVoiceCampaign(api.app, account, scheduled);
   await ask(account, "POST", `${gone.id}/cancel`);
@@ -256,7 +256,7 @@ test("an open campaign whose trunk is gone, off or another's goes on over one th
   const other = await makeSandboxTrunk(app, account);
   await moveStrandedCampaigns(app);
   assert.deepEqual(await trunks(), [...ids.map(() => other.trunk_id), off!.trunk_id]);
-  assert.ok(hints.includes(String(other.trunk_id)));
+  assert.ok(notifications.includes(String(other.trunk_id)));
   assert.notEqual((await ask(account, "GET", String(ids[1]))).body.waiting_for, "no_trunk");
   assert.equal((await ask(account, "GET", String(ended.id))).body.status, "completed");
 });

@@ -7,7 +7,7 @@ import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 /**
  * Ends a campaign for good: with the commit nobody of it is taken any more, and who was not called
- * becomes cancelled by wind-down-voice-campaign (hint the job after the commit). Calls under way go on to
+ * becomes cancelled by wind-down-voice-campaign (notification the job after the commit). Calls under way go on to
  * their end. Refuses: not-found; conflict when it is over.
  */
 export async function cancelCampaign(

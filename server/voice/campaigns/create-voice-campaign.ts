@@ -104,7 +104,7 @@ export async function launchCampaign(
           return inflow.brought();
         }),
       );
-  if (!campaign.scheduled_at) app.hints.send("voice_work", String(trunk_id));
+  if (!campaign.scheduled_at) app.notifications.send("voice_work", String(trunk_id));
   return answer;
 }
 

@@ -55,7 +55,7 @@ async function launch(
     },
     recipients: people,
   });
-  scene.app.hints.send("voice_work", String(made.trunk_id));
+  scene.app.notifications.send("voice_work", String(made.trunk_id));
   return made;
 }
 

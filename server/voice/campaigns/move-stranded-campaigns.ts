@@ -14,7 +14,7 @@ export async function moveStrandedCampaigns(app: App): Promise<number> {
     const values = [account_id, id, trunk_id, chosen.trunk_id];
     if ((await moveCampaign(app.db.pool, values)).length === 0) continue;
     app.log.info({ account_id, campaign_id: id, trunk_id: chosen.trunk_id }, "a campaign moved");
-    app.hints.send("voice_work", String(chosen.trunk_id));
+    app.notifications.send("voice_work", String(chosen.trunk_id));
   }
   return 0;
 }

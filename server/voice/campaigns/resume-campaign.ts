@@ -6,7 +6,7 @@ import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 /**
  * Lets a campaign go on, whatever held it; what has not been mended, such as missing credit, holds it
- * again. One that nothing holds is left as it is. Hint `voice_work` with its trunk after the commit.
+ * again. One that nothing holds is left as it is. Notification `voice_work` with its trunk after the commit.
  * Refuses: not-found; conflict when it is over.
  */
 export async function resumeCampaign(

@@ -27,5 +27,5 @@ export async function startVoiceCampaign(
       );
     return campaign;
   });
-  if (started) app.hints.send("voice_work", String(started.trunk_id));
+  if (started) app.notifications.send("voice_work", String(started.trunk_id));
 }

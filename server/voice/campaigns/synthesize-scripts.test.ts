@@ -162,8 +162,8 @@ test("spoken clips that nobody asked for in 30 days are forgotten, unless a file
 });
 
 test("each recipient of a smartvoice campaign gets their own text, distinct texts once; who has no value for it has failed", async () => {
-  const hinted: string[] = [];
-  api.app.hints.on("voice_work", (subject) => hinted.push(subject));
+  const notified: string[] = [];
+  api.app.notifications.on("voice_work", (subject) => notified.push(subject));
   const names = Array.from({ length: 30 }, (_, i) => `N${i % 3}`);
   const campaign = await campaignOf([...names, null, " "]);
   await speakAll();
@@ -177,7 +177,7 @@ test("each recipient of a smartvoice campaign gets their own text, distinct text
   assert.equal(rows[0]!.clips, 3);
   const clip = await findClip(api.app.db.query, account.account_id, rows[0]!.first);
   assert.equal(clip?.duration_ms, "Hello N0".length * 20);
-  await eventually(() => hinted.includes(String(campaign.trunk_id)));
+  await eventually(() => notified.includes(String(campaign.trunk_id)));
 });
 
 test("many who speak one campaign's scripts at the same time make each recipient wait once", async () => {

@@ -68,7 +68,7 @@ async function speakBatch(app: App, campaign: Campaign): Promise<number> {
   const { waiting, failed } = await app.db.query
     .transaction()
     .execute((tx) => moveSpoken(tx, campaign, done, app.clock.now()));
-  if (waiting > 0) app.hints.send("voice_work", String(campaign.trunk_id));
+  if (waiting > 0) app.notifications.send("voice_work", String(campaign.trunk_id));
   return waiting + failed;
 }
 

@@ -13,7 +13,7 @@ import {
 
 /**
  * Creates a voice file that validateVoiceFile found no violation with, of an upload's bytes (null: none). What
- * has a sound to be made is processing until the job voice.decode_file has made it: hint the job after the
+ * has a sound to be made is processing until the job voice.decode_file has made it: notification the job after the
  * commit. Refuses: validation-failed for a menu or an AI agent that has just gone.
  */
 export async function createVoiceFile(

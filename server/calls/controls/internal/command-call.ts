@@ -12,7 +12,7 @@ export type CallCommand = {
   | { readonly kind: "transfer"; readonly target: string }
 );
 
-/** Leaves the leader of the call's node something to do; hint `call_command` with the node after the commit. */
+/** Leaves the leader of the call's node something to do; notification `call_command` with the node after the commit. */
 export async function commandCall(
   tx: Tx,
   actor: Caller,

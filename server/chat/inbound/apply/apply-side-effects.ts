@@ -6,7 +6,7 @@ import { suppress } from "../../../audience/suppressions/suppress.ts";
 import type { App } from "../../../engine/app.ts";
 import { recordEvent } from "../../../engine/record-event.ts";
 import { statement, type DB, type Tx } from "../../../lib/database/database.ts";
-import { hintChatWork } from "../../numbers/wake-senders.ts";
+import { wakeSenders } from "../../numbers/wake-senders.ts";
 import { hold } from "../../holds/holds.ts";
 import { optOutAtProvider } from "../opt-out-at-provider.ts";
 import { setTemplateStatus } from "../../templates/set-template-status.ts";
@@ -43,7 +43,7 @@ export async function settleMatters(
       .where("id", "=", row.id)
       .execute();
   });
-  hintChatWork(app, number.account_id, woken);
+  wakeSenders(app, number.account_id, woken);
 }
 
 async function claim(tx: Tx, { account_id, id }: { account_id: number; id: number }) {

@@ -112,7 +112,7 @@ async function storeBatch(app: App, { driver, route, waiting }: Queue): Promise<
       statuses.length > 0 ? `[${statuses.join(",")}]` : null,
       urgent,
     ]);
-    app.hints.send("chat_report", `${account_id}:${chat_number_id}`);
+    app.notifications.send("chat_report", `${account_id}:${chat_number_id}`);
     return () => {
       for (const { resolve } of waiting) resolve(true);
     };

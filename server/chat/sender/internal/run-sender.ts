@@ -15,10 +15,13 @@ const retry_ms = 200;
 
 /**
  * Sends until nothing is left to do, the lease is lost or a stop is asked for; then nothing is under
- * way any more, and `sender.results` holds what could not be recorded. `onHint` is given what makes
+ * way any more, and `sender.results` holds what could not be recorded. `onNotification` is given what makes
  * it look at its campaigns anew.
  */
-export async function runSender(sender: Sender, onHint: (look: () => void) => void): Promise<void> {
+export async function runSender(
+  sender: Sender,
+  onNotification: (look: () => void) => void,
+): Promise<void> {
   const { app, lease, settings, results } = sender;
   const bucket = openRateBucket(sender.number.rate_per_second, () => performance.now());
   const dispatch = openDispatch(sender, (ms) => bucket.pause(ms));
@@ -27,7 +30,7 @@ export async function runSender(sender: Sender, onHint: (look: () => void) => vo
   let moved = false;
   let resting = Promise.withResolvers<void>();
   sender.wake = () => resting.resolve();
-  onHint(() => {
+  onNotification(() => {
     surveyed_at = -Infinity;
     sender.wake();
   });

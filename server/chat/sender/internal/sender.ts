@@ -43,6 +43,6 @@ export type Sender = {
   number: SenderNumber;
   /** Absent where this process has no credentials for it. */
   driver: ChatDriver | undefined;
-  /** Something is to be looked at: a result, a hint, a stop. */
+  /** Something is to be looked at: a result, a notification, a stop. */
   wake(): void;
 };
