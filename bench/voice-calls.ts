@@ -32,9 +32,9 @@ import {
 } from "./voice-calls/report.ts";
 
 const smoke = process.argv.includes("--smoke");
-const clip_ms = smoke ? 500 : 1_500;
+const audio_ms = smoke ? 500 : 1_500;
 const size = smoke
-  ? { rounds: 1, warm: 0, in_flight: [10], waves: 2, rates: [20], paced_seconds: 1, clip_ms }
+  ? { rounds: 1, warm: 0, in_flight: [10], waves: 2, rates: [20], paced_seconds: 1, audio_ms }
   : {
       rounds: 5,
       warm: 300,
@@ -42,7 +42,7 @@ const size = smoke
       waves: 10,
       rates: [50, 100, 150],
       paced_seconds: 10,
-      clip_ms,
+      audio_ms,
     };
 /** More than any of these runs ever has. */
 const calls_max = 5_000;
@@ -98,13 +98,13 @@ async function setStage(): Promise<Stage> {
   const carrier = await startCarrier(asterisk, "fast");
   stops.unshift(() => carrier.stop());
   const data_dir = join(dataDir, "service");
-  const ground = await layGround(postgres.url, { asterisk, data_dir, clip_ms });
+  const ground = await layGround(postgres.url, { asterisk, data_dir, audio_ms });
   stops.unshift(() => ground.close());
   const bare = await startChild(join(import.meta.dirname, "voice-calls/bare-client.ts"), {
     ARI_URL: asterisk.ari_url,
     ARI_USER: asterisk.ari_user,
     ARI_PASSWORD: asterisk.ari_password,
-    CLIP: ground.clip_path!,
+    AUDIO: ground.audio_path!,
   });
   stops.unshift(() => bare.stop());
   const pids = {

@@ -16,7 +16,7 @@ import { layGround, type Ground } from "./voice/ground.ts";
 import { reportMemory, type Memory, type Switch, type Round } from "./voice-memory/report.ts";
 
 const smoke = process.argv.includes("--smoke");
-const clip_ms = 60_000;
+const audio_ms = 60_000;
 const size = smoke ? { rounds: 1, calls: 20, looks: 2 } : { rounds: 3, calls: 400, looks: 20 };
 /** So that hundreds have begun long before the first has heard all of it. */
 const calls_per_second = 50;
@@ -57,7 +57,7 @@ async function measure(
   asterisk: RunningAsterisk | null,
 ): Promise<{ readonly rounds: readonly Round[]; readonly version: string }> {
   const data_dir = join(dataDir, `service-${name}`);
-  const ground = await layGround(database_url, { asterisk, data_dir, clip_ms });
+  const ground = await layGround(database_url, { asterisk, data_dir, audio_ms });
   try {
     await ground.open(size.calls, calls_per_second);
     const rounds: Round[] = [];

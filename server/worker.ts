@@ -2,7 +2,7 @@
 import { clearEndpoint } from "./callbacks/endpoints/clear-endpoint.ts";
 import { openDeliverers } from "./callbacks/deliveries/deliver-callbacks.ts";
 import { replayEvents } from "./callbacks/replays/replay-events.ts";
-import { forgetUnusedClips } from "./calls/audio/audio-files.ts";
+import { purgeUnusedAudio } from "./calls/audio/audio-files.ts";
 import { moveStrandedCalls } from "./telephony/nodes/move-stranded-calls.ts";
 import { openNodeLeaders, type LeaderTimes } from "./calls/leader/run-nodes.ts";
 import { applyReports } from "./chat/inbound/apply-webhooks.ts";
@@ -186,7 +186,7 @@ function callLoops(app: App, leaders: ReturnType<typeof openNodeLeaders>): Loop[
     runLoop(app, {
       name: "unused-clips",
       poll_ms: 600_000,
-      turn: () => forgetUnusedClips(app),
+      turn: () => purgeUnusedAudio(app),
     }),
   ];
 }

@@ -36,7 +36,7 @@ export type Scale = {
   readonly waves: number;
   readonly rates: readonly number[];
   readonly paced_seconds: number;
-  readonly clip_ms: number;
+  readonly audio_ms: number;
 };
 
 const limit = 0.9;
@@ -60,7 +60,7 @@ export function reportVoiceCalls(
     ...machine.map((fact) => `- ${fact}`),
     "",
     `Medians of ${scale.rounds}; a ratio is the median of the rounds' ratios. ${scale.waves} calls a run for each that may go`,
-    `on at once; the far end answers after 200 ms, hears ${scale.clip_ms} ms, and is hung up on. A rate is by`,
+    `on at once; the far end answers after 200 ms, hears ${scale.audio_ms} ms, and is hung up on. A rate is by`,
     "Asterisk's own records, once all places are taken; the whole: from the launch's request, or the order,",
     "until the last call is over and, of ours, its recipient's state final.",
     "",

@@ -1,7 +1,7 @@
 // What voice campaigns stand on: the service as its operator runs it, a node with a trunk to a far end,
 // and a recording that is played to everybody.
-import { openClipFolder } from "../../server/drivers/voice/asterisk/keep-clip.ts";
-import { findClip, storeClip } from "../../server/calls/audio/audio-files.ts";
+import { openAudioFolder } from "../../server/drivers/voice/asterisk/keep-clip.ts";
+import { findAudio, storeAudio } from "../../server/calls/audio/audio-files.ts";
 import type { RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
 import {
   makeCallingAccount,
@@ -21,7 +21,7 @@ const hz = 440;
 export type Ground = {
   readonly service: ServiceProcess;
   /** The recording as Asterisk is told to play it; null in the sandbox. */
-  readonly clip_path: string | null;
+  readonly audio_path: string | null;
   /** Lets the node be led, with so many calls at once and begun a second; resolves when it is. */
   open(calls_max: number, calls_per_second?: number): Promise<void>;
   /** Resolves when nobody leads the node any more. */
@@ -51,10 +51,10 @@ export async function layGround(
   options: {
     readonly asterisk: RunningAsterisk | null;
     readonly data_dir: string;
-    readonly clip_ms: number;
+    readonly audio_ms: number;
   },
 ): Promise<Ground> {
-  const { asterisk, data_dir, clip_ms } = options;
+  const { asterisk, data_dir, audio_ms } = options;
   const service = await startService({
     DATABASE_URL: database_url,
     DATA_DIR: data_dir,
@@ -70,9 +70,14 @@ export async function layGround(
     caller_ids: [trunk.caller_id],
     only_account_id: account_id,
   });
-  const stored = await storeClip(app.db.query, account_id, tone(clip_ms, { hz }), app.clock.now());
-  const clip = await findClip(app.db.query, account_id, stored.name);
-  const clip_path = asterisk && (await openClipFolder(asterisk.sounds_dir).keep(clip!));
+  const stored = await storeAudio(
+    app.db.query,
+    account_id,
+    tone(audio_ms, { hz }),
+    app.clock.now(),
+  );
+  const audio = await findAudio(app.db.query, account_id, stored.name);
+  const audio_path = asterisk && (await openAudioFolder(asterisk.sounds_dir).keep(audio!));
   const file_id = await makeVoiceFile(app, account, {
     clip_name: stored.name,
     duration_ms: stored.duration_ms,
@@ -82,7 +87,7 @@ export async function layGround(
   const { checkBooks, checkpoint, version } = openBooks(app, account_id);
   return {
     service,
-    clip_path,
+    audio_path,
     async open(calls_max, calls_per_second = 1_000) {
       const sql = "update trunk_nodes set calls_per_second = $2 where trunk_id = $1";
       await app.db.pool.query(sql, [trunk_id, calls_per_second]);

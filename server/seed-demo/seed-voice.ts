@@ -2,14 +2,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Actor } from "../accounts/audit/record-audit.ts";
-import { storeClip } from "../calls/audio/audio-files.ts";
+import { storeAudio } from "../calls/audio/audio-files.ts";
 import { gatherSamples } from "../lib/audio/gather-samples.ts";
 import { readWav } from "../lib/audio/wav.ts";
 import type { Tx } from "../lib/database/database.ts";
 import { createAiAgent } from "../voice/ai-agents/create-ai-agent.ts";
 import { createMenu } from "../voice/menus/create-menu.ts";
 
-const clip_ms_max = 60_000;
+const audio_ms_max = 60_000;
 
 /** A voice file with a recording, a script, a menu and an AI agent, so that it serves every call type. */
 export async function seedVoice(
@@ -28,9 +28,9 @@ export async function seedVoice(
   const actor: Actor = { account_id, user_id: null, token_id: null, request_id: "demo" };
   const menu = await createMenu(tx, actor, menuTo(agent_group_id), now);
   const agent = await createAiAgent(tx, actor, agentTo(agent_group_id), now);
-  const sound = gatherSamples(clip_ms_max);
+  const sound = gatherSamples(audio_ms_max);
   readWav(await readFile(new URL("demo-clip.wav", import.meta.url)), sound);
-  const clip = await storeClip(tx, account_id, sound.samples(), now);
+  const audio = await storeAudio(tx, account_id, sound.samples(), now);
   const file = await tx
     .insertInto("voice_files")
     .values({
@@ -38,8 +38,8 @@ export async function seedVoice(
       name: "Demo message",
       status: "ready",
       format: "wav",
-      clip_name: clip.name,
-      duration_ms: clip.duration_ms,
+      clip_name: audio.name,
+      duration_ms: audio.duration_ms,
       script: "Hello {{name|there}}! Greetings to {{city|your city}} from the demo. Goodbye.",
       menu_id: menu.id,
       ai_agent_id: agent.id,

@@ -21,7 +21,7 @@ import {
   type VoiceNode,
   type VoiceSession,
 } from "../../server/drivers/voice/driver.ts";
-import type { Clip } from "../../server/lib/audio/audio.ts";
+import type { Audio } from "../../server/lib/audio/audio.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { eventually } from "../support/eventually.ts";
 import { rtpCounts, startCarrier, startPhones, type Sipp } from "../support/sipp.ts";
@@ -298,10 +298,10 @@ test("a session that comes later hears the end of what an earlier one began, and
     await answered(overTrunk(farEnd("speaks"))),
     await answered(overTrunk(farEnd("speaks"))),
   ];
-  const clip = (name: string, duration_ms: number): Clip => {
+  const audio = (name: string, duration_ms: number): Audio => {
     return { name: name.repeat(64), duration_ms, read: async () => Buffer.alloc(duration_ms * 16) };
   };
-  await session.play(leg, "trk-1-earlier", clip("e", 400_000));
+  await session.play(leg, "trk-1-earlier", audio("e", 400_000));
   const heard: VoiceEvent[] = [];
   await session.close();
   const later = driver.open(nodeOf(asterisk.ports.http), (event) => heard.push(event));
@@ -319,7 +319,7 @@ test("a session that comes later hears the end of what an earlier one began, and
   });
   await eventually(() => told.at(-1)?.type === "connected");
   await session.survey();
-  await session.play(leg, "trk-1-bridge", clip("f", 400_000));
+  await session.play(leg, "trk-1-bridge", audio("f", 400_000));
   const { body } = await askAri("GET", "/playbacks/trk-1-bridge_trunkline");
   assert.equal((body as { target_uri: string }).target_uri, "bridge:trk-1-later_trunkline");
   await session.stopPlaying(leg);
@@ -489,12 +489,16 @@ test("a leg that is answered while nobody listens waits, and can be steered afte
 
 test("what was played to its end while nobody listened is played again for whoever asks, and told of", async () => {
   const leg = await answered(overTrunk(farEnd("speaks")));
-  const clip = { name: "c".repeat(64), duration_ms: 300, read: async () => Buffer.alloc(300 * 16) };
+  const audio = {
+    name: "c".repeat(64),
+    duration_ms: 300,
+    read: async () => Buffer.alloc(300 * 16),
+  };
   const ends = () => told.filter((event) => event.type === "played" && event.leg === leg);
   const earlier = connections().length;
-  await session.play(leg, "trk-1-cut", { ...clip, name: "d".repeat(64) });
+  await session.play(leg, "trk-1-cut", { ...audio, name: "d".repeat(64) });
   await eventually(() => ends().length === 1);
-  await session.play(leg, "trk-1-missed", clip);
+  await session.play(leg, "trk-1-missed", audio);
   wire.cut();
   await eventually(
     async () => (await askAri("GET", "/playbacks/trk-1-missed_trunkline")).status === 404,
@@ -502,7 +506,7 @@ test("what was played to its end while nobody listened is played again for whoev
   wire.mend();
   await eventually(() => connections().length > earlier);
   await session.survey();
-  for (const playback of ["trk-1-cut", "trk-1-missed"]) await session.play(leg, playback, clip);
+  for (const playback of ["trk-1-cut", "trk-1-missed"]) await session.play(leg, playback, audio);
   await eventually(() => ends().length === 2);
   assert.deepEqual(
     ends().map((event) => event.type === "played" && event.playback),

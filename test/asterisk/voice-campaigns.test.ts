@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { Menu, MenuNode, Prompt } from "../../server/calls/state-machine/menu.ts";
 import type { VoiceContent, VoicePlan } from "../../server/calls/state-machine/voice-plan.ts";
-import { storeClip } from "../../server/calls/audio/audio-files.ts";
+import { storeAudio } from "../../server/calls/audio/audio-files.ts";
 import type { AgentPlan } from "../../server/drivers/ai-agent/driver.ts";
 import { openRealtimeAgent } from "../../server/drivers/ai-agent/realtime/open-realtime-agent.ts";
 import { openScriptedAgent } from "../../server/drivers/ai-agent/scripted/open-scripted-agent.ts";
@@ -84,10 +84,10 @@ function to(number: string, more: Partial<RecipientToMake> = {}): RecipientToMak
   return { number, phone: `91${number}`, ...more };
 }
 
-async function clip(hz: number, ms: number): Promise<Prompt> {
+async function audio(hz: number, ms: number): Promise<Prompt> {
   const { db, clock } = scene.app;
   const { account_id } = desk.account;
-  return { clip: await storeClip(db.query, account_id, tone(ms, { hz }), clock.now()) };
+  return { audio: await storeAudio(db.query, account_id, tone(ms, { hz }), clock.now()) };
 }
 
 async function launch(
@@ -299,12 +299,12 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
     const [listens, leaves] = [await openPhone(), await openPhone()];
     const numbers = [listens.number, unlike(refusing(486)), unlike(refusing(603))];
     numbers.push(unlike(refusing(404)), unlike(farEnd("rings_on")));
-    const prompt = await clip(500, 2_000);
+    const prompt = await audio(500, 2_000);
     const plays = await launch(
       { call_type: "obd_voice_call", prompt },
       numbers.map((number) => to(number)),
     );
-    const long = await clip(700, endless_ms);
+    const long = await audio(700, endless_ms);
     const gives_up = await launch({ call_type: "obd_voice_call", prompt: long }, [
       to(leaves.number),
     ]);
@@ -343,7 +343,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
   });
 
   test("machines are hung up on, whoever is none hears the recording, as the campaign asks", async () => {
-    const prompt = await clip(500, 300);
+    const prompt = await audio(500, 300);
     // On a machine that has other things to do, the one or other greeting comes in pieces.
     await eventually(async () => (await callMachines(prompt)).includes("machine"), patience_s);
   });
@@ -410,16 +410,16 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
       menuOf("main", {
         main: {
           type: "menu",
-          prompt: await clip(500, endless_ms),
+          prompt: await audio(500, endless_ms),
           keys: { "1": "code" },
-          invalid_prompt: await clip(900, 300),
+          invalid_prompt: await audio(900, 300),
           timeout_seconds: 60,
           tries: 3,
           otherwise: "bye",
         },
         code: {
           type: "capture",
-          prompt: await clip(700, endless_ms),
+          prompt: await audio(700, endless_ms),
           variable: "code",
           min_digits: 2,
           max_digits: 6,
@@ -432,7 +432,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
         note: { type: "set_field", field: "code", value: "it is {{code}}", next: "tell" },
         tell: {
           type: "record",
-          prompt: await clip(300, 300),
+          prompt: await audio(300, 300),
           max_seconds: 120,
           silence_seconds: 60,
           next: "first",
@@ -489,12 +489,12 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
 
   test("who presses nothing is asked again, and then goes where the menu says", async () => {
     const phone = await openPhone();
-    const prompt = await clip(500, 300);
+    const prompt = await audio(500, 300);
     const more = { tries: 2, timeout_seconds: 1, invalid_prompt: null };
     const campaign = await launch(
       menuOf("main", {
         main: { type: "menu", prompt, keys: { "1": "bye" }, ...more, otherwise: "out" },
-        out: { type: "opt_out", prompt: await clip(900, 300) },
+        out: { type: "opt_out", prompt: await audio(900, 300) },
         bye,
       }),
       [to(phone.number)],
@@ -588,7 +588,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
     const numbers = Array.from({ length: 12 }, () => unlike(farEnd("hangs_up", 1)));
     const content: VoiceContent = {
       call_type: "obd_voice_call",
-      prompt: await clip(500, endless_ms),
+      prompt: await audio(500, endless_ms),
     };
     const campaign = await launch(
       content,
@@ -626,19 +626,19 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
 
 test("whoever leads next goes on with what is played, asked and said, and calls nobody twice", async () => {
   const [plays, chooses, talks, is_lost] = await Promise.all([1, 2, 3, 4].map(openPhone));
-  const clipped = await launch({ call_type: "obd_voice_call", prompt: await clip(500, 6_000) }, [
+  const clipped = await launch({ call_type: "obd_voice_call", prompt: await audio(500, 6_000) }, [
     to(plays!.number),
   ]);
   const main: MenuNode = {
     type: "menu",
-    prompt: await clip(500, endless_ms),
+    prompt: await audio(500, endless_ms),
     keys: { "1": "out" },
     invalid_prompt: null,
     timeout_seconds: 60,
     tries: 1,
     otherwise: "bye",
   };
-  const out: MenuNode = { type: "hang_up", prompt: await clip(900, 400) };
+  const out: MenuNode = { type: "hang_up", prompt: await audio(900, 400) };
   const chosen = await launch(menuOf("main", { main, out, bye }), [to(chooses!.number)]);
   const transferred = await launch(talkOf(scripted, extensions.answers_too), [to(talks!.number)]);
   const lost = await launch(talkOf(scripted, null), [to(is_lost!.number)]);

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
-import { storeClip } from "../../server/calls/audio/audio-files.ts";
+import { storeAudio } from "../../server/calls/audio/audio-files.ts";
 import type { VoicePlan } from "../../server/calls/state-machine/voice-plan.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
@@ -39,9 +39,9 @@ async function launch(house: CallHouse, random: () => number): Promise<number> {
   const db = openDatabase(house.database_url, openLog("silent", { readable: false }));
   const app = { db, clock: systemClock };
   const { account } = house;
-  const clip = await storeClip(db.query, account.account_id, tone(1_000), systemClock.now());
+  const audio = await storeAudio(db.query, account.account_id, tone(1_000), systemClock.now());
   const plan: VoicePlan = {
-    content: { call_type: "obd_voice_call", prompt: { clip } },
+    content: { call_type: "obd_voice_call", prompt: { audio } },
     opt_out_key: null,
     answering_machine: "off",
   };

@@ -1,4 +1,4 @@
-import { storeClip } from "../../server/calls/audio/audio-files.ts";
+import { storeAudio } from "../../server/calls/audio/audio-files.ts";
 import { storedAiAgent } from "../../server/voice/ai-agents/ai-agent-schema.ts";
 import type { TestApi } from "../support/api.ts";
 import { unique, type TestAccount } from "../support/makers.ts";
@@ -15,7 +15,7 @@ export async function seedVoiceContent(
   const db = app.db.query;
   const now = app.clock.now();
   const { account_id } = account;
-  const { name: clip_name, duration_ms } = await storeClip(db, account_id, tone(100), now);
+  const { name: clip_name, duration_ms } = await storeAudio(db, account_id, tone(100), now);
   const script = `${mark} script`;
   const made = { account_id, created_at: now, updated_at: now };
   const menu = await db

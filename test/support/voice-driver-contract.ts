@@ -17,7 +17,7 @@ import {
   type VoiceNode,
   type VoiceSession,
 } from "../../server/drivers/voice/driver.ts";
-import { bytes_per_ms, type Clip } from "../../server/lib/audio/audio.ts";
+import { bytes_per_ms, type Audio } from "../../server/lib/audio/audio.ts";
 import { eventually } from "./eventually.ts";
 import { readWav } from "./read-wav.ts";
 
@@ -111,7 +111,7 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       await hears(dial.leg, "answered");
       return dial.leg;
     };
-    const clipOf = (duration_ms: number): Clip => ({
+    const audioOf = (duration_ms: number): Audio => ({
       name: createHash("sha256").update(`${duration_ms} ms`).digest("hex"),
       duration_ms,
       read: async () => Buffer.alloc(duration_ms * bytes_per_ms),
@@ -347,16 +347,16 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       const leg = await answered(under.far_ends.stays);
       const [first, second, third] = [fresh("clip"), fresh("clip"), fresh("clip")];
       await Promise.all([
-        line.session.play(leg, first, clipOf(300)),
-        line.session.play(leg, second, clipOf(200)),
-        line.session.play(leg, second, clipOf(200)),
+        line.session.play(leg, first, audioOf(300)),
+        line.session.play(leg, second, audioOf(200)),
+        line.session.play(leg, second, audioOf(200)),
       ]);
       await until(() => playedOn(leg).length === 2);
       // In a bridge, which another leg shares, as well.
       const other = await answered(under.far_ends.stays);
       await line.session.bridge(fresh("bridge"), [leg, other]);
-      await line.session.play(leg, second, clipOf(200));
-      await line.session.play(leg, third, clipOf(200));
+      await line.session.play(leg, second, audioOf(200));
+      await line.session.play(leg, third, audioOf(200));
       await until(() => playedOn(leg).length === 3);
       const expected = [first, second, third].map((playback) => [playback, true]);
       assert.deepEqual(playedOn(leg), expected);
@@ -367,11 +367,11 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       const leg = await answered(under.far_ends.stays);
       const [first, second, third] = [fresh("clip"), fresh("clip"), fresh("clip")];
       await line.session.stopPlaying(leg);
-      await line.session.play(leg, first, clipOf(endless_ms));
-      await line.session.play(leg, second, clipOf(endless_ms));
+      await line.session.play(leg, first, audioOf(endless_ms));
+      await line.session.play(leg, second, audioOf(endless_ms));
       await line.session.stopPlaying(leg);
       await until(() => playedOn(leg).length === 2);
-      await line.session.play(leg, third, clipOf(100));
+      await line.session.play(leg, third, audioOf(100));
       await until(() => playedOn(leg).length === 3);
       const expected = [first, second, third].map((playback) => [playback, true] as const);
       assert.deepEqual(new Map(playedOn(leg)), new Map(expected));
@@ -381,11 +381,11 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
 
     test("a leg that ends while something plays to it is told to have ended, and nothing more", async () => {
       const leg = await answered(under.far_ends.stays);
-      await line.session.play(leg, fresh("clip"), clipOf(endless_ms));
-      await line.session.play(leg, fresh("clip"), clipOf(endless_ms));
+      await line.session.play(leg, fresh("clip"), audioOf(endless_ms));
+      await line.session.play(leg, fresh("clip"), audioOf(endless_ms));
       await line.session.hangUp(leg);
       assert.equal((await endingOf(leg)).by, "us");
-      await line.session.play(leg, fresh("clip"), clipOf(100));
+      await line.session.play(leg, fresh("clip"), audioOf(100));
       await line.session.stopPlaying(leg);
       await line.session.detect(leg);
       await line.session.recordMessage(leg, fresh("message"), message_limits);
@@ -393,7 +393,7 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       const media = await line.session.openMedia(fresh("bridge"), leg);
       await media.closed;
       const later = await answered(under.far_ends.stays);
-      await line.session.play(later, fresh("clip"), clipOf(100));
+      await line.session.play(later, fresh("clip"), audioOf(100));
       await hears(later, "played");
       assert.deepEqual(typesOf(leg), ["ringing", "answered", "ended"]);
     });
@@ -409,7 +409,7 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       await Promise.all([line.session.detect(leg), line.session.detect(leg)]);
       await hears(leg, "detected");
       const playback = fresh("clip");
-      await line.session.play(leg, playback, clipOf(100));
+      await line.session.play(leg, playback, audioOf(100));
       await until(() => playedOn(leg).length === 1);
       assert.deepEqual(typesOf(leg), ["ringing", "answered", "detected", "played"]);
       await line.session.hangUp(leg);
@@ -469,7 +469,7 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       await line.session.stopMessage(message);
       await recorded(message);
       const playback = fresh("clip");
-      await line.session.play(leg, playback, clipOf(100));
+      await line.session.play(leg, playback, audioOf(100));
       await until(() => playedOn(leg).length === 1);
     });
 
@@ -567,14 +567,14 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
     test("what plays goes on for whoever connects next, who may ask for it again, and stops it", async () => {
       const leg = await answered(under.far_ends.stays);
       const [first, second] = [fresh("clip"), fresh("clip")];
-      await line.session.play(leg, first, clipOf(endless_ms));
+      await line.session.play(leg, first, audioOf(endless_ms));
       await line.session.close();
       line = await connect();
       assert.deepEqual(await live(), [leg]);
-      await line.session.play(leg, first, clipOf(endless_ms));
+      await line.session.play(leg, first, audioOf(endless_ms));
       await line.session.stopPlaying(leg);
       await until(() => playedOn(leg).length === 1);
-      await line.session.play(leg, second, clipOf(100));
+      await line.session.play(leg, second, audioOf(100));
       await until(() => playedOn(leg).length === 2);
       assert.deepEqual(playedOn(leg), [
         [first, true],

@@ -4,7 +4,7 @@ import type { Kysely } from "kysely";
 import { SpeechError, type Utterance } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
 
-import { bytes_per_ms, type Clip } from "../../lib/audio/audio.ts";
+import { bytes_per_ms, type Audio } from "../../lib/audio/audio.ts";
 import { statement, type Database, type DB } from "../../lib/database/database.ts";
 
 const day_ms = 86_400_000;
@@ -14,60 +14,60 @@ const unused_ms = 30 * day_ms;
 const forgotten_at_once = 100;
 
 /** The account's clip of this name, or null. Its samples are read when they are asked for. */
-export async function findClip(
+export async function findAudio(
   db: Kysely<DB>,
   account_id: number,
   name: string,
-): Promise<Clip | null> {
+): Promise<Audio | null> {
   const row = await db
     .selectFrom("voice_clips")
     .select("duration_ms")
     .where("account_id", "=", account_id)
     .where("name", "=", name)
     .executeTakeFirst();
-  return row ? clipOf(db, account_id, { name, ...row }) : null;
+  return row ? audioOf(db, account_id, { name, ...row }) : null;
 }
 
 /** Keeps samples that are no spoken text's; the same ones twice are one clip. */
-export async function storeClip(
+export async function storeAudio(
   db: Kysely<DB>,
   account_id: number,
   samples: Buffer,
   now: Date,
 ): Promise<{ name: string; duration_ms: number }> {
   const name = createHash("sha256").update(samples).digest("hex");
-  return insertClip(db, { account_id, name, samples, spoken: false, now });
+  return insertAudio(db, { account_id, name, samples, spoken: false, now });
 }
 
 /**
  * The clip of a text, spoken unless it has been. Whoever asks for one text at the same time in this
  * process waits for one speaker. Throws SpeechError: `rejected` for a text without any sound.
  */
-export async function speakClip(
+export async function synthesizeAudio(
   app: Pick<App, "db" | "clock" | "speech">,
   account_id: number,
   utterance: Utterance,
-): Promise<Clip> {
+): Promise<Audio> {
   const name = spokenName(app.speech.voice, utterance);
   const underWay = speakersOf(app.db);
   const key = `${account_id}:${name}`;
   // Joined before anything is looked up: a look-up may be older than what has just been spoken.
-  let clip = underWay.get(key);
-  if (!clip) {
-    const found = useClip(app, account_id, name);
-    clip = found
+  let audio = underWay.get(key);
+  if (!audio) {
+    const found = useAudio(app, account_id, name);
+    audio = found
       .then((kept) => kept ?? speakNew(app, account_id, name, utterance))
       .finally(() => underWay.delete(key));
-    underWay.set(key, clip);
+    underWay.set(key, audio);
   }
-  return clip;
+  return audio;
 }
 
 /**
  * Forgets spoken clips that nobody asked for in 30 days, a few of each account; returns how many. A
  * voice file's stays, and so does every one that a campaign which is not over may have been given.
  */
-export async function forgetUnusedClips(app: Pick<App, "db" | "clock">): Promise<number> {
+export async function purgeUnusedAudio(app: Pick<App, "db" | "clock">): Promise<number> {
   const before = new Date(app.clock.now().getTime() - unused_ms);
   let forgotten = 0;
   for (const { account_id } of await findUnused(app.db.pool, [before])) {
@@ -84,11 +84,11 @@ function spokenName(voice: string, { language, text }: Utterance): string {
 }
 
 /** Clips that are asked for just now, by account and name, of each database (a process has one). */
-const speakers = new WeakMap<Database, Map<string, Promise<Clip>>>();
+const speakers = new WeakMap<Database, Map<string, Promise<Audio>>>();
 
-function speakersOf(db: Database): Map<string, Promise<Clip>> {
+function speakersOf(db: Database): Map<string, Promise<Audio>> {
   let underWay = speakers.get(db);
-  if (!underWay) speakers.set(db, (underWay = new Map<string, Promise<Clip>>()));
+  if (!underWay) speakers.set(db, (underWay = new Map<string, Promise<Audio>>()));
   return underWay;
 }
 
@@ -97,20 +97,20 @@ async function speakNew(
   account_id: number,
   name: string,
   utterance: Utterance,
-): Promise<Clip> {
+): Promise<Audio> {
   if (utterance.text.trim() === "") throw new SpeechError("rejected", "there is nothing to say");
   const samples = await speech.speak(utterance);
   if (samples.length < bytes_per_ms) throw new SpeechError("rejected", "it has no sound");
   const spoken = { account_id, name, samples, spoken: true, now: clock.now() };
-  return clipOf(db.query, account_id, await insertClip(db.query, spoken));
+  return audioOf(db.query, account_id, await insertAudio(db.query, spoken));
 }
 
 /** As findClip, noting that it was asked for: once a day is enough. */
-async function useClip(
+async function useAudio(
   { db, clock }: Pick<App, "db" | "clock">,
   account_id: number,
   name: string,
-): Promise<Clip | null> {
+): Promise<Audio | null> {
   const now = clock.now();
   const of = db.query.selectFrom("voice_clips").where("account_id", "=", account_id);
   const row = await of
@@ -128,15 +128,15 @@ async function useClip(
     // Forgotten between the two.
     if (touched.numUpdatedRows === 0n) return null;
   }
-  return clipOf(db.query, account_id, { name, duration_ms: row.duration_ms });
+  return audioOf(db.query, account_id, { name, duration_ms: row.duration_ms });
 }
 
-async function insertClip(
+async function insertAudio(
   db: Kysely<DB>,
-  clip: { account_id: number; name: string; samples: Buffer; spoken: boolean; now: Date },
+  audio: { account_id: number; name: string; samples: Buffer; spoken: boolean; now: Date },
 ): Promise<{ name: string; duration_ms: number }> {
-  const { now, ...row } = clip;
-  const duration_ms = Math.floor(clip.samples.length / bytes_per_ms);
+  const { now, ...row } = audio;
+  const duration_ms = Math.floor(audio.samples.length / bytes_per_ms);
   return db
     .insertInto("voice_clips")
     .values({ ...row, duration_ms, created_at: now, used_at: now })
@@ -145,11 +145,11 @@ async function insertClip(
     .executeTakeFirstOrThrow();
 }
 
-function clipOf(
+function audioOf(
   db: Kysely<DB>,
   account_id: number,
   { name, duration_ms }: { name: string; duration_ms: number },
-): Clip {
+): Audio {
   return {
     name,
     duration_ms,
@@ -160,7 +160,7 @@ function clipOf(
         .where("account_id", "=", account_id)
         .where("name", "=", name)
         .executeTakeFirst();
-      if (!row) throw new Error(`the clip ${name} of account ${account_id} is gone`);
+      if (!row) throw new Error(`the audio ${name} of account ${account_id} is gone`);
       return row.samples;
     },
   };

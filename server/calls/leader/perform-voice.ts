@@ -1,8 +1,8 @@
 // What a step of a campaign's call asks of the switch, with the leg of whoever was called.
 import { SpeechError } from "../../drivers/speech/driver.ts";
 import { VoiceError } from "../../drivers/voice/driver.ts";
-import type { Clip } from "../../lib/audio/audio.ts";
-import { findClip, speakClip } from "../audio/audio-files.ts";
+import type { Audio } from "../../lib/audio/audio.ts";
+import { findAudio, synthesizeAudio } from "../audio/audio-files.ts";
 import { legName, messageName, playbackName } from "../state-machine/call.ts";
 import type { VoiceAct } from "../state-machine/events-and-acts.ts";
 import type { Prompt } from "../state-machine/menu.ts";
@@ -55,11 +55,11 @@ async function playAll(leader: Leader, live: LiveCall, act: Playing): Promise<vo
   const playback = playbackName(live.call, act.visit);
   try {
     for (const [i, prompt] of act.prompts.entries()) {
-      const clip = await clipOf(leader, live, prompt);
+      const audio = await audioOf(leader, live, prompt);
       // Meanwhile a key may have led on.
       if (live.call.position?.visit !== act.visit || !mayAct(leader)) return;
       const isLast = i === act.prompts.length - 1;
-      await leader.session.play(leg, isLast ? playback : `${playback}-${i}`, clip);
+      await leader.session.play(leg, isLast ? playback : `${playback}-${i}`, audio);
     }
   } catch (err) {
     const { account_id, id: call_id } = live.call;
@@ -75,16 +75,16 @@ async function playAll(leader: Leader, live: LiveCall, act: Playing): Promise<vo
   }
 }
 
-async function clipOf({ app }: Leader, { call }: LiveCall, prompt: Prompt): Promise<Clip> {
+async function audioOf({ app }: Leader, { call }: LiveCall, prompt: Prompt): Promise<Audio> {
   const { account_id } = call;
   if ("say" in prompt)
-    return speakClip(app, account_id, { text: prompt.say, language: prompt.language });
+    return synthesizeAudio(app, account_id, { text: prompt.say, language: prompt.language });
   const read = async () => {
-    const clip = await findClip(app.db.query, account_id, prompt.clip.name);
-    if (!clip) throw new VoiceError("refused", `the clip ${prompt.clip.name} is gone`);
-    return clip.read();
+    const audio = await findAudio(app.db.query, account_id, prompt.audio.name);
+    if (!audio) throw new VoiceError("refused", `the audio ${prompt.audio.name} is gone`);
+    return audio.read();
   };
-  return { ...prompt.clip, read };
+  return { ...prompt.audio, read };
 }
 
 function wait(leader: Leader, live: LiveCall, visit: number, ms: number): void {

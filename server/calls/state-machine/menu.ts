@@ -2,7 +2,7 @@
 
 /** What is played: a clip, or a text that is spoken with the recipient's and the captured {{variables}}. */
 export type Prompt =
-  | { readonly clip: { readonly name: string; readonly duration_ms: number } }
+  | { readonly audio: { readonly name: string; readonly duration_ms: number } }
   | { readonly say: string; readonly language: string };
 
 /** Names a node of the menu. */

@@ -38,7 +38,7 @@ function dialled(voice: Partial<VoiceCall>): Call {
       answering_machine: "off",
       recipient_id: 1,
       variables: {},
-      clip: null,
+      audio: null,
       attempts_max: 1,
       callbacks: 0,
       retry_after_minutes: 5,

@@ -78,13 +78,13 @@ export function afterCalledAnswered(call: Call, leg: Leg, at: Date, told: News[]
 
 /** What the campaign is about. */
 function begin(call: Call, at: Date): Step {
-  const { content, clip } = call.voice!;
+  const { content, audio } = call.voice!;
   switch (content.call_type) {
     case "obd_voice_call":
       return { ...play(call, [content.prompt], { doing: "playing" }), news: [] };
     case "obd_smartvoice":
       // Claimed only with its clip.
-      return { ...play(call, [{ clip: clip! }], { doing: "playing" }), news: [] };
+      return { ...play(call, [{ audio: audio! }], { doing: "playing" }), news: [] };
     case "obd_ivr":
       return enterNode(call, content.menu.start, at);
     case "ai_bot": {

@@ -35,7 +35,7 @@ export type VoiceCall = VoicePlan & {
   readonly recipient_id: number;
   readonly variables: Readonly<Record<string, string>>;
   /** Of obd_smartvoice. */
-  readonly clip: { readonly name: string; readonly duration_ms: number } | null;
+  readonly audio: { readonly name: string; readonly duration_ms: number } | null;
   /** Attempts that may be made in all, callbacks beside. */
   readonly attempts_max: number;
   readonly callbacks: number;

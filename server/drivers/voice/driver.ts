@@ -1,7 +1,7 @@
 // What a telephone switch must do for us. Every driver passes the same contract suite. A driver knows
 // no feature, no SQL and no jobs: it dials legs, joins them, and tells what becomes of each.
 import type { Readable } from "node:stream";
-import type { Clip } from "../../lib/audio/audio.ts";
+import type { Audio } from "../../lib/audio/audio.ts";
 import type { CallMedia } from "../call-media.ts";
 
 export const voice_driver_names = ["sandbox", "asterisk"] as const;
@@ -186,7 +186,7 @@ export type VoiceSession = {
    * Plays a clip to an answered leg, or to all in its bridge; what it plays already goes before it. `played`
    * follows. `playback`: a name never used twice, [A-Za-z0-9.-]{1,64}. Throws what the clip's `read` throws.
    */
-  play(leg: string, playback: string, clip: Clip): Promise<void>;
+  play(leg: string, playback: string, audio: Audio): Promise<void>;
   /** Silent at once; what was to come after it is not played either, each told of by `played`. */
   stopPlaying(leg: string): Promise<void>;
   /** Listens for who answered; `detected` follows within 6 s. Nothing may be played meanwhile. */

@@ -3,7 +3,7 @@ export const sample_rate_hz = 8_000;
 export const bytes_per_ms = (sample_rate_hz * 2) / 1_000;
 
 /** Something that can be played on calls. */
-export type Clip = {
+export type Audio = {
   /** 64 hex digits. Clips of one name are the same sound, for ever. */
   readonly name: string;
   readonly duration_ms: number;

@@ -12,17 +12,17 @@ import {
 } from "../../../test/support/voice-makers.ts";
 import type { Menu, MenuNode } from "../../calls/state-machine/menu.ts";
 import type { VoicePlan } from "../../calls/state-machine/voice-plan.ts";
-import { storeClip } from "../../calls/audio/audio-files.ts";
+import { storeAudio } from "../../calls/audio/audio-files.ts";
 import { tone } from "../../../test/support/tone-speech.ts";
 
 let scene: CallScene;
-let clip: { name: string; duration_ms: number };
+let audio: { name: string; duration_ms: number };
 
 before(async () => {
   scene = await openCallScene();
   scene.startLeaders();
   const { app, account } = scene;
-  clip = await storeClip(app.db.query, account.account_id, tone(2_000), app.clock.now());
+  audio = await storeAudio(app.db.query, account.account_id, tone(2_000), app.clock.now());
 });
 after(() => scene.close());
 
@@ -41,7 +41,7 @@ async function launch(
   campaign: Record<string, unknown> = {},
 ): Promise<TestVoiceCampaign> {
   const whole: VoicePlan = {
-    content: { call_type: "obd_voice_call", prompt: { clip } },
+    content: { call_type: "obd_voice_call", prompt: { audio } },
     opt_out_key: "9",
     answering_machine: "off",
     ...plan,
@@ -282,7 +282,7 @@ const menuWith = (nodes: Record<string, MenuNode>): Partial<VoicePlan> => ({
 });
 const ask = (keys: Record<string, string>): MenuNode => ({
   type: "menu",
-  prompt: { clip },
+  prompt: { audio },
   keys,
   invalid_prompt: null,
   timeout_seconds: 1,
@@ -311,7 +311,7 @@ test("a menu goes the caller's way: by keys, by time-out, to fields, to opt-out 
     },
     note: { type: "set_field", field: "interest", value: "yes, {{name|friend}}", next: "agent" },
     agent: { type: "transfer", prompt: null, to: { extension: "102" }, otherwise: "bye" },
-    out: { type: "opt_out", prompt: { clip } },
+    out: { type: "opt_out", prompt: { audio } },
   });
   const one = { ...to("701"), variables: JSON.stringify({ name: "Asha" }) };
   const campaign = await launch([one, to("209"), to("900")], plan);
@@ -353,7 +353,7 @@ test("a caller leaves a message, and one whom nobody can be found for hears the 
     [to()],
     menuWith({
       main: { type: "transfer", prompt: null, to: { extension: "480" }, otherwise: "tell" },
-      tell: { type: "record", prompt: { clip }, max_seconds: 2, silence_seconds: 1, next: "bye" },
+      tell: { type: "record", prompt: { audio }, max_seconds: 2, silence_seconds: 1, next: "bye" },
     }),
   );
   await settled(campaign, "answered");

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import {
-  findClip,
-  forgetUnusedClips,
-  speakClip,
-  storeClip,
+  findAudio,
+  purgeUnusedAudio,
+  synthesizeAudio,
+  storeAudio,
 } from "../../calls/audio/audio-files.ts";
 import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
@@ -53,7 +53,7 @@ beforeEach(async () => {
 const speakTurn = () => speakScripts(api.app, new AbortController().signal);
 const en = (text: string) => ({ text, language: "en" });
 
-async function clipsOf(): Promise<string[]> {
+async function audioFilesOf(): Promise<string[]> {
   const { rows } = await api.app.db.pool.query<{ name: string }>(
     "select name from voice_clips where account_id = $1 order by name",
     [account.account_id],
@@ -104,29 +104,29 @@ async function speakAll(): Promise<void> {
 test("a text is spoken once, however many ask for it at the same time, and kept for the account alone", async () => {
   const { account_id } = account;
   const asked = await Promise.all(
-    Array.from({ length: 20 }, () => speakClip(api.app, account_id, en("Hello"))),
+    Array.from({ length: 20 }, () => synthesizeAudio(api.app, account_id, en("Hello"))),
   );
   assert.deepEqual(spoken, ["Hello"]);
   const [{ name, duration_ms, read }] = asked as [(typeof asked)[number]];
-  assert.ok(asked.every((clip) => clip.name === name));
+  assert.ok(asked.every((audio) => audio.name === name));
   assert.match(name, /^[0-9a-f]{64}$/);
   assert.equal(duration_ms, 100);
   assert.deepEqual(await read(), tone(100));
-  const hindi = await speakClip(api.app, account_id, { text: "Hello", language: "hi" });
+  const hindi = await synthesizeAudio(api.app, account_id, { text: "Hello", language: "hi" });
   assert.notEqual(hindi.name, name);
-  assert.equal((await findClip(api.app.db.query, account_id, name))?.duration_ms, 100);
+  assert.equal((await findAudio(api.app.db.query, account_id, name))?.duration_ms, 100);
   const other = await makeAccount(api.app);
-  assert.equal(await findClip(api.app.db.query, other.account_id, name), null);
-  await assert.rejects(speakClip(api.app, account_id, en(" ")), { failure: "rejected" });
+  assert.equal(await findAudio(api.app.db.query, other.account_id, name), null);
+  await assert.rejects(synthesizeAudio(api.app, account_id, en(" ")), { failure: "rejected" });
 });
 
 test("a speaker that fails is asked again by the next, and nothing of it is kept", async () => {
   faults = { Hello: "failed" };
   const { account_id } = account;
-  await assert.rejects(speakClip(api.app, account_id, en("Hello")), { failure: "failed" });
+  await assert.rejects(synthesizeAudio(api.app, account_id, en("Hello")), { failure: "failed" });
   faults = {};
-  await speakClip(api.app, account_id, en("Hello"));
-  assert.equal((await clipsOf()).length, 1);
+  await synthesizeAudio(api.app, account_id, en("Hello"));
+  assert.equal((await audioFilesOf()).length, 1);
 });
 
 test("spoken clips that nobody asked for in 30 days are forgotten, unless a file has them or a campaign may", async () => {
@@ -136,28 +136,28 @@ test("spoken clips that nobody asked for in 30 days are forgotten, unless a file
   const start = new Date("2026-03-01T12:00:00Z");
   clock.set(start);
   const [gone, filed, asked] = [
-    await speakClip(app, account_id, en("gone")),
-    await speakClip(app, account_id, en("filed")),
-    await speakClip(app, account_id, en("asked")),
+    await synthesizeAudio(app, account_id, en("gone")),
+    await synthesizeAudio(app, account_id, en("filed")),
+    await synthesizeAudio(app, account_id, en("asked")),
   ];
-  const stored = await storeClip(app.db.query, account_id, tone(60), start);
+  const stored = await storeAudio(app.db.query, account_id, tone(60), start);
   await makeVoiceFile(app, account, { clip_name: filed.name, duration_ms: filed.duration_ms });
   clock.advance(25 * day_ms);
-  await speakClip(app, account_id, en("asked"));
+  await synthesizeAudio(app, account_id, en("asked"));
   // Of a campaign that is still open later.
   await makeVoiceCampaign(app, account, { recipients: [] });
-  const needed = await speakClip(app, account_id, en("needed"));
+  const needed = await synthesizeAudio(app, account_id, en("needed"));
   clock.advance(6 * day_ms);
-  await forgetUnusedClips(app);
+  await purgeUnusedAudio(app);
   const kept = [filed.name, asked.name, needed.name, stored.name];
-  assert.deepEqual(await clipsOf(), kept.toSorted());
+  assert.deepEqual(await audioFilesOf(), kept.toSorted());
   assert.ok(!kept.includes(gone.name));
   clock.advance(40 * day_ms);
-  await forgetUnusedClips(app);
-  assert.deepEqual(await clipsOf(), kept.toSorted());
+  await purgeUnusedAudio(app);
+  assert.deepEqual(await audioFilesOf(), kept.toSorted());
   await app.db.pool.query("update voice_campaigns set finished_at = now()");
-  await forgetUnusedClips(app);
-  assert.deepEqual(await clipsOf(), [filed.name, stored.name].toSorted());
+  await purgeUnusedAudio(app);
+  assert.deepEqual(await audioFilesOf(), [filed.name, stored.name].toSorted());
   clock.set(new Date());
 });
 
@@ -169,14 +169,14 @@ test("each recipient of a smartvoice campaign gets their own text, distinct text
   await speakAll();
   assert.deepEqual(await statesOf(campaign), [...names.map(() => "waiting"), "failed", "failed"]);
   assert.deepEqual(spoken.toSorted(), ["Hello N0", "Hello N1", "Hello N2"]);
-  const { rows } = await api.app.db.pool.query<{ first: string; clips: number }>(
-    `select min(clip_name) as first, count(distinct clip_name)::int as clips
+  const { rows } = await api.app.db.pool.query<{ first: string; audio_files: number }>(
+    `select min(clip_name) as first, count(distinct clip_name)::int as audio_files
      from voice_recipients where account_id = $1 and campaign_id = $2`,
     [account.account_id, campaign.id],
   );
-  assert.equal(rows[0]!.clips, 3);
-  const clip = await findClip(api.app.db.query, account.account_id, rows[0]!.first);
-  assert.equal(clip?.duration_ms, "Hello N0".length * 20);
+  assert.equal(rows[0]!.audio_files, 3);
+  const audio = await findAudio(api.app.db.query, account.account_id, rows[0]!.first);
+  assert.equal(audio?.duration_ms, "Hello N0".length * 20);
   await eventually(() => notified.includes(String(campaign.trunk_id)));
 });
 

@@ -1,6 +1,6 @@
 // Speaks the scripts of obd_smartvoice campaigns to each recipient's values, a little ahead of the calls.
 import { fillText } from "../../calls/state-machine/script-text.ts";
-import { speakClip } from "../../calls/audio/audio-files.ts";
+import { synthesizeAudio } from "../../calls/audio/audio-files.ts";
 import type { VoicePlan } from "../../calls/voice-shapes.ts";
 import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
@@ -43,7 +43,7 @@ type Recipient = {
   readonly variables: Readonly<Record<string, string>> | null;
 };
 /** Of a text: its clip; null when it cannot be spoken; or nothing can at the moment. */
-type Spoken = { readonly clip: string | null } | "away";
+type Spoken = { readonly audio: string | null } | "away";
 
 async function speakBatch(app: App, campaign: Campaign): Promise<number> {
   const { content } = campaign.plan;
@@ -54,7 +54,7 @@ async function speakBatch(app: App, campaign: Campaign): Promise<number> {
   const first = Math.floor(Math.random() * Math.ceil(next.length / batch_rows)) * batch_rows;
   const batch = next.slice(first, first + batch_rows);
   const texts = new Map(batch.map(({ id, variables }) => [id, textOf(script, variables)]));
-  const spoken = new Map<string | null, Spoken>([[null, { clip: null }]]);
+  const spoken = new Map<string | null, Spoken>([[null, { audio: null }]]);
   await Promise.all(
     [...new Set(texts.values())].map(async (text) => {
       if (text !== null) spoken.set(text, await speak(app, campaign, { text, language }));
@@ -62,7 +62,7 @@ async function speakBatch(app: App, campaign: Campaign): Promise<number> {
   );
   const done = [...texts].flatMap(([id, text]) => {
     const result = spoken.get(text)!;
-    return result === "away" ? [] : [{ id, clip: result.clip }];
+    return result === "away" ? [] : [{ id, audio: result.audio }];
   });
   if (done.length === 0) return 0;
   const { waiting, failed } = await app.db.query
@@ -91,20 +91,20 @@ async function speak(
   if (!failed) failures.set(app.speech, (failed = new Map<string, number>()));
   const key = JSON.stringify(utterance);
   try {
-    const { name } = await speakClip(app, account_id, utterance);
+    const { name } = await synthesizeAudio(app, account_id, utterance);
     failed.delete(key);
-    return { clip: name };
+    return { audio: name };
   } catch (err) {
     // Too many wait for it just now.
     if (err instanceof Refusal) return "away";
     if (!(err instanceof SpeechError)) throw err;
-    if (err.failure === "rejected") return { clip: null };
+    if (err.failure === "rejected") return { audio: null };
     app.log.warn({ err, account_id, campaign_id: id }, "a script could not be spoken");
     const times = (failed.get(key) ?? 0) + 1;
     if (failed.size < failing_texts_max) failed.set(key, times);
     if (times < failures_max) return "away";
     failed.delete(key);
-    return (await canSpeak(app.speech)) ? { clip: null } : "away";
+    return (await canSpeak(app.speech)) ? { audio: null } : "away";
   }
 }
 
@@ -122,12 +122,12 @@ async function canSpeak(speech: SpeechDriver): Promise<boolean> {
 async function moveSpoken(
   tx: Tx,
   { account_id, id }: Campaign,
-  done: readonly { readonly id: number; readonly clip: string | null }[],
+  done: readonly { readonly id: number; readonly audio: string | null }[],
   now: Date,
 ): Promise<{ waiting: number; failed: number }> {
   const ids = done.map((recipient) => recipient.id);
-  const clips = done.map(({ clip }) => clip);
-  const [moved] = await moveRecipients(tx, [account_id, id, ids, clips, now]);
+  const audio_files = done.map(({ audio }) => audio);
+  const [moved] = await moveRecipients(tx, [account_id, id, ids, audio_files, now]);
   const { waiting, failed } = moved!;
   for (const [to, n] of [
     ["waiting", waiting],

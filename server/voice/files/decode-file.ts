@@ -1,4 +1,4 @@
-import { speakClip, storeClip } from "../../calls/audio/audio-files.ts";
+import { synthesizeAudio, storeAudio } from "../../calls/audio/audio-files.ts";
 import { SpeechError } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { checkJob, type Job } from "../../engine/work-jobs.ts";
@@ -28,12 +28,12 @@ export async function decodeFile(app: App, job: Job): Promise<void> {
   await app.db.query.transaction().execute(async (tx) => {
     await checkJob(tx, job);
     const { samples, ...columns } = made;
-    const clip = samples && (await storeClip(tx, account_id, samples, now));
+    const audio = samples && (await storeAudio(tx, account_id, samples, now));
     await tx
       .updateTable("voice_files")
       .set({
         ...columns,
-        ...(clip ? { clip_name: clip.name, duration_ms: clip.duration_ms } : {}),
+        ...(audio ? { clip_name: audio.name, duration_ms: audio.duration_ms } : {}),
         upload: null,
         updated_at: now,
       })
@@ -61,7 +61,7 @@ async function makeSound(
 ): Promise<Made> {
   try {
     if (upload === null) {
-      const spoken = await speakClip(app, account_id, { text: text ?? "", language });
+      const spoken = await synthesizeAudio(app, account_id, { text: text ?? "", language });
       return { status: "ready", clip_name: spoken.name, duration_ms: spoken.duration_ms };
     }
     const { samples, format } = await decodeAudio(upload);

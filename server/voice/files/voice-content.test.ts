@@ -252,7 +252,7 @@ test("a menu is stored with its defaults, changed as a whole, and goes with a ca
     .executeTakeFirstOrThrow();
   assert.deepEqual((await snapshot()).nodes["main"], {
     ...body.nodes.main,
-    prompt: { clip: { name: clip_name, duration_ms: 180 } },
+    prompt: { audio: { name: clip_name, duration_ms: 180 } },
   });
   const path = `menus/${id}`;
   assert.deepEqual(await refuse("PATCH", path, { json: { start: "gone" } }), [

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { findClip } from "../../calls/audio/audio-files.ts";
+import { findAudio } from "../../calls/audio/audio-files.ts";
 import { toWav } from "../../lib/audio/wav.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
@@ -62,7 +62,7 @@ export async function readVoiceFileAudio(
     .where("id", "=", id)
     .executeTakeFirst();
   if (!row) throw notFound();
-  const clip = row.clip_name === null ? null : await findClip(db, accountId, row.clip_name);
-  if (!clip) throw new Refusal("not-found", "This voice file has no sound");
-  return toWav(await clip.read());
+  const audio = row.clip_name === null ? null : await findAudio(db, accountId, row.clip_name);
+  if (!audio) throw new Refusal("not-found", "This voice file has no sound");
+  return toWav(await audio.read());
 }

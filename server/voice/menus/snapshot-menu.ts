@@ -4,7 +4,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import type { GraphNode, MenuGraph, MenuPrompt } from "./menu-schema.ts";
 
-type Clips = ReadonlyMap<number, { readonly name: string; readonly duration_ms: number }>;
+type AudioFiles = ReadonlyMap<number, { readonly name: string; readonly duration_ms: number }>;
 
 /**
  * A menu as it goes with a campaign: whatever becomes of its voice files, it plays what they are now.
@@ -15,8 +15,8 @@ export async function snapshotMenu(
   account_id: number,
   { start, nodes }: MenuGraph,
 ): Promise<Menu> {
-  const clips = await findClips(db, account_id, Object.values(nodes).flatMap(filesOf));
-  const kept = Object.entries(nodes).map(([name, node]) => [name, snapshotNode(node, clips)]);
+  const audio_files = await findAudioFiles(db, account_id, Object.values(nodes).flatMap(filesOf));
+  const kept = Object.entries(nodes).map(([name, node]) => [name, snapshotNode(node, audio_files)]);
   return { start, nodes: Object.fromEntries(kept) as Menu["nodes"] };
 }
 
@@ -32,7 +32,11 @@ function promptsOf(node: GraphNode): MenuPrompt[] {
   return prompts.filter((prompt) => prompt !== null);
 }
 
-async function findClips(db: Kysely<DB>, account_id: number, ids: number[]): Promise<Clips> {
+async function findAudioFiles(
+  db: Kysely<DB>,
+  account_id: number,
+  ids: number[],
+): Promise<AudioFiles> {
   if (ids.length === 0) return new Map();
   const files = await db
     .selectFrom("voice_files")
@@ -45,24 +49,24 @@ async function findClips(db: Kysely<DB>, account_id: number, ids: number[]): Pro
     ({ id, clip_name, duration_ms }) =>
       [id, { name: clip_name!, duration_ms: duration_ms! }] as const,
   );
-  const clips = new Map(ready);
-  const absent = ids.find((id) => !clips.has(id));
-  if (absent === undefined) return clips;
+  const audio_files = new Map(ready);
+  const absent = ids.find((id) => !audio_files.has(id));
+  if (absent === undefined) return audio_files;
   throw invalidField(
     "voice_file_id",
     `its menu plays the voice file ${absent}, which is not ready`,
   );
 }
 
-function snapshotNode(node: GraphNode, clips: Clips): MenuNode {
+function snapshotNode(node: GraphNode, audio_files: AudioFiles): MenuNode {
   const changed: { prompt?: Prompt | null; invalid_prompt?: Prompt | null } = {};
-  if ("prompt" in node) changed.prompt = promptOf(node.prompt, clips);
-  if ("invalid_prompt" in node) changed.invalid_prompt = promptOf(node.invalid_prompt, clips);
+  if ("prompt" in node) changed.prompt = promptOf(node.prompt, audio_files);
+  if ("invalid_prompt" in node) changed.invalid_prompt = promptOf(node.invalid_prompt, audio_files);
   return { ...node, ...changed } as MenuNode;
 }
 
-function promptOf(prompt: MenuPrompt | null, clips: Clips): Prompt | null {
+function promptOf(prompt: MenuPrompt | null, audio_files: AudioFiles): Prompt | null {
   if (prompt === null || "say" in prompt) return prompt;
   // findClips has seen that each is there.
-  return { clip: clips.get(prompt.voice_file_id)! };
+  return { audio: audio_files.get(prompt.voice_file_id)! };
 }

@@ -3,28 +3,28 @@
 import { randomUUID } from "node:crypto";
 import { open, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clip } from "../../../lib/audio/audio.ts";
+import type { Audio } from "../../../lib/audio/audio.ts";
 import { VoiceError } from "../driver.ts";
 
 /** Asterisk's user is another than ours. */
 const readable_by_all = 0o644;
 
-export type ClipFolder = {
+export type AudioFolder = {
   /** The clip's path as Asterisk takes it, without the ending, once it is there. Throws VoiceError, and what its `read` throws. */
-  keep(clip: Clip): Promise<string>;
+  keep(audio: Audio): Promise<string>;
 };
 
 /** `sounds_dir`: see VoiceNode. */
-export function openClipFolder(sounds_dir: string | null): ClipFolder {
+export function openAudioFolder(sounds_dir: string | null): AudioFolder {
   const writing = new Map<string, Promise<void>>();
   return {
-    async keep(clip) {
+    async keep(audio) {
       if (sounds_dir === null) throw new VoiceError("refused", "the node has no folder of sounds");
-      const path = join(sounds_dir, clip.name);
-      let written = writing.get(clip.name);
+      const path = join(sounds_dir, audio.name);
+      let written = writing.get(audio.name);
       if (written === undefined) {
-        written = writeOnce(`${path}.sln`, clip).finally(() => writing.delete(clip.name));
-        writing.set(clip.name, written);
+        written = writeOnce(`${path}.sln`, audio).finally(() => writing.delete(audio.name));
+        writing.set(audio.name, written);
       }
       await written;
       return path;
@@ -32,9 +32,9 @@ export function openClipFolder(sounds_dir: string | null): ClipFolder {
   };
 }
 
-async function writeOnce(path: string, clip: Clip): Promise<void> {
+async function writeOnce(path: string, audio: Audio): Promise<void> {
   if (await isThere(path)) return;
-  const samples = await clip.read();
+  const samples = await audio.read();
   try {
     const draft = `${path}.${randomUUID()}`;
     try {

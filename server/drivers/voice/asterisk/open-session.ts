@@ -13,7 +13,7 @@ import { detectAnswerer } from "./detect-answerer.ts";
 import { dialLeg } from "./dial-leg.ts";
 import { findRecord } from "./find-record.ts";
 import { addChannel, endBridge, joinLegs, startRingback, stopRingback } from "./join-legs.ts";
-import { openClipFolder } from "./keep-clip.ts";
+import { openAudioFolder } from "./keep-clip.ts";
 import { openLegNews, type LegNews } from "./leg-news.ts";
 import { idAtSwitch } from "./names.ts";
 import { hangUpChannel, openMediaChannels, type MediaChannels } from "./open-media.ts";
@@ -126,8 +126,8 @@ function openParts(
     hear(event);
   };
   const legs = openLegNews(ari.app, tell);
-  const clips = openClipFolder(node.sounds_dir);
-  const playing = openPlaying({ client, clips, bridge_of, dialled, stays: legs.stays, tell });
+  const audio_files = openAudioFolder(node.sounds_dir);
+  const playing = openPlaying({ client, audio_files, bridge_of, dialled, stays: legs.stays, tell });
   const recordings = openRecordings(client, tell);
   return { client, node, legs, playing, recordings, media, bridge_of, detecting, dialled, tell };
 }

@@ -1,15 +1,15 @@
 // What is played to legs: one clip after the other, each told of once.
-import type { Clip } from "../../../lib/audio/audio.ts";
+import type { Audio } from "../../../lib/audio/audio.ts";
 import type { VoiceEvent } from "../driver.ts";
 import { ariPath, expectDone, type AriAnswer, type AriClient } from "./ari-client.ts";
 import type { AriEvent } from "./ari-events.ts";
-import type { ClipFolder } from "./keep-clip.ts";
+import type { AudioFolder } from "./keep-clip.ts";
 import { idAtSwitch, ownName } from "./names.ts";
 import { whenHandedOver } from "./when-handed-over.ts";
 
 export type Playing = {
   /** See VoiceSession.play. */
-  play(leg: string, playback: string, clip: Clip): Promise<void>;
+  play(leg: string, playback: string, audio: Audio): Promise<void>;
   /** See VoiceSession.stopPlaying. */
   stop(leg: string): Promise<void>;
   hear(event: AriEvent & { type: "PlaybackFinished" }, at: Date): void;
@@ -22,7 +22,7 @@ export type Playing = {
 
 export type PlayingParts = {
   readonly client: AriClient;
-  readonly clips: ClipFolder;
+  readonly audio_files: AudioFolder;
   /** The bridge of each leg, as far as it is known. */
   readonly bridge_of: Map<string, string>;
   /** Legs of this session: nobody before it played them anything. */
@@ -53,9 +53,9 @@ type State = PlayingParts & {
 export function openPlaying(parts: PlayingParts): Playing {
   const state: State = { ...parts, legs: new Map(), leg_of: new Map(), losses: 0 };
   return {
-    play(leg, playback, clip) {
+    play(leg, playback, audio) {
       const playing = playingOf(state, leg);
-      const done = playing.turn.then(() => begin(state, leg, playing, playback, clip));
+      const done = playing.turn.then(() => begin(state, leg, playing, playback, audio));
       playing.turn = done.catch(() => {});
       return done;
     },
@@ -94,11 +94,11 @@ async function begin(
   leg: string,
   playing: PlayingLeg,
   playback: string,
-  clip: Clip,
+  audio: Audio,
 ): Promise<void> {
   const { stops } = playing;
   if (playing.asked.get(playback) === "taken") return;
-  const path = await state.clips.keep(clip);
+  const path = await state.audio_files.keep(audio);
   if (state.legs.get(leg) !== playing) return;
   const isDoubtful = playing.asked.has(playback) || !state.dialled.has(leg);
   playing.asked.set(playback, "doubtful");

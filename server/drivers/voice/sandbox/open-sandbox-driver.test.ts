@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Clip } from "../../../lib/audio/audio.ts";
+import type { Audio } from "../../../lib/audio/audio.ts";
 import type { DialTarget, VoiceEvent, VoiceNode } from "../driver.ts";
 import { VoiceError } from "../driver.ts";
 import { openSandboxVoiceDriver } from "./open-sandbox-driver.ts";
@@ -215,7 +215,7 @@ test("a recording is as long as its bridge was recorded", async () => {
   assert.equal(Buffer.concat((await stream.toArray()) as Buffer[]).length, 44 + 16_000 * 2.5);
 });
 
-const clip = (seconds: number): Clip => ({
+const audio = (seconds: number): Audio => ({
   name: "a".repeat(64),
   duration_ms: seconds * 1_000,
   read: () => assert.fail("nobody needs the samples"),
@@ -233,10 +233,10 @@ async function answering(number: string) {
 
 test("clips take their time, one after the other, and whoever hears them stays", async () => {
   const { time, news, session } = await answering("919812345678");
-  await session.play("customer", "one", clip(4));
-  await session.play("customer", "two", clip(2));
+  await session.play("customer", "one", audio(4));
+  await session.play("customer", "two", audio(2));
   time.advance(5_000);
-  await session.play("customer", "three", clip(10));
+  await session.play("customer", "three", audio(10));
   time.advance(2_000);
   await session.stopPlaying("customer");
   time.advance(60_000);
@@ -246,12 +246,12 @@ test("clips take their time, one after the other, and whoever hears them stays",
 
 test("keys are pressed half-way through what is heard first, and once", async () => {
   const { time, news, session } = await answering("919876777701");
-  await session.play("customer", "greeting", clip(2));
-  await session.play("customer", "menu", clip(2));
+  await session.play("customer", "greeting", audio(2));
+  await session.play("customer", "menu", audio(2));
   time.advance(1_000);
   await session.stopPlaying("customer");
   time.advance(1_000);
-  await session.play("customer", "level", clip(1));
+  await session.play("customer", "level", audio(1));
   time.advance(60_000);
   assert.deepEqual(news(), [
     "2s digit customer 1",
@@ -263,7 +263,7 @@ test("keys are pressed half-way through what is heard first, and once", async ()
 
 test("one whom a campaign joins with an agent talks as long as any customer", async () => {
   const { time, news, session } = await answering("919876777209");
-  await session.play("customer", "menu", clip(2));
+  await session.play("customer", "menu", audio(2));
   time.advance(3_000);
   await session.dial(dial("agent", phone("201")));
   time.advance(1_000);

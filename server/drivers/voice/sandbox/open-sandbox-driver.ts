@@ -10,7 +10,7 @@ import {
 } from "../driver.ts";
 import { openMedia } from "./sandbox-media.ts";
 import { openSandboxRecordings } from "./sandbox-recordings.ts";
-import { detectAnswerer, playClip, recordMessage, stopPlaying } from "./sandbox-sound.ts";
+import { detectAnswerer, playAudio, recordMessage, stopPlaying } from "./sandbox-sound.ts";
 import {
   dialLeg,
   endBridge,
@@ -131,7 +131,7 @@ function openSession(
     bridge: (bridge, legs) => ask(() => joinLegs(at, bridge, legs)),
     endBridge: (bridge) => ask(() => endBridge(at, bridge)),
     record: (bridge, recording) => ask(() => recordBridge(at, bridge, recording)),
-    play: (leg, playback, clip) => ask(() => playClip(at, leg, playback, clip)),
+    play: (leg, playback, audio) => ask(() => playAudio(at, leg, playback, audio)),
     stopPlaying: (leg) => ask(() => stopPlaying(at, leg)),
     detect: (leg) => ask(() => detectAnswerer(at, leg)),
     recordMessage: (leg, recording, limits) => ask(() => recordMessage(at, leg, recording, limits)),

@@ -1,7 +1,7 @@
 // What the sandbox's legs are made to hear and asked to say. Whoever hears something of ours is a
 // customer, also one who was called before anybody else.
 import { VoiceError, type MessageLimits } from "../driver.ts";
-import type { Clip } from "../../../lib/audio/audio.ts";
+import type { Audio } from "../../../lib/audio/audio.ts";
 import { legLife, type LegLife } from "./leg-life.ts";
 import { cancelAll, soon_ms, type SandboxLeg, type SandboxSwitch } from "./sandbox-switch.ts";
 
@@ -19,13 +19,13 @@ export function serveLeg(at: SandboxSwitch, name: string): SandboxLeg | null {
   return leg;
 }
 
-export function playClip(at: SandboxSwitch, name: string, playback: string, clip: Clip): void {
+export function playAudio(at: SandboxSwitch, name: string, playback: string, audio: Audio): void {
   const leg = serveLeg(at, name);
   if (leg === null || leg.heard.has(playback)) return;
   leg.heard.add(playback);
-  leg.playing.push({ playback, duration_ms: clip.duration_ms });
+  leg.playing.push({ playback, duration_ms: audio.duration_ms });
   if (leg.playing.length > 1) return;
-  pressKeys(at, leg, clip.duration_ms / 2);
+  pressKeys(at, leg, audio.duration_ms / 2);
   playNext(at, leg);
 }
 

@@ -62,7 +62,7 @@ async function makeContent(
   switch (call_type) {
     case "obd_voice_call":
       if (clip_name === null || duration_ms === null) return "has no recording to play";
-      return { call_type, prompt: { clip: { name: clip_name, duration_ms } } };
+      return { call_type, prompt: { audio: { name: clip_name, duration_ms } } };
     case "obd_smartvoice":
       return script === null
         ? "has no script, which obd_smartvoice speaks"
