@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { saveLastUses } from "./accounts/tokens/save-last-uses.ts";
 import { openApiApp } from "./api/api-app.ts";
 import { buildHttpServer } from "./api/http-server.ts";
-import { openWebhookDoor } from "./chat/inbound/webhook-receiver.ts";
+import { openWebhookReceiver } from "./chat/inbound/webhook-receiver.ts";
 import { ConfigError, readConfig, type Config } from "./config.ts";
 import { openAgentDrivers } from "./drivers/ai-agent/open-agent-drivers.ts";
 import { openMetaDriver } from "./drivers/chat/meta/open-meta-driver.ts";
@@ -53,9 +53,9 @@ async function start(config: Config): Promise<void> {
   const notifications = openNotifications(database_url, log);
   stops.unshift(() => notifications.close());
   const sandbox = openSandboxDriver({
-    // Through the same door as a provider's webhooks.
+    // Through the same receiver as a provider's webhooks.
     deliver: (webhook) =>
-      void door
+      void receiver
         .take("sandbox", JSON.stringify(webhook))
         .catch((err: unknown) => log.warn({ err }, "a report of the sandbox is lost")),
   });
@@ -69,7 +69,7 @@ async function start(config: Config): Promise<void> {
   const outgoing = openOutgoingHttp(config.callback_allow);
   stops.unshift(() => outgoing.close());
   const app: App = { db, clock: systemClock, log, notifications, outgoing, ...drivers };
-  const door = openWebhookDoor(app);
+  const receiver = openWebhookReceiver(app);
   stops.unshift(() => sandbox.close());
   stops.unshift(() => voiceSandbox.close());
   if (whatsapp) stops.unshift(() => whatsapp.close());

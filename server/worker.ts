@@ -11,7 +11,7 @@ import { openSenders, type SenderSettings } from "./chat/sender/send-campaigns.t
 import { settleUnknown } from "./chat/campaigns/settle-unknown.ts";
 import { startCampaign } from "./chat/campaigns/start-campaign.ts";
 import { syncTemplatesDaily } from "./chat/templates/sync-templates.ts";
-import { windDownCampaign } from "./chat/campaigns/drain-campaign.ts";
+import { drainCampaign } from "./chat/campaigns/drain-campaign.ts";
 import { recordCallOutcome } from "./crm/leads/record-call-outcome.ts";
 import { workLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
 import type { App } from "./engine/app.ts";
@@ -28,7 +28,7 @@ import { decodeFile } from "./voice/files/decode-file.ts";
 import { moveStrandedCampaigns } from "./voice/campaigns/move-stranded-campaigns.ts";
 import { speakScripts } from "./voice/campaigns/synthesize-scripts.ts";
 import { startVoiceCampaign } from "./voice/campaigns/start-voice-campaign.ts";
-import { windDownVoiceCampaign } from "./voice/campaigns/drain-voice-campaign.ts";
+import { drainVoiceCampaign } from "./voice/campaigns/drain-voice-campaign.ts";
 
 export type BackgroundWork = {
   /** Ends each loop after the transaction it is in. */
@@ -38,13 +38,13 @@ export type BackgroundWork = {
 /** Who does which job. */
 const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "chat.start_campaign": startCampaign,
-  "chat.wind_down": windDownCampaign,
+  "chat.wind_down": drainCampaign,
   "chat.settle_unknown": settleUnknown,
   "chat.sync_templates": syncTemplatesDaily,
   "chat.notify_call": notifyCall,
   "voice.decode_file": decodeFile,
   "voice.start_campaign": startVoiceCampaign,
-  "voice.wind_down": windDownVoiceCampaign,
+  "voice.wind_down": drainVoiceCampaign,
   "crm.record_call": recordCallOutcome,
   "retention.erase_person": erasePerson,
   "callbacks.clear_endpoint": clearEndpoint,

@@ -140,7 +140,7 @@ async function whileSending(work: () => Promise<void>): Promise<void> {
 }
 
 async function takeWebhook(body: string): Promise<void> {
-  await api.app.webhookDoor.take("whatsapp", body);
+  await api.app.webhookReceiver.take("whatsapp", body);
   await applyReports(api.app, new AbortController().signal);
 }
 

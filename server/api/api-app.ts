@@ -1,5 +1,5 @@
 import { openTokenDirectory, type TokenDirectory } from "../accounts/tokens/token-directory.ts";
-import { openWebhookDoor, type WebhookDoor } from "../chat/inbound/webhook-receiver.ts";
+import { openWebhookReceiver, type WebhookReceiver } from "../chat/inbound/webhook-receiver.ts";
 import { openLeadIntake, type LeadIntake } from "../crm/leads/lead-intake.ts";
 import { openWorkspaceSchemas, type WorkspaceSchemas } from "../crm/workspaces/workspace-schema.ts";
 import type { App } from "../engine/app.ts";
@@ -11,7 +11,7 @@ export type ApiApp = App & {
   readonly tokens: TokenDirectory;
   readonly workspaceSchemas: WorkspaceSchemas;
   readonly leadIntake: LeadIntake;
-  readonly webhookDoor: WebhookDoor;
+  readonly webhookReceiver: WebhookReceiver;
   readonly live: LiveEvents;
   readonly metrics: Metrics;
 };
@@ -25,7 +25,7 @@ export function openApiApp(app: App): ApiApp {
     tokens: openTokenDirectory(app),
     workspaceSchemas: openWorkspaceSchemas(app),
     leadIntake: openLeadIntake(app, metrics),
-    webhookDoor: openWebhookDoor(app, metrics),
+    webhookReceiver: openWebhookReceiver(app, metrics),
     live: openLiveEvents(app, metrics),
   };
 }

@@ -250,14 +250,14 @@ async function holds(house: ChatHouse): Promise<void> {
   }
 }
 
-/** 131063: the campaign's messages take the other door from then on. */
+/** 131063: the campaign's messages take the other receiver from then on. */
 async function marketingRoute(house: ChatHouse): Promise<void> {
   await house.request("POST", `/api/v1/chat/numbers/${house.number_id}/sync`);
   await house.stub.setFaults([{ kind: "refuse", code: 131_063, nth: [1] }]);
   const phones = phonesOf(1, 4_000);
   const campaign_id = await house.createCampaign(phones);
   await house.awaitStatus(campaign_id, "completed");
-  const doors = (await requestsTo(house, phones[0]!)).map(({ door }) => door);
+  const doors = (await requestsTo(house, phones[0]!)).map(({ receiver }) => receiver);
   assert.deepEqual(doors, ["messages", "marketing_messages"]);
 }
 

@@ -7,7 +7,7 @@ import type {
   Outgoing,
 } from "../../server/drivers/chat/driver.ts";
 import { openSenders } from "../../server/chat/sender/send-campaigns.ts";
-import { windDownCampaign } from "../../server/chat/campaigns/drain-campaign.ts";
+import { drainCampaign } from "../../server/chat/campaigns/drain-campaign.ts";
 import { startCampaign } from "../../server/chat/campaigns/start-campaign.ts";
 import type { App } from "../../server/engine/app.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
@@ -109,7 +109,7 @@ export async function makeScene(
       return { stop };
     },
     async workJobs() {
-      const handlers = { "chat.wind_down": windDownCampaign, "chat.start_campaign": startCampaign };
+      const handlers = { "chat.wind_down": drainCampaign, "chat.start_campaign": startCampaign };
       while ((await workJobs(app, handlers, new AbortController().signal)) > 0);
     },
     async events() {

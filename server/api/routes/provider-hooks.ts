@@ -44,7 +44,7 @@ export const providerHookRoutes = [
         throw new Refusal("unauthorized", "X-Hub-Signature-256 is missing or not of this body", {
           headers: { "www-authenticate": 'Signature realm="trunkline"' },
         });
-      await app.webhookDoor.take("whatsapp", raw.toString("utf8"));
+      await app.webhookReceiver.take("whatsapp", raw.toString("utf8"));
       return { status: "ok" };
     },
   }),

@@ -9,7 +9,7 @@ import {
 import { checkCampaigns, checkLedger } from "../../../test/support/check-books.ts";
 import { makeAccount, makeCredits } from "../../../test/support/makers.ts";
 import { failCampaign } from "./fail-campaign.ts";
-import { windDownCampaign } from "./drain-campaign.ts";
+import { drainCampaign } from "./drain-campaign.ts";
 
 let api: TestApi;
 before(async () => {
@@ -41,14 +41,14 @@ test("a stop, and others' jobs, wait for a part of a large campaign's end, and t
   };
   const job = { account_id, subject: String(campaign) };
 
-  assert.ok((await windDownCampaign(app, job, AbortSignal.abort()))?.again_at);
+  assert.ok((await drainCampaign(app, job, AbortSignal.abort()))?.again_at);
   assert.equal(await open(), 4_500);
 
   // Its time is over as soon as the first batch is done.
-  assert.ok((await windDownCampaign(app, job, new AbortController().signal, 1))?.again_at);
+  assert.ok((await drainCampaign(app, job, new AbortController().signal, 1))?.again_at);
   assert.equal(await open(), 2_500);
 
-  assert.equal(await windDownCampaign(app, job, new AbortController().signal), undefined);
+  assert.equal(await drainCampaign(app, job, new AbortController().signal), undefined);
   assert.equal(await open(), 0);
   await checkCampaigns(app.db.pool);
   await checkLedger(app.db.pool);

@@ -16,7 +16,7 @@ const look_again_ms = 1_000;
  * The job chat.wind_down: every queued and deferred recipient becomes cancelled, or skipped when the
  * campaign failed. Stopped on the way, or after `ms_max`, it goes on with its next run.
  */
-export async function windDownCampaign(
+export async function drainCampaign(
   app: App,
   { account_id, subject }: Pick<Job, "account_id" | "subject">,
   stopping: AbortSignal,

@@ -93,7 +93,7 @@ const statusOf = (
   ...more,
 });
 
-const take = (body: string) => api.app.webhookDoor.take("whatsapp", body);
+const take = (body: string) => api.app.webhookReceiver.take("whatsapp", body);
 const apply = () => applyReports(api.app, new AbortController().signal);
 async function takeAndApply(...bodies: string[]): Promise<void> {
   for (const body of bodies) await take(body);

@@ -9,7 +9,7 @@ import { makeAccount, unique, type TestAccount } from "../../../test/support/mak
 import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
 import { openDatabase } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { openWebhookDoor } from "./webhook-receiver.ts";
+import { openWebhookReceiver } from "./webhook-receiver.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -41,12 +41,12 @@ async function storedIds(of: TestAccount): Promise<string[]> {
 }
 
 test("while the database is busy a bounded number waits, the rest is 503, and what was taken is stored once", async () => {
-  await api.app.webhookDoor.take("whatsapp", sentHook());
+  await api.app.webhookReceiver.take("whatsapp", sentHook());
   const before_ids = new Set(await storedIds(account));
   const hooks = Array.from({ length: 6_000 }, () => unique("wamid"));
   await admin.query("begin; lock table chat_inbox in access exclusive mode");
   const taken = hooks.map((id) =>
-    api.app.webhookDoor.take("whatsapp", statusHook(number, [{ id, status: "sent" }])).then(
+    api.app.webhookReceiver.take("whatsapp", statusHook(number, [{ id, status: "sent" }])).then(
       () => id,
       (error: unknown) => {
         assert.ok(error instanceof Refusal && error.type === "unavailable", String(error));
@@ -69,12 +69,12 @@ test("webhooks that arrive together share a row, replies have one of their own, 
   const fresh = await makeAccount(api.app);
   const theirs = await makeChatNumber(api.app, fresh, { driver: "whatsapp" });
   // So that the number is known, and all wait for the same statement.
-  await api.app.webhookDoor.take("whatsapp", sentHook(theirs));
+  await api.app.webhookReceiver.take("whatsapp", sentHook(theirs));
   await admin.query("delete from chat_inbox where account_id = $1", [fresh.account_id]);
   notified.length = 0;
   const reply = messageHook(theirs, [{ id: unique("in"), from: "919812345678", text: "hi" }]);
   const hooks = [sentHook(theirs), reply, sentHook(theirs), reply, sentHook(theirs)];
-  await Promise.all(hooks.map((hook) => api.app.webhookDoor.take("whatsapp", hook)));
+  await Promise.all(hooks.map((hook) => api.app.webhookReceiver.take("whatsapp", hook)));
   // Once here, and once more from the database.
   assert.deepEqual([...new Set(notified)], [`${fresh.account_id}:${theirs.id}`]);
   const { rows } = await admin.query<{ length: number; urgent: boolean }>(
@@ -101,14 +101,14 @@ test("a database that is away fails the webhook, and is asked again for the next
       },
     },
   };
-  const door = openWebhookDoor(app);
-  await assert.rejects(door.take("whatsapp", sentHook()), isDatabaseUnavailable);
+  const receiver = openWebhookReceiver(app);
+  await assert.rejects(receiver.take("whatsapp", sentHook()), isDatabaseUnavailable);
   up = true;
-  await door.take("whatsapp", sentHook());
+  await receiver.take("whatsapp", sentHook());
   up = false;
   // The number is known by now; the row has nowhere to go.
   await assert.rejects(
-    door.take("whatsapp", sentHook()),
+    receiver.take("whatsapp", sentHook()),
     (error: unknown) => error instanceof Refusal && error.type === "unavailable",
   );
   await db.close();
@@ -118,7 +118,7 @@ test("a number that becomes ours is known within seconds, also after its webhook
   const fresh = await makeAccount(api.app);
   const provider_phone_number_id = unique("later");
   const theirs = { id: 0, provider_phone_number_id, business_account_id: unique("later") };
-  await api.app.webhookDoor.take("whatsapp", sentHook(theirs));
+  await api.app.webhookReceiver.take("whatsapp", sentHook(theirs));
   await api.app.db.query
     .insertInto("chat_routes")
     .values({
@@ -130,7 +130,7 @@ test("a number that becomes ours is known within seconds, also after its webhook
     })
     .execute();
   await eventually(async () => {
-    await api.app.webhookDoor.take("whatsapp", sentHook(theirs));
+    await api.app.webhookReceiver.take("whatsapp", sentHook(theirs));
     return (await storedIds(fresh)).length > 0;
   });
 });

@@ -7,7 +7,7 @@ import { openInboxWriter } from "./receive/inbox-writer.ts";
 import { openChatRoutes } from "./receive/route-cache.ts";
 import { splitWebhook } from "./receive/split-webhook.ts";
 
-export type WebhookDoor = {
+export type WebhookReceiver = {
   /**
    * Takes a webhook's body, JSON text that is known to be the provider's own. Resolves when all of it
    * that is ours is committed; what is not ours, or of no known form, is counted and let go, since
@@ -16,8 +16,11 @@ export type WebhookDoor = {
   take(driver: ChatDriverName, body: string): Promise<void>;
 };
 
-/** Opens a door; `metrics` only where a process shows them. */
-export function openWebhookDoor(app: App, metrics?: Pick<Metrics, "chatWebhooks">): WebhookDoor {
+/** Opens a receiver; `metrics` only where a process shows them. */
+export function openWebhookReceiver(
+  app: App,
+  metrics?: Pick<Metrics, "chatWebhooks">,
+): WebhookReceiver {
   const routes = openChatRoutes(app);
   const inbox = openInboxWriter(app);
   const count = (outcome: "stored" | "unknown" | "ignored", by = 1) =>

@@ -25,7 +25,7 @@ import { failCampaign } from "../campaigns/fail-campaign.ts";
 import { hold, liftHold } from "../holds/holds.ts";
 import { openSenders, type Senders } from "./send-campaigns.ts";
 import { settleUnknown } from "../campaigns/settle-unknown.ts";
-import { windDownCampaign } from "../campaigns/drain-campaign.ts";
+import { drainCampaign } from "../campaigns/drain-campaign.ts";
 
 /** A provider in this process: what each message gets is the test's to say. */
 type Provider = {
@@ -471,7 +471,7 @@ test("a template that the provider does not know fails the campaign; the rest is
   await senders.startDue();
   await eventually(async () => (await stateOf(id)) === "failed");
   await senders.stop();
-  await workJobs(api.app, { "chat.wind_down": windDownCampaign }, new AbortController().signal);
+  await workJobs(api.app, { "chat.wind_down": drainCampaign }, new AbortController().signal);
   const { refused, skipped } = await statesOf(id);
   assert.equal(refused! + skipped!, 100);
   assert.equal(await available(account), 10_000);

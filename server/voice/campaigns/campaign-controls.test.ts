@@ -9,7 +9,7 @@ import { makeVoiceCampaign, type RecipientToMake } from "../../../test/support/v
 import { completeCampaigns } from "./complete-campaigns.ts";
 import { moveStrandedCampaigns } from "./move-stranded-campaigns.ts";
 import { startVoiceCampaign } from "./start-voice-campaign.ts";
-import { windDownVoiceCampaign } from "./drain-voice-campaign.ts";
+import { drainVoiceCampaign } from "./drain-voice-campaign.ts";
 
 let api: TestApi;
 const notifications: string[] = [];
@@ -130,11 +130,11 @@ test("a cancelled campaign keeps its calls under way, takes back all others in b
   const job = { account_id, subject: String(id) };
   const going = new AbortController().signal;
   // Killed at any point, it goes on where it was: here a run has no time for more than it has begun.
-  assert.ok(await windDownVoiceCampaign(api.app, job, AbortSignal.abort()));
-  assert.ok(await windDownVoiceCampaign(api.app, job, going, -1));
+  assert.ok(await drainVoiceCampaign(api.app, job, AbortSignal.abort()));
+  assert.ok(await drainVoiceCampaign(api.app, job, going, -1));
   await Promise.all([
-    windDownVoiceCampaign(api.app, job, going, 60_000),
-    windDownVoiceCampaign(api.app, job, going, 60_000),
+    drainVoiceCampaign(api.app, job, going, 60_000),
+    drainVoiceCampaign(api.app, job, going, 60_000),
   ]);
   const [first, second, ...others] = await states(account, id);
   assert.deepEqual([first, second], ["calling", "answered"]);
@@ -159,7 +159,7 @@ test("a cancelled campaign keeps its calls under way, takes back all others in b
   assert.deepEqual(jobs, [{ kind: "voice.wind_down", subject: String(id) }]);
   // Of one that was not cancelled nothing is taken back.
   const running = await makeVoiceCampaign(api.app, account);
-  await windDownVoiceCampaign(api.app, { account_id, subject: String(running.id) }, going);
+  await drainVoiceCampaign(api.app, { account_id, subject: String(running.id) }, going);
   assert.deepEqual(await states(account, running.id), ["waiting"]);
 });
 

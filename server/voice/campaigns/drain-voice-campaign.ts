@@ -18,7 +18,7 @@ const the_start: Place = { id: 0, due_at: "-infinity" };
  * The job voice.wind_down: every recipient that is not being called becomes cancelled. Stopped on the
  * way, or after `ms_max`, it goes on with its next run.
  */
-export async function windDownVoiceCampaign(
+export async function drainVoiceCampaign(
   app: App,
   { account_id, subject }: Pick<Job, "account_id" | "subject">,
   stopping: AbortSignal,

@@ -128,7 +128,7 @@ test("the log tells each message that was read, and whether it was taken", async
 
 test("a log of a hundred thousand is read in parts, in order", () => {
   const log = openReceivedLog();
-  const entry = { at: 1, to: "1", phone_number_id: "2", door: "messages", outcome: "accepted" };
+  const entry = { at: 1, to: "1", phone_number_id: "2", receiver: "messages", outcome: "accepted" };
   for (let index = 0; index < 100_500; index += 1)
     log.add({ ...entry, message_id: `m${index}`, provider_message_id: "w" });
   assert.equal(log.size, 100_500);

@@ -12,7 +12,7 @@ export type LogEntry = {
   readonly to: string;
   readonly phone_number_id: string;
   /** messages or marketing_messages. */
-  readonly door: string;
+  readonly receiver: string;
   /** accepted, refuse:131056, cut_after_body, … */
   readonly outcome: string;
   /** The id under which it was taken, whether or not the sender was told; "" when it was not taken. */
@@ -48,8 +48,8 @@ export function openReceivedLog(file?: string): ReceivedLog {
   };
   const timer = fd === null ? undefined : setInterval(write, 50);
   const log: ReceivedLog = {
-    add({ at, message_id, to, phone_number_id, door, outcome, provider_message_id }) {
-      const line = `${at}\t${message_id}\t${to}\t${phone_number_id}\t${door}\t${outcome}\t${provider_message_id}`;
+    add({ at, message_id, to, phone_number_id, receiver, outcome, provider_message_id }) {
+      const line = `${at}\t${message_id}\t${to}\t${phone_number_id}\t${receiver}\t${outcome}\t${provider_message_id}`;
       lines.push(line);
       if (fd !== null) unwritten.push(line);
       if (lines.length < lines_a_page) return;
@@ -106,14 +106,14 @@ export function openReceivedLog(file?: string): ReceivedLog {
 }
 
 function parse(line: string): LogEntry {
-  const [at, message_id, to, phone_number_id, door, outcome, provider_message_id] =
+  const [at, message_id, to, phone_number_id, receiver, outcome, provider_message_id] =
     line.split("\t");
   return {
     at: Number(at),
     message_id: message_id!,
     to: to!,
     phone_number_id: phone_number_id!,
-    door: door!,
+    receiver: receiver!,
     outcome: outcome!,
     provider_message_id: provider_message_id!,
   };

@@ -98,7 +98,7 @@ export async function startProviderStub(
     request: IncomingMessage,
     response: ServerResponse,
     phone_number_id: string,
-    door: string,
+    receiver: string,
   ) => {
     requests += 1;
     if (faults.cutsBeforeBody()) {
@@ -134,7 +134,7 @@ export async function startProviderStub(
         message_id,
         to,
         phone_number_id,
-        door,
+        receiver,
         outcome,
         provider_message_id,
       });
@@ -287,9 +287,9 @@ export async function startProviderStub(
       response.sendDate = false;
       const path = request.url ?? "/";
       if (request.method === "POST") {
-        const [, version, id, door = ""] = path.split("/");
-        if (version !== "_stub" && (door === "messages" || door === "marketing_messages"))
-          return takeMessage(request, response, id ?? "", door);
+        const [, version, id, receiver = ""] = path.split("/");
+        if (version !== "_stub" && (receiver === "messages" || receiver === "marketing_messages"))
+          return takeMessage(request, response, id ?? "", receiver);
       }
       const url = new URL(path, "http://stub.test");
       if (url.pathname.startsWith("/_stub/")) {

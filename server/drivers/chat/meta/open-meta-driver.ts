@@ -65,10 +65,10 @@ async function send(
   signal: AbortSignal | undefined,
 ): Promise<Accepted> {
   const marketing = outgoing.route === "marketing" && outgoing.message.kind === "template";
-  const door = marketing ? "marketing_messages" : "messages";
+  const receiver = marketing ? "marketing_messages" : "messages";
   const answer = await client.call({
     method: "POST",
-    path: `/${encodeURIComponent(from.phone_number_id)}/${door}`,
+    path: `/${encodeURIComponent(from.phone_number_id)}/${receiver}`,
     body: messageBody(outgoing),
     signal,
     begin_by_ms: outgoing.begin_by_ms,

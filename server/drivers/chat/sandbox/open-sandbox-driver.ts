@@ -29,7 +29,7 @@ const fates: Readonly<Record<string, Fate | "throttled">> = {
 
 export type SandboxSettings = {
   /**
-   * Takes the reports, as the body of a webhook, through the same door as a real provider's: what is
+   * Takes the reports, as the body of a webhook, through the same receiver as a real provider's: what is
    * stored is read by `readWebhook`. Called from a timer; must not throw.
    */
   readonly deliver: (webhook: SandboxWebhook) => void;

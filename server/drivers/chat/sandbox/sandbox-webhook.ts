@@ -7,7 +7,7 @@ type ReplyReport = Extract<Report, { kind: "reply" }>;
 type Written<T extends { at: Date }> = Omit<T, "at"> & { readonly at: string };
 export type SandboxReport = Written<StatusReport> | Written<ReplyReport>;
 
-/** A body for the door of webhooks; JSON keeps it as it is. */
+/** A body for the receiver of webhooks; JSON keeps it as it is. */
 export type SandboxWebhook = {
   readonly object: "trunkline_sandbox";
   readonly phone_number_id: string;
