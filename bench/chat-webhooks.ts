@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { applyReports } from "../server/chat/inbound/apply-webhooks.ts";
+import { applyWebhooks } from "../server/chat/inbound/apply-webhooks.ts";
 import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/database/migrate.ts";
 import { layGround, type Ground } from "./chat-webhooks/ground.ts";
@@ -156,7 +156,7 @@ async function applyBacklog(ground: Ground, taking: Server): Promise<number> {
   await db.query("checkpoint");
   const began_ms = performance.now();
   let applied = 0;
-  while (applied < webhooks) applied += await applyReports(app, new AbortController().signal);
+  while (applied < webhooks) applied += await applyWebhooks(app, new AbortController().signal);
   return (webhooks * 1_000) / (performance.now() - began_ms);
 }
 

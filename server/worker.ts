@@ -5,7 +5,7 @@ import { replayEvents } from "./callbacks/replays/replay-events.ts";
 import { purgeUnusedAudio } from "./calls/audio/audio-files.ts";
 import { moveStrandedCalls } from "./telephony/nodes/move-stranded-calls.ts";
 import { openNodeLeaders, type LeaderTimes } from "./calls/leader/run-nodes.ts";
-import { applyReports } from "./chat/inbound/apply-webhooks.ts";
+import { applyWebhooks } from "./chat/inbound/apply-webhooks.ts";
 import { notifyCall } from "./chat/single-messages/notify-call.ts";
 import { openSenders, type SenderSettings } from "./chat/sender/send-campaigns.ts";
 import { settleUnknown } from "./chat/campaigns/settle-unknown.ts";
@@ -13,7 +13,7 @@ import { startCampaign } from "./chat/campaigns/start-campaign.ts";
 import { syncTemplatesDaily } from "./chat/templates/sync-templates.ts";
 import { drainCampaign } from "./chat/campaigns/drain-campaign.ts";
 import { recordCallOutcome } from "./crm/leads/record-call-outcome.ts";
-import { workLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
+import { runLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
 import type { App } from "./engine/app.ts";
 import type { JobKind } from "./engine/add-job.ts";
 import { lease_times, type LeaseTimes } from "./engine/leases.ts";
@@ -26,7 +26,7 @@ import { forgetRecordings } from "./retention/forget-recordings.ts";
 import { completeCampaigns } from "./voice/campaigns/complete-campaigns.ts";
 import { decodeFile } from "./voice/files/decode-file.ts";
 import { moveStrandedCampaigns } from "./voice/campaigns/move-stranded-campaigns.ts";
-import { speakScripts } from "./voice/campaigns/synthesize-scripts.ts";
+import { synthesizeScripts } from "./voice/campaigns/synthesize-scripts.ts";
 import { startVoiceCampaign } from "./voice/campaigns/start-voice-campaign.ts";
 import { drainVoiceCampaign } from "./voice/campaigns/drain-voice-campaign.ts";
 
@@ -104,13 +104,13 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       name: "chat-reports",
       channel: "chat_report",
       poll_ms: 1_000,
-      turn: (stopping) => applyReports(app, stopping, settings.leases),
+      turn: (stopping) => applyWebhooks(app, stopping, settings.leases),
     }),
     runLoop(app, {
       name: "lead-imports",
       channel: "lead_import",
       poll_ms: 2_000,
-      turn: (stopping) => workLeadImports(app, stopping),
+      turn: (stopping) => runLeadImports(app, stopping),
     }),
     runLoop(app, {
       name: "retention",
@@ -181,7 +181,7 @@ function callLoops(app: App, leaders: ReturnType<typeof openNodeLeaders>): Loop[
       name: "voice-scripts",
       channel: "voice_work",
       poll_ms: 1_000,
-      turn: (stopping) => speakScripts(app, stopping),
+      turn: (stopping) => synthesizeScripts(app, stopping),
     }),
     runLoop(app, {
       name: "unused-clips",

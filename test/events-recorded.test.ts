@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql, type Kysely } from "kysely";
 import { compileValidator } from "../server/api/compile-validator.ts";
-import { applyReports } from "../server/chat/inbound/apply-webhooks.ts";
+import { applyWebhooks } from "../server/chat/inbound/apply-webhooks.ts";
 import { pauseCampaign } from "../server/chat/campaigns/pause-campaign.ts";
 import { openSenders } from "../server/chat/sender/send-campaigns.ts";
 import { startCampaign } from "../server/chat/campaigns/start-campaign.ts";
@@ -141,7 +141,7 @@ async function whileSending(work: () => Promise<void>): Promise<void> {
 
 async function takeWebhook(body: string): Promise<void> {
   await api.app.webhookReceiver.take("whatsapp", body);
-  await applyReports(api.app, new AbortController().signal);
+  await applyWebhooks(api.app, new AbortController().signal);
 }
 
 test("an endpoint that is made is told of a test by its name", async () => {

@@ -5,7 +5,7 @@ import { openApiApp } from "../../server/api/api-app.ts";
 import { buildHttpServer } from "../../server/api/http-server.ts";
 import { publicRoute } from "../../server/api/route.ts";
 import { routes } from "../../server/api/routes.ts";
-import { applyReports } from "../../server/chat/inbound/apply-webhooks.ts";
+import { applyWebhooks } from "../../server/chat/inbound/apply-webhooks.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
 import { systemClock } from "../../server/lib/clock.ts";
@@ -45,7 +45,7 @@ const loop =
         name: "chat-reports",
         channel: "chat_report",
         poll_ms: 1_000,
-        turn: (stopping) => applyReports(app, stopping),
+        turn: (stopping) => applyWebhooks(app, stopping),
       })
     : null;
 const server = await buildHttpServer(app, { routes: [...routes, hello] });

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { wakeSenders } from "../../chat/numbers/wake-senders.ts";
 import { hold_scopes, HoldAnswer } from "../../chat/holds/holds.ts";
-import { HoldToLift, liftHoldByHand } from "../../chat/holds/lift-hold-manually.ts";
+import { HoldToLift, liftHoldManually } from "../../chat/holds/lift-hold-manually.ts";
 import { listHolds } from "../../chat/holds/list-holds.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery } from "../../lib/schemas.ts";
@@ -52,7 +52,7 @@ export const chatHoldRoutes = [
     handle: async ({ app, caller, actor, body, write }) => {
       let woken: readonly number[] = [];
       await write(async (tx) => {
-        woken = await liftHoldByHand(tx, actor, body, app.clock.now());
+        woken = await liftHoldManually(tx, actor, body, app.clock.now());
       });
       wakeSenders(app, caller.account.id, woken);
     },

@@ -16,7 +16,7 @@ import { wakeSenders } from "../numbers/wake-senders.ts";
 import { gatherRows } from "./intake/gather-recipients.ts";
 import { recipients_max } from "./intake/limits.ts";
 import { openLineWriter } from "./intake/recipient-lines.ts";
-import { affordableRecipients, tooDear } from "./intake/refuse-without-credit.ts";
+import { affordableRecipients, insufficientCredit } from "./intake/refuse-without-credit.ts";
 import { storeLines, storeRows } from "./intake/store-recipients.ts";
 import { openTrimming, type Trimming } from "./intake/trim-numbers.ts";
 import { variablesText } from "./intake/variables-text.ts";
@@ -56,7 +56,7 @@ export async function createCampaignForGroup(
   const trimming = openTrimming(openPhoneReader({ valid_only: account.chat_valid_numbers_only }));
   const stored = () => {
     const { valid, ...trimmed } = trimming.counts();
-    if (valid > affordable) throw tooDear();
+    if (valid > affordable) throw insufficientCredit();
     return { stored: valid, ...trimmed };
   };
   const answer =

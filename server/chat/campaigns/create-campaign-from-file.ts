@@ -13,7 +13,7 @@ import {
 import { wakeSenders } from "../numbers/wake-senders.ts";
 import type { FileColumns, FileThreadData } from "./intake/file-thread.ts";
 import { locateColumns, type ColumnFields } from "./intake/locate-columns.ts";
-import { affordableRecipients, tooDear } from "./intake/refuse-without-credit.ts";
+import { affordableRecipients, insufficientCredit } from "./intake/refuse-without-credit.ts";
 import { storeLines } from "./intake/store-recipients.ts";
 import type { NumberCounts } from "./intake/trim-numbers.ts";
 import { validateCampaign } from "./validate-campaign.ts";
@@ -62,7 +62,7 @@ export async function createCampaignFromFile(
           const lines = affordableLines(file, file.lines(columns), affordable);
           await storeLines(client, place, lines, statement_seconds);
           const { valid: stored, ...trimmed } = file.told()!;
-          if (stored > affordable) throw tooDear();
+          if (stored > affordable) throw insufficientCredit();
           return { stored, ...trimmed };
         }),
       );

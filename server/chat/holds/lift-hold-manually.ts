@@ -28,7 +28,7 @@ export type HoldToLift = Static<typeof HoldToLift>;
  * Lifts a hold that a person has seen to; returns the numbers to notification `chat_work` for. It comes back
  * if its cause is still there. Refuses: not-found when there is no such hold.
  */
-export async function liftHoldByHand(
+export async function liftHoldManually(
   tx: Tx,
   actor: Actor,
   { scope, subject_id, reason }: HoldToLift,

@@ -24,7 +24,7 @@ import {
   type TestAccount,
 } from "../../../test/support/makers.ts";
 import { acquireLease } from "../../engine/leases.ts";
-import { applyReports } from "./apply-webhooks.ts";
+import { applyWebhooks } from "./apply-webhooks.ts";
 import { makeMessageId } from "../messages/message-id.ts";
 import { recipientStates, type RecipientState } from "../recipients/recipient-states.ts";
 
@@ -94,7 +94,7 @@ const statusOf = (
 });
 
 const take = (body: string) => api.app.webhookReceiver.take("whatsapp", body);
-const apply = () => applyReports(api.app, new AbortController().signal);
+const apply = () => applyWebhooks(api.app, new AbortController().signal);
 async function takeAndApply(...bodies: string[]): Promise<void> {
   for (const body of bodies) await take(body);
   await apply();

@@ -15,7 +15,7 @@ const batches_max = 20;
  * A turn of the loop: some batches of each number that has webhooks waiting and no applier elsewhere.
  * Returns how many webhooks it worked; a number that fails is logged and left to the next turn.
  */
-export async function applyReports(
+export async function applyWebhooks(
   app: App,
   stopping: AbortSignal,
   times: LeaseTimes = lease_times,

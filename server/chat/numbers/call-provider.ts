@@ -14,7 +14,7 @@ export function driverOf(app: App, name: ChatDriverName): ChatDriver {
  * What the provider answers. Its refusal is validation-failed on `field`, with its reason; when it is
  * out of reach, busy, or leaves open what happened, the answer is unavailable (503).
  */
-export async function askProvider<Answer>(
+export async function callProvider<Answer>(
   field: string,
   ask: () => Promise<Answer>,
 ): Promise<Answer> {

@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { ProviderNumber } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { askProvider, driverOf } from "./call-provider.ts";
+import { callProvider, driverOf } from "./call-provider.ts";
 import type { ChatNumberAnswer } from "./chat-number-schema.ts";
 import { findChatNumber } from "./chat-numbers.ts";
 import { lockChatNumber } from "./internal/lock-chat-number.ts";
@@ -18,7 +18,7 @@ export async function askForNumber(
 ): Promise<ProviderNumber> {
   const number = await findChatNumber(app.db.query, accountId, numberId);
   const driver = driverOf(app, number.driver);
-  return askProvider("provider_phone_number_id", () =>
+  return callProvider("provider_phone_number_id", () =>
     driver.findNumber({
       phone_number_id: number.provider_phone_number_id,
       business_account_id: number.business_account_id,

@@ -5,7 +5,7 @@ import type { App } from "../../engine/app.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { readWholeFile } from "../../lib/read-whole-file.ts";
 import { closed } from "../../lib/schemas.ts";
-import { askProvider, driverOf } from "./call-provider.ts";
+import { callProvider, driverOf } from "./call-provider.ts";
 import { findChatNumber } from "./chat-numbers.ts";
 
 /** The largest file taken, in bytes. Providers take less of some types. */
@@ -49,7 +49,7 @@ export async function uploadChatMedia(
     phone_number_id: number.provider_phone_number_id,
     business_account_id: number.business_account_id,
   };
-  const id = await askProvider("file", () =>
+  const id = await callProvider("file", () =>
     driver.uploadMedia(from, { bytes, mime_type, name: file.name }),
   );
   const size_bytes = bytes.length;

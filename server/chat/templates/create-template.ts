@@ -6,7 +6,7 @@ import type { App } from "../../engine/app.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
-import { askProvider, driverOf } from "../numbers/call-provider.ts";
+import { callProvider, driverOf } from "../numbers/call-provider.ts";
 import { headerMediaOf } from "./internal/header-media.ts";
 import {
   template_columns,
@@ -51,7 +51,7 @@ export async function submitTemplate(
     components,
   };
   try {
-    const submitted = await askProvider("components", () =>
+    const submitted = await callProvider("components", () =>
       driver.createTemplate(place.business_account_id, draft),
     );
     return { place, input, submitted };

@@ -4,7 +4,7 @@ import { ChatSendError, type ChatDriverName } from "../../drivers/chat/driver.ts
 import type { App } from "../../engine/app.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { Refusal, notFound } from "../../lib/errors.ts";
-import { askProvider, driverOf } from "../numbers/call-provider.ts";
+import { callProvider, driverOf } from "../numbers/call-provider.ts";
 
 /** The templates of one name, in every language: the provider deletes by name. */
 export type TemplateName = {
@@ -35,7 +35,7 @@ export async function deleteAtProvider(
   await refuseUsed(app.db.query, accountId, await idsOf(app.db.query, accountId, named));
   if (template.provider_template_id !== null) {
     const driver = driverOf(app, named.driver);
-    await askProvider("id", () =>
+    await callProvider("id", () =>
       driver.deleteTemplate(business_account_id, name).catch(ignoreUnknown),
     );
   }

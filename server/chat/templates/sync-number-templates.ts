@@ -4,7 +4,7 @@ import type { App } from "../../engine/app.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id } from "../../lib/schemas.ts";
-import { askProvider, driverOf } from "../numbers/call-provider.ts";
+import { callProvider, driverOf } from "../numbers/call-provider.ts";
 import { syncTemplates, type SyncResult } from "./sync-templates.ts";
 
 export const TemplateSync = closed(
@@ -42,5 +42,5 @@ export async function syncNumberTemplates(
     business_account_id: number.business_account_id,
   };
   const driver = driverOf(app, business.driver);
-  return askProvider("chat_number_id", () => syncTemplates(app, driver, business));
+  return callProvider("chat_number_id", () => syncTemplates(app, driver, business));
 }

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
-import { workLeadImports } from "./run-lead-imports.ts";
+import { runLeadImports } from "./run-lead-imports.ts";
 
 let api: TestApi;
 before(async () => {
@@ -12,7 +12,7 @@ before(async () => {
 after(() => api.close());
 
 const path = (of: TestAccount) => `/api/v1/crm/workspaces/${of.workspace_id}/leads/import`;
-const turn = () => workLeadImports(api.app, new AbortController().signal);
+const turn = () => runLeadImports(api.app, new AbortController().signal);
 
 async function upload(of: TestAccount): Promise<number> {
   const raw = new FormData();

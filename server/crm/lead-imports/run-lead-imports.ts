@@ -31,7 +31,7 @@ type Reject = Row & { errors: FieldError[] };
  * A turn: one batch of each account's oldest open imports that no other worker has. Returns how
  * many it worked; one that fails is logged and left to the next turn, and holds up no other.
  */
-export async function workLeadImports(app: App, stopping: AbortSignal): Promise<number> {
+export async function runLeadImports(app: App, stopping: AbortSignal): Promise<number> {
   let worked = 0;
   for (const { account_id, id } of await oldestOpen(app.db.query)) {
     if (stopping.aborted) break;

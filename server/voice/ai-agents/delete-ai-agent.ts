@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import { leaveVoiceFiles } from "../files/detach-from-voice-files.ts";
+import { detachFromVoiceFiles } from "../files/detach-from-voice-files.ts";
 
 /** Deletes an AI agent; campaigns keep theirs. Refuses: not-found; conflict while a voice file has it. */
 export async function deleteAiAgent(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
@@ -14,7 +14,7 @@ export async function deleteAiAgent(tx: Tx, actor: Actor, id: number, now: Date)
     .forUpdate()
     .executeTakeFirst();
   if (!agent) throw notFound();
-  await leaveVoiceFiles(tx, account_id, { column: "ai_agent_id", id });
+  await detachFromVoiceFiles(tx, account_id, { column: "ai_agent_id", id });
   await tx
     .deleteFrom("voice_agents")
     .where("account_id", "=", account_id)

@@ -8,7 +8,7 @@ import {
   type CampaignWrites,
 } from "./create-voice-campaign.ts";
 import { openCallInflow } from "./internal/recipient-source.ts";
-import { findReadyFile, makePlan } from "./internal/build-voice-plan.ts";
+import { findReadyFile, buildVoicePlan } from "./internal/build-voice-plan.ts";
 import { planVariables } from "./internal/plan-variables.ts";
 import type { NewTestCall, VoiceCampaignAnswer } from "./voice-campaign-schema.ts";
 
@@ -28,7 +28,9 @@ export async function createTestCall(
   const violations: FieldError[] = [];
   const file = await findReadyFile(app.db.query, account.id, voice_file_id);
   const plan =
-    typeof file === "string" ? file : await makePlan(app.db.query, account.id, file, call_type);
+    typeof file === "string"
+      ? file
+      : await buildVoicePlan(app.db.query, account.id, file, call_type);
   if (typeof plan === "string") violations.push({ field: "voice_file_id", reason: plan });
   const phone = account.country_code + number;
   if (await isSuppressed(app.db.pool, account.id, "voice", phone, now))

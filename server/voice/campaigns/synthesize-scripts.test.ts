@@ -18,7 +18,7 @@ import {
   type RecipientToMake,
   type TestVoiceCampaign,
 } from "../../../test/support/voice-makers.ts";
-import { speakScripts } from "./synthesize-scripts.ts";
+import { synthesizeScripts } from "./synthesize-scripts.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -50,7 +50,7 @@ beforeEach(async () => {
   [spoken, faults, isAway] = [[], {}, false];
 });
 
-const speakTurn = () => speakScripts(api.app, new AbortController().signal);
+const speakTurn = () => synthesizeScripts(api.app, new AbortController().signal);
 const en = (text: string) => ({ text, language: "en" });
 
 async function audioFilesOf(): Promise<string[]> {

@@ -21,7 +21,7 @@ const failures_max = 3;
  * A turn: speaks for a few recipients of each campaign that dials soon; returns how many can be called
  * or have failed. Whoever's text cannot be spoken has failed; while nothing can be spoken, all wait.
  */
-export async function speakScripts(app: App, stopping: AbortSignal): Promise<number> {
+export async function synthesizeScripts(app: App, stopping: AbortSignal): Promise<number> {
   const now = app.clock.now();
   const soon = new Date(now.getTime() + early_ms);
   let moved = 0;

@@ -5,7 +5,7 @@ import { Refusal } from "../../lib/errors.ts";
  * Takes a menu or an AI agent out of archived voice files, so that it can go. Lock it first: no file gets
  * it any more. Refuses: conflict, with the name of a file that is in use and has it.
  */
-export async function leaveVoiceFiles(
+export async function detachFromVoiceFiles(
   tx: Tx,
   accountId: number,
   { column, id }: { readonly column: "menu_id" | "ai_agent_id"; readonly id: number },

@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import { leaveVoiceFiles } from "../files/detach-from-voice-files.ts";
+import { detachFromVoiceFiles } from "../files/detach-from-voice-files.ts";
 
 /** Deletes a menu; campaigns keep what they play. Refuses: not-found; conflict while a voice file has it. */
 export async function deleteMenu(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
@@ -14,7 +14,7 @@ export async function deleteMenu(tx: Tx, actor: Actor, id: number, now: Date): P
     .forUpdate()
     .executeTakeFirst();
   if (!menu) throw notFound();
-  await leaveVoiceFiles(tx, account_id, { column: "menu_id", id });
+  await detachFromVoiceFiles(tx, account_id, { column: "menu_id", id });
   await tx
     .deleteFrom("voice_menus")
     .where("account_id", "=", account_id)

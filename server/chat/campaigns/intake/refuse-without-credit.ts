@@ -16,7 +16,7 @@ export async function refuseWithoutCredit(
 ): Promise<void> {
   const short = recipients - (await availableCredits(db, accountId, "chat"));
   if (short <= 0) return;
-  if ((await suppressedCount(db, accountId, short, now)) < short) throw tooDear();
+  if ((await suppressedCount(db, accountId, short, now)) < short) throw insufficientCredit();
 }
 
 /** For recipients that are not counted yet: more than so many could not be paid for in any case. */
@@ -31,7 +31,7 @@ export async function affordableRecipients(
 }
 
 /** What a campaign is refused with that cannot be paid for. */
-export function tooDear(): Refusal {
+export function insufficientCredit(): Refusal {
   return new Refusal(
     "insufficient-credit",
     "There is not enough chat credit for so many recipients",

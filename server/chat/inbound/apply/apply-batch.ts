@@ -8,10 +8,10 @@ import type { RecipientState } from "../../recipients/recipient-states.ts";
 import { stopWordTest } from "../internal/stop-words.ts";
 import type { Dispatch } from "./furthest-moves.ts";
 import type { ReportedNumber, StoredWebhooks } from "./inbox.ts";
-import { readReports } from "./read-webhooks.ts";
+import { readWebhooks } from "./read-webhooks.ts";
 import { replyRows } from "./reply-rows.ts";
-import { settleMatters } from "./apply-side-effects.ts";
-import { namedDispatch, nextTry, sortReports, type ReadWebhooks } from "./sort-webhooks.ts";
+import { applySideEffects } from "./apply-side-effects.ts";
+import { namedDispatch, nextTry, sortWebhooks, type ReadWebhooks } from "./sort-webhooks.ts";
 
 /** A webhook that cannot be applied is a fault of ours, and kept until it may have been mended. */
 const failing_kept_ms = 86_400_000;
@@ -39,15 +39,15 @@ async function applyTogether(
   rows: readonly StoredWebhooks[],
 ): Promise<void> {
   const { account_id, chat_number_id } = number;
-  const batch = rows.map((row) => ({ row, reports: readReports(app, row) }));
+  const batch = rows.map((row) => ({ row, reports: readWebhooks(app, row) }));
   const now = app.clock.now();
-  const sorted = sortReports(batch, {
+  const sorted = sortWebhooks(batch, {
     account_id,
     now,
     byProviderId: await findDispatches(app, account_id, batch),
     isStopWord: await readStopWords(app, account_id, batch),
   });
-  const moved = await applyReports(app.db.pool, [
+  const moved = await applyWebhooks(app.db.pool, [
     account_id,
     chat_number_id,
     lease.fence,
@@ -62,7 +62,7 @@ async function applyTogether(
       { account_id, subject_id: chat_number_id, count: sorted.dropped },
       "statuses of messages that nobody here sent are given up",
     );
-  for (const matters of sorted.matters) await settleMatters(app, number, matters);
+  for (const side_effects of sorted.side_effects) await applySideEffects(app, number, side_effects);
   const campaigns = moved.filter(({ from_state }) => open_states.has(from_state));
   if (campaigns.length > 0)
     await completeCampaigns(
@@ -80,7 +80,7 @@ const open_states: ReadonlySet<RecipientState> = new Set([
   "unknown",
 ]);
 
-const applyReports = statement<{ campaign_id: number; from_state: RecipientState }>(
+const applyWebhooks = statement<{ campaign_id: number; from_state: RecipientState }>(
   "select campaign_id, from_state from apply_chat_reports($1, $2, $3, $4, $5, $6, $7, $8)",
 );
 

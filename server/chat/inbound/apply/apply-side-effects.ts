@@ -12,7 +12,7 @@ import { optOutAtProvider } from "../opt-out-at-provider.ts";
 import { setTemplateStatus } from "../../templates/set-template-status.ts";
 import type { ReportedNumber } from "./inbox.ts";
 import { replyRows } from "./reply-rows.ts";
-import type { Matter, ReplyReport } from "./sort-webhooks.ts";
+import type { SideEffect, ReplyReport } from "./sort-webhooks.ts";
 
 type Place = ReportedNumber & {
   readonly app: App;
@@ -23,10 +23,10 @@ type Place = ReportedNumber & {
 };
 
 /** Settles what one row brought; the row goes with it. */
-export async function settleMatters(
+export async function applySideEffects(
   app: App,
   number: ReportedNumber,
-  { id, matters }: { readonly id: number; readonly matters: readonly Matter[] },
+  { id, side_effects }: { readonly id: number; readonly side_effects: readonly SideEffect[] },
 ): Promise<void> {
   const now = app.clock.now();
   const woken: number[] = [];
@@ -35,8 +35,8 @@ export async function settleMatters(
     if (!(await claim(tx, row))) return;
     const place = { ...number, app, tx, now, woken };
     // Suppressions are locked in the order of their phones; the others wait for nobody.
-    for (const matter of matters.toSorted((a, b) => (phoneOf(a) < phoneOf(b) ? -1 : 1)))
-      await settle(place, matter);
+    for (const side_effect of side_effects.toSorted((a, b) => (phoneOf(a) < phoneOf(b) ? -1 : 1)))
+      await settle(place, side_effect);
     await tx
       .deleteFrom("chat_inbox")
       .where("account_id", "=", row.account_id)
@@ -58,27 +58,27 @@ async function claim(tx: Tx, { account_id, id }: { account_id: number; id: numbe
   return claimed !== undefined;
 }
 
-function phoneOf(matter: Matter): string {
-  if (matter.kind === "opt_out") return matter.reply.from;
-  return matter.kind === "preference" ? matter.from : "";
+function phoneOf(side_effect: SideEffect): string {
+  if (side_effect.kind === "opt_out") return side_effect.reply.from;
+  return side_effect.kind === "preference" ? side_effect.from : "";
 }
 
-async function settle(place: Place, matter: Matter): Promise<void> {
-  switch (matter.kind) {
+async function settle(place: Place, side_effect: SideEffect): Promise<void> {
+  switch (side_effect.kind) {
     case "opt_out":
-      return optOutByReply(place, matter.reply);
+      return optOutByReply(place, side_effect.reply);
     case "preference":
-      return matter.stop
-        ? stopAtProvider(place, matter.from, matter.at)
-        : resumeAtProvider(place, matter.from, matter.at);
+      return side_effect.stop
+        ? stopAtProvider(place, side_effect.from, side_effect.at)
+        : resumeAtProvider(place, side_effect.from, side_effect.at);
     case "refused_by_customer": {
-      const phone = await phoneOfRecipient(place, matter.dispatch);
-      return phone === null ? undefined : stopAtProvider(place, phone, matter.at);
+      const phone = await phoneOfRecipient(place, side_effect.dispatch);
+      return phone === null ? undefined : stopAtProvider(place, phone, side_effect.at);
     }
     case "template":
-      return keepTemplateNews(place, matter);
+      return keepTemplateNews(place, side_effect);
     case "account":
-      return noteStanding(place, matter);
+      return noteStanding(place, side_effect);
   }
 }
 
@@ -162,7 +162,7 @@ async function phoneOfRecipient(
 
 async function keepTemplateNews(
   { tx, account_id, now, woken }: Place,
-  { provider_template_id, ...news }: Extract<Matter, { kind: "template" }>,
+  { provider_template_id, ...news }: Extract<SideEffect, { kind: "template" }>,
 ): Promise<void> {
   const templates = await tx
     .selectFrom("chat_templates")
@@ -182,7 +182,7 @@ const restrictions = /"event":"(?:ACCOUNT_RESTRICTION|ACCOUNT_DELETED|DISABLED_U
 
 async function noteStanding(
   place: Place,
-  { event, business_account_id }: Extract<Matter, { kind: "account" }>,
+  { event, business_account_id }: Extract<SideEffect, { kind: "account" }>,
 ): Promise<void> {
   const { app, tx, account_id, now } = place;
   const kind = /^\w{1,64}/.exec(event)?.[0] ?? "something";

@@ -13,7 +13,7 @@ export type ReadReport =
   | (Extract<Report, { kind: "account" }> & { readonly business_account_id: string | null });
 
 /** Everything that each of a row's webhooks reports. Throws when their driver is not configured here. */
-export function readReports(app: App, { driver, body }: StoredWebhooks): ReadReport[][] {
+export function readWebhooks(app: App, { driver, body }: StoredWebhooks): ReadReport[][] {
   const reader = app.chatDrivers[driver];
   if (!reader) throw new Error(`${driver} is not configured in this process`);
   return body.map((webhook) =>

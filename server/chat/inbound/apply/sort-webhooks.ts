@@ -26,7 +26,7 @@ export type ReadWebhooks = {
 };
 
 /** What needs verbs of its own, in a transaction of its own. */
-export type Matter =
+export type SideEffect =
   | { readonly kind: "opt_out"; readonly reply: ReplyReport }
   | { readonly kind: "refused_by_customer"; readonly dispatch: Dispatch; readonly at: Date }
   | Extract<ReadReport, { kind: "preference" | "template" | "account" }>;
@@ -45,7 +45,10 @@ export type SortedReports = {
     readonly due_at: Date;
   }[];
   /** By row, which goes with them. */
-  readonly matters: readonly { readonly id: number; readonly matters: readonly Matter[] }[];
+  readonly side_effects: readonly {
+    readonly id: number;
+    readonly side_effects: readonly SideEffect[];
+  }[];
   /** Statuses given up: nobody here sent their messages. */
   readonly dropped: number;
 };
@@ -65,12 +68,12 @@ export function namedDispatch(accountId: number, { message_id }: StatusReport): 
 }
 
 /** Sorts a batch. Pure: the same batch and the same knowledge give the same work. */
-export function sortReports(batch: readonly ReadWebhooks[], known: Known): SortedReports {
+export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): SortedReports {
   const statuses: Status[] = [];
   const replies: ReplyReport[] = [];
   const done: number[] = [];
   const later: SortedReports["later"][number][] = [];
-  const matters: { id: number; matters: Matter[] }[] = [];
+  const side_effects: { id: number; side_effects: SideEffect[] }[] = [];
   let dropped = 0;
   for (const { row, reports } of batch) {
     const sorted = reports.map((of) => sortOne(of, known));
@@ -81,17 +84,17 @@ export function sortReports(batch: readonly ReadWebhooks[], known: Known): Sorte
     const due_at = nextTry(received_at, known.now, unknown_kept_ms);
     if (body.length > 0 && due_at) later.push({ driver, body, received_at, due_at });
     if (!due_at) dropped += sorted.reduce((sum, one) => sum + one.unknown, 0);
-    const here = sorted.flatMap((one) => one.matters);
-    if (here.length > 0) matters.push({ id: row.id, matters: here });
+    const here = sorted.flatMap((one) => one.side_effects);
+    if (here.length > 0) side_effects.push({ id: row.id, side_effects: here });
     else done.push(row.id);
   }
-  return { moves: furthestMoves(statuses), replies, done, later, matters, dropped };
+  return { moves: furthestMoves(statuses), replies, done, later, side_effects, dropped };
 }
 
 function sortOne(reports: readonly ReadReport[], known: Known) {
   const statuses: Status[] = [];
   const replies: ReplyReport[] = [];
-  const matters: Matter[] = [];
+  const side_effects: SideEffect[] = [];
   let unknown = 0;
   for (const report of reports) {
     if (report.kind === "status") {
@@ -104,14 +107,14 @@ function sortOne(reports: readonly ReadReport[], known: Known) {
       }
       statuses.push({ dispatch, report });
       if (report.status === "failed" && report.code === opted_out_code)
-        matters.push({ kind: "refused_by_customer", dispatch, at: report.at });
+        side_effects.push({ kind: "refused_by_customer", dispatch, at: report.at });
     } else if (report.kind === "reply") {
       if (report.text !== null && known.isStopWord(report.text))
-        matters.push({ kind: "opt_out", reply: report });
+        side_effects.push({ kind: "opt_out", reply: report });
       else replies.push(report);
-    } else matters.push(report);
+    } else side_effects.push(report);
   }
-  return { statuses, replies, matters, unknown };
+  return { statuses, replies, side_effects, unknown };
 }
 
 /** After as long as it has waited already, at least a second; null when it waited for `kept_ms`. */

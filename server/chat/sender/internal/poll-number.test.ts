@@ -18,7 +18,7 @@ import { openDispatch } from "./dispatch.ts";
 import type { Sender } from "./sender.ts";
 import { findSenderNumber, senderTurn } from "./sender-statements.ts";
 import { openSenders } from "../send-campaigns.ts";
-import { recoverDispatching, surveyNumber } from "./poll-number.ts";
+import { recoverDispatching, pollNumber } from "./poll-number.ts";
 
 let api: TestApi;
 before(async () => {
@@ -61,13 +61,13 @@ test("a message that is accepted while the survey asks what is under way is not 
     await recorded.promise;
   }
   const dispatch = openDispatch(sender, () => {});
-  await surveyNumber(sender, dispatch);
+  await pollNumber(sender, dispatch);
   const holder = { account_id: account.account_id, number_id: number.id, fence: lease!.fence };
   const { marked } = await senderTurn(app, holder, [], { campaign_id, take: 2, after: 0 });
   // The first is under way; of the second the turn's answer was lost.
   const [first, second] = marked;
   dispatch.start([first!], performance.now());
-  await surveyNumber(sender, dispatch);
+  await pollNumber(sender, dispatch);
   const states = sender.results.map(({ id, state }) => ({ id, state }));
   assert.deepEqual(states, [
     { id: first!.id, state: "accepted" },
@@ -75,7 +75,7 @@ test("a message that is accepted while the survey asks what is under way is not 
   ]);
 
   const late = { ...sender, lease: { ...lease!, mayAct: () => false }, results: [] };
-  await surveyNumber(
+  await pollNumber(
     late,
     openDispatch(late, () => {}),
   );

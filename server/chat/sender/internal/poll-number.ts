@@ -15,7 +15,7 @@ import {
 } from "./sender-statements.ts";
 
 /** Brings the sender's knowledge up to date, and ends the campaigns that are finished. */
-export async function surveyNumber(sender: Sender, dispatch: Dispatch): Promise<void> {
+export async function pollNumber(sender: Sender, dispatch: Dispatch): Promise<void> {
   const { app, lease, number_id, campaigns } = sender;
   const { account_id } = lease;
   sender.number = await findSenderNumber(app, account_id, number_id);

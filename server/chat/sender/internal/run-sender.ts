@@ -8,7 +8,7 @@ import { openDispatch } from "./dispatch.ts";
 import { openRateBucket } from "./rate-bucket.ts";
 import type { CampaignWork, Sender } from "./sender.ts";
 import { senderTurn, type Marked } from "./sender-statements.ts";
-import { recoverDispatching, surveyNumber } from "./poll-number.ts";
+import { recoverDispatching, pollNumber } from "./poll-number.ts";
 
 const survey_ms = 1_000;
 const retry_ms = 200;
@@ -37,7 +37,7 @@ export async function runSender(
 
   const rest = (ms: number) => settledWithin(resting.promise, ms);
   const survey = async () => {
-    await surveyNumber(sender, dispatch);
+    await pollNumber(sender, dispatch);
     surveyed_at = performance.now();
     moved = false;
     bucket.setRate(sender.number.rate_per_second);

@@ -40,7 +40,7 @@ export async function findReadyFile(
 }
 
 /** The plan, or why the file will not do for the call type. */
-export async function makePlan(
+export async function buildVoicePlan(
   db: Kysely<DB>,
   accountId: number,
   file: ReadyFile,

@@ -9,7 +9,7 @@ import { knownId } from "../../../lib/ids.ts";
 import { readStart } from "../../../lib/read-start.ts";
 import { recipients_max } from "../intake/limits.ts";
 import { validateNumberList } from "../intake/number-list.ts";
-import { findReadyFile, makePlan } from "./build-voice-plan.ts";
+import { findReadyFile, buildVoicePlan } from "./build-voice-plan.ts";
 import { send_tos, type SendTo } from "../voice-campaign-schema.ts";
 
 /** Where recipients come from, as it was found good but for a file's inside. */
@@ -74,7 +74,7 @@ async function validateFile(
   const file = await findReadyFile(db, accountId, voice_file_id as number);
   // Without a call type, only whether there is such a file.
   const plan =
-    typeof file === "string" || !known ? file : await makePlan(db, accountId, file, known);
+    typeof file === "string" || !known ? file : await buildVoicePlan(db, accountId, file, known);
   if (typeof plan === "string") violations.push({ field: "voice_file_id", reason: plan });
   return typeof plan === "object" && "content" in plan ? plan : null;
 }
