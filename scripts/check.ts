@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { checkBoundaries } from "./check/boundaries.ts";
 import { checkDocs } from "./check/docs.ts";
+import { checkVocabulary } from "./check/vocabulary.ts";
 
 type Verdict = { readonly ok: boolean; readonly text: string };
 type Piece = { readonly name: string; run(): Verdict };
@@ -16,6 +17,7 @@ const pieces: readonly Piece[] = [
   { name: "boundaries", run: boundaries },
   tool("dead-code", "knip", "--no-progress", "--treat-config-hints-as-errors"),
   { name: "docs", run: docs },
+  { name: "vocabulary", run: vocabulary },
   tool("database-types", "node", "scripts/generate-database-types.ts", "--check"),
 ];
 
@@ -68,6 +70,20 @@ function docs(): Verdict {
   const violations = checkDocs(root, pages);
   if (violations.length > 0) return { ok: false, text: violations.join("\n") };
   return { ok: true, text: `${pages.length} pages` };
+}
+
+function vocabulary(): Verdict {
+  const files = ["*.ts", "*.sql", "*.md", "*.sh", "*.conf", ".ci/run", ".env.example"]
+    .flatMap(repositoryFiles)
+    .filter((file) => !isHistory(file));
+  const violations = checkVocabulary(root, files);
+  if (violations.length > 0) return { ok: false, text: violations.join("\n") };
+  return { ok: true, text: `${files.length} files` };
+}
+
+/** What is left as it was written: decisions, results of benches, migrations that databases have run. */
+function isHistory(file: string): boolean {
+  return /^(?:docs\/decisions|bench\/results|migrations\/\d)/.test(file);
 }
 
 /** What git tracks or would track, as it stands in the working tree. */
