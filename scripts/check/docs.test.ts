@@ -25,7 +25,7 @@ function violationsOf(t: TestContext, text: string, page = "docs/page.md"): read
 test("what exists passes: links, paths, globs, lines, scripts, and addresses elsewhere", (t) => {
   const text = [
     "[up](../README.md#top) [out](https://example.org/x) [here](#here) `server/crm/`",
-    "`server/crm/leads/create-lead.ts:12` `server/*/*.ts` `serverless/x` `GET server/x y`",
+    "`server/crm/leads/create-lead.ts:12` `server/*/*/*.ts` `serverless/x` `GET server/x y`",
     "Type `npm run check`, `npm run test:fuzz`, npm test or `npm --prefix bench run smoke`.",
     "[ref]: ../README.md",
   ].join("\n");
