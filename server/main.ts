@@ -22,7 +22,8 @@ import {
 } from "./embedded-postgres/start-embedded-postgres.ts";
 import { openLog, type Log } from "./lib/log.ts";
 import { openOutgoingHttp } from "./lib/outgoing/open-outgoing-http.ts";
-import { migrate, MigrationError } from "./lib/database/migrate.ts";
+import { migrate } from "./lib/database/migrate.ts";
+import { MigrationError } from "./lib/database/migration-error.ts";
 import { seedDemo } from "./seed-demo/seed-demo.ts";
 import { startWorker, workerSettings } from "./worker.ts";
 import { printWelcome } from "./print-welcome.ts";

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import pg from "pg";
 import { emptyDatabase, type TestDatabase } from "../../../test/support/database.ts";
-import { migrate, MigrationError } from "./migrate.ts";
+import { migrate, pendingMigrations } from "./migrate.ts";
+import { MigrationError } from "./migration-error.ts";
 
 const migrations_dir = join(import.meta.dirname, "../../../migrations");
 let dir: string;
@@ -33,13 +34,43 @@ async function folder(name: string): Promise<string> {
   return copy;
 }
 
-async function tables(url: string): Promise<number> {
+/** Writes a function file and its revision into a folder of migrations. */
+async function writeFunction(copy: string, name: string, revision: number, sql: string) {
+  await writeFile(join(copy, "functions", `${name}.sql`), sql);
+  const file = join(copy, "functions.json");
+  const revisions = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>;
+  await writeFile(file, JSON.stringify({ ...revisions, [name]: { revision, checksum: "" } }));
+}
+
+const answer = (value: number) => `create or replace function answer() returns int
+language plpgsql as $$ begin return ${value}; end $$;`;
+
+/** Two versions: the second has a newer revision of the function `answer`. */
+async function twoVersions(name: string): Promise<{ older: string; newer: string }> {
+  const [older, newer] = [await folder(`${name}-older`), await folder(`${name}-newer`)];
+  await writeFunction(older, "answer", 1, answer(1));
+  await writeFunction(newer, "answer", 2, answer(2));
+  return { older, newer };
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const { rows } = await client.query<{ count: number }>(
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const query = <Row extends pg.QueryResultRow>(url: string, text: string) =>
+  withClient(url, async (client) => (await client.query<Row>(text)).rows);
+
+async function tables(url: string): Promise<number> {
+  const rows = await query<{ count: number }>(
+    url,
     "select count(*)::int from information_schema.tables where table_schema = 'public'",
   );
-  await client.end();
   return rows[0]!.count;
 }
 
@@ -85,4 +116,176 @@ test("a migration that fails leaves nothing of itself and can be run again", asy
   assert.equal(await tables(url), tablesBefore);
   await writeFile(join(copy, "9999-half.sql"), "create table half ();");
   assert.deepEqual(await migrate(url, copy), ["9999-half.sql"]);
+});
+
+test("a function whose file changed is defined anew, once, and the others are left alone", async () => {
+  const url = await fresh();
+  const { older, newer } = await twoVersions("changed-function");
+  await migrate(url, older);
+  assert.deepEqual(await migrate(url, newer), ["functions/answer.sql"]);
+  assert.deepEqual(await query(url, "select answer()"), [{ answer: 2 }]);
+  assert.deepEqual(await migrate(url, newer), []);
+});
+
+test("migrations and functions are applied together or not at all", async () => {
+  const url = await fresh();
+  const { older, newer } = await twoVersions("together");
+  await migrate(url, older);
+  await writeFile(join(newer, "9999-more.sql"), "create table more ();");
+  await writeFunction(newer, "broken", 1, "create or replace function broken() returns nothing");
+  await assert.rejects(migrate(url, newer), /functions\/broken\.sql failed: no language specified/);
+  assert.deepEqual(await query(url, "select answer(), to_regclass('more') as more"), [
+    { answer: 1, more: null },
+  ]);
+});
+
+test("a process that was connected before an upgrade calls the new function on the same connection", async () => {
+  const url = await fresh();
+  const { older, newer } = await twoVersions("connected");
+  await migrate(url, older);
+  await withClient(url, async (client) => {
+    const call = { name: "call", text: "select answer()" };
+    assert.deepEqual((await client.query(call)).rows, [{ answer: 1 }]);
+    await migrate(url, newer);
+    assert.deepEqual((await client.query(call)).rows, [{ answer: 2 }]);
+  });
+});
+
+test("an older version does not start on newer functions, and replaces none", async () => {
+  const url = await fresh();
+  const { older, newer } = await twoVersions("downgrade");
+  await migrate(url, newer);
+  await assert.rejects(
+    migrate(url, older),
+    /has revision 2 of function answer, this version has 1: it is older than the database/,
+  );
+  await assert.rejects(
+    migrate(url),
+    /has function answer, which has no file in this version: either this version is older/,
+  );
+  assert.deepEqual(await query(url, "select answer()"), [{ answer: 2 }]);
+});
+
+test("when an older and a newer version start at once, the newer functions remain", async () => {
+  const url = await fresh();
+  const { older, newer } = await twoVersions("at-once");
+  const [, upgraded] = await Promise.allSettled([
+    migrate(url, older),
+    migrate(url, newer),
+    migrate(url, older),
+  ]);
+  assert.equal(upgraded.status, "fulfilled");
+  assert.deepEqual(await query(url, "select answer()"), [{ answer: 2 }]);
+});
+
+test("a function whose file is gone must be dropped by a migration", async () => {
+  const url = await fresh();
+  const { older } = await twoVersions("dropped");
+  await migrate(url, older);
+  const later = await folder("dropped-later");
+  await assert.rejects(migrate(url, later), /a numbered migration must drop the function/);
+  await writeFile(join(later, "9999-drop.sql"), "drop function answer();");
+  assert.deepEqual(await migrate(url, later), ["9999-drop.sql"]);
+  assert.deepEqual(await migrate(url, later), []);
+});
+
+test("a signature changes only when a migration drops the function with the old one", async () => {
+  const url = await fresh();
+  const { older, newer } = await twoVersions("signature");
+  await migrate(url, older);
+  await writeFunction(newer, "answer", 2, answer(2).replace("returns int", "returns bigint"));
+  await assert.rejects(
+    migrate(url, newer),
+    /answer\.sql failed: cannot change return type of existing function; drop the old signature in a numbered/,
+  );
+  await writeFunction(newer, "answer", 2, answer(2).replace("answer()", "answer(p_more int)"));
+  await assert.rejects(migrate(url, newer), /answer has 2 signatures in the database and one in/);
+  await writeFile(join(newer, "9999-drop.sql"), "drop function answer();");
+  assert.deepEqual(await migrate(url, newer), ["9999-drop.sql", "functions/answer.sql"]);
+});
+
+test("a function that a migration dropped is defined again although its file did not change", async () => {
+  const url = await fresh();
+  const { older } = await twoVersions("defined-again");
+  await migrate(url, older);
+  await writeFile(join(older, "9999-drop.sql"), "drop function answer();");
+  assert.deepEqual(await migrate(url, older), ["9999-drop.sql", "functions/answer.sql"]);
+});
+
+test("a file in functions/ must define the function it is named after", async () => {
+  const copy = await folder("misnamed");
+  await writeFunction(copy, "question", 1, answer(1));
+  await assert.rejects(
+    migrate(await fresh(), copy),
+    /functions\/question\.sql does not define function question/,
+  );
+});
+
+test("a database that ran the migrations while they defined functions is upgraded", async () => {
+  const url = await fresh();
+  const applied = await migrate(url);
+  const former = JSON.parse(
+    await readFile(join(migrations_dir, "former-checksums.json"), "utf8"),
+  ) as Record<string, string>;
+  await withClient(url, async (client) => {
+    for (const [name, checksum] of Object.entries(former)) {
+      const { rowCount } = await client.query(
+        "update migrations set checksum = $2 where name = $1 and checksum <> $2",
+        [name, checksum],
+      );
+      assert.equal(rowCount, 1, name);
+    }
+    await client.query("drop table schema_functions");
+  });
+  const functions = applied.filter((file) => file.startsWith("functions/"));
+  assert.deepEqual(await migrate(url), functions);
+});
+
+test("reports functions of an older revision as pending, but not newer ones", async () => {
+  const url = await fresh();
+  await migrate(url);
+  await withClient(url, async (client) => {
+    assert.deepEqual(await pendingMigrations(client), []);
+    await client.query("update schema_functions set revision = 0 where name = 'write_call'");
+    assert.deepEqual(await pendingMigrations(client), ["functions/write_call.sql"]);
+    await client.query("update schema_functions set revision = 1000 where name = 'write_call'");
+    assert.deepEqual(await pendingMigrations(client), []);
+  });
+});
+
+/** SQL without comments and without what stands between dollar quotes. */
+const outline = (sql: string) => sql.replaceAll(/\$\$.*?\$\$|--.*?$/gms, "");
+
+test("numbered migrations define no functions: each has one file in migrations/functions", async () => {
+  const numbered = (await readdir(migrations_dir)).filter((file) => /^\d{4}-/.test(file));
+  for (const file of numbered) {
+    const sql = outline(await readFile(join(migrations_dir, file), "utf8"));
+    assert.doesNotMatch(sql, /\b(create|alter)\s+(or\s+replace\s+)?(function|procedure)\b/i, file);
+  }
+});
+
+test("each file in migrations/functions consists of one definition that can be repeated", async () => {
+  for (const file of await readdir(join(migrations_dir, "functions"))) {
+    const sql = await readFile(join(migrations_dir, "functions", file), "utf8");
+    const definition = new RegExp(
+      `^\\s*create or replace function ${file.replace(/\.sql$/, "")}\\([^;]*;\\s*$`,
+    );
+    assert.match(outline(sql), definition, file);
+  }
+});
+
+test("every function of the schema has a file and a body that PostgreSQL accepts", async () => {
+  const url = await fresh();
+  await migrate(url);
+  const functions = await query<{ name: string }>(
+    url,
+    `select p.proname as name, case l.lanname
+       when 'sql' then fmgr_sql_validator(p.oid) when 'plpgsql' then plpgsql_validator(p.oid) end
+     from pg_proc p join pg_language l on l.oid = p.prolang
+     where p.pronamespace = 'public'::regnamespace order by p.proname`,
+  );
+  assert.deepEqual(
+    functions.map(({ name }) => `${name}.sql`),
+    (await readdir(join(migrations_dir, "functions"))).toSorted(),
+  );
 });

@@ -1,23 +1,28 @@
-// Brings a database to this version's schema: plain SQL files, forward only, each in one transaction.
+// Brings a database to this version's schema: numbered SQL files, forward only, then the functions.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
+import { MigrationError } from "./migration-error.ts";
+import { applyFunctions, pendingFunctions, readFunctions } from "./sql-functions.ts";
 
-export class MigrationError extends Error {
-  override readonly name = "MigrationError";
-}
-
-type Migration = { readonly name: string; readonly sql: string; readonly checksum: string };
+type Migration = {
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+  /** Of the file while it still defined functions, which have files of their own since. */
+  readonly former_checksum: string | undefined;
+};
 
 const migrations_dir = join(import.meta.dirname, "../../../migrations");
 /** Any fixed number: the advisory lock that lets one process migrate while the others wait. */
 const lock_key = 7_286_542_001;
 
 /**
- * Applies what is missing, in order, and returns the names applied. Safe when several processes
- * start at once. Throws MigrationError when a file that ran has changed since, when the database
- * is ahead of this version, or when PostgreSQL is older than 15.
+ * Applies the missing migrations in order and then the functions that changed, in one transaction;
+ * returns the names of the files applied. Safe when several processes start at once. Throws
+ * MigrationError when a migration that ran has changed since, when the database is ahead of this
+ * version, or when PostgreSQL is older than 15.
  */
 export async function migrate(url: string, dir: string = migrations_dir): Promise<string[]> {
   const client = new pg.Client({ connectionString: url, application_name: "trunkline-migrate" });
@@ -26,17 +31,24 @@ export async function migrate(url: string, dir: string = migrations_dir): Promis
   try {
     await requireVersion(client);
     await client.query("select pg_advisory_lock($1)", [lock_key]);
-    return await applyMissing(client, readMigrations(dir));
+    await client.query("begin");
+    const migrations = await applyMissing(client, readMigrations(dir));
+    const functions = await applyFunctions(client, readFunctions(dir));
+    await client.query("commit");
+    return [...migrations, ...functions];
   } finally {
-    await client.end();
+    await client.end(); // Rolls back what is not committed.
   }
 }
 
-/** The migrations of this version that the database lacks; for the readiness check. */
+/** The migrations and functions of this version that the database lacks; for the readiness check. */
 export async function pendingMigrations(client: Pick<pg.ClientBase, "query">): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>("select name from migrations");
   const applied = new Set(rows.map((row) => row.name));
-  return migrationNames(migrations_dir).filter((name) => !applied.has(name));
+  return [
+    ...migrationNames(migrations_dir).filter((name) => !applied.has(name)),
+    ...(await pendingFunctions(client, migrations_dir)),
+  ];
 }
 
 async function requireVersion(client: pg.Client): Promise<void> {
@@ -65,14 +77,15 @@ async function applyMissing(client: pg.Client, migrations: Migration[]): Promise
 }
 
 function refuseDrift(migrations: Migration[], applied: { name: string; checksum: string }[]): void {
-  const known = new Map(migrations.map((migration) => [migration.name, migration.checksum]));
+  const known = new Map(migrations.map((migration) => [migration.name, migration]));
   for (const { name, checksum } of applied) {
-    if (!known.has(name)) {
+    const migration = known.get(name);
+    if (!migration) {
       throw new MigrationError(
         `the database has migration ${name}, which this version does not know: it is older than the database`,
       );
     }
-    if (known.get(name) !== checksum) {
+    if (checksum !== migration.checksum && checksum !== migration.former_checksum) {
       throw new MigrationError(
         `migration ${name} has changed since it ran here; migrations are never edited, add a new one`,
       );
@@ -82,15 +95,12 @@ function refuseDrift(migrations: Migration[], applied: { name: string; checksum:
 
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   try {
-    await client.query("begin");
     await client.query(migration.sql);
     await client.query("insert into migrations (name, checksum) values ($1, $2)", [
       migration.name,
       migration.checksum,
     ]);
-    await client.query("commit");
   } catch (error) {
-    await client.query("rollback");
     throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, {
       cause: error,
     });
@@ -98,9 +108,14 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
 }
 
 function readMigrations(dir: string): Migration[] {
+  const former = JSON.parse(readFileSync(join(dir, "former-checksums.json"), "utf8")) as Record<
+    string,
+    string
+  >;
   return migrationNames(dir).map((name) => {
     const sql = readFileSync(join(dir, name), "utf8");
-    return { name, sql, checksum: createHash("sha256").update(sql).digest("hex") };
+    const checksum = createHash("sha256").update(sql).digest("hex");
+    return { name, sql, checksum, former_checksum: former[name] };
   });
 }
 

@@ -1,0 +1,34 @@
+-- A step of what the account's setting asks for, in one autocommit call. The account's row is held
+-- meanwhile, so that one process at a time has an account: nothing at all when it is another's.
+create or replace function apply_retention(
+  p_account_id bigint, p_setting text, p_rows_max int, p_now timestamptz
+) returns table (forgotten int, more boolean)
+language plpgsql as $$
+declare
+  v_account accounts;
+  v_days int;
+  v_before timestamptz;
+begin
+  select * into v_account from accounts a
+    where a.account_id = p_account_id and a.retention_due_at <= p_now
+    for no key update skip locked;
+  if not found then return; end if;
+  v_days := case
+    when p_setting in ('events', 'endpoints') then v_account.retention_events_days
+    when p_setting = 'messages' then v_account.retention_messages_days
+    else v_account.retention_calls_days end;
+  v_before := p_now - v_days * interval '24 hours';
+  if v_days is null then
+    return query select 0, false;
+  elsif p_setting = 'events' then
+    return query select * from forget_events(p_account_id, v_before, p_rows_max);
+  elsif p_setting = 'endpoints' then
+    return query select * from forget_endpoints(p_account_id, v_before, p_rows_max, p_now);
+  elsif p_setting = 'messages' then
+    return query select * from forget_messages(p_account_id, v_before, p_rows_max, p_now);
+  elsif p_setting = 'voice_recipients' then
+    return query select * from forget_voice_recipients(p_account_id, v_before, p_rows_max, p_now);
+  else
+    return query select * from forget_calls(p_account_id, v_before, p_rows_max);
+  end if;
+end $$;

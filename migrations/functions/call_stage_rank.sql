@@ -1,0 +1,4 @@
+create or replace function call_stage_rank(p_stage text) returns int
+language sql immutable as $$
+  select array_position(array['queued', 'agent', 'customer', 'talking', 'ending', 'ended'], p_stage)
+$$;

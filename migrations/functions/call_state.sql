@@ -1,0 +1,35 @@
+-- A call as its leader works with it: the row, its legs, what was asked for and what the account wants.
+-- Of a campaign's call also what its campaign does. A click-to-call's plan is what was asked for; a
+-- campaign's call has one in which nothing is asked for that the campaign does itself.
+create or replace function call_state(p_account_id bigint, p_call_id bigint) returns jsonb
+language sql stable as $$
+  select to_jsonb(c) || jsonb_build_object(
+    'legs', coalesce((
+      select jsonb_agg(to_jsonb(l) order by l.id) from call_legs l
+      where l.account_id = p_account_id and l.call_id = p_call_id), '[]'),
+    'plan', coalesce(to_jsonb(p), '{"policy_applied": "hangup", "agent_retry_count": 0, "max_retry": 0,
+      "retry_after_minutes": 0, "enable_chat": false, "from_group_id": null, "agent_not_pick_group_id": null,
+      "extension_for_transfer": null, "extension_for_dis": null, "auto_block_minutes": null, "source": null,
+      "remark": null, "reference": null, "callback_method": null}'),
+    'voice', case when v.id is not null then v.plan::jsonb || jsonb_build_object(
+      'recipient_id', r.id, 'variables', coalesce(r.variables, '{}'),
+      'clip', case when r.clip_name is not null then jsonb_build_object(
+        'name', r.clip_name, 'duration_ms', (select k.duration_ms from voice_clips k
+          where k.account_id = p_account_id and k.name = r.clip_name)) end,
+      'attempts_max', 1 + v.max_retry, 'callbacks', r.callbacks,
+      'retry_after_minutes', v.retry_after_minutes, 'crm_workspace_id', v.crm_workspace_id) end,
+    'settings', jsonb_build_object(
+      'country_code', a.country_code, 'time_zone', a.time_zone, 'night_calling', a.night_calling,
+      'calling_from', a.calling_from, 'calling_to', a.calling_to, 'recorded', a.calls_recorded,
+      'agent_ring_seconds', a.agent_ring_seconds, 'customer_ring_seconds', a.customer_ring_seconds,
+      'pulse_seconds', coalesce(c.pulse_seconds, a.call_pulse_seconds),
+      -- The feature may have been taken from it since it submitted the call.
+      'allowed', case when v.id is null then 'calls' else 'voice' end = any (a.features)))
+  from calls c
+  left join click_to_calls p on p.account_id = p_account_id and p.campaign_id = c.campaign_id
+  left join voice_campaigns v on v.account_id = p_account_id and v.id = c.campaign_id
+  left join voice_recipients r on r.account_id = p_account_id and r.campaign_id = c.campaign_id
+    and r.id = c.recipient_id
+  join accounts a on a.account_id = p_account_id
+  where c.account_id = p_account_id and c.id = p_call_id
+$$;

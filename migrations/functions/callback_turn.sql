@@ -1,0 +1,91 @@
+-- A turn of the one process that delivers to an endpoint, in one autocommit call under its lease: records
+-- how attempts went, and hands out what is due next, but for what is under way already (p_busy).
+-- Nothing is marked: what a killed process had under way is told again, under the same webhook-id. What
+-- is told of a call for the first time waits until what came before it has been tried once.
+-- p_results: [{id, attempts, at, duration_ms, status, error, response, state, due_at}], with the attempts
+-- made before: one that was recorded already, its answer lost, is not recorded again. p_resume_at: the
+-- endpoint is to be left alone until then. A crash of the database may lose the last results, so that
+-- these are told again: the turn does not wait for the disk.
+create or replace function callback_turn(
+  p_account_id bigint, p_endpoint_id bigint, p_fence bigint, p_results json, p_resume_at timestamptz,
+  p_take int, p_busy bigint[], p_now timestamptz
+) returns json
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_endpoint callback_endpoints;
+  v_result record;
+  v_delivered boolean;
+  v_failed boolean;
+  v_due json;
+  v_next_at timestamptz;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  perform check_lease(p_account_id, 'callbacks:' || p_endpoint_id, p_fence);
+  -- Before anything is looked for: see make_deliveries.
+  select * into v_endpoint from callback_endpoints c
+    where c.account_id = p_account_id and c.id = p_endpoint_id for no key update;
+  if not found then
+    return null;
+  end if;
+
+  -- One by one, each by its key: of a table that was not analysed yet, one statement for all read every
+  -- delivery that was pending (200 ms a turn at 30,000); nor does the case let it take an index of those.
+  for v_result in
+    select * from json_to_recordset(p_results) r (id bigint, attempts int, at timestamptz, duration_ms int,
+      status int, error text, response text, state text, due_at timestamptz)
+    order by r.id
+  loop
+    update callback_deliveries d set state = v_result.state, attempts = d.attempts + 1,
+        due_at = coalesce(v_result.due_at, d.due_at),
+        finished_at = case when v_result.state <> 'pending' then p_now end
+      where d.account_id = p_account_id and d.id = v_result.id
+        and case d.state when 'pending' then d.attempts = v_result.attempts end;
+    if found then
+      insert into callback_attempts (account_id, delivery_id, at, duration_ms, status, error, response)
+      values (p_account_id, v_result.id, v_result.at, v_result.duration_ms, v_result.status,
+        v_result.error, v_result.response);
+    end if;
+  end loop;
+
+  select coalesce(bool_or(r.state = 'delivered'), false), coalesce(bool_or(r.state <> 'delivered'), false)
+    into v_delivered, v_failed
+    from json_to_recordset(p_results) r (state text);
+  v_endpoint.failing_since := case
+    when v_delivered then null when v_failed then coalesce(v_endpoint.failing_since, p_now)
+    else v_endpoint.failing_since end;
+  v_endpoint.resume_at := greatest(v_endpoint.resume_at, p_resume_at);
+
+  if v_endpoint.enabled and p_take > 0 and coalesce(v_endpoint.resume_at <= p_now, true) then
+    select json_agg(t) into v_due from (
+      select d.id, d.event_id, d.seq, d.method, d.attempts, e.type, e.occurred_at, e.data
+      from callback_deliveries d
+      join events e on e.account_id = p_account_id and e.id = d.event_id
+      where d.account_id = p_account_id and d.endpoint_id = p_endpoint_id and d.state = 'pending'
+        and d.due_at <= p_now and d.id <> all (p_busy)
+        and (d.attempts > 0 or d.call_id is null or not exists (
+          select from callback_deliveries b
+          where b.account_id = p_account_id and b.endpoint_id = p_endpoint_id and b.state = 'pending'
+            and b.attempts = 0 and b.call_id = d.call_id and b.seq < d.seq))
+      order by d.due_at, d.seq limit p_take) t;
+  end if;
+  select d.due_at into v_next_at from callback_deliveries d
+    where d.account_id = p_account_id and d.endpoint_id = p_endpoint_id and d.state = 'pending'
+    order by d.due_at limit 1;
+  v_endpoint.work_at := greatest(v_next_at, v_endpoint.resume_at);
+  if v_next_at is null then v_endpoint.work_at := null; end if;
+  update callback_endpoints c set failing_since = v_endpoint.failing_since,
+      resume_at = v_endpoint.resume_at, work_at = v_endpoint.work_at
+    where c.account_id = p_account_id and c.id = p_endpoint_id
+      and (c.failing_since, c.resume_at, c.work_at)
+        is distinct from (v_endpoint.failing_since, v_endpoint.resume_at, v_endpoint.work_at);
+  return json_build_object(
+    'url', v_endpoint.url, 'enabled', v_endpoint.enabled, 'failing_since', v_endpoint.failing_since,
+    'secrets', json_build_array(encode(v_endpoint.secret, 'base64'), case
+      when v_endpoint.old_secret_until > p_now then encode(v_endpoint.old_secret, 'base64') end),
+    'resume_at', v_endpoint.resume_at, 'work_at', v_endpoint.work_at, 'due', coalesce(v_due, '[]'));
+end $$;

@@ -1,0 +1,22 @@
+-- Of a thousand messages a second, an event each would be as much work again as sending them: they are
+-- recorded only while an endpoint wants to hear of them, also one that is disabled: what it missed can be
+-- replayed. Otherwise it is one look at an index a batch;
+-- told of, 25 reports took the backend 1.9 ms instead of 1.1.
+create or replace function chat_apply_moves(p_account_id bigint, p_slot text, p_moves chat_move[], p_now timestamptz)
+returns setof chat_moved
+language plpgsql as $$
+declare
+  v_moved chat_moved[];
+begin
+  perform from callback_endpoints c
+    where c.account_id = p_account_id and c.deleted_at is null and c.kind = 'account' and (c.types is null or c.types
+      && '{chat.message.sent,chat.message.delivered,chat.message.read,chat.message.failed}'::text[])
+    limit 1;
+  if not found then
+    return query select * from chat_write_moves(p_account_id, p_slot, p_moves, p_now);
+    return;
+  end if;
+  select array_agg(m) into v_moved from chat_write_moves(p_account_id, p_slot, p_moves, p_now) m;
+  perform tell_of_messages(p_account_id, v_moved, p_moves, p_now);
+  return query select * from unnest(v_moved);
+end $$;

@@ -1,0 +1,11 @@
+-- The same for moves in any order, as JSON.
+create or replace function chat_move_recipients(p_account_id bigint, p_slot text, p_moves json, p_now timestamptz)
+returns setof chat_moved
+language plpgsql
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return query select * from chat_apply_moves(p_account_id, p_slot, (
+    select array_agg(m order by m.campaign_id, m.id) from json_populate_recordset(null::chat_move, p_moves) m),
+    p_now);
+end $$;

@@ -1,0 +1,64 @@
+-- One turn of a number's sender, in one autocommit call: under its lease, records what became of the
+-- messages it sent, and marks the next of one campaign as dispatching, unless something holds it.
+-- What is suppressed by now is skipped. Returns the marked ones; they must be sent at once, or given back.
+-- p_after: queued recipients up to this id are known to be gone (a cursor past the dead index entries).
+create or replace function chat_sender_turn(
+  p_account_id bigint, p_number_id bigint, p_fence bigint, p_results json,
+  p_campaign_id bigint, p_take int, p_after bigint, p_now timestamptz
+) returns setof chat_moved
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  v_picked chat_move[];
+begin
+  perform check_lease(p_account_id, 'chat_sender:' || p_number_id, p_fence);
+
+  if p_take > 0 and exists (
+    select from chat_campaigns c
+    where c.account_id = p_account_id and c.id = p_campaign_id and c.state = 'running'
+      and not exists (
+        select from chat_holds h
+        where h.account_id = p_account_id and (
+          (h.scope = 'campaign' and h.subject_id = c.id) or (h.scope = 'template' and h.subject_id = c.template_id)
+          or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account'))
+  ) then
+    with due as materialized (
+      select r.id, r.phone, r.dispatches from chat_recipients r
+      where r.account_id = p_account_id and r.campaign_id = p_campaign_id
+        and r.state = 'deferred' and r.due_at <= p_now
+      order by r.due_at limit p_take
+      for no key update skip locked
+    ), fresh as materialized (
+      select r.id, r.phone, r.dispatches from chat_recipients r
+      where r.account_id = p_account_id and r.campaign_id = p_campaign_id
+        and r.state = 'queued' and r.id > p_after
+      order by r.id limit greatest(p_take - (select count(*) from due), 0)
+      for no key update skip locked
+    ), picked as (
+      select * from due union all select * from fresh
+    ), judged as (
+      select p.*, exists (
+        select from suppressions s
+        where s.account_id = p_account_id and s.phone = p.phone and s.channel in ('all', 'chat')
+          and (s.expires_at is null or s.expires_at > p_now)) as suppressed
+      from picked p
+    )
+    select array_agg(row(p_campaign_id, j.id, j.dispatches,
+      case when j.suppressed then 'skipped' else 'dispatching' end, null, null,
+      case when j.suppressed then 'suppressed' end, null, null)::chat_move)
+    into v_picked from judged j;
+  end if;
+
+  return query
+  select m.* from chat_apply_moves(p_account_id, 'sender',
+    (select array_agg(x.e order by (x.e).campaign_id, (x.e).id) from (
+      select m as e from json_populate_recordset(null::chat_move, p_results) m
+      union all select u from unnest(v_picked) u) x),
+    p_now) m
+  where m.to_state in ('dispatching', 'skipped');
+end $$;

@@ -1,0 +1,43 @@
+-- Takes calls that are due to be placed over a trunk of the node, and says what stands against each.
+-- Nothing is dialled on the strength of this alone: the write that marks the leg as dialling comes after
+-- it in the log and waits for the disk, so this one need not.
+create or replace function claim_calls(
+  p_account_id bigint, p_node_id bigint, p_trunk_id bigint, p_fence bigint, p_take int, p_now timestamptz
+) returns table (call jsonb, suppressed boolean, pair_taken boolean)
+language plpgsql as $$
+declare
+  v_id bigint;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  for v_id in
+    with next as materialized (
+      select c.id from calls c
+      where c.node_id = p_node_id and c.account_id = p_account_id and c.trunk_id = p_trunk_id
+        and c.stage = 'queued' and c.due_at <= p_now and c.fence <= p_fence
+      order by c.due_at, c.id limit p_take
+      for update skip locked
+    ), claimed as (
+      update calls c set stage = 'agent', fence = p_fence, pulse_seconds = (
+        select a.call_pulse_seconds from accounts a where a.account_id = p_account_id)
+      from next where c.account_id = p_account_id and c.id = next.id
+      returning c.id, c.from_number, c.to_phone
+    )
+    -- Leaders of other nodes take pairs too: all in one order, or they would wait for each other.
+    select d.id from claimed d order by d.from_number, d.to_phone, d.id
+  loop
+    suppressed := exists (
+      select from suppressions s join calls c on c.account_id = p_account_id and c.id = v_id
+      where s.account_id = p_account_id and s.phone = c.to_phone and s.channel in ('all', 'voice')
+        and (s.expires_at is null or s.expires_at > p_now));
+    pair_taken := false;
+    if not suppressed then
+      insert into call_pairs (account_id, from_number, to_phone, call_id)
+        select p_account_id, c.from_number, c.to_phone, v_id from calls c
+        where c.account_id = p_account_id and c.id = v_id
+        on conflict do nothing;
+      pair_taken := not found;
+    end if;
+    call := call_state(p_account_id, v_id);
+    return next;
+  end loop;
+end $$;

@@ -1,0 +1,20 @@
+-- Campaigns with somebody to call just now over one of the trunks, and when their accounts may call; in
+-- turn of their accounts, so that a thousand of one hide no other's.
+create or replace function find_dialable(p_trunk_ids bigint[], p_now timestamptz)
+returns table (account_id bigint, campaign_id bigint, trunk_id bigint, is_test boolean,
+  time_zone text, night_calling boolean, calling_from time, calling_to time)
+language sql stable as $$
+  select v.account_id, v.id, v.trunk_id, v.is_test,
+    a.time_zone, a.night_calling, a.calling_from, a.calling_to
+  from voice_campaigns v
+  join accounts a on a.account_id = v.account_id
+  where v.trunk_id = any (p_trunk_ids) and v.state = 'running' and 'voice' = any (a.features)
+    and not exists (
+      select from voice_holds h where h.account_id = v.account_id and h.campaign_id = v.id)
+    -- A look at the first entry of its index.
+    and exists (
+      select from voice_recipients r
+      where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting' and r.due_at <= p_now)
+  order by row_number() over (partition by v.account_id order by v.is_test desc, v.id), v.account_id
+  limit 1000
+$$;

@@ -1,0 +1,46 @@
+-- Takes the oldest events, with what was to be told of them, in their order. At most p_rows_max rows go,
+-- an event's deliveries and attempts together with it; one without its place in the order stays. `more`:
+-- there may be others. Locked in the order of make_deliveries and callback_turn: events, endpoints, deliveries.
+-- Nothing sorts where an index has the order: while the table is not analyzed, each call would read all that is
+-- left of the account.
+create or replace function forget_events(
+  p_account_id bigint, p_before timestamptz, p_rows_max int, out forgotten int, out more boolean
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+as $$
+declare
+  v_ids bigint[];
+begin
+  with oldest as materialized (
+    select e.id, e.seq, e.occurred_at from events e
+    where e.account_id = p_account_id and e.seq is not null
+    order by e.seq limit p_rows_max
+  ), weighed as (
+    select o.id, row_number() over w as place, sum(1 + d.rows) over w as rows
+    from oldest o
+    cross join lateral (
+      select count(*) + coalesce(sum(d.attempts), 0) as rows from callback_deliveries d
+      where d.account_id = p_account_id and d.event_id = o.id) d
+    where o.occurred_at < p_before
+    window w as (order by o.seq)
+  )
+  select coalesce(array_agg(w.id order by w.id) filter (where w.place = 1 or w.rows <= p_rows_max), '{}'),
+    count(*) = p_rows_max or coalesce(bool_or(w.place > 1 and w.rows > p_rows_max), false)
+  into v_ids, more from weighed w;
+  forgotten := cardinality(v_ids);
+  if forgotten = 0 then return; end if;
+
+  perform from events e where e.account_id = p_account_id and e.id = any (v_ids) order by e.id for update;
+  perform from callback_endpoints c
+    where c.account_id = p_account_id and c.id in (
+      select d.endpoint_id from callback_deliveries d
+      where d.account_id = p_account_id and d.event_id = any (v_ids))
+    order by c.id for no key update;
+  delete from callback_deliveries d where d.account_id = p_account_id and d.event_id = any (v_ids);
+  delete from events e where e.account_id = p_account_id and e.id = any (v_ids);
+end $$;

@@ -1,0 +1,65 @@
+-- Takes recipients and replies of chat campaigns that finished before, campaign by campaign, and replies
+-- to nothing we know of: at most p_rows_max rows. What the campaigns counted stays.
+-- Nothing sorts where an index has the order: while the table is not analyzed, each call would read all that is
+-- left of the account.
+create or replace function forget_messages(
+  p_account_id bigint, p_before timestamptz, p_rows_max int, p_now timestamptz,
+  out forgotten int, out more boolean
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+as $$
+declare
+  v_campaign chat_campaigns;
+  v_ids bigint[];
+  v_replies bigint[];
+begin
+  forgotten := 0;
+  more := true;
+  while forgotten < p_rows_max loop
+    select * into v_campaign from chat_campaigns c
+      where c.account_id = p_account_id and c.finished_at < p_before and not c.purged
+      order by c.finished_at, c.id limit 1
+      for no key update;
+    if not found then
+      more := false;
+      exit;
+    end if;
+    v_replies := '{}';
+    -- Locked in the order in which late reports lock them.
+    v_ids := array(
+      select r.id from chat_recipients r
+      where r.account_id = p_account_id and r.campaign_id = v_campaign.id and r.id > v_campaign.purged_to
+      order by r.id limit p_rows_max - forgotten
+      for update);
+    delete from chat_recipients r
+      where r.account_id = p_account_id and r.campaign_id = v_campaign.id and r.id = any (v_ids);
+    forgotten := forgotten + cardinality(v_ids);
+    if forgotten < p_rows_max then
+      v_replies := array(
+        select r.id from chat_replies r
+        where r.account_id = p_account_id and r.campaign_id = v_campaign.id
+        order by r.id limit p_rows_max - forgotten);
+      delete from chat_replies r where r.account_id = p_account_id and r.id = any (v_replies);
+      forgotten := forgotten + cardinality(v_replies);
+    end if;
+    update chat_campaigns c set purged_at = coalesce(c.purged_at, p_now),
+        purged_to = coalesce(v_ids[cardinality(v_ids)], c.purged_to),
+        purged_replies = c.purged_replies + cardinality(v_replies),
+        purged = forgotten < p_rows_max
+      where c.account_id = p_account_id and c.id = v_campaign.id;
+  end loop;
+  if more then return; end if;
+
+  v_replies := array(
+    select r.id from chat_replies r
+    where r.account_id = p_account_id and r.campaign_id is null and r.received_at < p_before
+    order by r.received_at limit p_rows_max - forgotten);
+  delete from chat_replies r where r.account_id = p_account_id and r.id = any (v_replies);
+  forgotten := forgotten + cardinality(v_replies);
+  more := forgotten = p_rows_max;
+end $$;

@@ -1,0 +1,11 @@
+-- Whether nothing is kept of what a voice campaigns' endpoint was told, nor needs it any more.
+create or replace function is_unused_endpoint(p_account_id bigint, p_endpoint_id bigint, p_url text, p_before timestamptz)
+returns boolean
+language sql stable as $$
+  select not exists (
+      select from callback_deliveries d where d.account_id = p_account_id and d.endpoint_id = p_endpoint_id)
+    and not exists (
+      select from voice_campaigns v
+      where v.account_id = p_account_id and v.callback_url = p_url and octet_length(v.callback_url) <= 2048
+        and (v.finished_at is null or v.finished_at >= p_before))
+$$;

@@ -1,0 +1,23 @@
+-- Submits a click-to-call: what was asked, its line in the audit trail, its first call and the credit of
+-- that; in one statement, so that the balance, which all calls of the account need, is locked no longer than
+-- until the commit. Fails with TL002, and nothing is done, when there is not enough credit.
+create or replace function submit_click_to_call(
+  p_asked jsonb, p_call jsonb, p_actor jsonb, p_credits int, p_now timestamptz
+) returns bigint
+language plpgsql as $$
+declare
+  v_asked click_to_calls := jsonb_populate_record(null::click_to_calls, p_asked);
+  v_actor audit_entries := jsonb_populate_record(null::audit_entries, p_actor);
+begin
+  insert into call_campaigns (account_id, kind, created_by, created_at)
+    values (v_asked.account_id, 'click_to_call', v_actor.user_id, p_now)
+    returning id into v_asked.campaign_id;
+  insert into click_to_calls select v_asked.*;
+  insert into audit_entries (account_id, at, user_id, token_id, request_id, action, subject_id)
+    values (v_asked.account_id, p_now, v_actor.user_id, v_actor.token_id, v_actor.request_id,
+      'click_to_call.submitted', v_asked.campaign_id);
+  if queue_call(p_call || jsonb_build_object('campaign_id', v_asked.campaign_id), p_credits, p_now) is null then
+    raise exception 'account % has not enough call credit', v_asked.account_id using errcode = 'TL002';
+  end if;
+  return v_asked.campaign_id;
+end $$;

@@ -1,0 +1,26 @@
+-- Takes the lease when nobody has it: the new fence, or null. It waits for nobody, and a holder whose
+-- transaction still runs keeps the lease until that ends, also past its time.
+create or replace function take_lease(
+  p_account_id bigint, p_name text, p_holder uuid, p_lease_ms int
+) returns bigint
+language plpgsql as $$
+declare
+  v_fence bigint;
+  v_now timestamptz;
+begin
+  insert into leases (account_id, name, fence, expires_at)
+    values (p_account_id, p_name, 0, clock_timestamp())
+    on conflict do nothing;
+  select l.fence + 1 into v_fence from leases l
+    where l.account_id = p_account_id and l.name = p_name
+      and (l.holder is null or l.expires_at <= clock_timestamp())
+    for update skip locked;
+  if not found then
+    return null;
+  end if;
+  v_now := clock_timestamp();
+  update leases l
+    set fence = v_fence, holder = p_holder, expires_at = v_now + p_lease_ms * interval '1 ms'
+    where l.account_id = p_account_id and l.name = p_name;
+  return v_fence;
+end $$;

@@ -1,0 +1,25 @@
+-- Sets more credit aside for a call that goes on; false, and nothing done, when there is none.
+create or replace function top_up_call(
+  p_account_id bigint, p_call_id bigint, p_fence bigint, p_amount int, p_now timestamptz
+) returns boolean
+language plpgsql as $$
+declare
+  v_reservation_id bigint;
+begin
+  update calls c set reserved = c.reserved + p_amount
+    where c.account_id = p_account_id and c.id = p_call_id and c.fence = p_fence and c.stage <> 'ended'
+    returning c.reservation_id into v_reservation_id;
+  if not found then
+    raise exception 'the call % of account % is another leader''s', p_call_id, p_account_id
+      using errcode = 'TL001';
+  end if;
+  if not draw_credits(p_account_id, 'call', p_amount, p_now) then
+    update calls c set reserved = c.reserved - p_amount
+      where c.account_id = p_account_id and c.id = p_call_id;
+    return false;
+  end if;
+  insert into credit_transfers
+    (account_id, kind, type, from_book, to_book, amount, reservation_id, at)
+    values (p_account_id, 'call', 'reserve', 'available', 'reserved', p_amount, v_reservation_id, p_now);
+  return true;
+end $$;

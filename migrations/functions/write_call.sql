@@ -1,0 +1,79 @@
+-- Writes a step of a call: the row, the legs it changed, what is told of it. A stage never goes back.
+-- Of a call that ends, the pair is free again and the credit settled: `cost` is captured, or only what
+-- is reserved where the rest is not to be had, and what is left given back. What ends nothing and begins nothing need not
+-- wait for the disk (p_durable). False: this very step stands already, its first answer was lost.
+create or replace function write_call(
+  p_account_id bigint, p_call_id bigint, p_fence bigint, p_call jsonb, p_legs jsonb, p_events jsonb,
+  p_durable boolean, p_now timestamptz
+) returns boolean
+language plpgsql as $$
+declare
+  v_call calls;
+  v_new calls;
+  v_ends boolean;
+  v_pulses int;
+begin
+  if not p_durable then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+  select * into v_call from calls c
+    where c.account_id = p_account_id and c.id = p_call_id and c.fence = p_fence for no key update;
+  v_new := jsonb_populate_record(v_call, p_call);
+  v_new.reserved := v_call.reserved;
+  if v_new.steps <= v_call.steps then
+    return false;
+  end if;
+  if v_call.id is null or v_call.stage = 'ended'
+    or call_stage_rank(v_new.stage) < call_stage_rank(v_call.stage) then
+    raise exception 'the call % of account % is another leader''s, or over', p_call_id, p_account_id
+      using errcode = 'TL001';
+  end if;
+  v_ends := v_new.stage = 'ended';
+  if v_ends then
+    v_pulses := v_new.cost;
+    v_new.cost := settle_call(v_new, p_now);
+    -- What could not be paid is not billed, and nobody is told that it was.
+    if v_new.cost < v_pulses then
+      v_new.billed_seconds := v_new.billed_seconds / v_pulses * v_new.cost;
+      p_events := (
+        select jsonb_agg(case when e ->> 'type' = 'call.completed'
+          then jsonb_set(e, '{data,billed_seconds}', to_jsonb(v_new.billed_seconds)) else e end)
+        from jsonb_array_elements(p_events) e);
+    end if;
+  end if;
+
+  insert into call_legs as l
+  select n.* from jsonb_populate_recordset(null::call_legs, p_legs) n
+  on conflict (account_id, call_id, id) do update set
+    state = excluded.state, status = excluded.status, ringing_at = excluded.ringing_at,
+    answered_at = excluded.answered_at, ended_at = excluded.ended_at, outcome = excluded.outcome,
+    cause = excluded.cause, sip_status = excluded.sip_status;
+
+  with told as (
+    insert into call_events (account_id, call_id, type, at, data)
+    select p_account_id, p_call_id, e ->> 'type', (e ->> 'at')::timestamptz, e -> 'data'
+    from jsonb_array_elements(p_events) e
+  )
+  insert into events (account_id, type, occurred_at, data)
+  select p_account_id, e ->> 'type', (e ->> 'at')::timestamptz, e -> 'data'
+  from jsonb_array_elements(p_events) e;
+
+  if v_ends then
+    delete from call_pairs p
+      where p.account_id = p_account_id and p.from_number = v_new.from_number
+        and p.to_phone = v_new.to_phone and p.call_id = p_call_id;
+  end if;
+
+  update calls c set
+    stage = v_new.stage, status = v_new.status, initiated_at = v_new.initiated_at,
+    ringing_at = v_new.ringing_at, answered_at = v_new.answered_at, ended_at = v_new.ended_at,
+    disposition = v_new.disposition, ended_reason = v_new.ended_reason, ended_by = v_new.ended_by,
+    answered_by = v_new.answered_by, hangup_cause = v_new.hangup_cause,
+    sip_status = v_new.sip_status, dtmf = v_new.dtmf, ring_seconds = v_new.ring_seconds,
+    talk_seconds = v_new.talk_seconds, billed_seconds = v_new.billed_seconds, cost = v_new.cost,
+    recording_state = v_new.recording_state, retry_at = v_new.retry_at, steps = v_new.steps,
+    position = v_new.position, collected = v_new.collected, lead_fields = v_new.lead_fields,
+    callback_at = v_new.callback_at, opted_out = v_new.opted_out
+  where c.account_id = p_account_id and c.id = p_call_id;
+  return true;
+end $$;

@@ -1,0 +1,52 @@
+-- Writes a step of a campaign's call: what write_call does, and with it the way through the menu, what was
+-- said, the messages left; at the end, what becomes of its recipient (p_recipient: life/recipient-after.ts).
+create or replace function write_voice_call(
+  p_account_id bigint, p_call_id bigint, p_fence bigint, p_call jsonb, p_legs jsonb, p_events jsonb,
+  p_durable boolean, p_now timestamptz, p_steps jsonb, p_said jsonb, p_messages jsonb, p_recipient jsonb
+) returns boolean
+language plpgsql as $$
+declare
+  v_call calls;
+  v_state text;
+begin
+  if not write_call(p_account_id, p_call_id, p_fence, p_call, p_legs, p_events, p_durable, p_now) then
+    return false;
+  end if;
+  insert into call_menu_steps (account_id, call_id, campaign_id, recipient_id, node, key, at)
+    select p_account_id, p_call_id, c.campaign_id, c.recipient_id, s ->> 'node', s ->> 'key',
+      (s ->> 'at')::timestamptz
+    from jsonb_array_elements(p_steps) s
+    join calls c on c.account_id = p_account_id and c.id = p_call_id;
+  insert into call_transcripts (account_id, call_id, who, text, at)
+    select p_account_id, p_call_id, s ->> 'who', s ->> 'text', (s ->> 'at')::timestamptz
+    from jsonb_array_elements(p_said) s;
+  insert into call_messages as m (account_id, call_id, recording, node, state, at)
+    select p_account_id, p_call_id, s ->> 'recording', s ->> 'node', s ->> 'state',
+      (s ->> 'at')::timestamptz
+    from jsonb_array_elements(p_messages) s
+    on conflict (account_id, call_id, recording) do update set state = excluded.state;
+  if p_recipient is null then return true; end if;
+
+  select * into v_call from calls c where c.account_id = p_account_id and c.id = p_call_id;
+  v_state := p_recipient ->> 'state';
+  if v_state = 'waiting' then
+    -- Of a campaign that is being cancelled nobody waits any more.
+    perform from voice_campaigns v
+      where v.account_id = p_account_id and v.id = v_call.campaign_id and v.state = 'running' for share;
+    if not found then v_state := p_recipient ->> 'otherwise'; end if;
+  end if;
+  update voice_recipients r set state = v_state,
+      due_at = case when v_state = 'waiting' then (p_recipient ->> 'due_at')::timestamptz else r.due_at end,
+      finished_at = case when v_state = 'waiting' then null else v_call.ended_at end,
+      callbacks = r.callbacks + case when v_state = 'waiting' and (p_recipient ->> 'callback')::boolean
+        then 1 else 0 end,
+      attempts = r.attempts - case when (p_recipient ->> 'uncounted')::boolean then 1 else 0 end
+    where r.account_id = p_account_id and r.campaign_id = v_call.campaign_id
+      and r.id = v_call.recipient_id and r.state = 'calling' and r.call_id = p_call_id;
+  if not found then
+    raise exception 'the recipient of call % of account % is not being called', p_call_id, p_account_id;
+  end if;
+  perform count_voice(p_account_id, v_call.campaign_id, 1 + (p_call_id % 8)::int, 'calling', v_state, 1,
+    case when (p_recipient ->> 'uncounted')::boolean then -1 else 0 end, v_call.cost, coalesce(v_call.talk_seconds, 0));
+  return true;
+end $$;

@@ -1,0 +1,143 @@
+// Keeps the database's functions as this version defines them, one file each in migrations/functions.
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type pg from "pg";
+import { MigrationError } from "./migration-error.ts";
+
+export type SqlFunction = {
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+  /** Grows with each change of the file, so that an older version cannot replace a newer function. */
+  readonly revision: number;
+};
+
+/** What migrations/functions.json records of each function; `npm run db:types` writes it. */
+export type FunctionRevisions = Record<string, { revision: number; checksum: string }>;
+
+type AppliedFunction = { name: string; revision: number; checksum: string };
+
+/** Reads the function files of a folder of migrations. */
+export function readFunctions(migrations_dir: string): SqlFunction[] {
+  const dir = join(migrations_dir, "functions");
+  const revisions = readRevisions(migrations_dir);
+  return readdirSync(dir)
+    .filter((file) => file.endsWith(".sql"))
+    .toSorted()
+    .map((file) => {
+      const name = basename(file, ".sql");
+      const sql = readFileSync(join(dir, file), "utf8");
+      const checksum = createHash("sha256").update(sql).digest("hex");
+      return { name, sql, checksum, revision: revisions[name]?.revision ?? 1 };
+    });
+}
+
+/** Reads functions.json of a folder of migrations. */
+export function readRevisions(migrations_dir: string): FunctionRevisions {
+  return JSON.parse(
+    readFileSync(join(migrations_dir, "functions.json"), "utf8"),
+  ) as FunctionRevisions;
+}
+
+/**
+ * Defines the functions that are missing or have changed, in the caller's transaction, and returns
+ * their files. Throws MigrationError when the database has a newer revision of one, has one that
+ * has no file, or has one with a signature that its file does not define.
+ */
+export async function applyFunctions(
+  client: pg.Client,
+  functions: readonly SqlFunction[],
+): Promise<string[]> {
+  await client.query(`create table if not exists schema_functions (
+    name text primary key, revision int not null, checksum text not null,
+    applied_at timestamptz not null default now())`);
+  // Those that a numbered migration has dropped.
+  await client.query(`delete from schema_functions f where not exists (
+    select from pg_proc p where p.pronamespace = current_schema()::regnamespace and p.proname = f.name)`);
+  const { rows } = await client.query<AppliedFunction>(
+    "select name, revision, checksum from schema_functions order by name",
+  );
+  refuseNewer(functions, rows);
+  const applied = new Map(rows.map((row) => [row.name, row.checksum]));
+  const changed = functions.filter(({ name, checksum }) => applied.get(name) !== checksum);
+  // A function may call another that is defined after it.
+  await client.query("set local check_function_bodies = off");
+  for (const fn of changed) await apply(client, fn);
+  await requireOneSignature(client, functions);
+  return changed.map(({ name }) => fileOf(name));
+}
+
+/** The files of this version's functions that the database has not, or only in an older revision. */
+export async function pendingFunctions(
+  client: Pick<pg.ClientBase, "query">,
+  migrations_dir: string,
+): Promise<string[]> {
+  const { rows } = await client.query<Pick<AppliedFunction, "name" | "revision">>(
+    "select name, revision from schema_functions",
+  );
+  const applied = new Map(rows.map((row) => [row.name, row.revision]));
+  return Object.entries(readRevisions(migrations_dir))
+    .filter(([name, { revision }]) => (applied.get(name) ?? 0) < revision)
+    .map(([name]) => fileOf(name));
+}
+
+function refuseNewer(functions: readonly SqlFunction[], applied: AppliedFunction[]): void {
+  const known = new Map(functions.map(({ name, revision }) => [name, revision]));
+  for (const { name, revision } of applied) {
+    const own = known.get(name);
+    if (own === undefined) {
+      throw new MigrationError(
+        `the database has function ${name}, which has no file in this version: either this version is older than the database, or a numbered migration must drop the function`,
+      );
+    }
+    if (own < revision) {
+      throw new MigrationError(
+        `the database has revision ${revision} of function ${name}, this version has ${own}: it is older than the database`,
+      );
+    }
+  }
+}
+
+async function apply(client: pg.Client, fn: SqlFunction): Promise<void> {
+  try {
+    await client.query(fn.sql);
+  } catch (error) {
+    const { message, code, notification } = error as pg.DatabaseError;
+    // PostgreSQL's notification is to drop the function first.
+    const advice =
+      code === "42P13" && notification ? "; drop the old signature in a numbered migration" : "";
+    throw new MigrationError(`${fileOf(fn.name)} failed: ${message}${advice}`, { cause: error });
+  }
+  await client.query(
+    `insert into schema_functions (name, revision, checksum) values ($1, $2, $3)
+     on conflict (name) do update set
+       revision = excluded.revision, checksum = excluded.checksum, applied_at = now()`,
+    [fn.name, fn.revision, fn.checksum],
+  );
+}
+
+/** A changed list of arguments would leave the function with the old list beside the new one. */
+async function requireOneSignature(
+  client: pg.Client,
+  functions: readonly SqlFunction[],
+): Promise<void> {
+  const { rows } = await client.query<{ name: string; count: number }>(
+    `select n.name, count(p.oid)::int as count
+     from unnest($1::text[]) n (name)
+     left join pg_proc p on p.pronamespace = current_schema()::regnamespace and p.proname = n.name
+     group by n.name having count(p.oid) <> 1`,
+    [functions.map(({ name }) => name)],
+  );
+  if (rows.length === 0) return;
+  const { name, count } = rows[0]!;
+  throw new MigrationError(
+    count === 0
+      ? `${fileOf(name)} does not define function ${name}`
+      : `function ${name} has ${count} signatures in the database and one in its file: drop the old one in a numbered migration`,
+  );
+}
+
+function fileOf(name: string): string {
+  return `functions/${name}.sql`;
+}
