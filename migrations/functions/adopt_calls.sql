@@ -1,5 +1,6 @@
--- What predecessors had under way on the node is the leader's own now, but for what it has already.
--- What they had only claimed waits again: nobody was called for it, and what stands against it may change.
+-- Takes over the calls that a previous leader left in progress on the node, except those in p_known, and
+-- returns their state. Calls that were claimed but not dialled go back to the queue, to be checked for
+-- blockers again.
 create or replace function adopt_calls(p_account_id bigint, p_node_id bigint, p_fence bigint, p_known bigint[])
 returns table (call jsonb)
 language plpgsql as $$

@@ -1,6 +1,6 @@
--- What a batch of chat_inbox rows says, in one autocommit call under the number's lease, so that a
--- process that is frozen in the middle holds no lock: moves and replies, the rows that are done with
--- gone, and what of them may make sense later as rows of its own (p_later). Returns what moved.
+-- Applies a batch of chat_inbox rows under the number's lease: moves, replies, deletion of the processed rows
+-- (p_done), and new rows for what can only be applied later (p_later). Returns the recipients that moved. One
+-- autocommit call, so that a frozen process holds no locks.
 create or replace function apply_chat_reports(
   p_account_id bigint, p_number_id bigint, p_fence bigint,
   p_moves json, p_replies json, p_done bigint[], p_later json, p_now timestamptz

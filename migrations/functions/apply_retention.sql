@@ -1,5 +1,5 @@
--- A step of what the account's setting asks for, in one autocommit call. The account's row is held
--- meanwhile, so that one process at a time has an account: nothing at all when it is another's.
+-- Purges one batch of what the account's setting no longer keeps, in one autocommit call. Locks the account's
+-- row, so that one process at a time works on an account; returns no row while another process has it.
 create or replace function apply_retention(
   p_account_id bigint, p_setting text, p_rows_max int, p_now timestamptz
 ) returns table (forgotten int, more boolean)

@@ -1,6 +1,5 @@
--- A call as its leader works with it: the row, its legs, what was asked for and what the account wants.
--- Of a campaign's call also what its campaign does. A click-to-call's plan is what was asked for; a
--- campaign's call has one in which nothing is asked for that the campaign does itself.
+-- Returns a call as its node leader needs it: the row, its legs, its plan, the voice campaign's plan and the
+-- account's settings. The plan of a campaign's call asks for nothing, because the campaign's plan covers it.
 create or replace function call_state(p_account_id bigint, p_call_id bigint) returns jsonb
 language sql stable as $$
   select to_jsonb(c) || jsonb_build_object(
@@ -23,7 +22,7 @@ language sql stable as $$
       'calling_from', a.calling_from, 'calling_to', a.calling_to, 'recorded', a.calls_recorded,
       'agent_ring_seconds', a.agent_ring_seconds, 'customer_ring_seconds', a.customer_ring_seconds,
       'pulse_seconds', coalesce(c.pulse_seconds, a.call_pulse_seconds),
-      -- The feature may have been taken from it since it submitted the call.
+      -- The account may have lost the feature since.
       'allowed', case when v.id is null then 'calls' else 'voice' end = any (a.features)))
   from calls c
   left join click_to_calls p on p.account_id = p_account_id and p.campaign_id = c.campaign_id

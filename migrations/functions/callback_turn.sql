@@ -1,11 +1,12 @@
--- A turn of the one process that delivers to an endpoint, in one autocommit call under its lease: records
--- how attempts went, and hands out what is due next, but for what is under way already (p_busy).
--- Nothing is marked: what a killed process had under way is told again, under the same webhook-id. What
--- is told of a call for the first time waits until what came before it has been tried once.
--- p_results: [{id, attempts, at, duration_ms, status, error, response, state, due_at}], with the attempts
--- made before: one that was recorded already, its answer lost, is not recorded again. p_resume_at: the
--- endpoint is to be left alone until then. A crash of the database may lose the last results, so that
--- these are told again: the turn does not wait for the disk.
+-- Records the results of an endpoint's delivery attempts and returns the next due deliveries except those in
+-- p_busy, in one autocommit call under the endpoint's lease.
+-- p_results: [{id, attempts, at, duration_ms, status, error, response, state, due_at}]; attempts is the
+-- number made before, so that a result whose acknowledgement was lost is not recorded twice.
+-- p_resume_at: nothing is sent to the endpoint before.
+--
+-- Deliveries are not marked as taken: those of a killed process are sent again under the same webhook-id. The
+-- first delivery about a call waits until all earlier ones about it were tried. A crash of the database may
+-- lose the last results, which only repeats deliveries, so the commit does not wait for the disk.
 create or replace function callback_turn(
   p_account_id bigint, p_endpoint_id bigint, p_fence bigint, p_results json, p_resume_at timestamptz,
   p_take int, p_busy bigint[], p_now timestamptz
@@ -26,15 +27,15 @@ declare
 begin
   perform set_config('synchronous_commit', 'off', true);
   perform check_lease(p_account_id, 'callbacks:' || p_endpoint_id, p_fence);
-  -- Before anything is looked for: see make_deliveries.
+  -- Locked before the look-ups below: see make_deliveries.
   select * into v_endpoint from callback_endpoints c
     where c.account_id = p_account_id and c.id = p_endpoint_id for no key update;
   if not found then
     return null;
   end if;
 
-  -- One by one, each by its key: of a table that was not analysed yet, one statement for all read every
-  -- delivery that was pending (200 ms a turn at 30,000); nor does the case let it take an index of those.
+  -- One look-up by key for each: on a table without statistics, one statement for all read every pending
+  -- delivery (200 ms a call at 30,000). The case keeps it from using an index of pending deliveries.
   for v_result in
     select * from json_to_recordset(p_results) r (id bigint, attempts int, at timestamptz, duration_ms int,
       status int, error text, response text, state text, due_at timestamptz)

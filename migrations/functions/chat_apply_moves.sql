@@ -1,7 +1,6 @@
--- Of a thousand messages a second, an event each would be as much work again as sending them: they are
--- recorded only while an endpoint wants to hear of them, also one that is disabled: what it missed can be
--- replayed. Otherwise it is one look at an index a batch;
--- told of, 25 reports took the backend 1.9 ms instead of 1.1.
+-- Moves recipients as chat_write_moves does and records events of it if an endpoint is subscribed, also a
+-- disabled one, which may replay them. Without a subscriber it costs one index look-up a batch: an event for
+-- each message would double the work of sending (25 delivery statuses took 1.9 ms instead of 1.1).
 create or replace function chat_apply_moves(p_account_id bigint, p_slot text, p_moves chat_move[], p_now timestamptz)
 returns setof chat_moved
 language plpgsql as $$

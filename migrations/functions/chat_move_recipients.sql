@@ -1,4 +1,4 @@
--- The same for moves in any order, as JSON.
+-- Moves recipients as chat_apply_moves does, from JSON in any order.
 create or replace function chat_move_recipients(p_account_id bigint, p_slot text, p_moves json, p_now timestamptz)
 returns setof chat_moved
 language plpgsql

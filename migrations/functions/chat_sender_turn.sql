@@ -1,7 +1,7 @@
--- One turn of a number's sender, in one autocommit call: under its lease, records what became of the
--- messages it sent, and marks the next of one campaign as dispatching, unless something holds it.
--- What is suppressed by now is skipped. Returns the marked ones; they must be sent at once, or given back.
--- p_after: queued recipients up to this id are known to be gone (a cursor past the dead index entries).
+-- Records the outcomes of messages sent and marks the campaign's next recipients as dispatching unless a hold
+-- applies, in one autocommit call under the number's lease. Recipients suppressed since are skipped. Returns
+-- those marked and skipped; those marked must be sent at once or given back.
+-- p_after: there are no queued recipients up to this id; skips dead index entries.
 create or replace function chat_sender_turn(
   p_account_id bigint, p_number_id bigint, p_fence bigint, p_results json,
   p_campaign_id bigint, p_take int, p_after bigint, p_now timestamptz
@@ -41,7 +41,7 @@ begin
       for no key update skip locked
     ), picked as (
       select * from due union all select * from fresh
-    ), judged as (
+    ), checked as (
       select p.*, exists (
         select from suppressions s
         where s.account_id = p_account_id and s.phone = p.phone and s.channel in ('all', 'chat')
@@ -51,7 +51,7 @@ begin
     select array_agg(row(p_campaign_id, j.id, j.dispatches,
       case when j.suppressed then 'skipped' else 'dispatching' end, null, null,
       case when j.suppressed then 'suppressed' end, null, null)::chat_move)
-    into v_picked from judged j;
+    into v_picked from checked j;
   end if;
 
   return query

@@ -1,12 +1,11 @@
--- Moves recipients as far as chat_transitions allows, with counts and credit, in the caller's
--- transaction; a move that is not allowed changes nothing (a webhook that came twice, or late), but for
--- a provider's id that was still unknown. At most one move a recipient and call. Moves come in
--- the order of their recipients, which is that of the locks; the counts, which others may wait for, come
--- last, and the balance after them.
+-- Moves recipients as far as chat_transitions allows, with counts and credit, in the caller's transaction. A
+-- move that is not allowed (a repeated or late webhook) changes nothing, except that it may add a missing
+-- provider message id. At most one move for each recipient and call, ordered by recipient, because rows are
+-- locked in that order; counts, which others may wait for, come last, and the balance after them.
 --
--- Written so that no plan can go wrong, whatever the table was like when it was made: joined to the
--- moves, a plan of an un-analysed table read all of the account's recipients for each (1.4-2.9 ms a
--- message instead of 0.08). A lateral look-up that locks, and a conflict, only go by the primary key.
+-- Plans must not depend on statistics: joined to the moves, a plan made for a table without statistics read
+-- all of the account's recipients for each move (1.4-2.9 ms a message instead of 0.08). A lateral look-up
+-- that locks, and an upsert, can only use the primary key.
 create or replace function chat_write_moves(p_account_id bigint, p_slot text, p_moves chat_move[], p_now timestamptz)
 returns setof chat_moved
 language plpgsql
@@ -26,12 +25,12 @@ begin
 
   with found as materialized (
     select m.*, t.to_state, old.state as from_state, old.phone, old.variables, old.charged as old_charged,
-      -- A refund only of what is charged.
+      -- Refunds only what was charged.
       case when t.ledger = 'refund' and not old.charged then '' else t.ledger end as ledger,
       old.dispatches + coalesce((t.to_state = 'dispatching')::int, 0) as new_dispatches,
       coalesce(old.provider_message_id, m.provider_message_id) as new_provider_message_id,
       old.due_at as old_due_at, old.error_code as old_error_code, old.error as old_error, old.attempts,
-      -- What put a recipient off stays with it while it is tried again, or was marked and not sent.
+      -- Keeps the last error during a retry, and when a marked recipient was not sent.
       t.to_state is null or t.to_state = 'dispatching' or (t.to_state = 'deferred' and m.error is null) as keeps_error,
       old.dispatched_at, old.accepted_at, old.sent_at, old.delivered_at, old.read_at, old.ended_at
     from unnest(p_moves) m
@@ -42,7 +41,7 @@ begin
     left join chat_transitions t on t.from_state = old.state and t.to_state = m.state
       and (m.dispatches = old.dispatches or m.state in ('sent', 'delivered', 'read'))
     where t.to_state is not null
-      -- The late 200 of a message whose status came first.
+      -- The provider's answer came after the message's first status.
       or (old.provider_message_id is null and m.provider_message_id is not null and m.dispatches = old.dispatches)
   ), changed as (
     insert into chat_recipients as r (account_id, campaign_id, id, phone, state, dispatches, charged, due_at,
@@ -110,7 +109,7 @@ begin
     read = c.read + excluded.read, skipped = c.skipped + excluded.skipped,
     cancelled = c.cancelled + excluded.cancelled;
 
-  -- Whoever leaves one unknown leaves the job that settles it (see add-job.ts for the conflict).
+  -- Schedules the job that settles unknown messages; add-job.ts explains the conflict clause.
   if v_some_unknown then
     insert into jobs as j (account_id, kind, subject, run_at, created_at)
     select p_account_id, 'chat.settle_unknown', v.campaign_id::text, min(m.due_at), p_now

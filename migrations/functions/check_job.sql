@@ -1,4 +1,4 @@
--- As check_lease, for the worker that runs a job: its claim's number and its time still hold.
+-- Like check_lease, for a job: locks it until the transaction ends and fails with TL001 if the claim is lost.
 create or replace function check_job(p_account_id bigint, p_id bigint, p_fence bigint) returns void
 language plpgsql as $$
 begin

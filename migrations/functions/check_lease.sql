@@ -1,8 +1,7 @@
--- Locks the lease until the caller's transaction ends, so that nobody takes it over in between.
--- A holder that has lost it fails with TL001, and with it everything it was about to write.
--- FOR KEY SHARE lets the holder's own renewals through: under FOR SHARE, transactions that overlapped
--- without a gap kept a renewal waiting until the lease had run out. It may lock a version of the row
--- that is past, so the lease is looked at again once it is locked.
+-- Locks the lease until the transaction ends, so that no other process takes it over, and fails with TL001 if
+-- the caller no longer holds it. FOR KEY SHARE does not block renewals; with FOR SHARE, overlapping
+-- transactions delayed a renewal until the lease expired. The lock may be on an outdated version of the row,
+-- so the lease is checked after it is locked.
 create or replace function check_lease(p_account_id bigint, p_name text, p_fence bigint) returns void
 language plpgsql as $$
 begin

@@ -1,6 +1,5 @@
--- Takes calls that are due to be placed over a trunk of the node, and says what stands against each.
--- Nothing is dialled on the strength of this alone: the write that marks the leg as dialling comes after
--- it in the log and waits for the disk, so this one need not.
+-- Claims due calls for a trunk of the node and returns them with their blockers. The commit does not wait for
+-- the disk: nothing is dialled before a later write, which does wait, marks the leg as dialing.
 create or replace function claim_calls(
   p_account_id bigint, p_node_id bigint, p_trunk_id bigint, p_fence bigint, p_take int, p_now timestamptz
 ) returns table (call jsonb, suppressed boolean, pair_taken boolean)
@@ -22,7 +21,7 @@ begin
       from next where c.account_id = p_account_id and c.id = next.id
       returning c.id, c.from_number, c.to_phone
     )
-    -- Leaders of other nodes take pairs too: all in one order, or they would wait for each other.
+    -- Leaders of other nodes lock pairs too: one order for all, to avoid deadlocks.
     select d.id from claimed d order by d.from_number, d.to_phone, d.id
   loop
     suppressed := exists (

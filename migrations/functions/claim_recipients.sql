@@ -1,7 +1,7 @@
--- Takes recipients who are due into a leader's hands: a call each, its leg about to be dialled, a credit
--- reserved. Whoever must not be called any more is passed over for good. Without credit nobody is taken,
--- and the campaign is held once no call of the account's campaigns is under way, for what they have reserved
--- mostly comes back. The answer is dialled on the strength of this alone: it waits for the disk.
+-- Claims due recipients of a voice campaign: creates a call for each, its leg marked as dialing, and reserves
+-- one credit. Suppressed recipients are skipped for good. Without credit it claims none, and holds the
+-- campaign once the account has no campaign call in progress, because those usually release credit. The leg
+-- is dialled right after the commit, so the commit waits for the disk.
 create or replace function claim_recipients(
   p_account_id bigint, p_campaign_id bigint, p_node_id bigint, p_fence bigint, p_take int,
   p_caller_id text, p_now timestamptz
@@ -14,7 +14,7 @@ declare
   v_available bigint;
   v_call_ids bigint[];
 begin
-  -- Whoever pauses or cancels it waits for this, and this for them.
+  -- Pausing and cancelling lock the campaign too.
   select * into v_campaign from voice_campaigns v
     where v.account_id = p_account_id and v.id = p_campaign_id and v.state = 'running'
       and not exists (
@@ -28,7 +28,7 @@ begin
       and r.due_at <= p_now
     order by r.due_at, r.id limit p_take
     for update skip locked
-  ), judged as (
+  ), checked as (
     select n.id, exists (
       select from suppressions s
       where s.account_id = p_account_id and s.phone = n.phone and s.channel in ('all', 'voice')
@@ -37,7 +37,7 @@ begin
   )
   select coalesce(array_agg(j.id order by j.id) filter (where j.suppressed), '{}'),
     coalesce(array_agg(j.id order by j.id) filter (where not j.suppressed), '{}')
-  into v_suppressed, v_wanted from judged j;
+  into v_suppressed, v_wanted from checked j;
 
   update voice_recipients r set state = 'suppressed', finished_at = p_now
     where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_suppressed);

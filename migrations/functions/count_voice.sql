@@ -1,5 +1,6 @@
--- Moves n recipients between two states' counts (null: from nowhere), and adds what calls came to. To be
--- the last thing a transaction does. Slot 0 is the leaders' claims, 1-8 ends of calls, 9 controls and intake.
+-- Moves p_n recipients from one state's count to another's (null: none) and adds attempts, cost and talk
+-- time. Call it last in a transaction, because it locks the slot: 0 for claims, 1-8 for ended calls, 9 for
+-- controls and intake.
 create or replace function count_voice(
   p_account_id bigint, p_campaign_id bigint, p_slot int, p_from text, p_to text, p_n int,
   p_attempts int default 0, p_cost bigint default 0, p_talk_seconds bigint default 0

@@ -1,16 +1,14 @@
--- A batch of leads of one account in one autocommit call: contacts, leads, timeline and events.
+-- Creates a batch of an account's leads with contacts, timeline and events, in one autocommit call. Returns
+-- one verdict for each row, in order: created | not-found | retry | INVALID_AGENT | INVALID_CONTACT. The
+-- caller has validated each row against a copy of the workspace's schema; `retry` means that the
+-- schema_version has changed.
 --
--- The caller has judged each row against its copy of the workspace's schema; the row carries that
--- copy's version, and a row whose version is no longer the workspace's comes back as 'retry'.
--- One verdict per row, in the rows' order: created | not-found | retry | INVALID_AGENT | INVALID_CONTACT.
+-- Contacts are created by a statement of their own: in read committed, the next one then sees contacts that
+-- another process committed meanwhile. They are sorted, so that batches that share phones do not deadlock.
 --
--- Two statements, for two reasons. Read committed gives each its own snapshot, so the second sees
--- the contacts that another process committed while the first waited for them. And the contacts
--- go in sorted, so that two batches which share phones never wait for each other in a circle.
---
--- Planned once a connection: planning anew took as long as the work (one lead 730 us of the
--- backend's time, 340 with a generic plan; in batches of 32, 77 us a lead and 68). A plan made while
--- the tables were small must not scan them later, hence no sequential scans and a look-up per row.
+-- Planned once for each connection: planning took as long as the work (one lead: 730 us, 340 with a generic
+-- plan; 32 leads: 77 us each, and 68). Sequential scans are off because the plan may have been made for small
+-- tables.
 create or replace function create_leads(p_account_id bigint, p_leads json, p_now timestamptz)
 returns table (
   ordinal int, verdict text, lead_id bigint, contact_id bigint, contact_name text, contact_phone text
@@ -27,13 +25,13 @@ begin
   select array_agg(l), array_agg(distinct l.workspace_id) into v_leads, v_workspace_ids
   from json_populate_recordset(null::lead_input, p_leads) l;
 
-  -- Held to the commit: deleting a picklist option waits for it (FOR UPDATE), nothing else does.
+  -- Locked until the commit; only the deletion of a picklist option waits for it (FOR UPDATE).
   perform from workspaces w
     where w.account_id = p_account_id and w.id = any (v_workspace_ids)
     order by w.id
     for key share;
 
-  -- Of the leads that share a new phone, the first names the contact.
+  -- When leads share a new phone, the first one names the contact.
   insert into contacts
     (account_id, workspace_id, phone, phone_e164, name, created_at, updated_at)
   select p_account_id, l.workspace_id, l.phone, l.phone_e164, l.name, p_now, p_now
@@ -50,7 +48,7 @@ begin
   on conflict (account_id, workspace_id, phone) do nothing;
 
   return query
-  with judged as (
+  with checked as (
     select l.*, c.id as found_id, c.name as found_name, c.phone as found_phone,
       case
         when w.id is null or not w.active then 'not-found'
@@ -72,14 +70,14 @@ begin
       where l.contact_id is null and c.account_id = p_account_id
         and c.workspace_id = l.workspace_id and c.phone = l.phone
       union all
-      -- The workspace is compared outside the search: with it, an index that knows no ids looked as good.
+      -- In the where clause, the workspace let the planner choose an index without the id.
       select case when c.workspace_id = l.workspace_id then c.id end, c.name, c.phone from contacts c
       where l.contact_id is not null and c.account_id = p_account_id and c.id = l.contact_id
     ) c on true
   ), numbered as materialized (
     select j.*, case when j.verdict = 'created' then nextval('leads_id_seq') end as new_id
-    -- Ids follow the rows' order, also where a join shuffled them.
-    from (select * from judged order by ordinal) j
+    -- Ids follow the order of the rows, whatever order the joins return.
+    from (select * from checked order by ordinal) j
   ), created as (
     insert into leads
       (account_id, id, workspace_id, contact_id, name, email, phone, phone_e164, assigned_agent_id,
@@ -88,11 +86,11 @@ begin
       n.assigned_agent_id, n.status_id, n.source_id, n.priority_id, n.custom_fields, n.created_by,
       p_now, p_now
     from numbered n where n.new_id is not null
-  ), noted as (
+  ), inserted_timeline as (
     insert into lead_timeline (account_id, lead_id, kind, at, user_id, data)
     select p_account_id, n.new_id, 'created', p_now, n.created_by, '{}'
     from numbered n where n.new_id is not null
-  ), told as (
+  ), inserted_events as (
     insert into events (account_id, type, occurred_at, data)
     select p_account_id, 'lead.created', p_now, json_build_object(
       'id', n.new_id, 'workspaceId', n.workspace_id, 'contactId', n.found_id, 'name', n.name,

@@ -1,5 +1,5 @@
--- Takes from what is available; false, and nothing done, when there is not enough. That it runs low is
--- told once, in the same transaction. Locks the balance and nothing else.
+-- Takes credit from the available balance; returns false and changes nothing when there is not enough.
+-- Records credit.low once when the balance falls below the account's threshold. Locks only the balance.
 create or replace function draw_credits(p_account_id bigint, p_kind text, p_amount bigint, p_now timestamptz)
 returns boolean
 language plpgsql as $$

@@ -1,5 +1,5 @@
--- Empties a call that is over of everything about the person who was called, but for its recordings, which
--- are at its node. What it cost, how long it was and how it ended stay, as numbers without anybody.
+-- Erases the customer's personal data from a call that has ended, except its recordings, which are on the
+-- node. Cost, duration and outcome stay as anonymous numbers.
 create or replace function erase_call(p_account_id bigint, p_call_id bigint) returns void
 language plpgsql as $$
 declare
@@ -13,7 +13,7 @@ begin
     where l.account_id = p_account_id and l.call_id = p_call_id and l.role = 'customer';
   update call_events e set data = erase_news(e.data)
     where e.account_id = p_account_id and e.call_id = p_call_id;
-  -- Still a key that was pressed, in the campaign's sums.
+  -- Still counts as a key press in the campaign's report.
   update call_menu_steps s set key = 'erased'
     where s.account_id = p_account_id and s.call_id = p_call_id and s.key not in ('timeout', 'invalid');
   delete from call_transcripts t where t.account_id = p_account_id and t.call_id = p_call_id;

@@ -1,5 +1,5 @@
--- What is told of a person, without the person: numbers and times stay, and words that are ours; every
--- other text is emptied.
+-- Returns an event's data without personal data: keeps numbers, times and our own constants, and empties all
+-- other text, arrays and objects.
 create or replace function erase_news(p_data json) returns json
 language sql immutable as $$
   select coalesce(json_object_agg(d.key, case

@@ -1,5 +1,5 @@
--- Campaigns with somebody to call just now over one of the trunks, and when their accounts may call; in
--- turn of their accounts, so that a thousand of one hide no other's.
+-- Returns running campaigns with due recipients on the trunks, with their accounts' calling hours. Accounts
+-- alternate, so that one with a thousand campaigns does not hide the others.
 create or replace function find_dialable(p_trunk_ids bigint[], p_now timestamptz)
 returns table (account_id bigint, campaign_id bigint, trunk_id bigint, is_test boolean,
   time_zone text, night_calling boolean, calling_from time, calling_to time)
@@ -11,7 +11,7 @@ language sql stable as $$
   where v.trunk_id = any (p_trunk_ids) and v.state = 'running' and 'voice' = any (a.features)
     and not exists (
       select from voice_holds h where h.account_id = v.account_id and h.campaign_id = v.id)
-    -- A look at the first entry of its index.
+    -- Reads one index entry.
     and exists (
       select from voice_recipients r
       where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting' and r.due_at <= p_now)

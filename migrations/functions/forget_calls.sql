@@ -1,7 +1,6 @@
--- Takes calls that ended before, with everything told of them, once their recordings are gone: at most
--- p_rows_max rows. A click-to-call's attempts go when the last of them may, and with them what was asked for.
--- Nothing sorts where an index has the order: while the table is not analyzed, each call would read all that is
--- left of the account.
+-- Deletes calls that ended before p_before and whose recordings are deleted, with all their rows: at most
+-- p_rows_max rows. A click-to-call is deleted when its last attempt can be.
+-- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
 create or replace function forget_calls(
   p_account_id bigint, p_before timestamptz, p_rows_max int, out forgotten int, out more boolean
 )
@@ -16,7 +15,7 @@ declare
   v_ids bigint[];
   v_campaigns bigint[];
   v_found int;
-  -- A call comes with some ten rows.
+  -- A call has about ten rows.
   v_calls_max int := greatest(p_rows_max / 10, 1);
 begin
   with oldest as materialized (
@@ -50,7 +49,7 @@ begin
   more := v_found = v_calls_max or v_found > forgotten;
   if forgotten = 0 then return; end if;
 
-  -- The CRM may be writing down what one came to.
+  -- The CRM may be recording the outcome of one.
   perform from calls c where c.account_id = p_account_id and c.id = any (v_ids) order by c.id for update;
   delete from jobs j
     where j.account_id = p_account_id and j.kind = 'crm.record_call'
@@ -63,7 +62,7 @@ begin
   delete from call_commands k where k.account_id = p_account_id and k.call_id = any (v_ids);
   delete from calls c where c.account_id = p_account_id and c.id = any (v_ids);
 
-  -- Whoever asks for another attempt holds the campaign, and finds no call to repeat.
+  -- A request for another attempt locks the campaign too, and then finds no call to repeat.
   v_campaigns := array(
     select m.id from call_campaigns m
     where m.account_id = p_account_id and m.id = any (v_campaigns) and m.kind = 'click_to_call'

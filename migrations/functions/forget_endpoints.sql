@@ -1,7 +1,5 @@
--- Deletes endpoints that launches made, at most p_rows_max, once what happened on their campaigns' calls has
--- gone. One that somebody has adopted stays: its receiver knows its secret.
--- Nothing sorts where an index has the order: while the table is not analyzed, each call would read all that is
--- left of the account.
+-- Deletes up to p_rows_max endpoints that campaign launches created, once all events of their campaigns'
+-- calls are deleted. Keeps adopted endpoints, because their receivers know the secret.
 create or replace function forget_endpoints(
   p_account_id bigint, p_before timestamptz, p_rows_max int, p_now timestamptz,
   out forgotten int, out more boolean
@@ -12,7 +10,7 @@ as $$
 declare
   v_ids bigint[];
 begin
-  -- A launch that relies on one holds it: either it is not found here, or its campaign is seen below.
+  -- A launch locks the endpoint that it uses: either it is skipped here, or the launch is visible below.
   v_ids := array(
     select c.id from callback_endpoints c
     where c.account_id = p_account_id and c.kind = 'campaign' and c.deleted_at is null and not c.adopted

@@ -1,8 +1,7 @@
--- Takes the oldest events, with what was to be told of them, in their order. At most p_rows_max rows go,
--- an event's deliveries and attempts together with it; one without its place in the order stays. `more`:
--- there may be others. Locked in the order of make_deliveries and callback_turn: events, endpoints, deliveries.
--- Nothing sorts where an index has the order: while the table is not analyzed, each call would read all that is
--- left of the account.
+-- Deletes the oldest events before p_before by seq, with their deliveries and attempts: at most p_rows_max
+-- rows, but at least one event. Events without a seq stay. `more`: there may be others. Locks events,
+-- endpoints, deliveries in this order, as make_deliveries and callback_turn do.
+-- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
 create or replace function forget_events(
   p_account_id bigint, p_before timestamptz, p_rows_max int, out forgotten int, out more boolean
 )

@@ -1,7 +1,6 @@
--- Takes recipients and replies of chat campaigns that finished before, campaign by campaign, and replies
--- to nothing we know of: at most p_rows_max rows. What the campaigns counted stays.
--- Nothing sorts where an index has the order: while the table is not analyzed, each call would read all that is
--- left of the account.
+-- Deletes recipients and replies of chat campaigns that finished before p_before, and older replies without a
+-- campaign: at most p_rows_max rows. The campaigns' counts stay.
+-- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
 create or replace function forget_messages(
   p_account_id bigint, p_before timestamptz, p_rows_max int, p_now timestamptz,
   out forgotten int, out more boolean
@@ -30,7 +29,7 @@ begin
       exit;
     end if;
     v_replies := '{}';
-    -- Locked in the order in which late reports lock them.
+    -- Locked in the order in which late delivery statuses lock them.
     v_ids := array(
       select r.id from chat_recipients r
       where r.account_id = p_account_id and r.campaign_id = v_campaign.id and r.id > v_campaign.purged_to

@@ -1,6 +1,6 @@
--- Takes recipients and rejects of voice campaigns that finished before, at most p_rows_max rows.
--- Nothing sorts where an index has the order: while the table is not analyzed, each call would read all that is
--- left of the account.
+-- Deletes recipients and rejected rows of voice campaigns that finished before p_before: at most p_rows_max
+-- rows.
+-- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
 create or replace function forget_voice_recipients(
   p_account_id bigint, p_before timestamptz, p_rows_max int, p_now timestamptz,
   out forgotten int, out more boolean

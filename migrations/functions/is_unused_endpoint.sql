@@ -1,4 +1,5 @@
--- Whether nothing is kept of what a voice campaigns' endpoint was told, nor needs it any more.
+-- Whether a campaign endpoint has no deliveries and no campaign uses its URL that is open or ended after
+-- p_before.
 create or replace function is_unused_endpoint(p_account_id bigint, p_endpoint_id bigint, p_url text, p_before timestamptz)
 returns boolean
 language sql stable as $$

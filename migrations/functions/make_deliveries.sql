@@ -1,8 +1,7 @@
--- Makes the deliveries of events and returns how many: for every endpoint in the relay's transaction, of
--- what has just got its seq, and for one endpoint when it is told again (p_endpoint_id), where deliveries
--- there are in a state of p_again are begun anew. Each endpoint's row is locked before its work_at is set:
--- whoever finds nothing left to deliver takes the same lock before it looks (callback_turn), so no
--- delivery is overlooked.
+-- Creates the deliveries of events and returns how many. The relay calls it for all endpoints, with events
+-- that have just got their seq; a replay for one endpoint (p_endpoint_id), where it restarts existing
+-- deliveries in a state of p_again. Locks each endpoint before it sets work_at; callback_turn takes the same
+-- lock before it looks for deliveries, so none is missed.
 create or replace function make_deliveries(
   p_account_id bigint, p_event_ids bigint[], p_endpoint_id bigint, p_again text[], p_now timestamptz
 ) returns int
@@ -18,7 +17,7 @@ begin
   if not found then
     return 0;
   end if;
-  with told as materialized (
+  with batch as materialized (
     select e.id, e.seq, e.type, case when e.type like 'call.%' then read_id(e.data, 'call_id') end as call_id,
       case when e.type like 'call.%' then read_id(e.data, 'campaign_id') end as campaign_id,
       case when e.type = 'callback.test' then read_id(e.data, 'endpoint_id') end as endpoint_id
@@ -29,7 +28,7 @@ begin
     where c.account_id = p_account_id and c.kind = 'account' and c.enabled
   ), meant as materialized (
     select t.*, v.callback_url, k.callback_method
-    from told t
+    from batch t
     left join voice_campaigns v on v.account_id = p_account_id and v.id = t.campaign_id
     left join click_to_calls k on k.account_id = p_account_id and k.campaign_id = t.campaign_id
   ), made as (
@@ -37,7 +36,7 @@ begin
       (account_id, endpoint_id, event_id, type, seq, call_id, method, due_at, created_at)
     select p_account_id, c.id, m.id, m.type, m.seq, m.call_id, coalesce(m.callback_method, 'POST'), p_now, p_now
     from meant m
-    -- By index: joined in one, 5,000 callback_urls of one account took 6 s for 1,000 events, instead of 0.1.
+    -- An index look-up for each: as one join, 1,000 events and 5,000 URLs took 6 s instead of 0.1.
     cross join lateral (
       select o.id from own o
       where m.type <> 'callback.test' and (o.types is null or m.type = any (o.types))
@@ -45,7 +44,7 @@ begin
       select c.id from callback_endpoints c
       where c.account_id = p_account_id and c.kind = 'campaign' and c.deleted_at is null and c.enabled
         and c.url = m.callback_url
-        -- One address hears of a call once.
+        -- An event is delivered once to each URL.
         and not exists (select from own o where o.url = c.url and (o.types is null or m.type = any (o.types)))
       union all
       select c.id from callback_endpoints c

@@ -1,3 +1,5 @@
+-- Creates the calls of claimed recipients, each with its first leg, credit reservation and call.initiated
+-- event, and returns their ids.
 create or replace function place_recipients(
   p_campaign voice_campaigns, p_recipients int[], p_node_id bigint, p_fence bigint, p_caller_id text,
   p_now timestamptz
@@ -32,17 +34,17 @@ language sql as $$
     insert into call_legs (account_id, call_id, id, role, number, on_trunk, state, status, initiated_at)
     select p_campaign.account_id, p.call_id, 1, 'customer', p.phone, true, 'dialing', 'queued', p_now
     from placed p
-  ), told as (
+  ), new_events as (
     select p.call_id, json_build_object('call_id', p.call_id, 'campaign_id', p_campaign.id,
       'reference', null, 'attempt', p.attempt, 'from_number', p_caller_id, 'to_number', p.number,
       'status', 'ringing') as data
     from placed p
-  ), reported as (
+  ), inserted_call_events as (
     insert into call_events (account_id, call_id, type, at, data)
-    select p_campaign.account_id, t.call_id, 'call.initiated', p_now, t.data from told t
-  ), announced as (
+    select p_campaign.account_id, t.call_id, 'call.initiated', p_now, t.data from new_events t
+  ), inserted_events as (
     insert into events (account_id, type, occurred_at, data)
-    select p_campaign.account_id, 'call.initiated', p_now, t.data from told t
+    select p_campaign.account_id, 'call.initiated', p_now, t.data from new_events t
   )
   select coalesce(array_agg(p.call_id order by p.call_id), '{}') from placed p
 $$;

@@ -1,6 +1,5 @@
--- Queues a call together with the credit of its legs, in one statement, so that the balance, which all
--- calls of the account need, is locked no longer than until the commit. Null, and nothing done, when
--- there is not enough.
+-- Queues a call and reserves credit for its legs in one statement, because all calls of the account lock the
+-- balance until the commit. Returns null and changes nothing when there is not enough credit.
 create or replace function queue_call(p_call jsonb, p_credits int, p_now timestamptz) returns bigint
 language plpgsql as $$
 declare

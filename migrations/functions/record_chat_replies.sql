@@ -1,5 +1,5 @@
--- Keeps replies, each once, with the recipient whose message they answer: the one they name, else the
--- latest to that phone from this number within a day. Returns those that are new.
+-- Records replies once each, with the recipient they answer: the one named by the reply, else the last
+-- message from this number to that phone within a day. Returns the new ones.
 create or replace function record_chat_replies(p_account_id bigint, p_number_id bigint, p_replies json)
 returns setof chat_replies
 language sql

@@ -1,10 +1,10 @@
--- Gives the next seqs to at most p_batch committed events, in id order, and returns how many; 0 also
--- when another process is at it. The row in event_heads is locked to the commit, so the account's
--- batches come one after the other: whoever sees a seq sees every lower one.
+-- Assigns the account's next seqs to at most p_batch committed events in id order, and creates their
+-- deliveries. Returns zeroes also when another process is relaying. event_heads is locked until the commit,
+-- so batches are serialized: a reader that sees a seq sees every lower one.
 --
--- Written so that no plan can go wrong, whatever the table was like when it was made: joined to the
--- batch, a plan of an empty table read all of the account's events for each of five new ones
--- (199,465 rows). width_bucket finds an id's place in the sorted array.
+-- The plan must not depend on statistics: joined to the batch, a plan made for an empty table read all of the
+-- account's events for each of five new ones (199,465 rows). width_bucket finds an id's place in the sorted
+-- array.
 create or replace function relay_events(p_account_id bigint, p_batch int, p_now timestamptz, out relayed int, out deliveries int)
 language plpgsql
 set plan_cache_mode = force_generic_plan

@@ -1,4 +1,5 @@
--- The bill of a call that is over: returns what was captured.
+-- Settles the credit of a call that has ended and returns the credits captured: its cost, or what was
+-- reserved when the balance cannot cover the rest.
 create or replace function settle_call(p_call calls, p_now timestamptz) returns int
 language plpgsql as $$
 declare
@@ -6,7 +7,7 @@ declare
 begin
   if p_call.reservation_id is null then return 0; end if;
   if v_missing > 0 then
-    -- It went on while nobody was there to top it up.
+    -- The call went on while no leader topped it up.
     if draw_credits(p_call.account_id, 'call', v_missing, p_now) then
       insert into credit_transfers
         (account_id, kind, type, from_book, to_book, amount, reservation_id, at)

@@ -1,5 +1,5 @@
--- What a batch of outcomes does to one reservation, inside the batch's own statement. Zeroes write
--- nothing; only what gives credit back touches the balance, and that comes last.
+-- Books a batch's captures, releases and refunds on one reservation. Zeroes write nothing. Only a release or
+-- refund locks the balance, and does so last.
 create or replace function settle_credits(
   p_account_id bigint, p_reservation_id bigint, p_capture bigint, p_release bigint, p_refund bigint,
   p_at timestamptz

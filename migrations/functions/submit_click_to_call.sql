@@ -1,6 +1,6 @@
--- Submits a click-to-call: what was asked, its line in the audit trail, its first call and the credit of
--- that; in one statement, so that the balance, which all calls of the account need, is locked no longer than
--- until the commit. Fails with TL002, and nothing is done, when there is not enough credit.
+-- Submits a click-to-call: the request, its audit entry, and its first call with reserved credit. One
+-- statement, because all calls of the account lock the balance until the commit. Fails with TL002 and changes
+-- nothing when there is not enough credit.
 create or replace function submit_click_to_call(
   p_asked jsonb, p_call jsonb, p_actor jsonb, p_credits int, p_now timestamptz
 ) returns bigint

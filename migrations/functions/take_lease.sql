@@ -1,5 +1,5 @@
--- Takes the lease when nobody has it: the new fence, or null. It waits for nobody, and a holder whose
--- transaction still runs keeps the lease until that ends, also past its time.
+-- Acquires the lease if it is free or expired and returns the new fencing token, else null. Never waits:
+-- while a holder's transaction has the row locked, it keeps the lease, even past its expiry.
 create or replace function take_lease(
   p_account_id bigint, p_name text, p_holder uuid, p_lease_ms int
 ) returns bigint

@@ -1,4 +1,4 @@
--- Sets more credit aside for a call that goes on; false, and nothing done, when there is none.
+-- Reserves more credit for a call in progress; returns false and changes nothing when there is not enough.
 create or replace function top_up_call(
   p_account_id bigint, p_call_id bigint, p_fence bigint, p_amount int, p_now timestamptz
 ) returns boolean

@@ -1,7 +1,8 @@
--- Writes a step of a call: the row, the legs it changed, what is told of it. A stage never goes back.
--- Of a call that ends, the pair is free again and the credit settled: `cost` is captured, or only what
--- is reserved where the rest is not to be had, and what is left given back. What ends nothing and begins nothing need not
--- wait for the disk (p_durable). False: this very step stands already, its first answer was lost.
+-- Writes a call's transition under its leader's fencing token: the row, the changed legs, the events. A stage
+-- never goes back. When the call ends, frees its pair and settles its credit: captures the cost, or what was
+-- reserved when the balance cannot cover the rest, and releases what is left.
+-- p_durable: wait for the disk; needed only when the transition starts or ends something.
+-- Returns false when this transition was already written, because its first acknowledgement was lost.
 create or replace function write_call(
   p_account_id bigint, p_call_id bigint, p_fence bigint, p_call jsonb, p_legs jsonb, p_events jsonb,
   p_durable boolean, p_now timestamptz
@@ -32,7 +33,7 @@ begin
   if v_ends then
     v_pulses := v_new.cost;
     v_new.cost := settle_call(v_new, p_now);
-    -- What could not be paid is not billed, and nobody is told that it was.
+    -- Bills, and reports in the event, only the pulses that were paid.
     if v_new.cost < v_pulses then
       v_new.billed_seconds := v_new.billed_seconds / v_pulses * v_new.cost;
       p_events := (
@@ -49,7 +50,7 @@ begin
     answered_at = excluded.answered_at, ended_at = excluded.ended_at, outcome = excluded.outcome,
     cause = excluded.cause, sip_status = excluded.sip_status;
 
-  with told as (
+  with inserted_call_events as (
     insert into call_events (account_id, call_id, type, at, data)
     select p_account_id, p_call_id, e ->> 'type', (e ->> 'at')::timestamptz, e -> 'data'
     from jsonb_array_elements(p_events) e

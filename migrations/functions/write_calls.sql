@@ -1,7 +1,7 @@
--- What write_call does, for steps of several calls of an account that end none of them. One row for each call
--- that is the leader's and not over: whether its step was written, or stands already. What is another
--- leader's is left out, and nothing of it is written. Calls are named by `= any` of their ids: joined alone,
--- a plan of empty tables read all the account's calls (2.3 ms for one step, instead of 0.8).
+-- Does what write_call does for several calls of an account, none of which ends. Returns a row for each call
+-- that is the leader's and has not ended: whether it was written, or had been before. Ignores other leaders'
+-- calls. Calls are found by `= any` of their ids: joined alone, a plan made for empty tables read all of the
+-- account's calls (2.3 ms for one transition instead of 0.8).
 create or replace function write_calls(
   p_account_id bigint, p_fence bigint, p_calls jsonb, p_legs jsonb, p_events jsonb, p_durable boolean
 ) returns table (call_id bigint, written boolean)
@@ -41,15 +41,15 @@ begin
     answered_at = excluded.answered_at, ended_at = excluded.ended_at, outcome = excluded.outcome,
     cause = excluded.cause, sip_status = excluded.sip_status;
 
-  with told as materialized (
+  with new_events as materialized (
     select e.* from jsonb_to_recordset(p_events) e (call_id bigint, type text, at timestamptz, data json)
     where e.call_id = any (v_written)
-  ), reported as (
+  ), inserted_call_events as (
     insert into call_events (account_id, call_id, type, at, data)
-    select p_account_id, t.call_id, t.type, t.at, t.data from told t
+    select p_account_id, t.call_id, t.type, t.at, t.data from new_events t
   )
   insert into events (account_id, type, occurred_at, data)
-  select p_account_id, t.type, t.at, t.data from told t;
+  select p_account_id, t.type, t.at, t.data from new_events t;
 
   update calls c set
     stage = n.stage, status = n.status, initiated_at = n.initiated_at, ringing_at = n.ringing_at,

@@ -1,5 +1,5 @@
--- Writes a step of a campaign's call: what write_call does, and with it the way through the menu, what was
--- said, the messages left; at the end, what becomes of its recipient (p_recipient: life/recipient-after.ts).
+-- Writes a transition of a voice campaign's call: what write_call does, with menu steps, transcript and
+-- messages left; at the end also the recipient's new state (p_recipient).
 create or replace function write_voice_call(
   p_account_id bigint, p_call_id bigint, p_fence bigint, p_call jsonb, p_legs jsonb, p_events jsonb,
   p_durable boolean, p_now timestamptz, p_steps jsonb, p_said jsonb, p_messages jsonb, p_recipient jsonb
@@ -30,7 +30,7 @@ begin
   select * into v_call from calls c where c.account_id = p_account_id and c.id = p_call_id;
   v_state := p_recipient ->> 'state';
   if v_state = 'waiting' then
-    -- Of a campaign that is being cancelled nobody waits any more.
+    -- No recipient of a cancelled campaign waits any more.
     perform from voice_campaigns v
       where v.account_id = p_account_id and v.id = v_call.campaign_id and v.state = 'running' for share;
     if not found then v_state := p_recipient ->> 'otherwise'; end if;
