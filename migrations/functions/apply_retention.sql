@@ -21,14 +21,14 @@ begin
   if v_days is null then
     return query select 0, false;
   elsif p_setting = 'events' then
-    return query select * from forget_events(p_account_id, v_before, p_rows_max);
+    return query select * from purge_events(p_account_id, v_before, p_rows_max);
   elsif p_setting = 'endpoints' then
-    return query select * from forget_endpoints(p_account_id, v_before, p_rows_max, p_now);
+    return query select * from purge_endpoints(p_account_id, v_before, p_rows_max, p_now);
   elsif p_setting = 'messages' then
-    return query select * from forget_messages(p_account_id, v_before, p_rows_max, p_now);
+    return query select * from purge_messages(p_account_id, v_before, p_rows_max, p_now);
   elsif p_setting = 'voice_recipients' then
-    return query select * from forget_voice_recipients(p_account_id, v_before, p_rows_max, p_now);
+    return query select * from purge_voice_recipients(p_account_id, v_before, p_rows_max, p_now);
   else
-    return query select * from forget_calls(p_account_id, v_before, p_rows_max);
+    return query select * from purge_calls(p_account_id, v_before, p_rows_max);
   end if;
 end $$;

@@ -16,6 +16,6 @@ begin
     return;
   end if;
   select array_agg(m) into v_moved from chat_write_moves(p_account_id, p_slot, p_moves, p_now) m;
-  perform tell_of_messages(p_account_id, v_moved, p_moves, p_now);
+  perform record_message_events(p_account_id, v_moved, p_moves, p_now);
   return query select * from unnest(v_moved);
 end $$;

@@ -1,9 +1,9 @@
 -- Deletes recipients and rejected rows of voice campaigns that finished before p_before: at most p_rows_max
 -- rows.
 -- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
-create or replace function forget_voice_recipients(
+create or replace function purge_voice_recipients(
   p_account_id bigint, p_before timestamptz, p_rows_max int, p_now timestamptz,
-  out forgotten int, out more boolean
+  out deleted int, out more boolean
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -17,9 +17,9 @@ declare
   v_ids int[];
   v_rows int[];
 begin
-  forgotten := 0;
+  deleted := 0;
   more := true;
-  while forgotten < p_rows_max loop
+  while deleted < p_rows_max loop
     select * into v_campaign from voice_campaigns v
       where v.account_id = p_account_id and v.finished_at < p_before and not v.purged
       order by v.finished_at, v.id limit 1
@@ -31,23 +31,23 @@ begin
     v_ids := array(
       select r.id from voice_recipients r
       where r.account_id = p_account_id and r.campaign_id = v_campaign.id and r.id > v_campaign.purged_to
-      order by r.id limit p_rows_max - forgotten
+      order by r.id limit p_rows_max - deleted
       for update);
     delete from voice_recipients r
       where r.account_id = p_account_id and r.campaign_id = v_campaign.id and r.id = any (v_ids);
-    forgotten := forgotten + cardinality(v_ids);
-    if forgotten < p_rows_max then
+    deleted := deleted + cardinality(v_ids);
+    if deleted < p_rows_max then
       v_rows := array(
         select j.row from voice_rejects j
         where j.account_id = p_account_id and j.campaign_id = v_campaign.id
-        order by j.row limit p_rows_max - forgotten);
+        order by j.row limit p_rows_max - deleted);
       delete from voice_rejects j
         where j.account_id = p_account_id and j.campaign_id = v_campaign.id and j.row = any (v_rows);
-      forgotten := forgotten + cardinality(v_rows);
+      deleted := deleted + cardinality(v_rows);
     end if;
     update voice_campaigns v set purged_at = coalesce(v.purged_at, p_now),
         purged_to = coalesce(v_ids[cardinality(v_ids)], v.purged_to),
-        purged = forgotten < p_rows_max
+        purged = deleted < p_rows_max
       where v.account_id = p_account_id and v.id = v_campaign.id;
   end loop;
 end $$;

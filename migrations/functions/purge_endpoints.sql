@@ -1,8 +1,8 @@
 -- Deletes up to p_rows_max endpoints that campaign launches created, once all events of their campaigns'
 -- calls are deleted. Keeps adopted endpoints, because their receivers know the secret.
-create or replace function forget_endpoints(
+create or replace function purge_endpoints(
   p_account_id bigint, p_before timestamptz, p_rows_max int, p_now timestamptz,
-  out forgotten int, out more boolean
+  out deleted int, out more boolean
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -25,6 +25,6 @@ begin
   )
   insert into jobs (account_id, kind, subject, run_at, created_at)
   select p_account_id, 'callbacks.clear_endpoint', g.id::text, p_now, p_now from gone g;
-  get diagnostics forgotten = row_count;
+  get diagnostics deleted = row_count;
   more := cardinality(v_ids) = p_rows_max;
 end $$;

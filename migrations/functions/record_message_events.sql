@@ -1,7 +1,7 @@
 -- Records the events of moved recipients, of the types that an endpoint is subscribed to. Looks up each
 -- recipient by its key, as chat_write_moves does. Cancelled recipients have no event of their own: the
 -- campaign has one.
-create or replace function tell_of_messages(
+create or replace function record_message_events(
   p_account_id bigint, p_moved chat_moved[], p_moves chat_move[], p_now timestamptz
 ) returns void
 language plpgsql

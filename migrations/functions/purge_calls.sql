@@ -1,8 +1,8 @@
 -- Deletes calls that ended before p_before and whose recordings are deleted, with all their rows: at most
 -- p_rows_max rows. A click-to-call is deleted when its last attempt can be.
 -- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
-create or replace function forget_calls(
-  p_account_id bigint, p_before timestamptz, p_rows_max int, out forgotten int, out more boolean
+create or replace function purge_calls(
+  p_account_id bigint, p_before timestamptz, p_rows_max int, out deleted int, out more boolean
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -45,9 +45,9 @@ begin
     coalesce(array_agg(distinct w.campaign_id) filter (where w.place = 1 or w.rows <= p_rows_max), '{}'),
     count(*)
   into v_ids, v_campaigns, v_found from weighed w;
-  forgotten := cardinality(v_ids);
-  more := v_found = v_calls_max or v_found > forgotten;
-  if forgotten = 0 then return; end if;
+  deleted := cardinality(v_ids);
+  more := v_found = v_calls_max or v_found > deleted;
+  if deleted = 0 then return; end if;
 
   -- The CRM may be recording the outcome of one.
   perform from calls c where c.account_id = p_account_id and c.id = any (v_ids) order by c.id for update;

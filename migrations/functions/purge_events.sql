@@ -2,8 +2,8 @@
 -- rows, but at least one event. Events without a seq stay. `more`: there may be others. Locks events,
 -- endpoints, deliveries in this order, as make_deliveries and callback_turn do.
 -- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
-create or replace function forget_events(
-  p_account_id bigint, p_before timestamptz, p_rows_max int, out forgotten int, out more boolean
+create or replace function purge_events(
+  p_account_id bigint, p_before timestamptz, p_rows_max int, out deleted int, out more boolean
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -31,8 +31,8 @@ begin
   select coalesce(array_agg(w.id order by w.id) filter (where w.place = 1 or w.rows <= p_rows_max), '{}'),
     count(*) = p_rows_max or coalesce(bool_or(w.place > 1 and w.rows > p_rows_max), false)
   into v_ids, more from weighed w;
-  forgotten := cardinality(v_ids);
-  if forgotten = 0 then return; end if;
+  deleted := cardinality(v_ids);
+  if deleted = 0 then return; end if;
 
   perform from events e where e.account_id = p_account_id and e.id = any (v_ids) order by e.id for update;
   perform from callback_endpoints c

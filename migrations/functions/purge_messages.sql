@@ -1,9 +1,9 @@
 -- Deletes recipients and replies of chat campaigns that finished before p_before, and older replies without a
 -- campaign: at most p_rows_max rows. The campaigns' counts stay.
 -- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
-create or replace function forget_messages(
+create or replace function purge_messages(
   p_account_id bigint, p_before timestamptz, p_rows_max int, p_now timestamptz,
-  out forgotten int, out more boolean
+  out deleted int, out more boolean
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -17,9 +17,9 @@ declare
   v_ids bigint[];
   v_replies bigint[];
 begin
-  forgotten := 0;
+  deleted := 0;
   more := true;
-  while forgotten < p_rows_max loop
+  while deleted < p_rows_max loop
     select * into v_campaign from chat_campaigns c
       where c.account_id = p_account_id and c.finished_at < p_before and not c.purged
       order by c.finished_at, c.id limit 1
@@ -33,23 +33,23 @@ begin
     v_ids := array(
       select r.id from chat_recipients r
       where r.account_id = p_account_id and r.campaign_id = v_campaign.id and r.id > v_campaign.purged_to
-      order by r.id limit p_rows_max - forgotten
+      order by r.id limit p_rows_max - deleted
       for update);
     delete from chat_recipients r
       where r.account_id = p_account_id and r.campaign_id = v_campaign.id and r.id = any (v_ids);
-    forgotten := forgotten + cardinality(v_ids);
-    if forgotten < p_rows_max then
+    deleted := deleted + cardinality(v_ids);
+    if deleted < p_rows_max then
       v_replies := array(
         select r.id from chat_replies r
         where r.account_id = p_account_id and r.campaign_id = v_campaign.id
-        order by r.id limit p_rows_max - forgotten);
+        order by r.id limit p_rows_max - deleted);
       delete from chat_replies r where r.account_id = p_account_id and r.id = any (v_replies);
-      forgotten := forgotten + cardinality(v_replies);
+      deleted := deleted + cardinality(v_replies);
     end if;
     update chat_campaigns c set purged_at = coalesce(c.purged_at, p_now),
         purged_to = coalesce(v_ids[cardinality(v_ids)], c.purged_to),
         purged_replies = c.purged_replies + cardinality(v_replies),
-        purged = forgotten < p_rows_max
+        purged = deleted < p_rows_max
       where c.account_id = p_account_id and c.id = v_campaign.id;
   end loop;
   if more then return; end if;
@@ -57,8 +57,8 @@ begin
   v_replies := array(
     select r.id from chat_replies r
     where r.account_id = p_account_id and r.campaign_id is null and r.received_at < p_before
-    order by r.received_at limit p_rows_max - forgotten);
+    order by r.received_at limit p_rows_max - deleted);
   delete from chat_replies r where r.account_id = p_account_id and r.id = any (v_replies);
-  forgotten := forgotten + cardinality(v_replies);
-  more := forgotten = p_rows_max;
+  deleted := deleted + cardinality(v_replies);
+  more := deleted = p_rows_max;
 end $$;
