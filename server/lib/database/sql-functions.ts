@@ -103,10 +103,10 @@ async function apply(client: pg.Client, fn: SqlFunction): Promise<void> {
   try {
     await client.query(fn.sql);
   } catch (error) {
-    const { message, code, notification } = error as pg.DatabaseError;
-    // PostgreSQL's notification is to drop the function first.
+    const { message, code, hint } = error as pg.DatabaseError;
+    // PostgreSQL's hint is to drop the function first.
     const advice =
-      code === "42P13" && notification ? "; drop the old signature in a numbered migration" : "";
+      code === "42P13" && hint ? "; drop the old signature in a numbered migration" : "";
     throw new MigrationError(`${fileOf(fn.name)} failed: ${message}${advice}`, { cause: error });
   }
   await client.query(
