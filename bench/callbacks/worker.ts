@@ -15,7 +15,7 @@ const turns = { count: 0, ms: 0 };
 const query = db.pool.query.bind(db.pool) as (asked: unknown) => Promise<unknown>;
 const queryTimed = (asked: { text?: string }) => {
   const answer = query(asked);
-  if (!asked.text?.includes("callback_turn(")) return answer;
+  if (!asked.text?.includes("record_and_claim_deliveries(")) return answer;
   const began_ms = performance.now();
   return answer.finally(() => {
     turns.count++;

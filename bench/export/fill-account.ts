@@ -76,7 +76,7 @@ const chat_counts = `
 
 /** As many captures as a sender makes: one for fifty messages. */
 const transfers = `
-  insert into credit_transfers (account_id, kind, type, from_book, to_book, amount, reservation_id, at)
+  insert into credit_transfers (account_id, kind, type, from_ledger_account, to_ledger_account, amount, reservation_id, at)
   select $1, 'chat', 'capture', 'reserved', 'spent', 45, r.id, ${at("$2")}
   from generate_series(1, $2::int, 50) n, credit_reservations r
   where r.account_id = $1 and r.subject = 'chat_campaign:bench'`;

@@ -79,7 +79,7 @@ export async function layGround(
   const audio = await findAudio(app.db.query, account_id, stored.name);
   const audio_path = asterisk && (await openAudioFolder(asterisk.sounds_dir).keep(audio!));
   const file_id = await makeVoiceFile(app, account, {
-    clip_name: stored.name,
+    audio_name: stored.name,
     duration_ms: stored.duration_ms,
     text: null,
   });
@@ -165,7 +165,7 @@ function openCampaigns({ db: { pool } }: App, account_id: number): Pick<Ground, 
   return {
     async pending(campaign_id) {
       const { rows } = await pool.query<{ pending: number }>(
-        `select sum(unspoken + waiting + calling)::int as pending
+        `select sum(synthesizing + waiting + calling)::int as pending
          from voice_counts where account_id = $1 and campaign_id = $2`,
         [account_id, campaign_id],
       );

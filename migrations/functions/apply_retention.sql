@@ -2,7 +2,7 @@
 -- row, so that one process at a time works on an account; returns no row while another process has it.
 create or replace function apply_retention(
   p_account_id bigint, p_setting text, p_rows_max int, p_now timestamptz
-) returns table (forgotten int, more boolean)
+) returns table (purged int, more boolean)
 language plpgsql as $$
 declare
   v_account accounts;

@@ -12,9 +12,9 @@ language sql stable as $$
       "remark": null, "reference": null, "callback_method": null}'),
     'voice', case when v.id is not null then v.plan::jsonb || jsonb_build_object(
       'recipient_id', r.id, 'variables', coalesce(r.variables, '{}'),
-      'clip', case when r.clip_name is not null then jsonb_build_object(
-        'name', r.clip_name, 'duration_ms', (select k.duration_ms from voice_clips k
-          where k.account_id = p_account_id and k.name = r.clip_name)) end,
+      'audio', case when r.audio_name is not null then jsonb_build_object(
+        'name', r.audio_name, 'duration_ms', (select k.duration_ms from voice_audio k
+          where k.account_id = p_account_id and k.name = r.audio_name)) end,
       'attempts_max', 1 + v.max_retry, 'callbacks', r.callbacks,
       'retry_after_minutes', v.retry_after_minutes, 'crm_workspace_id', v.crm_workspace_id) end,
     'settings', jsonb_build_object(

@@ -6,10 +6,10 @@ create or replace function count_voice(
   p_attempts int default 0, p_cost bigint default 0, p_talk_seconds bigint default 0
 ) returns void
 language sql as $$
-  insert into voice_counts as k (account_id, campaign_id, slot, unspoken, waiting, calling, answered,
+  insert into voice_counts as k (account_id, campaign_id, slot, synthesizing, waiting, calling, answered,
     machine, busy, no_answer, failed, suppressed, cancelled, attempts, cost, talk_seconds)
   select p_account_id, p_campaign_id, p_slot,
-    sum(d.n) filter (where d.state = 'unspoken'), sum(d.n) filter (where d.state = 'waiting'),
+    sum(d.n) filter (where d.state = 'synthesizing'), sum(d.n) filter (where d.state = 'waiting'),
     sum(d.n) filter (where d.state = 'calling'), sum(d.n) filter (where d.state = 'answered'),
     sum(d.n) filter (where d.state = 'machine'), sum(d.n) filter (where d.state = 'busy'),
     sum(d.n) filter (where d.state = 'no_answer'), sum(d.n) filter (where d.state = 'failed'),
@@ -17,11 +17,11 @@ language sql as $$
     p_attempts, p_cost, p_talk_seconds
   from (
     -- Each state once, so that no sum is null.
-    select unnest(array['unspoken', 'waiting', 'calling', 'answered', 'machine', 'busy', 'no_answer',
+    select unnest(array['synthesizing', 'waiting', 'calling', 'answered', 'machine', 'busy', 'no_answer',
       'failed', 'suppressed', 'cancelled']) as state, 0 as n
     union all values (p_from, -p_n), (p_to, p_n)) d
   on conflict (account_id, campaign_id, slot) do update set
-    unspoken = k.unspoken + excluded.unspoken, waiting = k.waiting + excluded.waiting,
+    synthesizing = k.synthesizing + excluded.synthesizing, waiting = k.waiting + excluded.waiting,
     calling = k.calling + excluded.calling, answered = k.answered + excluded.answered,
     machine = k.machine + excluded.machine, busy = k.busy + excluded.busy,
     no_answer = k.no_answer + excluded.no_answer, failed = k.failed + excluded.failed,

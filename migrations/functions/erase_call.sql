@@ -11,7 +11,7 @@ begin
     returning c.campaign_id into v_campaign_id;
   update call_legs l set number = ''
     where l.account_id = p_account_id and l.call_id = p_call_id and l.role = 'customer';
-  update call_events e set data = erase_news(e.data)
+  update call_events e set data = erase_event_data(e.data)
     where e.account_id = p_account_id and e.call_id = p_call_id;
   -- Still counts as a key press in the campaign's report.
   update call_menu_steps s set key = 'erased'

@@ -1,6 +1,6 @@
 -- Creates the deliveries of events and returns how many. The relay calls it for all endpoints, with events
 -- that have just got their seq; a replay for one endpoint (p_endpoint_id), where it restarts existing
--- deliveries in a state of p_again. Locks each endpoint before it sets work_at; callback_turn takes the same
+-- deliveries in a state of p_again. Locks each endpoint before it sets work_at; record_and_claim_deliveries takes the same
 -- lock before it looks for deliveries, so none is missed.
 create or replace function make_deliveries(
   p_account_id bigint, p_event_ids bigint[], p_endpoint_id bigint, p_again text[], p_now timestamptz

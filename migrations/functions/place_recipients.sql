@@ -19,7 +19,7 @@ language sql as $$
     insert into credit_reservations (account_id, id, kind, subject, created_at)
     select p_campaign.account_id, p.reservation_id, 'call', 'call:' || p.call_id, p_now from placed p
   ), paid as (
-    insert into credit_transfers (account_id, kind, type, from_book, to_book, amount, reservation_id, at)
+    insert into credit_transfers (account_id, kind, type, from_ledger_account, to_ledger_account, amount, reservation_id, at)
     select p_campaign.account_id, 'call', 'reserve', 'available', 'reserved', 1, p.reservation_id, p_now
     from placed p
   ), called as (

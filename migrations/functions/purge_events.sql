@@ -1,6 +1,6 @@
 -- Deletes the oldest events before p_before by seq, with their deliveries and attempts: at most p_rows_max
 -- rows, but at least one event. Events without a seq stay. `more`: there may be others. Locks events,
--- endpoints, deliveries in this order, as make_deliveries and callback_turn do.
+-- endpoints, deliveries in this order, as make_deliveries and record_and_claim_deliveries do.
 -- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
 create or replace function purge_events(
   p_account_id bigint, p_before timestamptz, p_rows_max int, out deleted int, out more boolean

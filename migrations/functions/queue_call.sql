@@ -13,7 +13,7 @@ begin
     values (v_call.account_id, 'call', 'call:' || v_call.id, p_now)
     returning id into v_call.reservation_id;
   insert into credit_transfers
-    (account_id, kind, type, from_book, to_book, amount, reservation_id, at)
+    (account_id, kind, type, from_ledger_account, to_ledger_account, amount, reservation_id, at)
     values (v_call.account_id, 'call', 'reserve', 'available', 'reserved', p_credits,
       v_call.reservation_id, p_now);
   insert into calls (account_id, id, campaign_id, attempt, retried_leg, node_id, trunk_id, from_number,

@@ -10,7 +10,7 @@ begin
     -- The call went on while no leader topped it up.
     if draw_credits(p_call.account_id, 'call', v_missing, p_now) then
       insert into credit_transfers
-        (account_id, kind, type, from_book, to_book, amount, reservation_id, at)
+        (account_id, kind, type, from_ledger_account, to_ledger_account, amount, reservation_id, at)
         values (p_call.account_id, 'call', 'reserve', 'available', 'reserved', v_missing,
           p_call.reservation_id, p_now);
     else

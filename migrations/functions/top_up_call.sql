@@ -19,7 +19,7 @@ begin
     return false;
   end if;
   insert into credit_transfers
-    (account_id, kind, type, from_book, to_book, amount, reservation_id, at)
+    (account_id, kind, type, from_ledger_account, to_ledger_account, amount, reservation_id, at)
     values (p_account_id, 'call', 'reserve', 'available', 'reserved', p_amount, v_reservation_id, p_now);
   return true;
 end $$;

@@ -61,7 +61,14 @@ async function transfersBefore(
     .leftJoin("credit_reservations as r", (join) =>
       join.onRef("r.account_id", "=", "t.account_id").onRef("r.id", "=", "t.reservation_id"),
     )
-    .select(["t.id", "t.kind", "t.type", "t.amount", "t.from_book as from", "t.to_book as to"])
+    .select([
+      "t.id",
+      "t.kind",
+      "t.type",
+      "t.amount",
+      "t.from_ledger_account as from",
+      "t.to_ledger_account as to",
+    ])
     .select(["t.at", "t.reservation_id", "r.subject", "t.note"])
     .where("t.account_id", "=", accountId);
   if (filter.kind !== undefined) query = query.where("t.kind", "=", filter.kind);

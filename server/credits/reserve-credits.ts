@@ -25,7 +25,7 @@ export async function reserveCredits(
       returning account_id, kind, id
     ), moved as (
       insert into credit_transfers
-        (account_id, kind, type, from_book, to_book, amount, reservation_id, at)
+        (account_id, kind, type, from_ledger_account, to_ledger_account, amount, reservation_id, at)
       select account_id, kind, 'reserve', 'available', 'reserved', ${amount}::bigint, id,
         ${now}::timestamptz
       from reservation

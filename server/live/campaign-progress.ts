@@ -124,8 +124,8 @@ function dataOf(row: Row, now: Date) {
   const { campaign_id, total } = row;
   const status = statusOf(row, now);
   if (row.type === "voice.campaign.progress") {
-    const { unspoken = 0, waiting = 0, calling = 0 } = row.counts;
-    const percent = percentOf(total, unspoken + waiting + calling);
+    const { synthesizing = 0, waiting = 0, calling = 0 } = row.counts;
+    const percent = percentOf(total, synthesizing + waiting + calling);
     return { campaign_id, id: row.public_id, status, percent, total, counts: row.counts };
   }
   const sumOf = (states: readonly string[]) =>

@@ -17,18 +17,18 @@ const settings = ["events", "endpoints", "messages", "voice_recipients", "calls"
  * many events, endpoints, recipients, replies and calls went.
  */
 export async function applyRetention(app: App, stopping: AbortSignal): Promise<number> {
-  let forgotten = 0;
+  let purged = 0;
   for await (const account of findDueAccounts(app, "retention")) {
     if (stopping.aborted) break;
     try {
-      forgotten += await visit(app, account, stopping);
+      purged += await visit(app, account, stopping);
     } catch (err) {
       if (isDatabaseUnavailable(err) && !isOfOneStatement(err)) throw err;
       const { account_id } = account;
       app.log.error({ err, account_id }, "what an account keeps too long could not be taken");
     }
   }
-  return forgotten;
+  return purged;
 }
 
 async function visit(
@@ -37,22 +37,22 @@ async function visit(
   stopping: AbortSignal,
 ): Promise<number> {
   const now = app.clock.now();
-  let forgotten = 0;
+  let purged = 0;
   let more = false;
   for (const setting of settings) {
-    if (stopping.aborted) return forgotten;
+    if (stopping.aborted) return purged;
     const [step] = await takeStep(app.db.pool, [account_id, setting, rows_max, now]);
     // Another process has the account.
-    if (!step) return forgotten;
-    forgotten += step.forgotten;
+    if (!step) return purged;
+    purged += step.purged;
     more ||= step.more;
   }
   if (!more) await putOff(app.db.pool, [account_id, due_at, anew_ms(), now]);
-  return forgotten;
+  return purged;
 }
 
-const takeStep = statement<{ forgotten: number; more: boolean }>(
-  "select forgotten, more from apply_retention($1, $2, $3, $4)",
+const takeStep = statement<{ purged: number; more: boolean }>(
+  "select purged, more from apply_retention($1, $2, $3, $4)",
 );
 
 // Unless the settings have been changed meanwhile.

@@ -222,7 +222,7 @@ async function fill(owner: TestAccount) {
   });
   const calling = await makeVoiceCampaign(api.app, owner, {
     campaign: { trunk_id: place.trunk_id, call_type: "obd_smartvoice" },
-    recipients: [{ number, phone, state: "unspoken" }, { state: "waiting" }],
+    recipients: [{ number, phone, state: "synthesizing" }, { state: "waiting" }],
   });
   const talked = await makeVoiceCall(api.app, owner, campaign, {
     call: { collected: JSON.stringify({ pin: "4711" }), lead_id: lead.id },

@@ -38,7 +38,7 @@ export async function seedVoice(
       name: "Demo message",
       status: "ready",
       format: "wav",
-      clip_name: audio.name,
+      audio_name: audio.name,
       duration_ms: audio.duration_ms,
       script: "Hello {{name|there}}! Greetings to {{city|your city}} from the demo. Goodbye.",
       menu_id: menu.id,

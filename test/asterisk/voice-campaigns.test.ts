@@ -380,7 +380,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
     const long = "Anasuya Venkataraghavan Subramaniam of the Coromandel Trading Company";
     const [short_name, long_name] = [await openPhone(), await openPhone()];
     const called = (phone: ToldPhone, name: string) =>
-      to(phone.number, { state: "unspoken", variables: JSON.stringify({ name }) });
+      to(phone.number, { state: "synthesizing", variables: JSON.stringify({ name }) });
     const campaign = await launch(
       { call_type: "obd_smartvoice", script: "Hello {{name}}.", language: "en" },
       [called(short_name, "Al"), called(long_name, long)],
@@ -389,8 +389,8 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
     assert.equal(answered, 2);
     const spoken = await scene.app.db.query
       .selectFrom("voice_recipients as r")
-      .innerJoin("voice_clips as k", (on) =>
-        on.onRef("k.account_id", "=", "r.account_id").onRef("k.name", "=", "r.clip_name"),
+      .innerJoin("voice_audio as k", (on) =>
+        on.onRef("k.account_id", "=", "r.account_id").onRef("k.name", "=", "r.audio_name"),
       )
       .select("k.duration_ms")
       .where("r.account_id", "=", desk.account.account_id)

@@ -135,7 +135,7 @@ async function findStored({ app }: TestApi, account_id: number, id: number) {
     .execute();
   const counts = await db
     .selectFrom("voice_counts")
-    .select(["slot", "unspoken", "waiting"])
+    .select(["slot", "synthesizing", "waiting"])
     .where((eb) => eb.and(of))
     .executeTakeFirstOrThrow();
   return { campaign, recipients, rejects, counts };

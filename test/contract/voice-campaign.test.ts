@@ -105,7 +105,7 @@ test("a launch is 201 with exactly success, id and campaignId; it runs, is audit
   assert.deepEqual(recipients, [
     { id: 1, number, phone, variables: null, state: "waiting", due_at: created_at },
   ]);
-  assert.deepEqual([rejects, counts], [[], { slot: 9, unspoken: 0, waiting: 1 }]);
+  assert.deepEqual([rejects, counts], [[], { slot: 9, synthesizing: 0, waiting: 1 }]);
   assert.deepEqual(notified, [String(trunk_id)]);
   const of = { campaign_id: campaignId, id: public_id, name: "Delivery day" };
   const { rows: told } = await app.db.pool.query(
@@ -165,8 +165,8 @@ test("each of the four call kinds launches with what its voice file is now, and 
     { name: "Ann", city: "Pune" },
   ]);
   const states = [...stored].map(([, { recipients }]) => recipients[0]!.state);
-  assert.deepEqual(states, ["waiting", "unspoken", "waiting", "waiting"]);
-  assert.equal(stored.get("obd_smartvoice")!.counts.unspoken, 1);
+  assert.deepEqual(states, ["waiting", "synthesizing", "waiting", "waiting"]);
+  assert.equal(stored.get("obd_smartvoice")!.counts.synthesizing, 1);
   await db.query
     .updateTable("voice_files")
     .set({ script: "Hello {{name}}", opt_out_key: "9" })

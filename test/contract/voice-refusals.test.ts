@@ -157,14 +157,14 @@ test("a voice file that is unknown, another account's, archived, not ready, or l
   const foreign = await makeFullVoiceFile(app, await makeAccount(app));
   const file = (more: object) => makeFullVoiceFile(app, voice.account, { ...more });
   const bare = await file({ script: null, menu_id: null, ai_agent_id: null });
-  const unready = await file({ status: "processing", clip_name: null });
+  const unready = await file({ status: "processing", audio_name: null });
   const cases: [string, number, RegExp][] = [
     ["obd_voice_call", foreign, /is no active voice file of this account/],
     ["obd_voice_call", 8_000_000_000_000_001, /is no active voice file of this account/],
     ["obd_voice_call", await file({ active: false }), /is no active voice file of this account/],
     ["obd_voice_call", unready, /not ready yet/],
     ["obd_voice_call", await file({ status: "rejected", reason: "x" }), /was rejected/],
-    ["obd_voice_call", await file({ clip_name: null }), /has no recording/],
+    ["obd_voice_call", await file({ audio_name: null }), /has no recording/],
     ["obd_smartvoice", bare, /has no script/],
     ["obd_ivr", bare, /has no menu/],
     ["ai_bot", bare, /has no AI agent/],

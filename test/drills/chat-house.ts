@@ -171,7 +171,7 @@ export async function openChatHouse(
     async findHolder(among) {
       const rows = await ask<{ application_name: string }>(
         `select application_name from pg_stat_activity
-         where datname = current_database() and query like '%chat_sender_turn%' and pid <> pg_backend_pid()
+         where datname = current_database() and query like '%record_and_claim_messages%' and pid <> pg_backend_pid()
            and application_name = any ($1) and query_start > clock_timestamp() - interval '1 s'
          order by query_start desc limit 1`,
         [among.filter((one) => one.isAlive()).map(({ name }) => name)],

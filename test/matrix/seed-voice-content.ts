@@ -15,7 +15,7 @@ export async function seedVoiceContent(
   const db = app.db.query;
   const now = app.clock.now();
   const { account_id } = account;
-  const { name: clip_name, duration_ms } = await storeAudio(db, account_id, tone(100), now);
+  const { name: audio_name, duration_ms } = await storeAudio(db, account_id, tone(100), now);
   const script = `${mark} script`;
   const made = { account_id, created_at: now, updated_at: now };
   const menu = await db
@@ -38,7 +38,7 @@ export async function seedVoiceContent(
     .returning("id")
     .executeTakeFirstOrThrow();
   return {
-    voice_file_id: await makeVoiceFile(app, account, { clip_name, duration_ms, script }),
+    voice_file_id: await makeVoiceFile(app, account, { audio_name, duration_ms, script }),
     voice_menu_id: menu.id,
     ai_agent_id: agent.id,
   };

@@ -23,9 +23,9 @@ async function checkCreditBooks(db: Books): Promise<void> {
      from (
        select account_id, kind, book, sum(amount) as amount
        from (
-         select account_id, kind, from_book as book, -amount as amount from credit_transfers
+         select account_id, kind, from_ledger_account as book, -amount as amount from credit_transfers
          union all
-         select account_id, kind, to_book, amount from credit_transfers
+         select account_id, kind, to_ledger_account, amount from credit_transfers
        ) movement
        group by 1, 2, 3
      ) b
@@ -43,8 +43,8 @@ async function checkCreditBalances(db: Books): Promise<void> {
      from credit_balances b
      full join (
        select account_id, kind,
-         sum(case when to_book = 'available' then amount else 0 end)
-           - sum(case when from_book = 'available' then amount else 0 end) as available
+         sum(case when to_ledger_account = 'available' then amount else 0 end)
+           - sum(case when from_ledger_account = 'available' then amount else 0 end) as available
        from credit_transfers group by 1, 2
      ) l using (account_id, kind)
      where coalesce(b.available, 0) <> coalesce(l.available, 0)`,

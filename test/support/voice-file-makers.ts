@@ -41,16 +41,16 @@ export async function makeFullVoiceFile(
   const now = app.clock.now();
   const db = app.db.query;
   const samples = Buffer.alloc(16_000);
-  const clip_name = createHash("sha256").update(samples).digest("hex");
+  const audio_name = createHash("sha256").update(samples).digest("hex");
   const stamps = { account_id, created_at: now };
   await db
-    .insertInto("voice_clips")
+    .insertInto("voice_audio")
     .values({
       ...stamps,
-      name: clip_name,
+      name: audio_name,
       samples,
       duration_ms: 1_000,
-      spoken: false,
+      synthesized: false,
       used_at: now,
     })
     .onConflict((on) => on.doNothing())
@@ -66,7 +66,7 @@ export async function makeFullVoiceFile(
     .returning("id")
     .executeTakeFirstOrThrow();
   return makeVoiceFile(app, account, {
-    clip_name,
+    audio_name,
     duration_ms: 1_000,
     text: null,
     script: "Hello {{name}}",

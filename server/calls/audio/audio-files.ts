@@ -20,7 +20,7 @@ export async function findAudio(
   name: string,
 ): Promise<Audio | null> {
   const row = await db
-    .selectFrom("voice_clips")
+    .selectFrom("voice_audio")
     .select("duration_ms")
     .where("account_id", "=", account_id)
     .where("name", "=", name)
@@ -36,7 +36,7 @@ export async function storeAudio(
   now: Date,
 ): Promise<{ name: string; duration_ms: number }> {
   const name = createHash("sha256").update(samples).digest("hex");
-  return insertAudio(db, { account_id, name, samples, spoken: false, now });
+  return insertAudio(db, { account_id, name, samples, synthesized: false, now });
 }
 
 /**
@@ -101,8 +101,8 @@ async function speakNew(
   if (utterance.text.trim() === "") throw new SpeechError("rejected", "there is nothing to say");
   const samples = await speech.speak(utterance);
   if (samples.length < bytes_per_ms) throw new SpeechError("rejected", "it has no sound");
-  const spoken = { account_id, name, samples, spoken: true, now: clock.now() };
-  return audioOf(db.query, account_id, await insertAudio(db.query, spoken));
+  const synthesized = { account_id, name, samples, synthesized: true, now: clock.now() };
+  return audioOf(db.query, account_id, await insertAudio(db.query, synthesized));
 }
 
 /** As findClip, noting that it was asked for: once a day is enough. */
@@ -112,7 +112,7 @@ async function useAudio(
   name: string,
 ): Promise<Audio | null> {
   const now = clock.now();
-  const of = db.query.selectFrom("voice_clips").where("account_id", "=", account_id);
+  const of = db.query.selectFrom("voice_audio").where("account_id", "=", account_id);
   const row = await of
     .select(["duration_ms", "used_at"])
     .where("name", "=", name)
@@ -120,7 +120,7 @@ async function useAudio(
   if (!row) return null;
   if (row.used_at.getTime() < now.getTime() - day_ms) {
     const touched = await db.query
-      .updateTable("voice_clips")
+      .updateTable("voice_audio")
       .set({ used_at: now })
       .where("account_id", "=", account_id)
       .where("name", "=", name)
@@ -133,12 +133,12 @@ async function useAudio(
 
 async function insertAudio(
   db: Kysely<DB>,
-  audio: { account_id: number; name: string; samples: Buffer; spoken: boolean; now: Date },
+  audio: { account_id: number; name: string; samples: Buffer; synthesized: boolean; now: Date },
 ): Promise<{ name: string; duration_ms: number }> {
   const { now, ...row } = audio;
   const duration_ms = Math.floor(audio.samples.length / bytes_per_ms);
   return db
-    .insertInto("voice_clips")
+    .insertInto("voice_audio")
     .values({ ...row, duration_ms, created_at: now, used_at: now })
     .onConflict((on) => on.columns(["account_id", "name"]).doUpdateSet({ used_at: now }))
     .returning(["name", "duration_ms"])
@@ -155,7 +155,7 @@ function audioOf(
     duration_ms,
     read: async () => {
       const row = await db
-        .selectFrom("voice_clips")
+        .selectFrom("voice_audio")
         .select("samples")
         .where("account_id", "=", account_id)
         .where("name", "=", name)
@@ -170,21 +170,21 @@ function audioOf(
 const findUnused = statement<{ account_id: number }>(`
   select a.account_id from accounts a
   where exists (
-    select from voice_clips k where k.account_id = a.account_id and k.spoken and k.used_at < $1)
+    select from voice_audio k where k.account_id = a.account_id and k.synthesized and k.used_at < $1)
   order by a.account_id`);
 
 // What a campaign was given it asked for after it was made, or on the day before (useClip).
 const deleteUnused = statement<{ name: string }>(`
   with unused as materialized (
-    select k.name from voice_clips k
-    where k.account_id = $1 and k.spoken and k.used_at < $2
-      and not exists (select from voice_files f where f.account_id = $1 and f.clip_name = k.name)
+    select k.name from voice_audio k
+    where k.account_id = $1 and k.synthesized and k.used_at < $2
+      and not exists (select from voice_files f where f.account_id = $1 and f.audio_name = k.name)
       and not exists (
         select from voice_campaigns v where v.account_id = $1 and v.finished_at is null
           and v.created_at - interval '1 day' <= k.used_at)
     order by k.used_at limit $3
     for update skip locked
   )
-  delete from voice_clips k using unused u
+  delete from voice_audio k using unused u
   where k.account_id = $1 and k.name = u.name and k.used_at < $2
   returning k.name`);

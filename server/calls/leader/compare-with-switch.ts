@@ -51,7 +51,7 @@ async function hearMissing(leader: Leader, live: LiveCall, leg: Leg): Promise<Ca
     return [{ ...ended, ending, answered_at, at: ended_at }];
   }
   const now = leader.app.clock.now();
-  const gone_at = later(leader.heard_at ?? now, leg.answered_at ?? leg.initiated_at);
+  const gone_at = later(leader.last_seen_at ?? now, leg.answered_at ?? leg.initiated_at);
   const missing = live.missing.get(leg.id) ?? { since_ms: performance.now(), gone_at };
   live.missing.set(leg.id, missing);
   const left_ms = leader.times.missing_ms - (performance.now() - missing.since_ms);

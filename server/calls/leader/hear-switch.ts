@@ -17,7 +17,7 @@ export function hearSwitch(leader: Leader, event: VoiceEvent): void {
       return hearConnected(leader, event.epoch);
     case "disconnected":
       if (leader.is_connected) leader.connected = Promise.withResolvers();
-      leader.heard_at ??= app.clock.now();
+      leader.last_seen_at ??= app.clock.now();
       leader.is_connected = false;
       leader.connection += 1;
       app.log.warn({ subject_id: node_id }, "the connection of a node is lost");
@@ -66,7 +66,7 @@ function hearConnected(leader: Leader, epoch: string): void {
 async function begin(leader: Leader, epoch: string, isOver: () => boolean): Promise<void> {
   const { app, lease, node_id, calls } = leader;
   const before = await findLastHeard(app, node_id);
-  leader.heard_at ??= before.heard_at;
+  leader.last_seen_at ??= before.last_seen_at;
   leader.restarted = before.epoch !== null && before.epoch !== epoch;
   await adoptMissing(leader);
   await compareWithSwitch(leader);
@@ -76,7 +76,7 @@ async function begin(leader: Leader, epoch: string, isOver: () => boolean): Prom
   await noteConnection(app, lease, node_id, epoch);
   if (isOver()) return;
   leader.restarted = false;
-  leader.heard_at = null;
+  leader.last_seen_at = null;
   for (const live of calls.values()) resumeCall(leader, live);
   leader.is_connected = true;
   app.log.info({ subject_id: node_id }, "a node is connected");

@@ -97,7 +97,7 @@ async function openLeader(
     connected: Promise.withResolvers(),
     is_connected: false,
     connection: 0,
-    heard_at: null,
+    last_seen_at: null,
     restarted: false,
     tell: (live, event) => tell(leader, live, event),
     surveyIn: (ms) => work.surveyIn(ms),

@@ -57,10 +57,10 @@ const findTrunks = statement<TrunkShare>(`
 export async function findLastHeard(
   app: App,
   nodeId: number,
-): Promise<{ readonly epoch: string | null; readonly heard_at: Date | null }> {
+): Promise<{ readonly epoch: string | null; readonly last_seen_at: Date | null }> {
   return app.db.query
     .selectFrom("voice_nodes")
-    .select(["epoch", "heard_at"])
+    .select(["epoch", "last_seen_at"])
     .where("id", "=", nodeId)
     .executeTakeFirstOrThrow();
 }
@@ -69,7 +69,7 @@ export async function findLastHeard(
 export async function noteHeard(app: App, nodeId: number): Promise<void> {
   await app.db.query
     .updateTable("voice_nodes")
-    .set({ heard_at: app.clock.now() })
+    .set({ last_seen_at: app.clock.now() })
     .where("id", "=", nodeId)
     .execute();
 }
@@ -84,7 +84,7 @@ export async function noteConnection(
   const now = app.clock.now();
   const at = epoch === null ? null : now;
   await sql`
-    update voice_nodes n set connected_at = ${at}, heard_at = ${now}, epoch = coalesce(${epoch}, n.epoch)
+    update voice_nodes n set connected_at = ${at}, last_seen_at = ${now}, epoch = coalesce(${epoch}, n.epoch)
     where n.id = ${nodeId} and exists (
       select from leases l
       where l.account_id = ${account_id} and l.name = ${name} and l.fence = ${fence})

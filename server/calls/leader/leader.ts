@@ -82,7 +82,7 @@ export type Leader = {
   /** Counts connections and their losses: what a former one began is no longer gone on with. */
   connection: number;
   /** Until when the switch was heard, as long as nothing was compared since; null: all along. */
-  heard_at: Date | null;
+  last_seen_at: Date | null;
   /** Whether the switch has restarted since its calls were dialled. */
   restarted: boolean;
   /** Has something happen to a call, after what is already on its way to it. */

@@ -341,13 +341,10 @@ test("an applier that lost its lease changes nothing, not even by the statement 
   await lease.release();
   const move = { ...recipient, dispatches: 1, state: "read" };
   await assert.rejects(
-    api.app.db.pool.query("select from apply_chat_reports($1, $2, $3, $4, '[]', '{}', '[]', $5)", [
-      account.account_id,
-      number.id,
-      lease.fence,
-      JSON.stringify([move]),
-      api.clock.now(),
-    ]),
+    api.app.db.pool.query(
+      "select from apply_delivery_statuses($1, $2, $3, $4, '[]', '{}', '[]', $5)",
+      [account.account_id, number.id, lease.fence, JSON.stringify([move]), api.clock.now()],
+    ),
     { code: "TL001" },
   );
   assert.equal((await recipientOf(recipient)).state, "accepted");

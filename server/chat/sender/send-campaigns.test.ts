@@ -540,7 +540,7 @@ test("a message that was marked more than 0.8 s ago is given back instead of sen
   let waits_since_ms: number | undefined;
   await eventually(async () => {
     const { rows } = await api.app.db.pool.query(
-      "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%chat_sender_turn%' and datname = current_database()",
+      "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%record_and_claim_messages%' and datname = current_database()",
     );
     if (rows.length > 0) waits_since_ms ??= performance.now();
     return performance.now() - (waits_since_ms ?? Infinity) > 1_000;

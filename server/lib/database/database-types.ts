@@ -499,12 +499,12 @@ export interface CreditTransfers {
   account_id: number;
   amount: number;
   at: Date;
-  from_book: string;
+  from_ledger_account: string;
   id: Generated<number>;
   kind: string;
   note: string | null;
   reservation_id: number | null;
-  to_book: string;
+  to_ledger_account: string;
   type: string;
 }
 
@@ -784,6 +784,16 @@ export interface VoiceAgents {
   updated_at: Date;
 }
 
+export interface VoiceAudio {
+  account_id: number;
+  created_at: Date;
+  duration_ms: number;
+  name: string;
+  samples: Buffer;
+  synthesized: boolean;
+  used_at: Date;
+}
+
 export interface VoiceCampaigns {
   account_id: number;
   call_type: string;
@@ -814,16 +824,6 @@ export interface VoiceCampaigns {
   voice_file_id: number;
 }
 
-export interface VoiceClips {
-  account_id: number;
-  created_at: Date;
-  duration_ms: number;
-  name: string;
-  samples: Buffer;
-  spoken: boolean;
-  used_at: Date;
-}
-
 export interface VoiceCounts {
   account_id: number;
   answered: Generated<number>;
@@ -838,8 +838,8 @@ export interface VoiceCounts {
   no_answer: Generated<number>;
   slot: number;
   suppressed: Generated<number>;
+  synthesizing: Generated<number>;
   talk_seconds: Generated<number>;
-  unspoken: Generated<number>;
   waiting: Generated<number>;
 }
 
@@ -848,7 +848,7 @@ export interface VoiceFiles {
   active: Generated<boolean>;
   ai_agent_id: number | null;
   answering_machine: Generated<string>;
-  clip_name: string | null;
+  audio_name: string | null;
   created_at: Date;
   created_by: number;
   duration_ms: number | null;
@@ -896,8 +896,8 @@ export interface VoiceNodes {
   created_at: Date;
   driver: string;
   epoch: string | null;
-  heard_at: Date | null;
   id: Generated<number>;
+  last_seen_at: Date | null;
   name: string;
   sounds_dir: string | null;
   updated_at: Date;
@@ -906,10 +906,10 @@ export interface VoiceNodes {
 export interface VoiceRecipients {
   account_id: number;
   attempts: Generated<number>;
+  audio_name: string | null;
   call_id: number | null;
   callbacks: Generated<number>;
   campaign_id: number;
-  clip_name: string | null;
   due_at: Date;
   finished_at: Date | null;
   id: number;
@@ -997,8 +997,8 @@ export interface DB {
   trunks: Trunks;
   users: Users;
   voice_agents: VoiceAgents;
+  voice_audio: VoiceAudio;
   voice_campaigns: VoiceCampaigns;
-  voice_clips: VoiceClips;
   voice_counts: VoiceCounts;
   voice_files: VoiceFiles;
   voice_holds: VoiceHolds;

@@ -58,7 +58,7 @@ const emptyEvents = statement<{ id: number }>(`
     select e.id from events e
     where e.account_id = $1 and e.id = any ($2::bigint[]) order by e.id for no key update
   )
-  update events e set data = erase_news(e.data)
+  update events e set data = erase_event_data(e.data)
   where e.account_id = $1 and e.id = any (array(select f.id from found f))
   returning e.id`);
 

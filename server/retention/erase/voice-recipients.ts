@@ -66,13 +66,13 @@ const emptyRecipient = statement<{ state: string }>(`
     where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and r.phone = $4
     for no key update
   ), emptied as (
-    update voice_recipients r set number = '', phone = '', variables = null, clip_name = null,
-      state = case when f.state in ('unspoken', 'waiting') then 'suppressed' else r.state end,
+    update voice_recipients r set number = '', phone = '', variables = null, audio_name = null,
+      state = case when f.state in ('synthesizing', 'waiting') then 'suppressed' else r.state end,
       finished_at = coalesce(r.finished_at, $5::timestamptz)
     from found f
     where r.account_id = $1 and r.campaign_id = $2 and r.id = f.id and f.state <> 'calling'
   ), counted as materialized (
     select count_voice($1, $2, 9, f.state, 'suppressed', 1)
-    from found f where f.state in ('unspoken', 'waiting')
+    from found f where f.state in ('synthesizing', 'waiting')
   )
   select f.state from found f left join counted on true`);

@@ -115,7 +115,7 @@ test("a cancelled campaign keeps its calls under way, takes back all others in b
   const recipients: RecipientToMake[] = [{ state: "calling" }, { state: "answered" }];
   for (let i = 0; i < 2_500; i++) {
     const due_at = new Date(Date.now() + (i % 7) * 60_000);
-    recipients.push({ state: i % 3 === 0 ? "unspoken" : "waiting", due_at });
+    recipients.push({ state: i % 3 === 0 ? "synthesizing" : "waiting", due_at });
   }
   const { id } = await makeVoiceCampaign(api.app, account, { recipients });
   await ask(account, "POST", `${id}/pause`);
@@ -167,10 +167,10 @@ test("a campaign completes once, when nobody of it is to be spoken to, waits or 
   const account = await newAccount();
   const { id, public_id } = await makeVoiceCampaign(api.app, account, {
     campaign: { name: "Spring" },
-    recipients: [{ state: "unspoken" }, { state: "waiting" }, { state: "calling" }],
+    recipients: [{ state: "synthesizing" }, { state: "waiting" }, { state: "calling" }],
   });
   const moves = [
-    [1, "unspoken", "suppressed"],
+    [1, "synthesizing", "suppressed"],
     [2, "waiting", "machine"],
     [3, "calling", "busy"],
   ] as const;

@@ -17,7 +17,7 @@ export type CampaignStatus = (typeof campaign_statuses)[number];
 
 /** Where a recipient may be; the first three are still open. */
 export const recipient_states = [
-  "unspoken",
+  "synthesizing",
   "waiting",
   "calling",
   "answered",

@@ -185,14 +185,14 @@ test("a running campaign that calls nobody says what it waits for", async () => 
   const { app } = api;
   const later = new Date(Date.now() + 3_600_000);
   const retry = await makeVoiceCampaign(app, account, { recipients: [{ due_at: later }] });
-  const unspoken = { state: "unspoken", due_at: new Date(0) } as const;
+  const synthesizing = { state: "synthesizing", due_at: new Date(0) } as const;
   const speech = await makeVoiceCampaign(app, account, {
-    recipients: [unspoken, { due_at: later }],
+    recipients: [synthesizing, { due_at: later }],
   });
   const busy = await makeVoiceCampaign(app, account, {
     recipients: [{ state: "calling" }, { due_at: later }],
   });
-  const due = await makeVoiceCampaign(app, account, { recipients: [unspoken, {}] });
+  const due = await makeVoiceCampaign(app, account, { recipients: [synthesizing, {}] });
   const done = await makeVoiceCampaign(app, account, { recipients: [{ state: "busy" }] });
   const held = await makeVoiceCampaign(app, account, { recipients: [{ due_at: later }] });
   await hold(account, held.id, "manual");

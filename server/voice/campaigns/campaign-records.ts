@@ -153,7 +153,7 @@ function conditionsOf({ status, call_type, is_test = false }: CampaignFilter) {
 
 function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCampaignRecord {
   const iso = (time: Date | null) => time?.toISOString() ?? null;
-  const { unspoken, waiting, calling, answered, machine, busy, no_answer } = row;
+  const { synthesizing, waiting, calling, answered, machine, busy, no_answer } = row;
   const waiting_for = waitOf(row, window, now);
   return {
     id: row.public_id,
@@ -170,7 +170,7 @@ function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCamp
     waiting_for,
     callable_from: waiting_for === "calling_window" ? iso(callableFrom(window, now)) : null,
     total: row.total,
-    pending: unspoken + waiting + calling,
+    pending: synthesizing + waiting + calling,
     in_progress: calling,
     answered,
     machine,

@@ -26,12 +26,12 @@ export async function completeCampaign(
 
 // A state each, for each has an index of its own; and as values, so that no plan reads all that wait of
 // all campaigns to find the few that nobody waits for.
-const nobodyIs = (state: "unspoken" | "waiting" | "calling") => `
+const nobodyIs = (state: "synthesizing" | "waiting" | "calling") => `
   (select r.id from voice_recipients r
     where r.account_id = v.account_id and r.campaign_id = v.id and r.state = '${state}' limit 1) is null`;
 
 const done = `v.finished_at is null and v.state in ('running', 'cancelled', 'failed')
-  and ${nobodyIs("calling")} and ${nobodyIs("waiting")} and ${nobodyIs("unspoken")}`;
+  and ${nobodyIs("calling")} and ${nobodyIs("waiting")} and ${nobodyIs("synthesizing")}`;
 
 const findDone = statement<{ account_id: number; id: number }>(
   `select v.account_id, v.id from voice_campaigns v where ${done} order by v.account_id, v.id`,

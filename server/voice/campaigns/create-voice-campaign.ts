@@ -85,7 +85,7 @@ export async function launchCampaign(
   const { account_id } = actor;
   const { trunk_id } = await requireTrunk(app.db.query, account_id);
   const due_at = (campaign.scheduled_at ?? now).toISOString();
-  const state = campaign.plan.content.call_type === "obd_smartvoice" ? "unspoken" : "waiting";
+  const state = campaign.plan.content.call_type === "obd_smartvoice" ? "synthesizing" : "waiting";
   const campaign_id = await nextCampaignId(app);
   const terms: RecipientTerms = { account_id, campaign_id, state, due_at };
   const made = { campaign, terms, trunk_id, now };

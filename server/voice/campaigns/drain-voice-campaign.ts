@@ -47,7 +47,11 @@ export async function drainVoiceCampaign(
 }
 
 // Each behind the one before it: what was taken back still stands at the front of the index for a while.
-const cancelUnspoken = cancelStatement("unspoken", "r.id", "r.id > $5 and $6::text is not null");
+const cancelUnspoken = cancelStatement(
+  "synthesizing",
+  "r.id",
+  "r.id > $5 and $6::text is not null",
+);
 const cancelWaiting = cancelStatement(
   "waiting",
   "r.due_at, r.id",
@@ -55,7 +59,7 @@ const cancelWaiting = cancelStatement(
 );
 
 /** Takes the next back and returns where they ended; nothing when there were none. */
-function cancelStatement(state: "unspoken" | "waiting", order: string, after: string) {
+function cancelStatement(state: "synthesizing" | "waiting", order: string, after: string) {
   return statement<Place>(`
     with next as materialized (
       select r.id, r.due_at from voice_recipients r

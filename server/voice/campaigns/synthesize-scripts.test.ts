@@ -55,7 +55,7 @@ const en = (text: string) => ({ text, language: "en" });
 
 async function audioFilesOf(): Promise<string[]> {
   const { rows } = await api.app.db.pool.query<{ name: string }>(
-    "select name from voice_clips where account_id = $1 order by name",
+    "select name from voice_audio where account_id = $1 order by name",
     [account.account_id],
   );
   return rows.map(({ name }) => name);
@@ -67,7 +67,7 @@ function campaignOf(
   campaign: Record<string, unknown> = {},
 ): Promise<TestVoiceCampaign> {
   const recipients = names.map((name): RecipientToMake => ({
-    state: "unspoken",
+    state: "synthesizing",
     variables: JSON.stringify(name === null ? {} : { name }),
   }));
   return makeVoiceCampaign(api.app, account, {
@@ -78,22 +78,22 @@ function campaignOf(
 
 /** The states of its recipients in their order; fails unless the counts are the same. */
 async function statesOf({ id }: TestVoiceCampaign): Promise<string[]> {
-  const { rows } = await api.app.db.pool.query<{ state: string; clip_name: string | null }>(
-    `select state, clip_name from voice_recipients
+  const { rows } = await api.app.db.pool.query<{ state: string; audio_name: string | null }>(
+    `select state, audio_name from voice_recipients
      where account_id = $1 and campaign_id = $2 order by id`,
     [account.account_id, id],
   );
   const counts = await api.app.db.pool.query(
-    `select sum(unspoken)::int as unspoken, sum(waiting)::int as waiting, sum(failed)::int as failed
+    `select sum(synthesizing)::int as synthesizing, sum(waiting)::int as waiting, sum(failed)::int as failed
      from voice_counts where account_id = $1 and campaign_id = $2`,
     [account.account_id, id],
   );
   const states = rows.map(({ state }) => state);
   const count = (state: string) => states.filter((one) => one === state).length;
   assert.deepEqual(counts.rows, [
-    { unspoken: count("unspoken"), waiting: count("waiting"), failed: count("failed") },
+    { synthesizing: count("synthesizing"), waiting: count("waiting"), failed: count("failed") },
   ]);
-  for (const { state, clip_name } of rows) assert.equal(clip_name !== null, state === "waiting");
+  for (const { state, audio_name } of rows) assert.equal(audio_name !== null, state === "waiting");
   return states;
 }
 
@@ -141,7 +141,7 @@ test("spoken clips that nobody asked for in 30 days are forgotten, unless a file
     await synthesizeAudio(app, account_id, en("asked")),
   ];
   const stored = await storeAudio(app.db.query, account_id, tone(60), start);
-  await makeVoiceFile(app, account, { clip_name: filed.name, duration_ms: filed.duration_ms });
+  await makeVoiceFile(app, account, { audio_name: filed.name, duration_ms: filed.duration_ms });
   clock.advance(25 * day_ms);
   await synthesizeAudio(app, account_id, en("asked"));
   // Of a campaign that is still open later.
@@ -170,7 +170,7 @@ test("each recipient of a smartvoice campaign gets their own text, distinct text
   assert.deepEqual(await statesOf(campaign), [...names.map(() => "waiting"), "failed", "failed"]);
   assert.deepEqual(spoken.toSorted(), ["Hello N0", "Hello N1", "Hello N2"]);
   const { rows } = await api.app.db.pool.query<{ first: string; audio_files: number }>(
-    `select min(clip_name) as first, count(distinct clip_name)::int as audio_files
+    `select min(audio_name) as first, count(distinct audio_name)::int as audio_files
      from voice_recipients where account_id = $1 and campaign_id = $2`,
     [account.account_id, campaign.id],
   );
@@ -192,7 +192,12 @@ test("a text that cannot be spoken fails alone; while nothing can be spoken, all
   const campaign = await campaignOf(["Ann", "Bad", "Worse", "Bob"]);
   isAway = true;
   for (let i = 0; i < 5; i++) assert.equal(await speakTurn(), 0);
-  assert.deepEqual(await statesOf(campaign), ["unspoken", "unspoken", "unspoken", "unspoken"]);
+  assert.deepEqual(await statesOf(campaign), [
+    "synthesizing",
+    "synthesizing",
+    "synthesizing",
+    "synthesizing",
+  ]);
   isAway = false;
   faults = { "Hello Bad": "rejected", "Hello Worse": "failed" };
   for (let i = 0; i < 5; i++) await speakTurn();
@@ -208,20 +213,20 @@ test("scripts are spoken from ten minutes before a campaign's start, no more tha
   const late = await campaignOf(["B"], scheduled(inMinutes(11)));
   const over = await campaignOf(["C"], { state: "cancelled" });
   const waiting = (n: number, due_at: Date): RecipientToMake[] =>
-    Array.from({ length: n }, () => ({ state: "waiting", clip_name: "0".repeat(64), due_at }));
+    Array.from({ length: n }, () => ({ state: "waiting", audio_name: "0".repeat(64), due_at }));
   const full = (ahead: RecipientToMake[]) =>
     makeVoiceCampaign(api.app, account, {
       campaign: { call_type: "obd_smartvoice" },
-      recipients: [...ahead, { state: "unspoken", variables: JSON.stringify({ name: "D" }) }],
+      recipients: [...ahead, { state: "synthesizing", variables: JSON.stringify({ name: "D" }) }],
     });
   const ahead = await full(waiting(500, now));
   // They wait for another attempt: those that come now need their script.
   const retrying = await full(waiting(500, inMinutes(30)));
   await speakAll();
   assert.deepEqual(await statesOf(soon), ["waiting"]);
-  assert.deepEqual(await statesOf(late), ["unspoken"]);
-  assert.deepEqual(await statesOf(over), ["unspoken"]);
-  assert.equal((await statesOf(ahead)).at(-1), "unspoken");
+  assert.deepEqual(await statesOf(late), ["synthesizing"]);
+  assert.deepEqual(await statesOf(over), ["synthesizing"]);
+  assert.equal((await statesOf(ahead)).at(-1), "synthesizing");
   assert.equal((await statesOf(retrying)).at(-1), "waiting");
   api.clock.set(new Date());
 });

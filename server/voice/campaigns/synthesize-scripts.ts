@@ -145,7 +145,7 @@ const findSpeakable = statement<Campaign>(`
     and (v.state = 'running' or (v.state = 'scheduled' and v.scheduled_at <= $2))
     and exists (
       select from voice_recipients r
-      where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'unspoken')
+      where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'synthesizing')
     and (select count(*) from (
       select from voice_recipients r
       where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting'
@@ -155,7 +155,7 @@ const findSpeakable = statement<Campaign>(`
 
 const findUnspoken = statement<Recipient>(`
   select r.id, r.variables from voice_recipients r
-  where r.account_id = $1 and r.campaign_id = $2 and r.state = 'unspoken'
+  where r.account_id = $1 and r.campaign_id = $2 and r.state = 'synthesizing'
   order by r.id limit $3`);
 
 const moveRecipients = statement<{ waiting: number; failed: number }>(`
@@ -164,16 +164,16 @@ const moveRecipients = statement<{ waiting: number; failed: number }>(`
     where v.account_id = $1 and v.id = $2 and v.state in ('scheduled', 'running')
     for share
   ), next as materialized (
-    select r.id, s.clip_name
-    from unnest($3::int[], $4::text[]) as s (id, clip_name)
+    select r.id, s.audio_name
+    from unnest($3::int[], $4::text[]) as s (id, audio_name)
     join voice_recipients r on r.account_id = $1 and r.campaign_id = $2 and r.id = s.id
-    where r.state = 'unspoken' and exists (select from campaign)
+    where r.state = 'synthesizing' and exists (select from campaign)
     order by r.id
     for update of r skip locked
   ), moved as (
-    update voice_recipients r set clip_name = n.clip_name,
-      state = case when n.clip_name is null then 'failed' else 'waiting' end,
-      finished_at = case when n.clip_name is null then $5::timestamptz end
+    update voice_recipients r set audio_name = n.audio_name,
+      state = case when n.audio_name is null then 'failed' else 'waiting' end,
+      finished_at = case when n.audio_name is null then $5::timestamptz end
     from next n
     where r.account_id = $1 and r.campaign_id = $2 and r.id = n.id
     returning r.state
@@ -182,4 +182,4 @@ const moveRecipients = statement<{ waiting: number; failed: number }>(`
     count(*) filter (where m.state = 'failed') as failed
   from moved m`);
 
-const countVoice = statement(`select count_voice($1, $2, 9, 'unspoken', $3, $4)`);
+const countVoice = statement(`select count_voice($1, $2, 9, 'synthesizing', $3, $4)`);

@@ -33,7 +33,7 @@ export async function decodeFile(app: App, job: Job): Promise<void> {
       .updateTable("voice_files")
       .set({
         ...columns,
-        ...(audio ? { clip_name: audio.name, duration_ms: audio.duration_ms } : {}),
+        ...(audio ? { audio_name: audio.name, duration_ms: audio.duration_ms } : {}),
         upload: null,
         updated_at: now,
       })
@@ -49,7 +49,7 @@ type Made = {
   readonly status: "ready" | "rejected";
   readonly reason?: string;
   readonly format?: string;
-  readonly clip_name?: string;
+  readonly audio_name?: string;
   readonly duration_ms?: number;
   readonly samples?: Buffer;
 };
@@ -62,7 +62,7 @@ async function makeSound(
   try {
     if (upload === null) {
       const spoken = await synthesizeAudio(app, account_id, { text: text ?? "", language });
-      return { status: "ready", clip_name: spoken.name, duration_ms: spoken.duration_ms };
+      return { status: "ready", audio_name: spoken.name, duration_ms: spoken.duration_ms };
     }
     const { samples, format } = await decodeAudio(upload);
     return { status: "ready", format, samples };

@@ -146,7 +146,7 @@ test("what is no sound is rejected with the reason; a text is spoken as soon as 
   assert.deepEqual(await statusOf(dumb), ["rejected", "no voice", null, null]);
   const { rows } = await api.app.db.pool.query<{ bytes: number }>(
     `select length(c.samples) as bytes from voice_files f
-     join voice_clips c on c.account_id = f.account_id and c.name = f.clip_name
+     join voice_audio c on c.account_id = f.account_id and c.name = f.audio_name
      where f.account_id = $1 and f.id = $2`,
     [account.account_id, text],
   );
@@ -244,15 +244,15 @@ test("a menu is stored with its defaults, changed as a whole, and goes with a ca
   const snapshot = () => snapshotMenu(api.app.db.query, account.account_id, graph);
   await assert.rejects(snapshot(), { name: "Refusal", message: /^voice_file_id: .*not ready$/ });
   await work();
-  const { clip_name } = await api.app.db.query
+  const { audio_name } = await api.app.db.query
     .selectFrom("voice_files")
-    .select("clip_name")
+    .select("audio_name")
     .where("account_id", "=", account.account_id)
     .where("id", "=", file)
     .executeTakeFirstOrThrow();
   assert.deepEqual((await snapshot()).nodes["main"], {
     ...body.nodes.main,
-    prompt: { audio: { name: clip_name, duration_ms: 180 } },
+    prompt: { audio: { name: audio_name, duration_ms: 180 } },
   });
   const path = `menus/${id}`;
   assert.deepEqual(await refuse("PATCH", path, { json: { start: "gone" } }), [

@@ -57,12 +57,12 @@ export async function readVoiceFileAudio(
 ): Promise<Buffer> {
   const row = await db
     .selectFrom("voice_files")
-    .select("clip_name")
+    .select("audio_name")
     .where("account_id", "=", accountId)
     .where("id", "=", id)
     .executeTakeFirst();
   if (!row) throw notFound();
-  const audio = row.clip_name === null ? null : await findAudio(db, accountId, row.clip_name);
+  const audio = row.audio_name === null ? null : await findAudio(db, accountId, row.audio_name);
   if (!audio) throw new Refusal("not-found", "This voice file has no sound");
   return toWav(await audio.read());
 }

@@ -40,14 +40,14 @@ async function findAudioFiles(
   if (ids.length === 0) return new Map();
   const files = await db
     .selectFrom("voice_files")
-    .select(["id", "clip_name", "duration_ms"])
+    .select(["id", "audio_name", "duration_ms"])
     .where("account_id", "=", account_id)
     .where("id", "in", [...new Set(ids)])
     .where("status", "=", "ready")
     .execute();
   const ready = files.map(
-    ({ id, clip_name, duration_ms }) =>
-      [id, { name: clip_name!, duration_ms: duration_ms! }] as const,
+    ({ id, audio_name, duration_ms }) =>
+      [id, { name: audio_name!, duration_ms: duration_ms! }] as const,
   );
   const audio_files = new Map(ready);
   const absent = ids.find((id) => !audio_files.has(id));

@@ -50,7 +50,9 @@ type TurnRow = {
   } | null;
 };
 
-const turn = statement<TurnRow>("select callback_turn($1, $2, $3, $4, $5, $6, $7, $8) as turn");
+const turn = statement<TurnRow>(
+  "select record_and_claim_deliveries($1, $2, $3, $4, $5, $6, $7, $8) as turn",
+);
 
 /**
  * Records the deliverer's results and takes at most `take` more that are due; null when the endpoint is

@@ -81,7 +81,7 @@ const open_states: ReadonlySet<RecipientState> = new Set([
 ]);
 
 const applyWebhooks = statement<{ campaign_id: number; from_state: RecipientState }>(
-  "select campaign_id, from_state from apply_chat_reports($1, $2, $3, $4, $5, $6, $7, $8)",
+  "select campaign_id, from_state from apply_delivery_statuses($1, $2, $3, $4, $5, $6, $7, $8)",
 );
 
 /** The dispatches of statuses that bring no id of ours. */

@@ -33,7 +33,7 @@ type Holder = { readonly account_id: number; readonly number_id: number; readonl
 
 const turn_statement = statement<Marked & { to_state: RecipientState }>(`
   select campaign_id, id, to_state, dispatches, phone, variables, error, attempts
-  from chat_sender_turn($1, $2, $3, $4, $5, $6, $7, $8)`);
+  from record_and_claim_messages($1, $2, $3, $4, $5, $6, $7, $8)`);
 
 /**
  * Records the results and marks the next of a campaign (none when `take` is 0). Throws the loss of the

@@ -58,11 +58,11 @@ async function makeContent(
   file: ReadyFile,
   call_type: CallType,
 ): Promise<VoiceContent | string> {
-  const { clip_name, duration_ms, script, language, menu_id, ai_agent_id } = file;
+  const { audio_name, duration_ms, script, language, menu_id, ai_agent_id } = file;
   switch (call_type) {
     case "obd_voice_call":
-      if (clip_name === null || duration_ms === null) return "has no recording to play";
-      return { call_type, prompt: { audio: { name: clip_name, duration_ms } } };
+      if (audio_name === null || duration_ms === null) return "has no recording to play";
+      return { call_type, prompt: { audio: { name: audio_name, duration_ms } } };
     case "obd_smartvoice":
       return script === null
         ? "has no script, which obd_smartvoice speaks"

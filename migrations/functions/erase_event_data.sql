@@ -1,6 +1,6 @@
 -- Returns an event's data without personal data: keeps numbers, times and our own constants, and empties all
 -- other text, arrays and objects.
-create or replace function erase_news(p_data json) returns json
+create or replace function erase_event_data(p_data json) returns json
 language sql immutable as $$
   select coalesce(json_object_agg(d.key, case
     when json_typeof(d.value) in ('number', 'boolean', 'null') then d.value

@@ -2,7 +2,7 @@
 -- applies, in one autocommit call under the number's lease. Recipients suppressed since are skipped. Returns
 -- those marked and skipped; those marked must be sent at once or given back.
 -- p_after: there are no queued recipients up to this id; skips dead index entries.
-create or replace function chat_sender_turn(
+create or replace function record_and_claim_messages(
   p_account_id bigint, p_number_id bigint, p_fence bigint, p_results json,
   p_campaign_id bigint, p_take int, p_after bigint, p_now timestamptz
 ) returns setof chat_moved

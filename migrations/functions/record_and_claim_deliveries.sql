@@ -7,7 +7,7 @@
 -- Deliveries are not marked as taken: those of a killed process are sent again under the same webhook-id. The
 -- first delivery about a call waits until all earlier ones about it were tried. A crash of the database may
 -- lose the last results, which only repeats deliveries, so the commit does not wait for the disk.
-create or replace function callback_turn(
+create or replace function record_and_claim_deliveries(
   p_account_id bigint, p_endpoint_id bigint, p_fence bigint, p_results json, p_resume_at timestamptz,
   p_take int, p_busy bigint[], p_now timestamptz
 ) returns json

@@ -1,7 +1,7 @@
 -- Applies a batch of chat_inbox rows under the number's lease: moves, replies, deletion of the processed rows
 -- (p_done), and new rows for what can only be applied later (p_later). Returns the recipients that moved. One
 -- autocommit call, so that a frozen process holds no locks.
-create or replace function apply_chat_reports(
+create or replace function apply_delivery_statuses(
   p_account_id bigint, p_number_id bigint, p_fence bigint,
   p_moves json, p_replies json, p_done bigint[], p_later json, p_now timestamptz
 ) returns setof chat_moved
