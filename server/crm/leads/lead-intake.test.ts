@@ -106,12 +106,12 @@ async function hangingCalls(expected: number): Promise<void> {
 test("a lead on an idle server waits for no timer", async (t) => {
   await create(await makeRow(account));
   const row = await makeRow(account);
-  const realTimeout = setTimeout;
+  const [realTimeout, realClear] = [setTimeout, clearTimeout];
   t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
   const tooLate = Promise.withResolvers<never>();
   const deadline = realTimeout(() => tooLate.reject(new Error("it waits for a timer")), 60_000);
   const { verdict } = await Promise.race([create(row), tooLate.promise]);
-  clearTimeout(deadline);
+  realClear(deadline);
   assert.equal(verdict, "created");
 });
 
