@@ -1,9 +1,7 @@
-// Leads on their way into the database. While a batch of an account is under way, its arriving leads
-// gather and go together when it is done: no timer, so an idle server adds no delay.
+// Creates leads in batches, by group commit.
 import type { App } from "../../engine/app.ts";
+import { openGroupCommit, type GroupCommitLimits } from "../../engine/group-commit.ts";
 import { statement, type Executor } from "../../lib/database/database.ts";
-import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
-import { unavailable } from "../../lib/errors.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 
 /** A lead validated against a version of its workspace's schema: what create_leads takes. */
@@ -37,112 +35,39 @@ export type LeadIntake = {
   create(accountId: number, lead: LeadRow): Promise<LeadVerdict>;
 };
 
-type Waiting = {
-  readonly lead: LeadRow;
-  readonly resolve: (verdict: LeadVerdict) => void;
-  readonly reject: (error: unknown) => void;
-};
-
 /**
- * Accounts that are written for at once. One batch at a time for each: two were slower (6,900 leads/s
- * over 64 connections, 8,600 in one), and an account that waits for a lock holds up only itself.
+ * One batch at a time for an account: two were slower (6,900 leads/s over 64 connections, 8,600 in one),
+ * and an account that waits for a lock holds up only itself.
  */
-const lanes_max = 4;
-const batch_rows_max = 128;
-const waiting_max = 5_000;
-/** Of one account: a single connection can pipeline thousands, and the others must find room. */
-const account_waiting_max = 4_000;
+const limits = {
+  lanes: 4,
+  batch_items: 128,
+  waiting_items: 5_000,
+  // A single connection can pipeline thousands.
+  key_waiting_items: 4_000,
+} as const satisfies GroupCommitLimits;
 
+/** Opens the group commit of leads, by account. */
 export function openLeadIntake(
   app: App,
   metrics: Pick<Metrics, "leadBatchRows" | "leadsCreated" | "leadsWaiting">,
 ): LeadIntake {
-  // Insertion order is the accounts' turn: one that was served goes to the end.
-  const queues = new Map<number, Waiting[]>();
-  /** Accounts with a batch under way. */
-  const busy = new Set<number>();
-  let waiting = 0;
-  let lanes = 0;
-
-  /** The next batch of the first account that has none under way. */
-  const next = (): [number, Waiting[]] | null => {
-    for (const [accountId, queue] of queues) {
-      if (busy.has(accountId)) continue;
-      busy.add(accountId);
-      queues.delete(accountId);
-      const batch = queue.splice(0, batch_rows_max);
-      if (queue.length > 0) queues.set(accountId, queue);
-      waiting -= batch.length;
-      return [accountId, batch];
-    }
-    return null;
-  };
-
-  const runLane = async () => {
-    let turn = next();
-    while (turn) {
-      const [accountId, batch] = turn;
-      metrics.leadBatchRows.observe(batch.length);
-      metrics.leadsWaiting.set(waiting);
-      const tell = await writeBatch(app, accountId, batch, metrics);
-      busy.delete(accountId);
-      turn = next();
-      // The next batch leaves first: rendering the answers of 30 leads takes a millisecond, in
-      // which PostgreSQL would have nothing to do.
-      if (turn) setImmediate(tell);
-      else tell();
-    }
-    lanes--;
-  };
-
-  return {
-    create(accountId, lead) {
-      const queue = queues.get(accountId);
-      if (waiting >= waiting_max || (queue?.length ?? 0) >= account_waiting_max)
-        return Promise.reject(unavailable(new Error("too many leads wait for the database")));
-      const { promise, resolve, reject } = Promise.withResolvers<LeadVerdict>();
-      if (queue) queue.push({ lead, resolve, reject });
-      else queues.set(accountId, [{ lead, resolve, reject }]);
-      waiting++;
-      if (lanes < lanes_max && !busy.has(accountId)) {
-        lanes++;
-        // After this turn of the event loop: requests that arrived together go together.
-        setImmediate(() => void runLane());
-      }
-      return promise;
-    },
-  };
-}
-
-/** Writes a batch and returns what tells its callers. */
-async function writeBatch(
-  app: App,
-  accountId: number,
-  batch: Waiting[],
-  metrics: Pick<Metrics, "leadsCreated">,
-): Promise<() => void> {
-  try {
-    const verdicts = await createLeads(
-      app.db.pool,
-      accountId,
-      batch.map(({ lead }) => lead),
-      app.clock.now(),
-    );
+  const write = async (accountId: number, leads: readonly LeadRow[]) => {
+    const verdicts = await createLeads(app.db.pool, accountId, leads, app.clock.now());
     metrics.leadsCreated.inc(verdicts.filter(({ verdict }) => verdict === "created").length);
-    return () => {
-      for (const [i, { resolve }] of batch.entries()) resolve(verdicts[i]!);
-    };
-  } catch (error) {
-    // The connection may have died at the commit: whether the leads exist is not known here.
-    const reason = isDatabaseUnavailable(error) ? unavailable(error) : error;
-    if (reason !== error || batch.length === 1)
-      return () => {
-        for (const { reject } of batch) reject(reason);
-      };
-    // One bad row must not fail its neighbours.
-    for (const one of batch) (await writeBatch(app, accountId, [one], metrics))();
-    return () => {};
-  }
+    return verdicts;
+  };
+  const leads = openGroupCommit<number, LeadRow, LeadVerdict>({
+    name: "leads",
+    limits,
+    write(accountId, batch) {
+      metrics.leadBatchRows.observe(batch.length);
+      metrics.leadsWaiting.set(leads.waiting());
+      return write(accountId, batch);
+    },
+    writeAlone: async (accountId, lead) => (await write(accountId, [lead]))[0]!,
+  });
+  return { create: leads.commit };
 }
 
 const callCreateLeads = statement<Omit<LeadVerdict, "created_at"> & { ordinal: number }>(

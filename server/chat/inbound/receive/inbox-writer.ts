@@ -1,9 +1,7 @@
-// Webhooks on their way into chat_inbox. While a statement of a number is under way, what arrives for
-// it gathers and goes together when it is done: no timer, so an idle server adds no delay.
+// Stores webhooks in chat_inbox in batches, by group commit.
 import type { App } from "../../../engine/app.ts";
+import { openGroupCommit, type GroupCommitLimits } from "../../../engine/group-commit.ts";
 import { statement } from "../../../lib/database/database.ts";
-import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
-import { unavailable } from "../../../lib/errors.ts";
 import type { ChatRoute } from "./route-cache.ts";
 import type { WebhookPiece } from "./split-webhook.ts";
 
@@ -15,118 +13,67 @@ export type InboxWriter = {
   store(driver: string, route: ChatRoute, piece: WebhookPiece): Promise<boolean>;
 };
 
-type Waiting = {
+/** A piece and the number it is stored for. */
+type Item = {
+  readonly driver: string;
+  readonly route: ChatRoute;
   readonly piece: WebhookPiece;
-  readonly resolve: (stored: boolean) => void;
-  readonly reject: (error: unknown) => void;
 };
 
-/** What waits for one number. */
-type Queue = { readonly driver: string; readonly route: ChatRoute; readonly waiting: Waiting[] };
+/** By number: one statement at a time for each. */
+const limits = {
+  lanes: 4,
+  batch_items: 500,
+  batch_characters: 1_000_000,
+  waiting_items: 5_000,
+  waiting_characters: 64_000_000,
+} as const satisfies GroupCommitLimits;
 
-/** Numbers that are written for at once; one statement at a time for each. */
-const lanes_max = 4;
-const batch_pieces_max = 500;
-const batch_characters_max = 1_000_000;
-const waiting_pieces_max = 5_000;
-const waiting_characters_max = 64_000_000;
-
+/** Opens the group commit of webhooks, by number. */
 export function openInboxWriter(app: App): InboxWriter {
-  // Insertion order is the numbers' turn: one that was served goes to the end.
-  const queues = new Map<string, Queue>();
-  const busy = new Set<string>();
-  let lanes = 0;
-  let pieces = 0;
-  let characters = 0;
-
-  const next = (): [string, Queue] | null => {
-    for (const [key, queue] of queues) {
-      if (busy.has(key)) continue;
-      busy.add(key);
-      queues.delete(key);
-      const waiting = queue.waiting.splice(0, batchLength(queue.waiting));
-      if (queue.waiting.length > 0) queues.set(key, queue);
-      pieces -= waiting.length;
-      for (const { piece } of waiting) characters -= piece.body.length;
-      return [key, { ...queue, waiting }];
-    }
-    return null;
-  };
-
-  const runLane = async () => {
-    let turn = next();
-    while (turn) {
-      const [key, batch] = turn;
-      const tell = await storeBatch(app, batch);
-      busy.delete(key);
-      turn = next();
-      // The next batch leaves before the answers of this one are rendered.
-      if (turn) setImmediate(tell);
-      else tell();
-    }
-    lanes--;
-  };
-
-  return {
-    store(driver, route, piece) {
-      if (pieces >= waiting_pieces_max || characters >= waiting_characters_max)
-        return Promise.reject(unavailable(new Error("too many webhooks wait for the database")));
-      const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-      const key = `${driver}:${route.account_id}:${route.chat_number_id}`;
-      const queue = queues.get(key) ?? { driver, route, waiting: [] };
-      queue.waiting.push({ piece, resolve, reject });
-      queues.set(key, queue);
-      pieces++;
-      characters += piece.body.length;
-      if (lanes < lanes_max && !busy.has(key)) {
-        lanes++;
-        // After this turn of the event loop: webhooks that arrived together go together.
-        setImmediate(() => void runLane());
-      }
-      return promise;
+  const pieces = openGroupCommit<string, Item, boolean>({
+    name: "webhooks",
+    limits,
+    lengthOf: ({ piece }) => piece.body.length,
+    async write(_number, batch) {
+      await insertPieces(app, batch);
+      return batch.map(() => true);
     },
+    async writeAlone(_number, item) {
+      try {
+        await insertPieces(app, [item]);
+        return true;
+      } catch (error) {
+        if (isUnstorable(error)) return false;
+        throw error;
+      }
+    },
+  });
+  return {
+    store: (driver, route, piece) =>
+      pieces.commit(`${driver}:${route.account_id}:${route.chat_number_id}`, {
+        driver,
+        route,
+        piece,
+      }),
   };
 }
 
-/** As many as one statement takes, and at least one. */
-function batchLength(waiting: readonly Waiting[]): number {
-  let characters = 0;
-  const end = waiting.findIndex(({ piece }, i) => {
-    characters += piece.body.length;
-    return i > 0 && (i >= batch_pieces_max || characters > batch_characters_max);
-  });
-  return end < 0 ? waiting.length : end;
-}
-
-/** Stores a batch and returns what tells its callers. */
-async function storeBatch(app: App, { driver, route, waiting }: Queue): Promise<() => void> {
+/** Stores pieces of one number, and notifies who applies them. */
+async function insertPieces(app: App, items: readonly Item[]): Promise<void> {
+  const { driver, route } = items[0]!;
   const { account_id, chat_number_id } = route;
-  try {
-    const statuses = waiting.flatMap(({ piece }) => (piece.urgent ? [] : piece.body));
-    const urgent = waiting.flatMap(({ piece }) => (piece.urgent ? `[${piece.body}]` : []));
-    await insertRows(app.db.pool, [
-      account_id,
-      chat_number_id,
-      driver,
-      app.clock.now(),
-      statuses.length > 0 ? `[${statuses.join(",")}]` : null,
-      urgent,
-    ]);
-    app.notifications.send("chat_report", `${account_id}:${chat_number_id}`);
-    return () => {
-      for (const { resolve } of waiting) resolve(true);
-    };
-  } catch (error) {
-    const reason = isDatabaseUnavailable(error) ? unavailable(error) : error;
-    if (reason !== error || (waiting.length === 1 && !isUnstorable(error)))
-      return () => {
-        for (const { reject } of waiting) reject(reason);
-      };
-    if (waiting.length === 1) return () => waiting[0]!.resolve(false);
-    // One bad webhook must not fail its neighbours.
-    for (const one of waiting) (await storeBatch(app, { driver, route, waiting: [one] }))();
-    return () => {};
-  }
+  const statuses = items.flatMap(({ piece }) => (piece.urgent ? [] : piece.body));
+  const urgent = items.flatMap(({ piece }) => (piece.urgent ? `[${piece.body}]` : []));
+  await insertRows(app.db.pool, [
+    account_id,
+    chat_number_id,
+    driver,
+    app.clock.now(),
+    statuses.length > 0 ? `[${statuses.join(",")}]` : null,
+    urgent,
+  ]);
+  app.notifications.send("chat_report", `${account_id}:${chat_number_id}`);
 }
 
 /** What PostgreSQL says of text that is no JSON to it, or is nested too deeply. */

@@ -1,0 +1,158 @@
+// Group commit: items of one key (an account, a number) that arrive while a batch of that key is being
+// written wait and are written together. There is no timer, so an idle process adds no delay.
+import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
+import { unavailable } from "../lib/errors.ts";
+
+export type GroupCommit<Key, Item, Answer> = {
+  /**
+   * Resolves with the item's own answer once its batch is written. Rejects with 503 when too many items
+   * wait, at once, or when the database is unavailable, and otherwise as `writeAlone` does.
+   */
+  commit(key: Key, item: Item): Promise<Answer>;
+  /** Items that are in no batch yet. */
+  waiting(): number;
+};
+
+/** What is not given is not limited. */
+export type GroupCommitLimits = {
+  /** Keys that are written at once, with one batch each. */
+  readonly lanes?: number;
+  readonly batch_items: number;
+  readonly batch_characters?: number;
+  /** Of all keys together. */
+  readonly waiting_items?: number;
+  readonly waiting_characters?: number;
+  /** Of one key, so that the others find room. */
+  readonly key_waiting_items?: number;
+};
+
+export type GroupCommitOptions<Key, Item, Answer> = {
+  /** What the items are, in the plural: for the error when too many wait. */
+  readonly name: string;
+  readonly limits: GroupCommitLimits;
+  /** Characters of an item. */
+  readonly lengthOf?: (item: Item) => number;
+  /** Writes a batch, all or nothing. The answers are in the order of the items; undefined: not written. */
+  readonly write: (key: Key, items: readonly Item[]) => Promise<readonly (Answer | undefined)[]>;
+  /** Writes one item whose batch failed or left it out, so that it does not fail its neighbours. */
+  readonly writeAlone: (key: Key, item: Item) => Promise<Answer>;
+};
+
+type Waiting<Item, Answer> = {
+  readonly item: Item;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** Opens a group commit. It needs no stop: whoever waits for the answers has waited for the batches. */
+export function openGroupCommit<Key, Item, Answer>(
+  options: GroupCommitOptions<Key, Item, Answer>,
+): GroupCommit<Key, Item, Answer> {
+  const { name, lengthOf = () => 0 } = options;
+  const limits = { ...unlimited, ...options.limits };
+  // In the order of service: a key that was served goes to the end.
+  const queues = new Map<Key, Waiting<Item, Answer>[]>();
+  /** Keys with a batch under way. */
+  const busy = new Set<Key>();
+  let lanes = 0;
+  let waiting = 0;
+  let characters = 0;
+
+  const takeBatch = (): [Key, Waiting<Item, Answer>[]] | null => {
+    for (const [key, queue] of queues) {
+      if (busy.has(key)) continue;
+      busy.add(key);
+      queues.delete(key);
+      const lengths = queue.slice(0, limits.batch_items).map(({ item }) => lengthOf(item));
+      const batch = queue.splice(0, countWithin(lengths, limits.batch_characters));
+      if (queue.length > 0) queues.set(key, queue);
+      waiting -= batch.length;
+      for (let i = 0; i < batch.length; i++) characters -= lengths[i]!;
+      return [key, batch];
+    }
+    return null;
+  };
+
+  const runLane = async () => {
+    let next = takeBatch();
+    while (next) {
+      const [key, batch] = next;
+      const settle = await writeBatch(options, key, batch);
+      busy.delete(key);
+      next = takeBatch();
+      // The next batch leaves first: rendering the answers of 30 leads takes a millisecond, in
+      // which PostgreSQL would have nothing to do.
+      if (next) setImmediate(settle);
+      else settle();
+    }
+    lanes--;
+  };
+
+  return {
+    commit(key, item) {
+      const queue = queues.get(key);
+      const isFull =
+        waiting >= limits.waiting_items ||
+        characters >= limits.waiting_characters ||
+        (queue?.length ?? 0) >= limits.key_waiting_items;
+      if (isFull)
+        return Promise.reject(unavailable(new Error(`too many ${name} wait for the database`)));
+      const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+      if (queue) queue.push({ item, resolve, reject });
+      else queues.set(key, [{ item, resolve, reject }]);
+      waiting++;
+      characters += lengthOf(item);
+      if (!queue && !busy.has(key) && lanes < limits.lanes) {
+        lanes++;
+        // After this iteration of the event loop: items that arrive together are written together.
+        setImmediate(() => void runLane());
+      }
+      return promise;
+    },
+    waiting: () => waiting,
+  };
+}
+
+const unlimited = {
+  lanes: Infinity,
+  batch_characters: Infinity,
+  waiting_items: Infinity,
+  waiting_characters: Infinity,
+  key_waiting_items: Infinity,
+};
+
+/** How many of these are within `max` together, and at least one. */
+function countWithin(lengths: readonly number[], max: number): number {
+  let sum = 0;
+  const end = lengths.findIndex((length, i) => (sum += length) > max && i > 0);
+  return end < 0 ? lengths.length : end;
+}
+
+/** Writes a batch and returns what settles its items. Never throws. */
+async function writeBatch<Key, Item, Answer>(
+  { write, writeAlone }: GroupCommitOptions<Key, Item, Answer>,
+  key: Key,
+  batch: readonly Waiting<Item, Answer>[],
+): Promise<() => void> {
+  let answers: readonly (Answer | undefined)[] = [];
+  try {
+    const items = batch.map(({ item }) => item);
+    answers = await write(key, items);
+  } catch (error) {
+    // The connection may have died at the commit: whether anything is written is not known here.
+    if (isDatabaseUnavailable(error))
+      return () => {
+        for (const { reject } of batch) reject(unavailable(error));
+      };
+  }
+  for (const [i, { item, resolve, reject }] of batch.entries()) {
+    if (answers[i] !== undefined) continue;
+    await writeAlone(key, item).then(resolve, (error: unknown) =>
+      reject(isDatabaseUnavailable(error) ? unavailable(error) : error),
+    );
+  }
+  return () => {
+    for (const [i, { resolve }] of batch.entries())
+      if (answers[i] !== undefined) resolve(answers[i]);
+  };
+}
