@@ -7,8 +7,14 @@ import { user_agent } from "../../../lib/user-agent.ts";
 import { callbackBody, callbackQuery, webhookId } from "../../endpoints/callback-body.ts";
 import { signCallback } from "../../endpoints/sign-callback.ts";
 import { afterAttempt } from "./after-attempt.ts";
-import type { DueDelivery, EndpointState, Result } from "./delivery-batch.ts";
-import { adjustWindow, pauseUntil, type Deliverer } from "./deliverer.ts";
+import {
+  adjustWindow,
+  pauseUntil,
+  type Deliverer,
+  type DueDelivery,
+  type EndpointState,
+  type Result,
+} from "./deliverer.ts";
 
 /** Standard Webhooks asks for 15 to 30 s. */
 const timeout_ms = 15_000;

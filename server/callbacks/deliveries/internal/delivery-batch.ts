@@ -1,42 +1,6 @@
 import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
-import { pauseUntil, type Deliverer } from "./deliverer.ts";
-
-export type DueDelivery = {
-  readonly id: number;
-  readonly event_id: number;
-  readonly method: "GET" | "POST" | "PUT";
-  readonly attempts: number;
-  readonly type: string;
-  readonly occurred_at: Date;
-  readonly data: Readonly<Record<string, unknown>>;
-};
-
-/** How an attempt went, and what follows. */
-export type Result = {
-  readonly id: number;
-  /** Made before it. */
-  readonly attempts: number;
-  readonly at: Date;
-  readonly duration_ms: number;
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly response: string | null;
-  readonly state: "delivered" | "pending" | "failed";
-  readonly due_at: Date | null;
-};
-
-export type EndpointState = {
-  readonly url: string;
-  readonly enabled: boolean;
-  /** The one that replaced the other first. */
-  readonly secrets: readonly Buffer[];
-  readonly failing_since: Date | null;
-  /** Nothing is sent before. */
-  readonly resume_at: Date | null;
-  /** When something is to be delivered next; null: nothing waits. */
-  readonly work_at: Date | null;
-};
+import { pauseUntil, type Deliverer, type DueDelivery, type EndpointState } from "./deliverer.ts";
 
 type TurnRow = {
   turn: {

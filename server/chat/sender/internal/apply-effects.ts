@@ -2,22 +2,11 @@
 import type { Tx } from "../../../lib/database/database.ts";
 import type { Action } from "../../messages/error-actions.ts";
 import { failCampaign } from "../../campaigns/fail-campaign.ts";
-import { hold, type HoldReason, type HoldScope } from "../../holds/holds.ts";
+import { hold } from "../../holds/holds.ts";
 import { optOutAtProvider } from "../../inbound/opt-out-at-provider.ts";
 import { setTemplateStatus } from "../../templates/set-template-status.ts";
-import type { Sender } from "./sender.ts";
+import type { Effect, Sender } from "./sender.ts";
 import type { Marked } from "./sender-statements.ts";
-
-export type Effect =
-  | {
-      readonly kind: "hold";
-      readonly scope: HoldScope;
-      readonly subject_id: number;
-      readonly reason: HoldReason;
-      readonly detail: string | null;
-    }
-  | { readonly kind: "fail_campaign"; readonly campaign_id: number; readonly failure: string }
-  | { readonly kind: "suppress"; readonly phone: string };
 
 /** What a failed attempt's action asks for beyond its recipient. */
 export function effectsOf(sender: Sender, marked: Marked, action: Action): Effect[] {

@@ -1,8 +1,8 @@
 import type { ChatDriver } from "../../../drivers/chat/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import type { Lease } from "../../../engine/leases.ts";
+import type { HoldReason, HoldScope } from "../../holds/holds.ts";
 import type { MessagePlan } from "../../messages/message-plan.ts";
-import type { Effect } from "./apply-effects.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Result, SenderNumber, Survey } from "./sender-statements.ts";
 
@@ -28,6 +28,18 @@ export type CampaignWork = {
   /** A turn found less than it asked for: nothing more until the next survey. */
   dry: boolean;
 };
+
+/** What an outcome asks for beyond its recipient. */
+export type Effect =
+  | {
+      readonly kind: "hold";
+      readonly scope: HoldScope;
+      readonly subject_id: number;
+      readonly reason: HoldReason;
+      readonly detail: string | null;
+    }
+  | { readonly kind: "fail_campaign"; readonly campaign_id: number; readonly failure: string }
+  | { readonly kind: "suppress"; readonly phone: string };
 
 /** The sender of one number, as long as it has the lease. */
 export type Sender = {
