@@ -31,7 +31,7 @@ export type Lease = {
  * renewed in the background, which keeps no process alive. Throws when the database is away.
  */
 export async function acquireLease(
-  app: App,
+  app: Pick<App, "db" | "log">,
   accountId: number,
   name: string,
   times: LeaseTimes = lease_times,

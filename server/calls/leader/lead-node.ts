@@ -20,7 +20,7 @@ const retry_ms = 500;
 /** How others reach a leader at work. */
 export type LeaderHandle = Pick<
   NodeWork,
-  "hearWork" | "hearCommand" | "hearChange" | "hearCampaigns"
+  "wake" | "hearWork" | "hearCommand" | "hearChange" | "hearCampaigns"
 >;
 
 /** Which node is led, under which lease, and when to stop. */

@@ -61,7 +61,25 @@ export type Deliverer = {
   wake: () => void;
 };
 
+const window_first = 8;
 const window_max = 32;
+
+/** A deliverer that knows nothing yet but its endpoint's id. */
+export function openDeliverer(
+  parts: Pick<Deliverer, "app" | "lease" | "endpoint_id" | "stopping">,
+): Deliverer {
+  return {
+    ...parts,
+    endpoint: null,
+    waiting: [],
+    under_way: new Set(),
+    results: [],
+    resume_at: null,
+    disable: null,
+    window: window_first,
+    wake: () => {},
+  };
+}
 
 /** More after each success, half after a failure: one that hangs keeps one connection busy, no more. */
 export function adjustWindow(deliverer: Deliverer, delivered: boolean): void {

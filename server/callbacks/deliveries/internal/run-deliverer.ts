@@ -1,11 +1,13 @@
 // Delivers to one endpoint, under its lease: takes what is due, sends it, records how that went, one
 // statement at a time.
-import { isLeaseLost } from "../../../engine/leases.ts";
+import type { App } from "../../../engine/app.ts";
+import type { WorkerContext } from "../../../engine/leased-workers.ts";
+import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
 import { disableEndpoint } from "../../endpoints/disable-endpoint.ts";
 import { attemptDelivery } from "./attempt-delivery.ts";
 import { callbackTurn } from "./delivery-batch.ts";
-import type { Deliverer } from "./deliverer.ts";
+import { openDeliverer, type Deliverer } from "./deliverer.ts";
 
 const retry_ms = 200;
 /** Between two looks at what cannot begin yet. */
@@ -16,8 +18,15 @@ const linger_ms = 2_000;
 const farewell_ms = 4_000;
 
 /** Delivers until nothing is due for a while, the lease is lost or a stop is asked for; then nothing is under way. */
-export async function runDeliverer(deliverer: Deliverer): Promise<void> {
-  const { app, lease, stopping, under_way } = deliverer;
+export async function runDeliverer(
+  app: App,
+  lease: Lease,
+  endpointId: number,
+  { stopping, onOpen }: WorkerContext,
+): Promise<void> {
+  const deliverer = openDeliverer({ app, lease, endpoint_id: endpointId, stopping });
+  onOpen({ wake: () => deliverer.wake() });
+  const { under_way } = deliverer;
   const cut = openCut(deliverer);
   const begin = () => {
     while (under_way.size < deliverer.window && deliverer.waiting.length > 0) {

@@ -48,7 +48,6 @@ test("a message that is accepted while the survey asks what is under way is not 
     lease: lease!,
     number_id: number.id,
     settings: default_settings,
-    stopping: new AbortController().signal,
     results: [],
     effects: [],
     campaigns: new Map(),

@@ -1,5 +1,6 @@
 // The sender of one number, under its lease: surveys its campaigns, marks the next messages, sends
 // them at the number's rate, and records what became of them, one statement at a time.
+import type { WorkerContext } from "../../../engine/leased-workers.ts";
 import { isLeaseLost } from "../../../engine/leases.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
 import { applyEffects } from "./apply-effects.ts";
@@ -15,13 +16,10 @@ const retry_ms = 200;
 
 /**
  * Sends until nothing is left to do, the lease is lost or a stop is asked for; then nothing is under
- * way any more, and `sender.results` holds what could not be recorded. `onNotification` is given what makes
- * it look at its campaigns anew.
+ * way any more, and `sender.results` holds what could not be recorded. A wake-up makes it look at
+ * its campaigns anew.
  */
-export async function runSender(
-  sender: Sender,
-  onNotification: (look: () => void) => void,
-): Promise<void> {
+export async function runSender(sender: Sender, worker: WorkerContext): Promise<void> {
   const { app, lease, settings, results } = sender;
   const bucket = openRateBucket(sender.number.rate_per_second, () => performance.now());
   const dispatch = openDispatch(sender, (ms) => bucket.pause(ms));
@@ -30,9 +28,11 @@ export async function runSender(
   let moved = false;
   let resting = Promise.withResolvers<void>();
   sender.wake = () => resting.resolve();
-  onNotification(() => {
-    surveyed_at = -Infinity;
-    sender.wake();
+  worker.onOpen({
+    wake() {
+      surveyed_at = -Infinity;
+      sender.wake();
+    },
   });
 
   const rest = (ms: number) => settledWithin(resting.promise, ms);
@@ -45,7 +45,7 @@ export async function runSender(
   /** One round; false when the work is done. */
   const round = async (): Promise<boolean> => {
     resting = Promise.withResolvers<void>();
-    const draining = sender.stopping.aborted;
+    const draining = worker.stopping.aborted;
     if (draining) dispatch.drain();
     if (await applyEffects(sender)) surveyed_at = -Infinity;
     const settled = moved && dispatch.busy() === 0 && results.length === 0 && !hasWork(sender);

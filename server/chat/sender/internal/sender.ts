@@ -47,7 +47,6 @@ export type Sender = {
   readonly lease: Lease;
   readonly number_id: number;
   readonly settings: SenderSettings;
-  readonly stopping: AbortSignal;
   /** Outlives this sender: what a lost lease kept from being recorded is recorded by the next one. */
   readonly results: Result[];
   readonly effects: Effect[];

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import { openDatabase, type Database } from "../lib/database/database.ts";
+import { openLog } from "../lib/log.ts";
+import {
+  openLeasedWorkers,
+  type Candidate,
+  type FullAccounts,
+  type PoolLimits,
+} from "./leased-workers.ts";
+import type { Lease, LeaseTimes } from "./leases.ts";
+
+const log = openLog("silent", { readable: false });
+/** So long that no pause of a busy machine ends it. */
+const long: LeaseTimes = { lease_ms: 60_000, renew_ms: 20_000, margin_ms: 4_000 };
+
+let database: TestDatabase;
+let db: Database;
+
+before(async () => {
+  database = await cloneDatabase();
+  db = openDatabase(database.url, log, { connections: 20 });
+});
+after(async () => {
+  await db.close();
+  await database.drop();
+});
+
+let roles = 0;
+const newRole = () => `role_${++roles}`;
+
+type Worker = { readonly lease: Lease; wakes: number; end(error?: Error): void };
+
+/** A pool whose workers run until the test ends them, or the stop or the loss of the lease does. */
+function fixture(
+  of: {
+    role?: string;
+    times?: LeaseTimes;
+    limits?: PoolLimits;
+    due?: readonly Candidate[];
+    findDue?: (full: FullAccounts) => readonly Candidate[];
+    openedAs?: Database;
+  } = {},
+) {
+  const role = of.role ?? newRole();
+  const workers = new Map<string, Worker>();
+  const started: string[] = [];
+  const pool = openLeasedWorkers(
+    { db: of.openedAs ?? db, log },
+    {
+      role,
+      times: of.times ?? long,
+      limits: of.limits ?? {},
+      findDue: async (full) => of.findDue?.(full) ?? of.due ?? [],
+      async work(lease, id, { stopping, onOpen }) {
+        const key = `${lease.account_id}:${id}`;
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        const end = (error?: Error) => (error ? reject(error) : resolve());
+        const worker = { lease, wakes: 0, end };
+        workers.set(key, worker);
+        started.push(key);
+        onOpen({
+          wake() {
+            worker.wakes++;
+            if (stopping.aborted) resolve();
+          },
+        });
+        lease.lost.addEventListener("abort", () => resolve());
+        await promise.finally(() => workers.delete(key));
+      },
+    },
+  );
+  const running = () => [...workers.keys()].toSorted();
+  /** Looks for work until these workers run. */
+  const startUntil = (expected: readonly string[]) =>
+    eventually(async () => {
+      await pool.startDue();
+      return running().join() === expected.join();
+    });
+  return { ...pool, role, workers, started, running, startUntil };
+}
+
+const candidates = (account_id: number, from: number, to: number): Candidate[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => ({ account_id, id: from + i }));
+
+/** The names of the role's leases that are held. */
+async function held(role: string): Promise<string[]> {
+  const { rows } = await db.pool.query<{ name: string }>(
+    `select account_id || ' ' || name as name from leases
+     where name like $1 || ':%' and holder is not null order by 1`,
+    [role],
+  );
+  return rows.map(({ name }) => name);
+}
+
+test("each candidate has one worker among all processes, under a lease that its end releases", async () => {
+  const due = candidates(1, 1, 5);
+  const first = fixture({ due });
+  const second = fixture({ due, role: first.role });
+  await Promise.all([first.startDue(), second.startDue()]);
+  await eventually(() => first.workers.size + second.workers.size === 5);
+  await Promise.all([first.startDue(), second.startDue()]);
+  const all = [...first.running(), ...second.running()].toSorted();
+  assert.deepEqual(all, ["1:1", "1:2", "1:3", "1:4", "1:5"]);
+  const names = all.map((key) => key.replace(":", ` ${first.role}:`));
+  assert.deepEqual(await held(first.role), names);
+  for (const { end } of [...first.workers.values(), ...second.workers.values()]) end();
+  await eventually(async () => (await held(first.role)).length === 0);
+  await second.startUntil(["1:1", "1:2", "1:3", "1:4", "1:5"]);
+  await Promise.all([first.stop(), second.stop()]);
+});
+
+test("a worker that fails releases its lease, ends no other, and is started again", async () => {
+  const pool = fixture({ due: candidates(1, 1, 2) });
+  await pool.startUntil(["1:1", "1:2"]);
+  pool.workers.get("1:1")!.end(new Error("the worker failed"));
+  await pool.startUntil(["1:1", "1:2"]);
+  assert.deepEqual(pool.started.toSorted(), ["1:1", "1:1", "1:2"]);
+  await pool.stop();
+});
+
+test("a lease that was lost is not given back: it expires", async () => {
+  const pool = fixture({
+    due: candidates(1, 1, 1),
+    times: { lease_ms: 60_000, renew_ms: 20, margin_ms: 4_000 },
+  });
+  await pool.startUntil(["1:1"]);
+  await db.pool.query("update leases set expires_at = now() where name = $1", [`${pool.role}:1`]);
+  await eventually(() => pool.workers.size === 0);
+  await pool.stop();
+  assert.deepEqual(await held(pool.role), [`1 ${pool.role}:1`]);
+});
+
+test("a process has no more workers than its limit, and takes the next candidate when one ends", async () => {
+  const pool = fixture({ due: candidates(1, 1, 3), limits: { workers: 2 } });
+  await pool.startUntil(["1:1", "1:2"]);
+  await pool.startDue();
+  pool.workers.get("1:1")!.end();
+  await eventually(() => pool.workers.size === 1);
+  await pool.startDue();
+  await eventually(() => pool.workers.size === 2);
+  await pool.stop();
+});
+
+test("an account with more candidates than places hides no other account", async () => {
+  const due = [...candidates(1, 1, 250), ...candidates(2, 1, 1)];
+  const pool = fixture({
+    limits: { account_workers: 3 },
+    findDue: ({ all }) => due.filter(({ account_id }) => !all.includes(account_id)).slice(0, 100),
+  });
+  await pool.startDue();
+  await eventually(() => pool.workers.size === 4);
+  assert.deepEqual(pool.running(), ["1:1", "1:2", "1:3", "2:1"]);
+  await pool.stop();
+});
+
+test("failing candidates never have all places of their account", async () => {
+  const failing = candidates(1, 1, 5).map((one) => ({ ...one, is_failing: true }));
+  const due = [...failing, ...candidates(1, 6, 8)];
+  const pool = fixture({ due, limits: { account_workers: 4, account_failing_workers: 2 } });
+  await pool.startDue();
+  await eventually(() => pool.workers.size === 4);
+  assert.deepEqual(pool.running(), ["1:1", "1:2", "1:6", "1:7"]);
+  await pool.stop();
+});
+
+test("a worker is woken by its id or its account", async () => {
+  const pool = fixture({ due: [...candidates(1, 1, 2), ...candidates(2, 1, 1)] });
+  await pool.startUntil(["1:1", "1:2", "2:1"]);
+  for (const handle of pool.handlesOf(1)) handle.wake();
+  for (const handle of pool.handlesOf(1, 2)) handle.wake();
+  for (const handle of pool.handlesOf(3, 1)) handle.wake();
+  const wakes = pool.running().map((key) => pool.workers.get(key)!.wakes);
+  assert.deepEqual(wakes, [1, 2, 0]);
+  await pool.stop();
+});
+
+test("a stop wakes every worker, waits until all have released their leases, and starts none", async () => {
+  const pool = fixture({ due: candidates(1, 1, 3) });
+  await pool.startUntil(["1:1", "1:2", "1:3"]);
+  await pool.stop();
+  assert.deepEqual(pool.running(), []);
+  assert.deepEqual(await held(pool.role), []);
+  await pool.startDue();
+  assert.equal(pool.started.length, 3);
+});
+
+test("a candidate whose lease cannot be acquired is tried again at the next look", async () => {
+  const away = openDatabase("postgres://127.0.0.1:9/nothing", log);
+  let isUp = false;
+  const restarting = {
+    ...db,
+    get pool() {
+      return isUp ? db.pool : away.pool;
+    },
+  };
+  const pool = fixture({ due: candidates(1, 1, 1), openedAs: restarting });
+  await pool.startDue();
+  isUp = true;
+  await pool.startUntil(["1:1"]);
+  await pool.stop();
+  await away.close();
+});
