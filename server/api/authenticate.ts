@@ -52,8 +52,8 @@ export function guard(
   };
 }
 
-/** Asks the same anew, for an answer that lasts: 401 or 403 once the caller may no longer have it. */
-export async function guardAgain(
+/** Checks token and permissions again, for an answer that lasts: 401 or 403 once access is revoked. */
+export async function reauthorize(
   app: ApiApp,
   request: FastifyRequest,
   access: Access,

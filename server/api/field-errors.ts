@@ -18,6 +18,15 @@ export function fieldErrors(findings: readonly unknown[]): FieldError[] {
   return [...byField].map(([field, reason]) => ({ field, reason }));
 }
 
+/** The first errors, and of the others those on fields that the first do not name. */
+export function mergeErrors(
+  first: readonly FieldError[],
+  others: readonly FieldError[],
+): FieldError[] {
+  const named = new Set(first.map(({ field }) => field));
+  return [...first, ...others.filter(({ field }) => !named.has(field))];
+}
+
 /** Looks for the name that was meant only where `suggest`: for each of 90,000 unknown fields it takes seconds. */
 function describe(finding: Finding, suggest: boolean): FieldError {
   const at = pathOf(finding.instancePath);

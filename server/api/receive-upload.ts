@@ -20,7 +20,7 @@ export type Upload = {
   /** Present as far as they came. */
   readonly fields: ReadonlyMap<string, string>;
   readonly file: { readonly fd: number; readonly name: string } | null;
-  /** What is wrong with the parts; empty unless the route asked to be told. */
+  /** What is wrong with the parts; empty unless the route collects them. */
   readonly violations: readonly FieldError[];
 };
 
@@ -33,7 +33,7 @@ export type Upload = {
 export async function receiveUpload<Answer>(
   accountId: number,
   request: FastifyRequest,
-  expected: Expected,
+  expected: ExpectedParts,
   use: (upload: Upload) => Promise<Answer>,
 ): Promise<Answer> {
   return uploads.use(accountId, async () => {
@@ -56,19 +56,20 @@ async function openTemporary(): Promise<FileHandle> {
   }
 }
 
-type Expected = {
+/** The parts that an upload may have. */
+export type ExpectedParts = {
   readonly file: string;
   readonly fields: readonly string[];
   readonly file_bytes_max?: number;
   /** Of each field and of all together; 64 kB each unless said. */
   readonly fields_bytes_max?: number;
-  /** The upload tells the violations of its parts, for the route to add its own. */
-  readonly tells_violations?: true;
+  /** The upload carries the violations of its parts, for the route to add its own. */
+  readonly collects_violations?: true;
 };
 
 async function receive(
   request: FastifyRequest,
-  expected: Expected,
+  expected: ExpectedParts,
   handle: FileHandle,
 ): Promise<Upload> {
   const violations: FieldError[] = [];
@@ -104,11 +105,11 @@ async function receive(
   } catch (error) {
     throw refusalOf(error, bytes_max);
   }
-  if (violations.length > 0 && !expected.tells_violations) throw invalid(violations);
+  if (violations.length > 0 && !expected.collects_violations) throw invalid(violations);
   return { fields, file, violations };
 }
 
-function reasonAgainst(part: Multipart, expected: Expected, seen: boolean): string | null {
+function reasonAgainst(part: Multipart, expected: ExpectedParts, seen: boolean): string | null {
   const name = part.fieldname;
   const isExpected = name === expected.file || expected.fields.includes(name);
   if (!isExpected) {

@@ -1,7 +1,6 @@
 // What large campaigns stand on: a route that reads its body by itself, is repeatable by a digest of
 // its own, and writes with COPY in the transaction that keeps its answer.
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { text as textOf } from "node:stream/consumers";
 import { finished } from "node:stream/promises";
@@ -12,11 +11,11 @@ import Type from "typebox";
 import { startApi, type Answer, type TestApi } from "../../test/support/api.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { makeAccount, unique, type TestAccount } from "../../test/support/makers.ts";
-import { canonicalJson } from "../lib/canonical-json.ts";
 import { Refusal } from "../lib/errors.ts";
 import { parseJsonBody } from "../lib/json-body.ts";
 import { closed } from "../lib/schemas.ts";
-import { receiveUpload } from "./receive-upload.ts";
+import { shapeChecker } from "./check-shape.ts";
+import { parseUpload } from "./parse-upload.ts";
 import { route, type Call } from "./route.ts";
 
 const Rows = closed({
@@ -26,6 +25,8 @@ const Rows = closed({
 });
 const Stored = Type.Object({ stored: Type.Integer(), run: Type.Integer() });
 const access = { anyOf: ["crm.read"] } as const;
+
+const checkRows = shapeChecker(Rows);
 
 let runs = 0;
 /** Effects named "held" stop here until the test lets them go. */
@@ -76,18 +77,14 @@ const routes = [
     raw_body: true,
     key_required: true,
     malformed_type: "bad-request",
-    digest: async (request) => {
-      const parsed = parseJsonBody(request.body as Buffer);
-      request.body = parsed;
-      return createHash("sha256").update(canonicalJson(parsed)).digest();
+    parse: async ({ request }) => {
+      const body = checkRows(parseJsonBody(request.body as Buffer));
+      return { body, fingerprint: body.body };
     },
     body: Rows,
     success: { 201: Stored },
-    validate: async ({ body }) =>
-      typeof (body as { rows?: unknown }).rows === "number"
-        ? []
-        : [{ field: "rows", reason: "is required" }],
-    handle: (call) => storeRows(call, call.body),
+    validate: ({ body }) => body.violations,
+    handle: (call) => storeRows(call, call.body.body),
   }),
   route({
     method: "POST",
@@ -140,19 +137,17 @@ const routes = [
     key_required: true,
     body: closed({ name: Type.String(), file: Type.String() }),
     success: { 201: Stored },
-    handle: (call) => {
+    parse: (call) => {
       const parts = { file: "file", fields: ["name"] };
-      return receiveUpload(call.caller.account.id, call.request, parts, async (upload) => {
-        const lines = await textOf(
-          createReadStream("", { fd: upload.file!.fd, start: 0, autoClose: false }),
-        );
-        const name = upload.fields.get("name")!;
-        const sha256 = createHash("sha256")
-          .update(JSON.stringify([name, lines]))
-          .digest();
-        if (await call.keyedBy(sha256)) return;
-        return storeRows(call, { name, rows: lines.split("\n").length });
-      });
+      return parseUpload(call, parts, ({ fields, file }) => ({
+        name: fields.get("name")!,
+        fd: file!.fd,
+      }));
+    },
+    handle: async (call) => {
+      const { name, fd } = call.body;
+      const lines = await textOf(createReadStream("", { fd, start: 0, autoClose: false }));
+      return storeRows(call, { name, rows: lines.split("\n").length });
     },
   }),
 ];
@@ -240,7 +235,7 @@ test("a key that is required and missing, empty or blank is 400 bad-request: aft
   assert.equal(await storedUnder(name), 0);
 });
 
-test("what a digest finds unstorable, and what validate finds, are 422 that name the field", async () => {
+test("a body that its route cannot store, and one that fails validation, are 422 that name the field", async () => {
   const unstorable = await post('{"name":"\\u0000","rows":1}', { key: unique("key") });
   assert.equal(unstorable.status, 422);
   assert.deepEqual(unstorable.body.errors, [{ field: "name", reason: "contains a NUL character" }]);

@@ -4,7 +4,7 @@ import type pg from "pg";
 import type { Static, TSchema } from "typebox";
 import type { Caller } from "../accounts/caller.ts";
 import type { Feature, Permission } from "../accounts/permissions.ts";
-import type { Actor } from "../accounts/audit/record-audit.ts";
+import type { UserActor } from "../accounts/audit/record-audit.ts";
 import type { Tx } from "../lib/database/database.ts";
 import type { FieldError } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
@@ -41,14 +41,8 @@ type Common = {
   >;
   /** Bytes of body taken; 1 MB unless said. */
   readonly body_bytes_max?: number;
-  /** The body is handed on as the bytes that came; its schema documents it and validates nothing. */
+  /** The body is handed on as the bytes that arrived; its schema only documents it. */
   readonly raw_body?: true;
-  /**
-   * Reads a raw body and returns a sha256 that it shares with no body of another meaning: this is
-   * what repeated keys are compared by. May leave what it read as `request.body`. What it refuses
-   * with validation-failed is told where failing shapes are; any other refusal at once.
-   */
-  readonly digest?: (request: FastifyRequest) => Promise<Buffer>;
   /** A request without an Idempotency-Key is 400. */
   readonly key_required?: true;
   /** Bounds each account's requests a minute; every answer then carries the RateLimit headers. */
@@ -57,7 +51,7 @@ type Common = {
   readonly malformed_type?: "bad-request";
   /** The body is handed on as a stream: multipart uploads. */
   readonly multipart?: true;
-  /** The body comes as JSON or as a form with these parts; the handler validates the shape of either. */
+  /** The body is JSON or a form with these parts; `parse` checks the shape of either. */
   readonly form?: TSchema;
   /** Replaces the standard problem body on every error of this route. */
   readonly renderError?: RenderError;
@@ -71,7 +65,7 @@ type Common = {
 export type Call<P, Q, B> = {
   readonly app: ApiApp;
   readonly caller: Caller;
-  readonly actor: Actor;
+  readonly actor: UserActor;
   readonly params: P;
   readonly query: Q;
   readonly body: B;
@@ -79,8 +73,8 @@ export type Call<P, Q, B> = {
   readonly reply: FastifyReply;
   /** Whether the request carries an Idempotency-Key. */
   readonly keyed: boolean;
-  /** For an answer that lasts: 401 or 403 once the caller may no longer have it. */
-  mayStill(): Promise<void>;
+  /** For an answer that lasts: authenticates and authorizes again; 401 or 403 once access is revoked. */
+  reauthorize(): Promise<void>;
   /**
    * Runs a write in one transaction. With an Idempotency-Key its answer is stored in that same
    * transaction, and a repeated key gets the stored answer instead.
@@ -94,36 +88,74 @@ export type Call<P, Q, B> = {
     statement_seconds: number,
     effect: (tx: Tx, client: pg.PoolClient) => Promise<Answer>,
   ): Promise<Answer>;
+};
+
+/** A request whose body is not read yet. */
+export type UnparsedCall = Pick<Call<never, never, never>, "caller" | "request">;
+
+/** The body of a request, as its route read it. */
+export type ParsedBody<Body> = {
+  readonly body: Body;
+  /** What a repeated Idempotency-Key is compared by: equal for requests that ask for the same, and only for those. */
+  readonly fingerprint: unknown;
+  /** Frees what the body holds, such as an open file. Called once the request is answered. */
+  readonly release?: () => Promise<void>;
+};
+
+type Violations = readonly FieldError[] | Promise<readonly FieldError[]>;
+
+type Parser<Body> = {
   /**
-   * For a multipart request, once its upload has arrived: `sha256` tells it from every other upload.
-   * Returns true when the key was answered before: that answer will be sent, and the handler just
-   * returns. Otherwise the writes after it go by the request's key, if it has one.
+   * Reads a body that is not simply JSON under a schema: multipart, streamed. A validation-failed that it
+   * throws is reported where violations of the schema are; any other refusal at once.
    */
-  keyedBy(sha256: Buffer): Promise<boolean>;
+  readonly parse?: (call: UnparsedCall) => Promise<ParsedBody<Body>>;
 };
 
-export type Route = Common & {
-  readonly access: Access | "public";
-  readonly params?: TSchema;
-  readonly query?: TSchema;
-  readonly body?: TSchema;
-  readonly before?: (call: Call<never, never, never>) => Promise<void>;
-  readonly validate?: (call: Call<never, never, never>) => Promise<readonly FieldError[]>;
-  readonly handle: (call: Call<never, never, never>) => Promise<unknown>;
+type Hooks<Params, Query, Unchecked, Checked> = {
+  /** Refuses what outranks a 422, such as a workspace that does not exist. */
+  readonly precheck?: (call: Call<Params, Query, Unchecked>) => Promise<unknown>;
+  /** Always runs: the violations that a schema cannot see, reported together with the schema's. */
+  readonly validate?: (call: Call<Params, Query, Unchecked>) => Violations;
+  /**
+   * Runs only after a violation of the schema, for a route whose verb validates all else: adds its
+   * violations, or refuses with another status.
+   */
+  readonly explain?: (call: Call<Params, Query, Unchecked>) => Violations;
+  readonly handle: (call: Call<Params, Query, Checked>) => Promise<unknown>;
 };
 
-/** Declares a route for callers with a token; the handler's types follow from its schemas. */
-export function route<P extends TSchema, Q extends TSchema, B extends TSchema>(
+type AnySchemas = Schemas<TSchema, TSchema, TSchema>;
+
+export type GuardedRoute = Common &
+  AnySchemas &
+  Parser<unknown> &
+  Hooks<never, never, never, never> & { readonly access: Access };
+
+/** What a handler without a caller gets. */
+export type PublicCall<Query> = Pick<
+  Call<never, Query, unknown>,
+  "app" | "query" | "body" | "request" | "reply"
+>;
+
+export type PublicRoute = Common &
+  AnySchemas & {
+    readonly access: "public";
+    readonly handle: (call: PublicCall<never>) => Promise<unknown>;
+  };
+
+export type Route = GuardedRoute | PublicRoute;
+
+/**
+ * Declares a route for callers with a token. The types of its hooks follow from its schemas; with
+ * `parse`, the body is what that returns. Until it is validated, a body may have any shape.
+ */
+export function route<P extends TSchema, Q extends TSchema, B extends TSchema, Parsed = unknown>(
   definition: Common &
-    Schemas<P, Q, B> & {
+    Schemas<P, Q, B> &
+    Parser<Parsed> &
+    Hooks<Static<P>, Static<Q>, Parsed, unknown extends Parsed ? Static<B> : Parsed> & {
       readonly access: Access;
-      /** What outranks a 422: runs once the body is parsed, before its shape is validated. */
-      readonly before?: (call: Call<Static<P>, Static<Q>, unknown>) => Promise<void>;
-      /** Failing fields that a schema cannot see; told together with the shape's. The body may have any shape. */
-      readonly validate?: (
-        call: Call<Static<P>, Static<Q>, unknown>,
-      ) => Promise<readonly FieldError[]>;
-      readonly handle: (call: Call<Static<P>, Static<Q>, Static<B>>) => Promise<unknown>;
     },
 ): Route {
   return definition;
@@ -133,10 +165,13 @@ export function route<P extends TSchema, Q extends TSchema, B extends TSchema>(
 export function publicRoute<Q extends TSchema>(
   definition: Common & {
     readonly query?: Q;
-    readonly handle: (
-      call: Pick<Call<never, Static<Q>, unknown>, "app" | "query" | "body" | "request" | "reply">,
-    ) => Promise<unknown>;
+    readonly handle: (call: PublicCall<Static<Q>>) => Promise<unknown>;
   },
 ): Route {
-  return { ...definition, access: "public" } as unknown as Route;
+  return { ...definition, access: "public" };
+}
+
+/** The one success status of a route that does not reply by itself. */
+export function successStatus({ success }: Route): number {
+  return Number(Object.keys(success)[0]);
 }

@@ -9,7 +9,7 @@ const trusted_ms = 15_000;
 
 type ExportCall = Pick<
   Call<unknown, object, unknown>,
-  "app" | "actor" | "query" | "reply" | "mayStill"
+  "app" | "actor" | "query" | "reply" | "reauthorize"
 >;
 
 /**
@@ -44,14 +44,14 @@ export function sendCsv(
 }
 
 async function* whileAllowed(
-  { app, mayStill }: ExportCall,
+  { app, reauthorize }: ExportCall,
   chunks: AsyncGenerator<string>,
 ): AsyncGenerator<string> {
   let asked_ms = app.clock.now().getTime();
   for await (const chunk of chunks) {
     const now_ms = app.clock.now().getTime();
     if (now_ms - asked_ms >= trusted_ms) {
-      await mayStill();
+      await reauthorize();
       asked_ms = now_ms;
     }
     yield chunk;

@@ -9,6 +9,9 @@ export type Actor = {
   readonly request_id: string;
 };
 
+/** The actor of an HTTP request: every token acts as a user. */
+export type UserActor = Actor & { readonly user_id: number };
+
 /** Adds a line to the account's audit trail, in the transaction of what it tells. No personal data in `detail`. */
 export async function recordAudit(
   tx: Tx,

@@ -110,7 +110,7 @@ export const agentGroupRoutes = [
     params,
     body: NewAgentMember,
     success: { 201: AgentMemberAnswer },
-    validate: async ({ caller, body }) => validateNewAgentMember(body, caller.account.country_code),
+    validate: ({ caller, body }) => validateNewAgentMember(body, caller.account.country_code),
     handle: ({ app, caller, actor, params: at, body, write }) =>
       write((tx) => {
         const { country_code } = caller.account;

@@ -39,7 +39,7 @@ export const automationFlowRoutes = [
     access: manageChat,
     body: NewFlow,
     success: { 201: AutomationFlowAnswer },
-    validate: async ({ body }) => validateFlow(body),
+    validate: ({ body }) => validateFlow(body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createFlow(tx, actor, "automation_flows", body, app.clock.now())),
   }),
@@ -65,7 +65,7 @@ export const automationFlowRoutes = [
     params: flowParams,
     body: FlowPatch,
     success: { 200: AutomationFlowAnswer },
-    validate: async ({ body }) => validateFlow(body),
+    validate: ({ body }) => validateFlow(body),
     handle: ({ app, actor, params: { id }, body, write }) =>
       write((tx) => updateFlow(tx, actor, { kind: "automation_flows", id }, body, app.clock.now())),
   }),

@@ -84,7 +84,7 @@ const writeRoutes = [
     access: manage,
     body: NewEndpoint,
     success: { 201: CreatedEndpoint },
-    validate: async ({ app, body }) => validateEndpoint(app, body),
+    validate: ({ app, body }) => validateEndpoint(app, body),
     handle: (call) =>
       tellOnce(call, "secret", (tx) =>
         createEndpoint(tx, call.actor, call.body, call.app.clock.now()),
@@ -100,7 +100,7 @@ const writeRoutes = [
     params,
     body: EndpointPatch,
     success: { 200: EndpointAnswer },
-    validate: async ({ app, body }) => validateEndpoint(app, body),
+    validate: ({ app, body }) => validateEndpoint(app, body),
     handle: async ({ app, caller, actor, params: { id }, body, write }) => {
       const answer = await write((tx) => updateEndpoint(tx, actor, id, body, app.clock.now()));
       app.notifications.send("callback_work", String(caller.account.id));

@@ -22,7 +22,7 @@ export const callbackReplayRoutes = [
     params: closed({ id: pathId("The callback endpoint") }),
     body: NewReplay,
     success: { 202: ReplayAnswer },
-    validate: async ({ app, caller, body }) =>
+    validate: ({ app, caller, body }) =>
       validateReplay(body, caller.account.time_zone, app.clock.now()),
     handle: async ({ app, caller, actor, params: { id }, body, write }) => {
       const replay = { body, timeZone: caller.account.time_zone };

@@ -1,5 +1,4 @@
 // Campaigns are written here; what is read of them and done to them is in other files.
-import type { FastifyRequest } from "fastify";
 import {
   CampaignHead,
   CampaignPreview,
@@ -10,20 +9,15 @@ import {
 } from "../../chat/campaigns/chat-campaign-schema.ts";
 import { createCampaignForGroup } from "../../chat/campaigns/create-campaign-for-group.ts";
 import { createCampaignFromFile } from "../../chat/campaigns/create-campaign-from-file.ts";
-import {
-  createChatCampaign,
-  type CampaignOwner,
-} from "../../chat/campaigns/create-chat-campaign.ts";
+import { createChatCampaign } from "../../chat/campaigns/create-chat-campaign.ts";
 import { campaignTimeViolations } from "../../chat/campaigns/validate-campaign.ts";
-import { prepareCampaign, type PreparedCampaign } from "../../chat/campaigns/prepare-campaign.ts";
+import { prepareCampaign } from "../../chat/campaigns/prepare-campaign.ts";
 import { previewChatCampaign } from "../../chat/campaigns/preview-chat-campaign.ts";
-import { invalid, type FieldError } from "../../lib/errors.ts";
-import { bodyOfForm, digestOfForm } from "../campaign-form.ts";
-import { compileValidator } from "../compile-validator.ts";
-import { fieldErrors } from "../field-errors.ts";
+import { shapeChecker, type CheckedBody } from "../check-shape.ts";
+import { mergeErrors } from "../field-errors.ts";
+import { bodyOfForm, parseUpload } from "../parse-upload.ts";
 import type { RateLimit } from "../rate-limit.ts";
-import { receiveUpload } from "../receive-upload.ts";
-import { route, type Call } from "../route.ts";
+import { route, type Call, type UnparsedCall } from "../route.ts";
 
 const campaigns = "/api/v1/chat/campaigns";
 const access = { features: ["bulk_chat"], anyOf: ["chat.campaigns.create"] } as const;
@@ -42,27 +36,37 @@ const rate_limit: RateLimit = {
 };
 
 /** With contacts, which are read apart, so that a misspelt name of theirs finds the right one. */
-const isHead = compileValidator({ schema: NewChatCampaign, httpPart: "body" });
+const checkShape = shapeChecker(NewChatCampaign);
 
-/** What is wrong with the shape of a campaign's own fields. */
-function headViolations(head: unknown): FieldError[] {
-  const shape = isHead(head) ? [] : fieldErrors(isHead.errors ?? []);
-  const failing = new Set(shape.map(({ field }) => field));
-  return [...shape, ...campaignTimeViolations(head).filter(({ field }) => !failing.has(field))];
+/** The campaign's own fields, and all violations of theirs that need no look-up. */
+function checkHead(head: unknown): CheckedBody<CampaignHead> {
+  const { body, violations } = checkShape(head);
+  return { body, violations: mergeErrors(violations, campaignTimeViolations(head)) };
 }
 
-/** Reads the body; the handler gets it prepared. With `listed`, its recipients are not made into lines. */
-async function prepare(request: FastifyRequest, listed: boolean): Promise<Buffer> {
-  const { account } = request.caller!;
-  const prepared = await prepareCampaign(request.body as Buffer, account, { listed });
-  const violations = [...headViolations(prepared.head), ...prepared.violations];
-  if (violations.length > 0) throw invalid(violations);
-  request.body = prepared;
-  return Buffer.from(prepared.sha256);
+/** Reads a JSON body. With `listed`, its recipients are kept as they are. */
+async function parseJson({ caller, request }: UnparsedCall, listed: boolean) {
+  const prepared = await prepareCampaign(request.body as Buffer, caller.account, { listed });
+  const { body: head, violations } = checkHead(prepared.head);
+  return {
+    body: { ...prepared, head, violations: [...violations, ...prepared.violations] },
+    fingerprint: Buffer.from(prepared.sha256).toString("hex"),
+  };
 }
 
-/** What `prepare` left. */
-type Prepared = PreparedCampaign & { readonly head: CampaignHead };
+/** Receives an upload. The violations of its fields are reported together with those of its file. */
+function parseFile(call: UnparsedCall) {
+  return parseUpload(call, parts, ({ fields, file }) => {
+    const { body: head, violations: violations } = checkHead(bodyOfForm(fields, CampaignHead));
+    return {
+      fd: file?.fd ?? null,
+      head,
+      violations,
+      phone_column: fields.get("phone_column"),
+      variables: fields.get("variables"),
+    };
+  });
+}
 
 const write = {
   method: "POST",
@@ -74,11 +78,9 @@ const write = {
   success: { 201: ChatCampaignAnswer },
 } as const;
 
-type Asked = Pick<Call<unknown, unknown, unknown>, "caller" | "actor">;
-
-const ownerOf = ({ caller, actor }: Asked): CampaignOwner => ({
+const ownerOf = ({ caller, actor }: Pick<Call<never, never, never>, "caller" | "actor">) => ({
   account: caller.account,
-  actor: { ...actor, user_id: caller.user_id },
+  actor,
 });
 
 export const chatCampaignRoutes = [
@@ -89,10 +91,10 @@ export const chatCampaignRoutes = [
     summary: "Create a campaign and send it",
     raw_body: true,
     body_bytes_max: json_bytes_max,
-    digest: (request) => prepare(request, false),
     body: NewChatCampaign,
-    handle: (call) =>
-      createChatCampaign(call.app, ownerOf(call), call, call.body as unknown as Prepared),
+    parse: (call) => parseJson(call, false),
+    validate: ({ body }) => body.violations,
+    handle: (call) => createChatCampaign(call.app, ownerOf(call), call, call.body),
   }),
   route({
     ...write,
@@ -101,21 +103,8 @@ export const chatCampaignRoutes = [
     summary: "Create a campaign from a CSV file and send it",
     multipart: true,
     body: ChatCampaignUpload,
-    handle: async (call) => {
-      return receiveUpload(call.caller.account.id, call.request, parts, async (upload) => {
-        const { fields, file } = upload;
-        const fd = file?.fd ?? null;
-        if (await call.keyedBy(await digestOfForm(fields, fd))) return;
-        const head = bodyOfForm(fields, CampaignHead);
-        return createCampaignFromFile(call.app, ownerOf(call), call, {
-          fd,
-          head: head as CampaignHead,
-          violations: headViolations(head),
-          phone_column: fields.get("phone_column"),
-          variables: fields.get("variables"),
-        });
-      });
-    },
+    parse: parseFile,
+    handle: (call) => createCampaignFromFile(call.app, ownerOf(call), call, call.body),
   }),
   route({
     ...write,
@@ -123,7 +112,7 @@ export const chatCampaignRoutes = [
     id: "createChatCampaignForGroup",
     summary: "Create a campaign for a saved group and send it",
     body: NewGroupCampaign,
-    validate: async ({ body }) => campaignTimeViolations(body),
+    validate: ({ body }) => campaignTimeViolations(body),
     handle: (call) => createCampaignForGroup(call.app, ownerOf(call), call, call.body),
   }),
   route({
@@ -136,10 +125,10 @@ export const chatCampaignRoutes = [
     malformed_type: "bad-request",
     raw_body: true,
     body_bytes_max: json_bytes_max,
-    digest: (request) => prepare(request, true),
     body: NewChatCampaign,
     success: { 200: CampaignPreview },
-    handle: ({ app, caller, body }) =>
-      previewChatCampaign(app, caller.account, body as unknown as Prepared),
+    parse: (call) => parseJson(call, true),
+    validate: ({ body }) => body.violations,
+    handle: ({ app, caller, body }) => previewChatCampaign(app, caller.account, body),
   }),
 ];

@@ -34,7 +34,7 @@ export const chatFlowRoutes = [
     access: manageChat,
     body: NewFlow,
     success: { 201: ChatFlowAnswer },
-    validate: async ({ body }) => validateFlow(body),
+    validate: ({ body }) => validateFlow(body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createFlow(tx, actor, "chat_flows", body, app.clock.now())),
   }),
@@ -60,7 +60,7 @@ export const chatFlowRoutes = [
     params: flowParams,
     body: FlowPatch,
     success: { 200: ChatFlowAnswer },
-    validate: async ({ body }) => validateFlow(body),
+    validate: ({ body }) => validateFlow(body),
     handle: ({ app, actor, params: { id }, body, write }) =>
       write((tx) => updateFlow(tx, actor, { kind: "chat_flows", id }, body, app.clock.now())),
   }),

@@ -48,7 +48,7 @@ export const chatNumberRoutes = [
     access: manageChat,
     body: NewChatNumber,
     success: { 201: ChatNumberAnswer },
-    validate: async ({ body }) => validateNewChatNumber(body),
+    validate: ({ body }) => validateNewChatNumber(body),
     handle: async ({ app, caller, actor, body, write }) => {
       const number = await write((tx) => createChatNumber(tx, actor, body, app.clock.now()));
       notifyJob(app, caller.account.id);
@@ -122,8 +122,8 @@ export const chatNumberRoutes = [
     multipart: true,
     body: ChatMediaUpload,
     success: { 201: ChatMediaAnswer },
-    before: async ({ app, caller, params }) =>
-      void (await findChatNumber(app.db.query, caller.account.id, params.id)),
+    precheck: ({ app, caller, params }) =>
+      findChatNumber(app.db.query, caller.account.id, params.id),
     handle: ({ app, caller, actor, params, request }) => {
       const parts = { file: "file", fields: [], file_bytes_max: media_bytes_max };
       return receiveUpload(caller.account.id, request, parts, ({ file }) =>

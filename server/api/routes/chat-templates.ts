@@ -55,7 +55,7 @@ export const chatTemplateRoutes = [
     access: manageChat,
     body: NewTemplate,
     success: { 201: TemplateAnswer },
-    validate: async ({ body }) => validateNewTemplate(body),
+    validate: ({ body }) => validateNewTemplate(body),
     handle: async ({ app, caller, actor, body, write }) => {
       const submitted = await submitTemplate(app, caller.account.id, body);
       return write((tx) => keepTemplate(tx, actor, submitted, app.clock.now()));

@@ -21,11 +21,9 @@ export const clickToCallRoutes = [
     success: { 200: ClickToCallAnswer },
     renderError: renderCallError,
     error: ClickToCallError,
-    // A call of the right shape is validated by clickToCall itself.
-    validate: async ({ app, caller, body, request }) =>
-      request.validationError
-        ? (await validateClickToCall(app.db, caller.account, body, app.clock.now())).violations
-        : [],
+    // clickToCall validates a call of the right shape.
+    explain: async ({ app, caller, body }) =>
+      (await validateClickToCall(app.db, caller.account, body, app.clock.now())).violations,
     handle: ({ app, caller, actor, body, keyed, write }) =>
       clickToCall(
         app,

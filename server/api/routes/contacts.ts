@@ -62,8 +62,8 @@ export const contactRoutes = [
     params: contactParams,
     body: ContactPatch,
     success: { 200: ContactAnswer },
-    before: async ({ app, caller, params }) =>
-      void (await requireWorkspace(app, caller.account.id, params.workspaceId)),
+    precheck: ({ app, caller, params }) =>
+      requireWorkspace(app, caller.account.id, params.workspaceId),
     handle: ({ app, actor, params, body, write }) =>
       write((tx) =>
         patchContact(

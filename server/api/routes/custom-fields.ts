@@ -41,7 +41,7 @@ export const customFieldRoutes = [
     params: closed(workspaceParams),
     body: NewCustomField,
     success: { 201: CustomFieldAnswer },
-    validate: async ({ body }) => validateNewCustomField(body),
+    validate: ({ body }) => validateNewCustomField(body),
     handle: (call) =>
       changeWorkspace(call, (tx) =>
         createCustomField(tx, call.actor, call.params.workspaceId, call.body, call.app.clock.now()),

@@ -17,7 +17,7 @@ export const erasureRoutes = [
     access,
     body: NewErasure,
     success: { 202: ErasureAnswer },
-    validate: async ({ caller, body }) => validateErasure(body, caller.account.country_code),
+    validate: ({ caller, body }) => validateErasure(body, caller.account.country_code),
     handle: async ({ app, caller, actor, body, write }) => {
       const { country_code, id } = caller.account;
       const erasure = await write((tx) =>

@@ -128,7 +128,7 @@ export const groupRoutes = [
     body: NewMembers,
     body_bytes_max: members_bytes_max,
     success: { 200: AddedMembers },
-    validate: async ({ caller, body }) => validateMembers(body, caller.account.country_code),
+    validate: ({ caller, body }) => validateMembers(body, caller.account.country_code),
     handle: ({ app, caller, actor, params, body, write }) =>
       write((tx) => {
         const { country_code } = caller.account;

@@ -16,8 +16,8 @@ export const leadExportRoutes = [
     params: closed({ workspaceId: pathId("The workspace") }),
     query: closed(leadFilterQuery),
     success: { 200: { contentType: "text/csv" } },
-    before: async ({ app, caller, params }) =>
-      void (await requireWorkspace(app, caller.account.id, params.workspaceId)),
+    precheck: ({ app, caller, params }) =>
+      requireWorkspace(app, caller.account.id, params.workspaceId),
     handle: async (call) => {
       const { app, caller, params, query } = call;
       const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);

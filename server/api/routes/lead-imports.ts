@@ -38,8 +38,8 @@ export const leadImportRoutes = [
     multipart: true,
     body: LeadImportUpload,
     success: { 202: LeadImportAnswer },
-    before: async ({ app, caller, params }) =>
-      void (await requireWorkspace(app, caller.account.id, params.workspaceId)),
+    precheck: ({ app, caller, params }) =>
+      requireWorkspace(app, caller.account.id, params.workspaceId),
     handle: async ({ app, caller, actor, params, request }) => {
       const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);
       const parts = { file: "file", fields: ["columnMap"] };

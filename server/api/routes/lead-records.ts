@@ -34,8 +34,8 @@ type InWorkspace = Pick<Call<{ workspaceId: number }, unknown, unknown>, "app" |
   readonly params: { readonly workspaceId: number };
 };
 
-const inWorkspace = async ({ app, caller, params }: InWorkspace) =>
-  void (await requireWorkspace(app, caller.account.id, params.workspaceId));
+const inWorkspace = ({ app, caller, params }: InWorkspace) =>
+  requireWorkspace(app, caller.account.id, params.workspaceId);
 
 const placeOf = (call: {
   readonly caller: InWorkspace["caller"];
@@ -57,7 +57,7 @@ export const leadRecordRoutes = [
     params: workspaceParams,
     query: closed({ ...leadFilterQuery, ...pageQuery }),
     success: { 200: crmPageOf(LeadAnswer) },
-    before: inWorkspace,
+    precheck: inWorkspace,
     handle: ({ app, caller, params, query: { limit = 50, cursor, ...filter } }) =>
       listLeads(
         app,
@@ -76,7 +76,7 @@ export const leadRecordRoutes = [
     access: reads,
     params: leadParams,
     success: { 200: LeadAnswer },
-    before: inWorkspace,
+    precheck: inWorkspace,
     handle: ({ app, caller, params }) =>
       findLead(app.db.query, caller.account.id, params.workspaceId, params.leadId),
   }),
@@ -90,7 +90,7 @@ export const leadRecordRoutes = [
     params: leadParams,
     body: LeadPatch,
     success: { 200: LeadAnswer },
-    before: inWorkspace,
+    precheck: inWorkspace,
     validate: async ({ app, caller, params, body }) =>
       validateLead(
         await requireWorkspace(app, caller.account.id, params.workspaceId),
@@ -118,7 +118,7 @@ export const leadRecordRoutes = [
     params: leadParams,
     query: closed(pageQuery),
     success: { 200: crmPageOf(TimelineEntry) },
-    before: inWorkspace,
+    precheck: inWorkspace,
     handle: (call) =>
       listTimeline(call.app, placeOf(call), {
         limit: call.query.limit ?? 50,
@@ -138,7 +138,7 @@ export const leadRecordRoutes = [
       { examples: [{ text: "Asked to be called on Monday" }] },
     ),
     success: { 201: TimelineEntry },
-    before: inWorkspace,
+    precheck: inWorkspace,
     handle: (call) =>
       call.write((tx) =>
         addNote(
@@ -158,7 +158,7 @@ export const leadRecordRoutes = [
     access: reads,
     params: leadParams,
     success: { 200: Collaborators },
-    before: inWorkspace,
+    precheck: inWorkspace,
     handle: (call) => listCollaborators(call.app.db.query, placeOf(call)),
   }),
   route({
@@ -170,7 +170,7 @@ export const leadRecordRoutes = [
     access: changes,
     params: collaboratorParams,
     success: { 200: Collaborators },
-    before: inWorkspace,
+    precheck: inWorkspace,
     handle: (call) =>
       call.write((tx) =>
         addCollaborator(
@@ -190,7 +190,7 @@ export const leadRecordRoutes = [
     access: changes,
     params: collaboratorParams,
     success: { 200: Collaborators },
-    before: inWorkspace,
+    precheck: inWorkspace,
     handle: (call) =>
       call.write((tx) =>
         removeCollaborator(

@@ -19,13 +19,11 @@ export const leadRoutes = [
     params: workspaceParams,
     body: NewLead,
     success: { 201: LeadAnswer },
-    before: async ({ app, caller, params }) =>
-      void (await requireWorkspace(app, caller.account.id, params.workspaceId)),
-    // A lead of the right shape is validated by createLead itself.
-    validate: async ({ app, caller, params, body, request }) =>
-      request.validationError
-        ? validateNewLead(app.workspaceSchemas, caller.account.id, params.workspaceId, body)
-        : [],
+    precheck: ({ app, caller, params }) =>
+      requireWorkspace(app, caller.account.id, params.workspaceId),
+    // createLead validates a lead of the right shape.
+    explain: ({ app, caller, params, body }) =>
+      validateNewLead(app.workspaceSchemas, caller.account.id, params.workspaceId, body),
     handle: ({ app, caller, params, body, keyed, write }) => {
       const create = (writeLead: typeof app.leadIntake.create) =>
         createLead(app.workspaceSchemas, writeLead, caller, params.workspaceId, body);

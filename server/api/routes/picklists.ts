@@ -47,7 +47,7 @@ export const picklistRoutes = [
     params: closed(picklistParams),
     body: NewPicklistOption,
     success: { 201: PicklistOptionAnswer },
-    validate: async ({ params, body }) => validateDefault(params.picklist, body),
+    validate: ({ params, body }) => validateDefault(params.picklist, body),
     handle: (call) =>
       changeWorkspace(call, (tx) =>
         createPicklistOption(tx, call.actor, call.params, call.body, call.app.clock.now()),
@@ -63,7 +63,7 @@ export const picklistRoutes = [
     params: closed(optionParams),
     body: PicklistOptionPatch,
     success: { 200: PicklistOptionAnswer },
-    validate: async ({ params, body }) => validateDefault(params.picklist, body),
+    validate: ({ params, body }) => validateDefault(params.picklist, body),
     handle: (call) =>
       changeWorkspace(call, (tx) =>
         updatePicklistOption(tx, call.actor, call.params, call.body, call.app.clock.now()),

@@ -72,8 +72,7 @@ export const suppressionRoutes = [
     access: manage,
     body: NewSuppression,
     success: { 201: SuppressionAnswer },
-    validate: async ({ app, caller, body }) =>
-      validateSuppression(body, caller.account, app.clock.now()),
+    validate: ({ app, caller, body }) => validateSuppression(body, caller.account, app.clock.now()),
     handle: ({ app, caller, actor, body, write }) =>
       write((tx) => addSuppression(tx, actor, body, caller.account, app.clock.now())),
   }),

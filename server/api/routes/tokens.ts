@@ -41,7 +41,7 @@ export const tokenRoutes = [
     access,
     body: TokenRequest,
     success: { 201: IssuedToken },
-    validate: async ({ app, caller, body }) =>
+    validate: ({ app, caller, body }) =>
       validateToken(body, caller.account.time_zone, app.clock.now()),
     handle: (call) =>
       tellOnce(call, "token", async (tx) => {

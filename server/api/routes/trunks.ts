@@ -39,7 +39,7 @@ export const trunkRoutes = [
     access: operate,
     body: NewTrunk,
     success: { 201: TrunkAnswer },
-    validate: async ({ body }) => validateTrunkNodes(body),
+    validate: ({ body }) => validateTrunkNodes(body),
     handle: async ({ app, actor, body, write }) => {
       const trunk = await write((tx) => createTrunk(tx, actor, body, app.clock.now()));
       notifyVoiceNodes(
@@ -70,7 +70,7 @@ export const trunkRoutes = [
     params,
     body: TrunkPatch,
     success: { 200: TrunkAnswer },
-    validate: async ({ body }) => validateTrunkNodes(body),
+    validate: ({ body }) => validateTrunkNodes(body),
     handle: async ({ app, actor, params: { id }, body, write }) => {
       let concerned: { nodes: readonly number[]; moved: MovedCalls } = { nodes: [], moved: [] };
       const trunk = await write(async (tx) => {

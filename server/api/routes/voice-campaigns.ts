@@ -1,12 +1,8 @@
 // Voice campaigns are launched here; what is read of them and done to them is in other files.
 import Type from "typebox";
-import type { FieldError } from "../../lib/errors.ts";
 import { closed, pageOf, pageQuery } from "../../lib/schemas.ts";
 import { createTestCall } from "../../voice/campaigns/create-test-call.ts";
-import {
-  createVoiceCampaign,
-  type CampaignOwner,
-} from "../../voice/campaigns/create-voice-campaign.ts";
+import { createVoiceCampaign } from "../../voice/campaigns/create-voice-campaign.ts";
 import { findCampaignPlace } from "../../voice/campaigns/find-campaign-place.ts";
 import { exportVoiceRejects, listVoiceRejects } from "../../voice/campaigns/list-voice-rejects.ts";
 import { previewVoiceCampaign } from "../../voice/campaigns/preview-voice-campaign.ts";
@@ -20,11 +16,9 @@ import {
 } from "../../voice/campaigns/voice-campaign-schema.ts";
 import type { AskedVoiceCampaign } from "../../voice/campaigns/with-recipients.ts";
 import { asksForCsv } from "../asks-for-csv.ts";
-import { bodyOfForm, digestOfForm } from "../campaign-form.ts";
-import { compileValidator } from "../compile-validator.ts";
-import { fieldErrors } from "../field-errors.ts";
-import { receiveUpload } from "../receive-upload.ts";
-import { route, type Call } from "../route.ts";
+import { shapeChecker } from "../check-shape.ts";
+import { bodyOfForm, parseUpload } from "../parse-upload.ts";
+import { route, type Call, type ParsedBody, type UnparsedCall } from "../route.ts";
 import { sendCsv } from "../send-csv.ts";
 
 const campaigns = "/api/v1/voice/campaigns";
@@ -35,46 +29,33 @@ const access = {
 } as const;
 const json_bytes_max = 16 * 1_048_576;
 
-const isLaunch = compileValidator({ schema: NewVoiceCampaign, httpPart: "body" });
-
-function shapeViolations(body: unknown): FieldError[] {
-  return isLaunch(body) ? [] : fieldErrors(isLaunch.errors ?? []);
-}
+const checkShape = shapeChecker(NewVoiceCampaign);
 
 /** The parts of an upload; a list of numbers may be as long as in JSON. */
 const parts = {
   file: "file",
   fields: Object.keys(NewVoiceCampaign.properties),
   fields_bytes_max: json_bytes_max,
-  tells_violations: true,
+  collects_violations: true,
 } as const;
 
-type Asked = Call<unknown, unknown, unknown>;
-
-const ownerOf = ({ caller, actor }: Asked): CampaignOwner => ({
-  account: caller.account,
-  actor: { ...actor, user_id: caller.user_id },
-});
-
-/** Takes a launch in, in either form; one whose key was answered before goes no further. */
-async function takeIn<Answer>(
-  call: Asked,
-  use: (asked: AskedVoiceCampaign) => Promise<Answer>,
-): Promise<Answer | undefined> {
-  const askedOf = (body: unknown, more: Omit<AskedVoiceCampaign, "body">): AskedVoiceCampaign => {
-    const violations = [...more.violations, ...shapeViolations(body)];
-    return { ...more, body: body as NewVoiceCampaign, violations };
-  };
-  if (!call.request.isMultipart())
-    return use(askedOf(call.body, { violations: [], fd: null, is_form: false }));
-  return receiveUpload(call.caller.account.id, call.request, parts, async (upload) => {
-    const { fields, violations } = upload;
-    const fd = upload.file?.fd ?? null;
-    if (await call.keyedBy(await digestOfForm(fields, fd))) return undefined;
-    const body = bodyOfForm(fields, NewVoiceCampaign);
-    return use(askedOf(body, { violations, fd, is_form: true }));
-  });
+/** Reads a launch in either form. Its violations are reported together with those of its recipients. */
+async function parseLaunch(call: UnparsedCall): Promise<ParsedBody<AskedVoiceCampaign>> {
+  const { request } = call;
+  if (request.isMultipart())
+    return parseUpload(call, parts, ({ fields, file, violations }) => {
+      const checked = checkShape(bodyOfForm(fields, NewVoiceCampaign));
+      const violations = [...violations, ...checked.violations];
+      return { body: checked.body, violations, fd: file?.fd ?? null, is_form: true };
+    });
+  const { body, violations: violations } = checkShape(request.body);
+  return { body: { body, violations, fd: null, is_form: false }, fingerprint: request.body };
 }
+
+const ownerOf = ({ caller, actor }: Pick<Call<never, never, never>, "caller" | "actor">) => ({
+  account: caller.account,
+  actor,
+});
 
 export const voiceCampaignRoutes = [
   route({
@@ -88,8 +69,8 @@ export const voiceCampaignRoutes = [
     body: NewVoiceCampaign,
     form: VoiceCampaignUpload,
     success: { 201: VoiceCampaignAnswer },
-    handle: (call) =>
-      takeIn(call, (asked) => createVoiceCampaign(call.app, ownerOf(call), call, asked)),
+    parse: parseLaunch,
+    handle: (call) => createVoiceCampaign(call.app, ownerOf(call), call, call.body),
   }),
   route({
     method: "POST",
@@ -102,8 +83,8 @@ export const voiceCampaignRoutes = [
     body: NewVoiceCampaign,
     form: VoiceCampaignUpload,
     success: { 200: VoiceCampaignPreview },
-    handle: (call) =>
-      takeIn(call, (asked) => previewVoiceCampaign(call.app, call.caller.account, asked)),
+    parse: parseLaunch,
+    handle: ({ app, caller, body }) => previewVoiceCampaign(app, caller.account, body),
   }),
   route({
     method: "POST",

@@ -1,6 +1,5 @@
 import Type from "typebox";
 import { notifyJob } from "../../engine/add-job.ts";
-import { invalid, type FieldError } from "../../lib/errors.ts";
 import { readWholeFile } from "../../lib/read-whole-file.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { archiveVoiceFile } from "../../voice/files/archive-voice-file.ts";
@@ -20,11 +19,10 @@ import {
   readVoiceFile,
   readVoiceFileAudio,
 } from "../../voice/files/voice-files.ts";
-import { bodyOfForm, digestOfForm } from "../campaign-form.ts";
-import { compileValidator } from "../compile-validator.ts";
-import { fieldErrors } from "../field-errors.ts";
-import { receiveUpload } from "../receive-upload.ts";
-import { route, type Access, type Call } from "../route.ts";
+import { shapeChecker, type CheckedBody } from "../check-shape.ts";
+import { mergeErrors } from "../field-errors.ts";
+import { bodyOfForm, parseUpload } from "../parse-upload.ts";
+import { route, type Access, type Call, type ParsedBody, type UnparsedCall } from "../route.ts";
 
 const files = "/api/v1/voice/files";
 const params = closed({ id: pathId("The voice file") });
@@ -41,53 +39,43 @@ const parts = {
   file: "file",
   fields: Object.keys(form_fields),
   file_bytes_max: upload_bytes_max,
-  tells_violations: true,
+  collects_violations: true,
 } as const;
-const isBody = compileValidator({ schema: NewVoiceFile, httpPart: "body" });
-const isForm = compileValidator({ schema: FormBody, httpPart: "body" });
+const checkBody = shapeChecker(NewVoiceFile);
+const checkForm = shapeChecker(FormBody);
 /** An upload takes its time to the disk. */
 const statement_seconds = 60;
 
-type Asked = Call<unknown, unknown, unknown>;
+type VoiceFileSource = CheckedBody<NewVoiceFile> & { readonly fd: number | null };
 
-/** Creates it of either form; one whose key was answered before goes no further. */
-function takeIn(call: Asked): Promise<VoiceFileAnswer | undefined> {
-  const { request, caller } = call;
-  if (!request.isMultipart()) {
-    const shape = isBody(call.body) ? [] : fieldErrors(isBody.errors ?? []);
-    return create(call, call.body, [...shape, ...validateSource(call.body)], null);
-  }
-  return receiveUpload(caller.account.id, request, parts, async ({ fields, file, violations }) => {
-    const fd = file?.fd ?? null;
-    if (await call.keyedBy(await digestOfForm(fields, fd))) return undefined;
-    const body = bodyOfForm(fields, FormBody);
-    const shape = isForm(body) ? [] : fieldErrors(isForm.errors ?? []);
-    const missing = fd === null ? [{ field: "file", reason: "is required" }] : [];
-    return create(call, body, [...violations, ...missing, ...shape], fd);
-  });
+/** Reads either form of a voice file. */
+async function parseSource(call: UnparsedCall): Promise<ParsedBody<VoiceFileSource>> {
+  const { request } = call;
+  if (request.isMultipart())
+    return parseUpload(call, parts, ({ fields, file, violations }) => {
+      const checked = checkForm(bodyOfForm(fields, FormBody));
+      const missing = file === null ? [{ field: "file", reason: "is required" }] : [];
+      const found = [...violations, ...missing, ...checked.violations];
+      return { body: checked.body, violations: found, fd: file?.fd ?? null };
+    });
+  const { body, violations } = checkBody(request.body);
+  const found = [...violations, ...validateSource(request.body)];
+  return { body: { body, violations: found, fd: null }, fingerprint: request.body };
 }
 
-async function create(
-  { app, caller, actor, writeWithClient }: Asked,
-  body: unknown,
-  told: readonly FieldError[],
-  fd: number | null,
-): Promise<VoiceFileAnswer> {
-  const validated = await validateVoiceFile(app.db.query, caller.account.id, body);
-  const failing = new Set(told.map(({ field }) => field));
-  const violations = [...told, ...validated.filter(({ field }) => !failing.has(field))];
-  if (violations.length > 0) throw invalid(violations);
-  const by = { ...actor, user_id: caller.user_id };
-  const made = await writeWithClient(statement_seconds, async (tx) => {
-    const source = {
-      body: body as NewVoiceFile,
-      // Read here, where few are at it at once.
-      upload: fd === null ? null : await readWholeFile(fd),
-    };
-    return createVoiceFile(tx, by, source, app.clock.now());
+async function create({
+  app,
+  actor,
+  body: { body, fd },
+  writeWithClient,
+}: Call<unknown, unknown, VoiceFileSource>): Promise<VoiceFileAnswer> {
+  const file = await writeWithClient(statement_seconds, async (tx) => {
+    // Read here, where few uploads are in memory at once.
+    const upload = fd === null ? null : await readWholeFile(fd);
+    return createVoiceFile(tx, actor, { body, upload }, app.clock.now());
   });
-  notifyJob(app, caller.account.id);
-  return made;
+  notifyJob(app, actor.account_id);
+  return file;
 }
 
 export const voiceFileRoutes = [
@@ -117,7 +105,10 @@ export const voiceFileRoutes = [
     body: NewVoiceFile,
     form: VoiceFileUpload,
     success: { 201: VoiceFileAnswer },
-    handle: (call) => takeIn(call),
+    parse: parseSource,
+    validate: async ({ app, caller, body: { body, violations } }) =>
+      mergeErrors(violations, await validateVoiceFile(app.db.query, caller.account.id, body)),
+    handle: create,
   }),
   route({
     method: "GET",

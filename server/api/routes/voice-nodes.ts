@@ -43,7 +43,7 @@ export const voiceNodeRoutes = [
     access: operate,
     body: NewVoiceNode,
     success: { 201: VoiceNodeAnswer },
-    validate: async ({ body }) => validateNewVoiceNode(body),
+    validate: ({ body }) => validateNewVoiceNode(body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createVoiceNode(tx, actor, body, app.clock.now())),
   }),
@@ -68,7 +68,7 @@ export const voiceNodeRoutes = [
     params,
     body: VoiceNodePatch,
     success: { 200: VoiceNodeAnswer },
-    validate: async ({ body }) => validateAriUrl(body),
+    validate: ({ body }) => validateAriUrl(body),
     handle: async ({ app, actor, params: { id }, body, write }) => {
       let moved: MovedCalls = [];
       const node = await write(async (tx) => {

@@ -1,9 +1,32 @@
-// The fields of an uploaded campaign: texts that become what JSON would have said.
+// Uploads as bodies: a form's texts become the values that JSON would have had.
 import { createHash } from "node:crypto";
 import { read } from "node:fs";
 import { promisify } from "node:util";
 import type { TObject } from "typebox";
 import { canonicalJson } from "../lib/canonical-json.ts";
+import { receiveUpload, type ExpectedParts, type Upload } from "./receive-upload.ts";
+import type { ParsedBody, UnparsedCall } from "./route.ts";
+
+/** Receives an upload and makes a body of it; its file stays open until the body is released. */
+export async function parseUpload<Body>(
+  { caller, request }: UnparsedCall,
+  expected: ExpectedParts,
+  bodyOf: (upload: Upload) => Body,
+): Promise<ParsedBody<Body>> {
+  const parsed = Promise.withResolvers<Omit<ParsedBody<Body>, "release">>();
+  const released = Promise.withResolvers<void>();
+  const closed = receiveUpload(caller.account.id, request, expected, async (upload) => {
+    const fingerprint = await digestOfForm(upload.fields, upload.file?.fd ?? null);
+    parsed.resolve({ body: bodyOf(upload), fingerprint });
+    await released.promise;
+  });
+  closed.catch(parsed.reject);
+  const release = () => {
+    released.resolve();
+    return closed;
+  };
+  return { ...(await parsed.promise), release };
+}
 
 /**
  * The fields that the schema knows, as its types; an empty one is omitted. What is no number stays text,
@@ -31,17 +54,17 @@ function valueOf({ type }: { readonly type?: unknown }, text: string): unknown {
 const read_bytes = 1_048_576;
 const readInto = promisify(read);
 
-/** Tells an upload from every other: its fields, and the bytes of its open file. */
-export async function digestOfForm(
+/** The fingerprint of an upload: a digest of its fields and of the bytes of its open file. */
+async function digestOfForm(
   fields: ReadonlyMap<string, string>,
   fd: number | null,
-): Promise<Buffer> {
+): Promise<string> {
   const hash = createHash("sha256").update(canonicalJson(Object.fromEntries(fields)));
-  if (fd === null) return hash.digest();
+  if (fd === null) return hash.digest("hex");
   const buffer = Buffer.allocUnsafe(read_bytes);
   for (let position = 0; ;) {
     const { bytesRead } = await readInto(fd, buffer, 0, buffer.length, position);
-    if (bytesRead === 0) return hash.digest();
+    if (bytesRead === 0) return hash.digest("hex");
     hash.update(buffer.subarray(0, bytesRead));
     position += bytesRead;
   }

@@ -1,0 +1,115 @@
+// What becomes of a request that its caller may make: its body is read, its key looked up, its fields are
+// validated, and its route's handler runs.
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Refusal } from "../lib/errors.ts";
+import type { ApiApp } from "./api-app.ts";
+import { findStoredAnswer, keyedRequest, readKey } from "./idempotency.ts";
+import { openCalls, type Writing } from "./open-call.ts";
+import type { GuardedRoute, ParsedBody, PublicCall, PublicRoute, Route } from "./route.ts";
+import { validatePublicRequest, validateRequest } from "./validate-request.ts";
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/** The handler of a route that needs no token. */
+export function openPublicHandler(app: ApiApp, route: PublicRoute): Handler {
+  return async (request, reply) => {
+    validatePublicRequest(request);
+    const call: PublicCall<unknown> = {
+      app,
+      query: request.query,
+      body: request.body,
+      request,
+      reply,
+    };
+    return route.handle(call as PublicCall<never>);
+  };
+}
+
+/** The handler of a route for callers with a token; a stored answer is left on the request. */
+export function openHandler(app: ApiApp, writing: Writing, route: GuardedRoute): Handler {
+  const openCall = openCalls(app, writing, route);
+  return async (request, reply) => {
+    const serve = async (body: unknown) => {
+      const call = openCall(request, reply, body);
+      await validateRequest(route, call);
+      return route.handle(call);
+    };
+    try {
+      return await (route.parse ? serveParsed(app, route, request, serve) : serve(request.body));
+    } catch (error) {
+      await findTwinsAnswer(app, request, error);
+      return undefined;
+    }
+  };
+}
+
+/**
+ * Leaves the answer stored under the request's key on the request, and returns whether there is one. A
+ * body that its route parses is looked up by the handler.
+ */
+export async function findReplay(
+  app: ApiApp,
+  route: Route,
+  request: FastifyRequest,
+): Promise<boolean> {
+  const isKeyed = route.access !== "public" && !route.parse && !route.multipart;
+  if (!isKeyed || route.method === "GET") return false;
+  return findAnswerFor(app, route, request, request.body);
+}
+
+async function serveParsed(
+  app: ApiApp,
+  route: GuardedRoute,
+  request: FastifyRequest,
+  serve: (body: unknown) => Promise<unknown>,
+): Promise<unknown> {
+  // An upload that lacks its key is refused before it arrives.
+  if (request.isMultipart() && route.key_required) readKey(request, true);
+  const { body, fingerprint, release } = await parseBody(route, request);
+  try {
+    if (await findAnswerFor(app, route, request, fingerprint)) return undefined;
+    return await serve(body);
+  } finally {
+    await release?.();
+  }
+}
+
+/** A body that is not valid is reported after a replay and after what outranks a 422. */
+async function parseBody(
+  { parse }: GuardedRoute,
+  request: FastifyRequest,
+): Promise<ParsedBody<unknown>> {
+  try {
+    return await parse!({ caller: request.caller!, request });
+  } catch (error) {
+    const isInvalid = error instanceof Refusal && error.type === "validation-failed";
+    if (!isInvalid) throw error;
+    request.bodyRefusal = error;
+    return { body: undefined, fingerprint: undefined };
+  }
+}
+
+async function findAnswerFor(
+  app: ApiApp,
+  route: Route,
+  request: FastifyRequest,
+  fingerprint: unknown,
+): Promise<boolean> {
+  const key = readKey(request, route.key_required === true);
+  if (key === null) return false;
+  const named = { account_id: request.caller!.account.id, endpoint: route.id, key };
+  request.keyed = keyedRequest(request, named, fingerprint);
+  request.stored = await findStoredAnswer(app.db, request.keyed);
+  return request.stored !== null;
+}
+
+/** A twin is not refused for what the first request used up or changed: it gets the first one's answer. */
+async function findTwinsAnswer(
+  app: ApiApp,
+  request: FastifyRequest,
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof Refusal) || !request.keyed) throw error;
+  request.stored = await findStoredAnswer(app.db, request.keyed);
+  if (!request.stored) throw error;
+}

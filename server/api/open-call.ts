@@ -1,0 +1,58 @@
+// Makes the call that a route's hooks get of a request.
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Tx } from "../lib/database/database.ts";
+import type { ApiApp } from "./api-app.ts";
+import { reauthorize } from "./authenticate.ts";
+import type { Idempotency } from "./idempotency.ts";
+import { successStatus, type Call, type GuardedRoute } from "./route.ts";
+import type { Begin, Transactions } from "./transactions.ts";
+
+/** What every route's writes go through. */
+export type Writing = { readonly idempotency: Idempotency; readonly transactions: Transactions };
+
+/** A function that makes the call of one request to `route`, whose key, if any, is on it already. */
+export function openCalls(
+  app: ApiApp,
+  { idempotency, transactions }: Writing,
+  route: GuardedRoute,
+) {
+  const status = successStatus(route);
+  return (request: FastifyRequest, reply: FastifyReply, body: unknown) => {
+    const caller = request.caller!;
+    const once = async <With extends unknown[], Answer>(
+      begin: Begin<With>,
+      effect: (tx: Tx, ...beside: With) => Promise<Answer>,
+    ): Promise<Answer> => {
+      if (!request.keyed) return begin(effect);
+      const serialize = reply.getSerializationFunction(String(status)) ?? JSON.stringify;
+      request.stored = await idempotency.once(request.keyed, status, begin, async (...open) =>
+        serialize({ ...(await effect(...open)) }),
+      );
+      return JSON.parse(request.stored.response) as Answer;
+    };
+    const call: Call<unknown, unknown, unknown> = {
+      app,
+      caller,
+      actor: {
+        account_id: caller.account.id,
+        user_id: caller.user_id,
+        token_id: caller.token_id,
+        request_id: request.id,
+      },
+      params: request.params,
+      query: request.query,
+      body,
+      request,
+      reply,
+      keyed: request.keyed !== null,
+      reauthorize: () => reauthorize(app, request, route.access),
+      write: (effect) => {
+        const { plain, keyed } = transactions;
+        return once(request.keyed ? keyed(caller.account.id) : plain, effect);
+      },
+      writeWithClient: (statement_seconds, effect) =>
+        once(transactions.long(caller.account.id, statement_seconds), effect),
+    };
+    return call as Call<never, never, never>;
+  };
+}
