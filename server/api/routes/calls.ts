@@ -112,12 +112,11 @@ const controlRoutes = [
     access: manage,
     params,
     success: { 200: CallRecord },
-    handle: async ({ app, caller, actor, params: { id }, write }) => {
+    handle: async ({ app, actor, params: { id }, write }) => {
       const now = app.clock.now();
-      const by = { ...actor, user_id: caller.user_id };
       let node_id: number | undefined;
       const answer = await write(async (tx) => {
-        ({ node_id } = await hangUpCall(tx, by, id, now));
+        ({ node_id } = await hangUpCall(tx, actor, id, now));
         return findCallRecord(tx, actor.account_id, id);
       });
       if (node_id !== undefined) app.notifications.send("call_command", String(node_id));
@@ -143,12 +142,11 @@ const controlRoutes = [
       { examples: [{ extension: "102" }] },
     ),
     success: { 200: CallRecord },
-    handle: async ({ app, caller, actor, params: { id }, body: { extension }, write }) => {
+    handle: async ({ app, actor, params: { id }, body: { extension }, write }) => {
       const now = app.clock.now();
-      const by = { ...actor, user_id: caller.user_id };
       let node_id: number | undefined;
       const answer = await write(async (tx) => {
-        ({ node_id } = await transferCall(tx, by, { id, extension }, now));
+        ({ node_id } = await transferCall(tx, actor, { id, extension }, now));
         return findCallRecord(tx, actor.account_id, id);
       });
       if (node_id !== undefined) app.notifications.send("call_command", String(node_id));

@@ -27,7 +27,7 @@ export const clickToCallRoutes = [
     handle: ({ app, caller, actor, body, keyed, write }) =>
       clickToCall(
         app,
-        { account: caller.account, actor: { ...actor, user_id: caller.user_id } },
+        { account: caller.account, actor },
         // One statement needs no transaction around it.
         keyed ? write : (effect) => effect(app.db.pool),
         body,

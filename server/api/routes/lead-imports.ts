@@ -44,7 +44,7 @@ export const leadImportRoutes = [
       const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);
       const parts = { file: "file", fields: ["columnMap"] };
       return receiveUpload(caller.account.id, request, parts, ({ fields, file }) =>
-        startLeadImport(app, { ...actor, user_id: caller.user_id }, schema, {
+        startLeadImport(app, actor, schema, {
           fd: file?.fd ?? null,
           file_name: file?.name ?? "",
           column_map: fields.get("columnMap"),

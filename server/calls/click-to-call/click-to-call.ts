@@ -1,7 +1,7 @@
 // Submits a click-to-call (contract 4.4): what was asked, its first call and the credit of both its
 // legs, in one statement. The leader of the call's node places it.
 import type { Caller } from "../../accounts/caller.ts";
-import type { Actor } from "../../accounts/audit/record-audit.ts";
+import type { UserActor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
 import { statement, type Executor } from "../../lib/database/database.ts";
 import { Refusal, invalid } from "../../lib/errors.ts";
@@ -20,7 +20,7 @@ import { refuseOutsideWindow } from "./refuse-outside-window.ts";
 /** For whom the call is, and by whom it was asked for. */
 export type ClickToCallOwner = {
   readonly account: Pick<Caller["account"], "id" | "country_code" | "time_zone">;
-  readonly actor: Actor & { readonly user_id: number };
+  readonly actor: UserActor;
 };
 
 /**

@@ -1,6 +1,6 @@
-import { recordAudit } from "../../accounts/audit/record-audit.ts";
+import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
-import { commandCall, type Caller } from "./internal/command-call.ts";
+import { commandCall } from "./internal/command-call.ts";
 import { endCall } from "../state-machine/end-call.ts";
 import { readCall } from "../state-machine/read-call.ts";
 import { writeStep } from "../state-machine/write-step.ts";
@@ -13,7 +13,7 @@ import { lockCall, lockOpenCall } from "./internal/lock-call.ts";
  */
 export async function hangUpCall(
   tx: Tx,
-  actor: Caller,
+  actor: UserActor,
   id: number,
   now: Date,
 ): Promise<{ node_id: number }> {

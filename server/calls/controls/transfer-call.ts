@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
-import { recordAudit } from "../../accounts/audit/record-audit.ts";
+import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalidField, Refusal } from "../../lib/errors.ts";
-import { commandCall, type Caller } from "./internal/command-call.ts";
+import { commandCall } from "./internal/command-call.ts";
 import { findVoiceNode } from "../../telephony/nodes/find-voice-node.ts";
 import { lockOpenCall } from "./internal/lock-call.ts";
 
@@ -14,7 +14,7 @@ import { lockOpenCall } from "./internal/lock-call.ts";
  */
 export async function transferCall(
   tx: Tx,
-  actor: Caller,
+  actor: UserActor,
   { id, extension }: { readonly id: number; readonly extension: string },
   now: Date,
 ): Promise<{ node_id: number }> {

@@ -3,7 +3,7 @@
 import type pg from "pg";
 import { sql } from "kysely";
 import type { Caller } from "../../accounts/caller.ts";
-import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import { reserveCredits } from "../../credits/reserve-credits.ts";
 import { addJob } from "../../engine/add-job.ts";
 import type { App } from "../../engine/app.ts";
@@ -35,7 +35,7 @@ export type CampaignWrites = {
 /** Whose campaign it is. */
 export type CampaignOwner = {
   readonly account: Caller["account"];
-  readonly actor: Actor & { readonly user_id: number };
+  readonly actor: UserActor;
 };
 
 /** Writes the recipients of a campaign and says how many it wrote, and how many numbers it trimmed. */

@@ -1,6 +1,6 @@
 // Takes an uploaded CSV in: all of its rows are stored with the import in one transaction, so a
 // broken file leaves nothing; leads are made of them afterwards (work-lead-imports.ts).
-import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
 import { copyCsvRows } from "../../lib/csv/copy-csv-rows.ts";
@@ -29,7 +29,7 @@ export type LeadUpload = {
  */
 export async function startLeadImport(
   app: App,
-  actor: Actor & { readonly user_id: number },
+  actor: UserActor,
   schema: WorkspaceSchema,
   upload: LeadUpload,
 ): Promise<LeadImportAnswer> {
@@ -64,7 +64,7 @@ export async function startLeadImport(
 async function insertImport(
   app: App,
   tx: Tx,
-  actor: Actor & { readonly user_id: number },
+  actor: UserActor,
   file: { schema: WorkspaceSchema; map: ColumnMap; header: string[]; upload: LeadUpload },
 ): Promise<number> {
   const now = app.clock.now();

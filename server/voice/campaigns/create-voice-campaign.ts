@@ -3,7 +3,7 @@
 import type pg from "pg";
 import { sql } from "kysely";
 import type { Caller } from "../../accounts/caller.ts";
-import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import { keepCampaignEndpoint } from "../../callbacks/endpoints/keep-campaign-endpoint.ts";
 import { addJob } from "../../engine/add-job.ts";
 import type { App } from "../../engine/app.ts";
@@ -33,7 +33,7 @@ export type CampaignWrites = {
 /** Whose campaign it is. */
 export type CampaignOwner = {
   readonly account: Caller["account"];
-  readonly actor: Actor & { readonly user_id: number };
+  readonly actor: UserActor;
 };
 
 /**

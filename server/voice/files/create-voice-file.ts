@@ -1,4 +1,4 @@
-import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { violatesForeignKey } from "../../lib/database/database-errors.ts";
 import type { Tx } from "../../lib/database/database.ts";
@@ -18,7 +18,7 @@ import {
  */
 export async function createVoiceFile(
   tx: Tx,
-  actor: Actor & { readonly user_id: number },
+  actor: UserActor,
   { body, upload }: { readonly body: NewVoiceFile; readonly upload: Buffer | null },
   now: Date,
 ): Promise<VoiceFileAnswer> {

@@ -1,8 +1,5 @@
-import type { Actor } from "../../../accounts/audit/record-audit.ts";
+import type { UserActor } from "../../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../../lib/database/database.ts";
-
-/** A person, within a request. */
-export type Caller = Actor & { readonly user_id: number };
 
 export type CallCommand = {
   readonly call_id: number;
@@ -15,7 +12,7 @@ export type CallCommand = {
 /** Leaves the leader of the call's node something to do; notification `call_command` with the node after the commit. */
 export async function commandCall(
   tx: Tx,
-  actor: Caller,
+  actor: UserActor,
   command: CallCommand,
   now: Date,
 ): Promise<void> {
