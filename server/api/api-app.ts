@@ -6,7 +6,7 @@ import type { App } from "../engine/app.ts";
 import { openLiveEvents, type LiveEvents } from "../live/open-live-events.ts";
 import { openMetrics, type Metrics } from "../lib/metrics.ts";
 
-/** What the API's handlers reach, beyond what every verb stands on. */
+/** The app with the parts that only the API's handlers use. */
 export type ApiApp = App & {
   readonly tokens: TokenDirectory;
   readonly workspaceSchemas: WorkspaceSchemas;
@@ -16,7 +16,7 @@ export type ApiApp = App & {
   readonly metrics: Metrics;
 };
 
-/** Opens the API's own parts on an app. */
+/** Opens the parts of the API on an app. */
 export function openApiApp(app: App): ApiApp {
   const metrics = openMetrics();
   return {

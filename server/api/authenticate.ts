@@ -1,4 +1,4 @@
-// 401, then the rate limit, then 403: before a byte of the body is read.
+// 401, then the rate limit, then 403, before the body is read.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../accounts/caller.ts";
 import { Refusal } from "../lib/errors.ts";
@@ -6,24 +6,24 @@ import type { ApiApp } from "./api-app.ts";
 import type { RateCounter, RateLimit } from "./rate-limit.ts";
 import type { Access } from "./route.ts";
 
-/** The token in the Authorization header, or 401. */
+/** Returns the token in the Authorization header; 401 without one. */
 export function bearerToken({ headers }: FastifyRequest): string {
   const header = headers.authorization;
   if (header === undefined) throw unauthorized("The Authorization header is missing");
   const match = /^bearer +([^ ]+) *$/i.exec(header);
   if (!match)
-    throw unauthorized("The Authorization header is not of the form: Bearer <ACCESS_TOKEN>");
+    throw unauthorized("The Authorization header must be of the form: Bearer <ACCESS_TOKEN>");
   return match[1]!;
 }
 
-/** The caller behind the Authorization header, or 401 (contract 5.1, 5.6). */
+/** Returns the caller of the token in the Authorization header; 401 without one (contract 5.1, 5.6). */
 async function authenticate(app: ApiApp, request: FastifyRequest): Promise<Caller> {
   const caller = await app.tokens.find(bearerToken(request));
   if (!caller) throw unauthorized("The access token is unknown, expired or revoked");
   return caller;
 }
 
-/** 403 unless the account has one of the features and the caller one of the permissions. */
+/** Throws 403 unless the account has one of the features and the caller one of the permissions. */
 function authorize(access: Access, caller: Caller): void {
   const { features } = access;
   if (features && !features.some((feature) => caller.account.features.has(feature))) {
@@ -39,7 +39,7 @@ function authorize(access: Access, caller: Caller): void {
   }
 }
 
-/** All in one hook, which also keeps the caller on the request. */
+/** A hook that runs these checks and sets the caller on the request. */
 export function guard(
   app: ApiApp,
   counter: RateCounter,

@@ -10,20 +10,22 @@ import { knownId } from "../lib/ids.ts";
 import { id } from "../lib/schemas.ts";
 import { readTimeRange, timeRangeQuery } from "./time-range.ts";
 
-const text = (description: string) => Type.Optional(Type.String({ maxLength: 255, description }));
+const textQuery = (description: string) =>
+  Type.Optional(Type.String({ maxLength: 255, description }));
 
 export const callFilterQuery = {
-  campaign_id: Type.Optional(id("The campaignId of what was submitted")),
-  reference: text("As it was sent"),
+  campaign_id: Type.Optional(id("The campaignId of the submission")),
+  reference: textQuery("Exact reference of the call"),
   number: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: "The agent's or the customer's: an extension, ten digits, or + and country code",
+      description:
+        "Number of the agent or the customer: an extension, ten digits, or + and country code",
     }),
   ),
   status: Type.Optional(CallStatusQuery),
-  ended_reason: text("As the report tells it"),
-  to_group_id: Type.Optional(id("The customer group it was sent with")),
+  ended_reason: textQuery("As in the call record"),
+  to_group_id: Type.Optional(id("Customer group of the submission")),
   ...timeRangeQuery,
 };
 
@@ -31,7 +33,7 @@ type FilterQuery = {
   readonly [Key in keyof typeof callFilterQuery]?: Static<(typeof callFilterQuery)[Key]>;
 };
 
-/** The filter of a request; 422 on a time or number that is none. */
+/** Reads the filter of a request; 422 on an invalid time or number. */
 export function readCallFilter(query: FilterQuery, account: Caller["account"]): CallFilter {
   const { campaign_id, reference, number, status, ended_reason, to_group_id } = query;
   return {
@@ -45,9 +47,9 @@ export function readCallFilter(query: FilterQuery, account: Caller["account"]): 
   };
 }
 
-/** In a query an unescaped plus arrives as a space. */
-function readNumber(asked: string, countryCode: string): NumberForms {
-  const number = asked.replace(/^ /, "+").trim();
+/** An unescaped plus in a query arrives as a space. */
+function readNumber(text: string, countryCode: string): NumberForms {
+  const number = text.replace(/^ /, "+").trim();
   if (isExtension(number)) return { agent: number, customer: null };
   const phone = readPersonPhone(number, countryCode);
   if (phone === null)

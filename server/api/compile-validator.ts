@@ -1,7 +1,7 @@
 import { Ajv, type Options, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 
-// Verbose: a reason may need the schema around the finding (unknown field; did you mean …?).
+// Verbose: a reason may need the schema around the error (unknown field; did you mean …?).
 const shared: Options = {
   allErrors: true,
   verbose: true,
@@ -10,7 +10,7 @@ const shared: Options = {
   removeAdditional: false,
 };
 
-/** JSON says its types: nothing is coerced. */
+/** JSON has types: nothing is coerced. */
 const strict = new Ajv(shared);
 /** Query strings and paths are text: "50" may be a number. */
 const coercing = new Ajv({ ...shared, coerceTypes: true, useDefaults: true });
@@ -19,13 +19,13 @@ for (const ajv of [strict, coercing]) {
   addFormats.default(ajv, ["email", "date-time", "uuid", "date"]);
   ajv.addFormat("int64", true);
   ajv.addFormat("binary", true);
-  // x-reason: what a failing value is told; the others only document.
+  // x-reason is the reason reported for an invalid value; example only documents.
   ajv.addVocabulary(["x-reason", "example"]);
 }
 
 /**
- * Fastify's validator compiler: `schema` is one part of a request. Compiled when it is first needed: all of
- * them at once kept the processor busy for most of a start.
+ * Fastify's validator compiler; `schema` is that of one part of a request. Compiles on first use: compiling
+ * all schemas at startup took most of the startup time.
  */
 export function compileValidator({
   schema,

@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => api.close());
 
-test("a path that climbs out of the docs page's files is 404 like any other that is not there", async () => {
+test("a path that escapes the docs page's files is 404 like any unknown path", async () => {
   const climbing = ["..", "../../../package.json", "%2e%2e/x", "..%2f..%2fx", "a%00b", "x\\..\\y"];
   for (const path of climbing) {
     const answer = await sendRaw(api.url, [rawRequest(`GET /docs/static/${path}`)]);
@@ -18,7 +18,7 @@ test("a path that climbs out of the docs page's files is 404 like any other that
   }
 });
 
-test("the docs page runs only its own scripts and is framed by nobody", async () => {
+test("the docs page runs only its own scripts and cannot be framed", async () => {
   for (const path of ["/docs", "/docs/", "/docs/static/swagger-ui-bundle.js"]) {
     const { status, headers } = await api.send("GET", path);
     assert.equal(status, 200);

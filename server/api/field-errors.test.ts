@@ -22,7 +22,7 @@ function createLead(raw: string) {
   });
 }
 
-test("the meant name is looked for only among the fields that are told, however many are unknown", () => {
+test("suggests names only for the reported fields, however many fields are unknown", () => {
   let looks = 0;
   const parentSchema = {
     get properties() {
@@ -36,13 +36,13 @@ test("the meant name is looked for only among the fields that are told, however 
     params: { additionalProperty: `phone${i}` },
     parentSchema,
   }));
-  const violations = fieldErrors(findings);
-  assert.equal(violations.length, 90_000);
-  assert.equal(violations[0]?.reason, "unknown field; did you mean phone?");
+  const errors = fieldErrors(findings);
+  assert.equal(errors.length, 90_000);
+  assert.equal(errors[0]?.reason, "unknown field; did you mean phone?");
   assert.equal(looks, 100);
 });
 
-test("an answer names at most a hundred fields and counts them all", async () => {
+test("an answer names at most a hundred invalid fields and counts all of them", async () => {
   const fields = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 1]));
   const answer = await createLead(JSON.stringify(fields));
   assert.equal(answer.status, 422);
@@ -50,7 +50,7 @@ test("an answer names at most a hundred fields and counts them all", async () =>
   assert.equal(answer.body.detail, "20001 fields are not valid");
 });
 
-test("a key of a megabyte does not come back a hundred times", async () => {
+test("shortens long keys in an answer", async () => {
   const key = "k".repeat(900_000);
   for (const value of ['"\\u0000"', "99999999999999999999"]) {
     const values = Array.from({ length: 200 }, () => value).join(",");
@@ -62,7 +62,7 @@ test("a key of a megabyte does not come back a hundred times", async () => {
   }
 });
 
-test("digits that came as a number are told that they belong in a string", () => {
+test("reports that digits sent as a number must be a string", () => {
   const parentSchema = { type: ["string", "null"], "x-reason": "must be exactly 10 digits" };
   const reasonOf = (keyword: string, params: Record<string, unknown>) =>
     fieldErrors([{ keyword, instancePath: "/phone", params, parentSchema }])[0]?.reason;

@@ -1,24 +1,24 @@
-// Turns a validator's findings into the contract's errors array: each failing field with a reason
-// that a person can act on, each field once.
+// Turns Ajv's errors into the contract's errors array: each invalid field once, with a reason that says
+// what is expected.
 import type { ErrorObject } from "ajv";
 import { closestName } from "../lib/closest-name.ts";
 import { errors_told_max, type FieldError } from "../lib/errors.ts";
 
-type Finding = Pick<ErrorObject, "keyword" | "instancePath" | "params"> & {
+type SchemaError = Pick<ErrorObject, "keyword" | "instancePath" | "params"> & {
   parentSchema?: Record<string, unknown>;
 };
 
-/** One entry per failing field, in the order found. Needs ajv's `verbose`. */
-export function fieldErrors(findings: readonly unknown[]): FieldError[] {
+/** Returns one error per invalid field, in the order found. Needs Ajv's `verbose`. */
+export function fieldErrors(schemaErrors: readonly unknown[]): FieldError[] {
   const byField = new Map<string, string>();
-  for (const finding of findings as Finding[]) {
-    const { field, reason } = describe(finding, byField.size < errors_told_max);
+  for (const error of schemaErrors as SchemaError[]) {
+    const { field, reason } = describe(error, byField.size < errors_told_max);
     if (!byField.has(field)) byField.set(field, reason);
   }
   return [...byField].map(([field, reason]) => ({ field, reason }));
 }
 
-/** The first errors, and of the others those on fields that the first do not name. */
+/** Returns the first errors, and those of the others on fields that the first do not name. */
 export function mergeErrors(
   first: readonly FieldError[],
   others: readonly FieldError[],
@@ -27,37 +27,37 @@ export function mergeErrors(
   return [...first, ...others.filter(({ field }) => !named.has(field))];
 }
 
-/** Looks for the name that was meant only where `suggest`: for each of 90,000 unknown fields it takes seconds. */
-function describe(finding: Finding, suggest: boolean): FieldError {
-  const at = pathOf(finding.instancePath);
-  const { params, parentSchema } = finding;
-  switch (finding.keyword) {
+/** Suggests a known name only with `suggest`: for 90,000 unknown fields it would take seconds. */
+function describe(error: SchemaError, suggest: boolean): FieldError {
+  const at = pathOf(error.instancePath);
+  const { params, parentSchema } = error;
+  switch (error.keyword) {
     case "required":
       return { field: join(at, String(params["missingProperty"])), reason: "is required" };
     case "additionalProperties": {
       const name = String(params["additionalProperty"]);
-      const meant = suggest
+      const suggestion = suggest
         ? closestName(name, Object.keys(parentSchema?.["properties"] ?? {}))
         : null;
       return {
         field: join(at, name),
-        reason: meant ? `unknown field; did you mean ${meant}?` : "unknown field",
+        reason: suggestion ? `unknown field; did you mean ${suggestion}?` : "unknown field",
       };
     }
     default:
-      return { field: at || "body", reason: reasonOf(finding) };
+      return { field: at || "body", reason: reasonOf(error) };
   }
 }
 
-function wantsString(params: Finding["params"]): boolean {
+function expectsString(params: SchemaError["params"]): boolean {
   return [params["type"] as string | string[]].flat().includes("string");
 }
 
-function reasonOf({ keyword, params, parentSchema }: Finding): string {
+function reasonOf({ keyword, params, parentSchema }: SchemaError): string {
   const own = parentSchema?.["x-reason"];
-  // 9876543210 has ten digits: whoever sent it without quotes must be told what is wrong with it.
+  // 9876543210 has ten digits: without quotes, only its type is wrong.
   if (typeof own === "string")
-    return keyword === "type" && wantsString(params) ? `${own}, as a string` : own;
+    return keyword === "type" && expectsString(params) ? `${own}, as a string` : own;
   switch (keyword) {
     case "type":
       return `must be ${[params["type"] as string | string[]]
@@ -86,9 +86,9 @@ function reasonOf({ keyword, params, parentSchema }: Finding): string {
     case "maxItems":
       return `must have at most ${params["limit"]} entries`;
     case "uniqueItems":
-      return "must not hold an entry twice";
+      return "must not contain duplicates";
     case "minProperties":
-      return "must name at least one field";
+      return "must contain at least one field";
     default:
       return "is not valid";
   }

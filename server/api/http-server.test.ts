@@ -22,7 +22,7 @@ const routes = [
     method: "POST",
     url: "/hooks/sum",
     id: "sum",
-    summary: "The hash of the body as it came",
+    summary: "Return the hash of the raw body",
     tag: "Test",
     success: { 200: Type.Object({ sha256: Type.String() }) },
     raw_body: true,
@@ -36,7 +36,7 @@ const routes = [
     method: "POST",
     url: "/plain",
     id: "plain",
-    summary: "Errors in a shape of their own",
+    summary: "Render errors in its own shape",
     tag: "Test",
     access: { features: ["calls"], anyOf: ["crm.read"] },
     body: closed({ n: Type.Integer(), text: Type.String() }),
@@ -58,7 +58,7 @@ before(async () => {
 });
 after(() => api.close());
 
-test("a raw-body route gets the very bytes that were sent, JSON or not", async () => {
+test("a raw-body route gets the exact bytes that were sent, JSON or not", async () => {
   for (const text of ['{"a": "\\u00e9"}', "{ broken", "", '{"a":1e999}']) {
     const { status, body } = await api.send("POST", "/hooks/sum", {
       raw: text,
@@ -72,7 +72,7 @@ test("a raw-body route gets the very bytes that were sent, JSON or not", async (
   }
 });
 
-test("a route's own error shape serves every error there: 400, 401, 403, 405, 413, 415, 422 and 500", async () => {
+test("a route's own error renderer renders every error of the route: 400, 401, 403, 405, 413, 415, 422 and 500", async () => {
   const crmOnly = await makeAccount(api.app, { features: ["crm"] });
   const { token } = account;
   const json = { n: 1, text: "x" };

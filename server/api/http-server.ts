@@ -11,10 +11,10 @@ import { compileValidator } from "./compile-validator.ts";
 import { openIdempotency, type KeyedRequest, type StoredAnswer } from "./idempotency.ts";
 import { publishOpenApi } from "./openapi.ts";
 import {
-  forgetRate,
+  clearRateHeaders,
   openRateCounter,
   rateHeadersOn,
-  tellDefaultRate,
+  setDefaultRateHeaders,
   type RateLimit,
 } from "./rate-limit.ts";
 import { registerRoutes } from "./register-routes.ts";
@@ -28,11 +28,11 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set on every route that is not public. */
     caller: Caller | null;
-    /** The write's Idempotency-Key, if it came with one. */
+    /** Set on a write with an Idempotency-Key. */
     keyed: KeyedRequest | null;
-    /** The answer of a keyed write, as stored. */
+    /** The stored answer of a keyed write. */
     stored: StoredAnswer | null;
-    /** Why a body that is JSON cannot be taken: told after what outranks a 422. */
+    /** Why a parsed body is invalid: reported after what outranks a 422. */
     bodyRefusal: Refusal | null;
   }
   interface FastifyContextConfig {
@@ -45,7 +45,7 @@ declare module "fastify" {
 }
 
 export type HttpOptions = {
-  /** Every route of the service, unless said. */
+  /** Defaults to every route of the service. */
   readonly routes?: readonly Route[];
   readonly limits?: HttpLimits;
 };
@@ -61,7 +61,7 @@ const body_bytes_max = 1_048_576;
 /** The largest CSV upload, in bytes. */
 const file_bytes_max = 256 * 1_048_576;
 
-/** A server that is ready to listen; closing it lets requests in flight finish. */
+/** Builds a server that is ready to listen; closing it lets requests in flight finish. */
 export async function buildHttpServer(
   app: ApiApp,
   { routes = allRoutes, limits = default_limits }: HttpOptions = {},
@@ -70,7 +70,7 @@ export async function buildHttpServer(
     genReqId: nextRequestId,
     requestIdHeader: false,
     bodyLimit: body_bytes_max,
-    // No path is so long that its id would be another kind of unknown.
+    // A longer id in a path would be answered by the router instead of the route.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     requestTimeout: limits.request_timeout_ms,
     forceCloseConnections: "idle",
@@ -91,9 +91,14 @@ export async function buildHttpServer(
   server.setValidatorCompiler(compileValidator);
   server.setErrorHandler((error, request, reply) => sendError(error, request, reply, app.log));
   server.setNotFoundHandler((request, reply) => {
-    sendError(new Refusal("not-found", "There is nothing at this path"), request, reply, app.log);
+    sendError(
+      new Refusal("not-found", "There is no resource at this path"),
+      request,
+      reply,
+      app.log,
+    );
   });
-  takeJson(server);
+  parseJson(server);
   addHooks(server, app);
   await server.register(fastifyMultipart, {
     limits: { files: 1, fileSize: file_bytes_max, fields: 50, fieldSize: 65_536 },
@@ -105,7 +110,7 @@ export async function buildHttpServer(
     counter: openRateCounter(app.db),
   };
   registerRoutes(server, app, shared, routes);
-  // Node would answer 417 by itself; an expectation we do not know changes nothing.
+  // Node would answer 417 by itself; unknown expectations are ignored instead.
   server.server.on("checkExpectation", (request, response) =>
     server.server.emit("request", request, response),
   );
@@ -113,8 +118,8 @@ export async function buildHttpServer(
   return server;
 }
 
-/** JSON is what a body is, also when nobody said so; multipart belongs to its plugin. */
-function takeJson(server: FastifyInstance): void {
+/** Parses bodies as JSON, also without a Content-Type; the multipart plugin parses its own. */
+function parseJson(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   const parse = (
     request: FastifyRequest,
@@ -147,14 +152,14 @@ const security_headers = {
 
 function addHooks(server: FastifyInstance, app: ApiApp): void {
   let stopping = false;
-  const closeUnused = closerOfUnused(server);
+  const closeSilent = silentConnectionCloser(server);
   server.addHook("preClose", (done) => {
     stopping = true;
     app.live.close();
     // A connection that becomes idle after its last answer would keep the server open.
     setInterval(() => {
       server.server.closeIdleConnections();
-      closeUnused();
+      closeSilent();
     }, 50).unref();
     done();
   });
@@ -163,13 +168,13 @@ function addHooks(server: FastifyInstance, app: ApiApp): void {
     void reply.headers(security_headers).header("x-request-id", request.id);
     const { rateLimit, renderError } = request.routeOptions.config;
     if (renderError) rendersOn.set(request.raw.socket, renderError);
-    if (rateLimit) tellDefaultRate(rateLimit, request, reply);
+    if (rateLimit) setDefaultRateHeaders(rateLimit, request, reply);
     if (!stopping) return done();
     void reply.header("connection", "close");
     done(unavailable(new Error("the server is stopping")));
   });
   server.addHook("onResponse", (request, reply, done) => {
-    if (request.routeOptions.config.rateLimit) forgetRate(request);
+    if (request.routeOptions.config.rateLimit) clearRateHeaders(request);
     if (request.routeOptions.config.renderError) rendersOn.delete(request.raw.socket);
     const route = request.routeOptions.url ?? "unknown";
     const status = reply.statusCode;
@@ -183,8 +188,8 @@ function addHooks(server: FastifyInstance, app: ApiApp): void {
   });
 }
 
-/** Closes connections that nothing was ever sent on, as browsers open in advance: Node takes them for busy. */
-function closerOfUnused({ server }: FastifyInstance): () => void {
+/** Closes connections that never sent a byte, as browsers open in advance: Node counts them as busy. */
+function silentConnectionCloser({ server }: FastifyInstance): () => void {
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     open.add(socket);
@@ -195,7 +200,7 @@ function closerOfUnused({ server }: FastifyInstance): () => void {
   };
 }
 
-/** How errors look to the request under way on a connection, where not like all others. */
+/** How to render errors of the request in progress on a connection, where its route has its own way. */
 const rendersOn = new WeakMap<Socket, RenderError>();
 
 const process_prefix = randomBytes(6).toString("hex");
@@ -206,7 +211,7 @@ function nextRequestId(): string {
   return `req_${process_prefix}${(++request_number).toString(36).padStart(6, "0")}`;
 }
 
-/** What HTTP itself refuses: broken requests, and those too slow to arrive. */
+/** Answers requests that the HTTP parser refuses: malformed ones, and those too slow to arrive. */
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const slow = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
@@ -215,7 +220,7 @@ function answerClientError(error: Error & { code?: string }, socket: Socket): vo
     ? new Refusal("request-timeout", "The request did not arrive in time")
     : new Refusal(
         "bad-request",
-        large ? "The headers are too large" : "This is not an HTTP request",
+        large ? "The headers are too large" : "The request is not valid HTTP",
       );
   const requestId = nextRequestId();
   const render = rendersOn.get(socket) ?? renderProblem;

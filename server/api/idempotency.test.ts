@@ -18,7 +18,7 @@ const createLead = (of: TestAccount, headers: Record<string, string> = {}) =>
     headers,
   });
 
-test("keys whose first requests hang in another process leave everybody else their connections", async () => {
+test("waiting for keys that are in use in another process leaves connections to other requests", async () => {
   const hanging = await makeAccount(api.app);
   const other = await makeAccount(api.app);
   const frozen = new pg.Client({ connectionString: api.database_url });
@@ -31,11 +31,11 @@ test("keys whose first requests hang in another process leave everybody else the
        select $1, 'createLead', 'key-' || i, '', 201, '', now() from generate_series(1, 12) i`,
       [hanging.account_id],
     );
-    const twins = Array.from({ length: 24 }, (_, i) =>
+    const waiting = Array.from({ length: 24 }, (_, i) =>
       createLead(hanging, { "idempotency-key": `key-${(i % 12) + 1}` }),
     );
     await eventually(async () => {
-      // Within a transaction, what is seen of activity stands still unless it is told not to.
+      // Within a transaction, pg_stat_activity is a snapshot unless it is cleared.
       await frozen.query("select pg_stat_clear_snapshot()");
       const { rows } = await frozen.query<{ waiting: number }>(
         `select count(*)::int as waiting from pg_stat_activity
@@ -47,7 +47,7 @@ test("keys whose first requests hang in another process leave everybody else the
     assert.equal((await createLead(other)).status, 201);
     assert.equal((await createLead(other, { "idempotency-key": "key" })).status, 201);
     await frozen.query("rollback");
-    const answers = await Promise.all(twins);
+    const answers = await Promise.all(waiting);
     assert.ok(answers.every(({ status }) => status === 201));
     assert.equal(new Set(answers.map(({ text }) => text)).size, 12);
   } finally {

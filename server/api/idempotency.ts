@@ -9,7 +9,7 @@ import { Refusal, invalidField, unavailable } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
 import type { Begin } from "./transactions.ts";
 
-/** One keyed request: who, which operation, which key, and what was asked. */
+/** A request with an Idempotency-Key: its account, operation, key and fingerprint. */
 export type KeyedRequest = {
   readonly account_id: number;
   readonly endpoint: string;
@@ -23,20 +23,17 @@ export type StoredAnswer = {
   readonly replayed: boolean;
 };
 
-/** How long a twin waits for the first request under its key. */
-const twin_wait_ms = 10_000;
+/** How long a concurrent request waits for the first one under its key. */
+const concurrent_wait_ms = 10_000;
 
-/**
- * The key of a request that carries one, or null. 400 when it is empty, blank or too long, or when
- * it is missing where it is `required`.
- */
+/** Returns the key of a request, or null. 400 when it is empty, blank or too long, or missing and `required`. */
 export function readKey(request: FastifyRequest, required: boolean): string | null {
   const key = request.headers["idempotency-key"];
   if (key === undefined) {
     if (required)
       throw new Refusal(
         "bad-request",
-        "The Idempotency-Key header is missing: send a text of your own, the same whenever you repeat this request",
+        "The Idempotency-Key header is missing: send a value unique to this operation, and the same value on every retry",
       );
     return null;
   }
@@ -49,21 +46,25 @@ export function readKey(request: FastifyRequest, required: boolean): string | nu
   return key;
 }
 
-/** What a key stands for: `body` is the parsed body, or what tells it from every other. */
+/** Names a keyed request; its hash covers path, query and the fingerprint of the body. */
 export function keyedRequest(
   request: FastifyRequest,
   named: { readonly account_id: number; readonly endpoint: string; readonly key: string },
-  body: unknown,
+  fingerprint: unknown,
 ): KeyedRequest {
-  const asked = canonicalJson({ params: request.params, query: request.query, body });
-  return { ...named, request_sha256: createHash("sha256").update(asked).digest() };
+  const text = canonicalJson({
+    params: request.params,
+    query: request.query,
+    body: fingerprint,
+  });
+  return { ...named, request_sha256: createHash("sha256").update(text).digest() };
 }
 
 const findAnswer = statement<{ request_sha256: Buffer; status: number; response: string }>(`
   select request_sha256, status, response from idempotency_keys
   where account_id = $1 and endpoint = $2 and key = $3`);
 
-/** The answer already given under this key; 422 when it was given to another request. */
+/** Returns the answer stored under a key, or null; 422 when it is the answer to another request. */
 export async function findStoredAnswer(
   db: Database,
   keyed: KeyedRequest,
@@ -76,6 +77,7 @@ export async function findStoredAnswer(
   return { status: row.status, response: row.response, replayed: true };
 }
 
+/** Sends a stored answer; a replay is marked by the header Idempotency-Replayed. */
 export function sendStored(answer: StoredAnswer, reply: FastifyReply): FastifyReply {
   if (answer.replayed) void reply.header("idempotency-replayed", "true");
   return reply
@@ -87,8 +89,8 @@ export function sendStored(answer: StoredAnswer, reply: FastifyReply): FastifyRe
 
 export type Idempotency = {
   /**
-   * Runs `effect` at most once per key, in a transaction of `begin`'s; every other request under
-   * the key gets the first one's answer.
+   * Runs `effect` at most once per key, in a transaction that `begin` opens. Every other request under the
+   * key gets the first one's answer.
    */
   once<With extends unknown[]>(
     keyed: KeyedRequest,
@@ -99,8 +101,8 @@ export type Idempotency = {
 };
 
 /**
- * Twins in this process wait for the first without holding a connection; a twin in another process
- * waits on the row, for a bounded time.
+ * Concurrent requests under one key wait for the first: in this process without holding a connection, in
+ * another process on the row, for a bounded time.
  */
 export function openIdempotency(app: Pick<ApiApp, "db" | "clock">): Idempotency {
   const running = new Map<string, Promise<StoredAnswer>>();
@@ -121,7 +123,7 @@ export function openIdempotency(app: Pick<ApiApp, "db" | "clock">): Idempotency 
   };
 }
 
-/** `begin` hands on the effect as it stands in its transaction. */
+/** `begin` passes on the effect, bound to its transaction. */
 async function runOnce(
   app: Pick<ApiApp, "db" | "clock">,
   keyed: KeyedRequest,
@@ -129,7 +131,7 @@ async function runOnce(
   begin: Begin<[effect: () => Promise<string>]>,
 ): Promise<StoredAnswer> {
   const own = await begin(async (tx, effect) => {
-    await sql`select set_config('lock_timeout', ${`${twin_wait_ms}ms`}, true)`.execute(tx);
+    await sql`select set_config('lock_timeout', ${`${concurrent_wait_ms}ms`}, true)`.execute(tx);
     const inserted = await tx
       .insertInto("idempotency_keys")
       .values({ ...keyed, status, response: "", created_at: app.clock.now() })
@@ -148,14 +150,14 @@ async function runOnce(
     return { status, response, replayed: false };
   });
   const answer = own ?? (await findStoredAnswer(app.db, keyed));
-  if (!answer) throw new Error("an idempotency row that was in the way is gone");
+  if (!answer) throw new Error("the idempotency row that this request conflicted with is gone");
   return answer;
 }
 
-/** Waits for the first request's end, whichever it is; 503 when it takes too long. */
+/** Waits until the first request succeeds or fails; 503 when it takes too long. */
 async function withinBound(first: Promise<StoredAnswer>): Promise<void> {
   const { promise: bound, resolve } = Promise.withResolvers<"bound">();
-  const timer = setTimeout(() => resolve("bound"), twin_wait_ms);
+  const timer = setTimeout(() => resolve("bound"), concurrent_wait_ms);
   const outcome = await Promise.race([
     first.then(
       () => "ended",
@@ -165,5 +167,7 @@ async function withinBound(first: Promise<StoredAnswer>): Promise<void> {
   ]);
   clearTimeout(timer);
   if (outcome === "bound")
-    throw unavailable(new Error("a twin of this request did not end in time"));
+    throw unavailable(
+      new Error("the first request under this Idempotency-Key did not finish in time"),
+    );
 }

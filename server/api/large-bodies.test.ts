@@ -60,7 +60,7 @@ function openUpload(of: TestAccount) {
 const post = (of: TestAccount, bytes: number) =>
   api.send("POST", "/large", { token: of.token, json: { text: "x".repeat(bytes) } });
 
-test("an account's large bodies beyond its share wait, beyond that they are 503, and the others get theirs", async () => {
+test("large bodies beyond an account's share wait, then are 503, and other accounts are not affected", async () => {
   const other = await makeAccount(api.app);
   const uploads = Array.from({ length: 12 }, () => openUpload(account));
   const answered: (number | null)[] = [];
@@ -75,6 +75,6 @@ test("an account's large bodies beyond its share wait, beyond that they are 503,
   await eventually(async () => (await post(account, 2 * megabyte)).status === 200);
 });
 
-test("room is given back with every answer", async () => {
+test("releases a slot with every answer", async () => {
   for (let i = 0; i < 10; i++) assert.equal((await post(account, 2 * megabyte)).status, 200);
 });

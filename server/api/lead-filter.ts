@@ -9,14 +9,14 @@ const time = (description: string) => Type.String({ maxLength: 64, description }
 
 export const search = Type.String({
   maxLength: 100,
-  description: "Digits: how the phone starts; else a part of name or email",
+  description: "Digits match the start of the phone; other text matches a part of name or email",
 });
 
 export const leadFilterQuery = {
   statusId: Type.Optional(id("Picklist option")),
   sourceId: Type.Optional(id("Picklist option")),
   priorityId: Type.Optional(id("Picklist option")),
-  assignedAgentId: Type.Optional(id("User id of the agent")),
+  assignedAgentId: Type.Optional(id("User id of the assigned agent")),
   contactId: Type.Optional(id("Contact")),
   phone: Type.Optional(phone10("The lead's number")),
   createdFrom: Type.Optional(
@@ -32,7 +32,7 @@ type FilterQuery = {
   readonly [Key in keyof typeof leadFilterQuery]?: Static<(typeof leadFilterQuery)[Key]>;
 };
 
-/** The filter of a request, its times read in the account's zone; 422 on each time that is none. */
+/** Reads the filter of a request, its times in the account's zone; 422 on each invalid time. */
 export function readLeadFilter(query: FilterQuery, timeZone: string): LeadFilter {
   const violations: FieldError[] = [];
   const readTime = (field: "createdFrom" | "createdTo") => {

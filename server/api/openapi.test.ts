@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => api.close());
 
-test("every route stands under a tag that the document lists and describes, and every tag has routes", async () => {
+test("every route has a tag that the document describes, and every tag has routes", async () => {
   const { body } = await api.send("GET", "/openapi.json");
   const listed = body.tags.map(({ name }: { name: string }) => name);
   const used = routes.map(({ tag }) => tag);
@@ -18,7 +18,7 @@ test("every route stands under a tag that the document lists and describes, and 
   for (const { name, description } of body.tags) assert.ok(description, name);
 });
 
-test("no two routes share an operation's name, and those on one thing are named alike", () => {
+test("operation ids are unique and begin with a standard verb", () => {
   const ids = routes.map(({ id }) => id);
   assert.deepEqual(ids, [...new Set(ids)]);
   const verbs =
@@ -29,7 +29,7 @@ test("no two routes share an operation's name, and those on one thing are named 
   );
 });
 
-test("every JSON body comes with an example, and its own schema takes it", () => {
+test("every JSON body has an example that is valid under its schema", () => {
   const bodies = routes.flatMap(({ id, body, multipart }) =>
     body && !multipart ? [{ id, body }] : [],
   );
@@ -41,7 +41,7 @@ test("every JSON body comes with an example, and its own schema takes it", () =>
   }
 });
 
-test("the docs page is served whole under its own policy, and fits a small screen", async () => {
+test("serves every file of the docs page under its own policy, with a mobile viewport", async () => {
   const page = await api.send("GET", "/docs/");
   assert.equal(page.status, 200);
   assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'self';/);

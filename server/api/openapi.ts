@@ -1,72 +1,72 @@
-// OpenAPI 3.1 at /openapi.json, made from the very schemas that validate, and a page at /docs.
+// OpenAPI 3.1 at /openapi.json, generated from the schemas that validate, and a docs page at /docs.
 import fastifySwagger from "@fastify/swagger";
 import fastifySwaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance, FastifySchema } from "fastify";
 import type { Route } from "./route.ts";
-import { describeWebhooks } from "./webhooks.ts";
+import { describeWebhooks } from "./describe-webhooks.ts";
 
-/** The page is all its own; its styles are partly inline. */
+/** The page loads nothing from elsewhere; some of its styles are inline. */
 const docs_page_policy =
   "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 
-/** The page has no viewport of its own: a phone would show it far too small. */
+/** Swagger UI sets no viewport: without it the page is far too small on a phone. */
 const fit_small_screens =
   "const meta = document.createElement('meta'); meta.name = 'viewport'; " +
   "meta.content = 'width=device-width, initial-scale=1'; document.head.append(meta);";
 
-/** What holds for all routes, told once. */
+/** The rules that hold for all routes. */
 const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and click-to-call.
 
 - Every request carries \`Authorization: Bearer <ACCESS_TOKEN>\`.
-- Fields under \`/api/v1/crm\` are camelCase, all others snake_case. A field that a body, a query or a form
-  does not have is refused.
-- Lists answer \`{data, nextCursor}\` under \`/api/v1/crm\`, \`{data, next_cursor}\` elsewhere: send it back as
-  \`cursor\` for the next page, until it is null. \`limit\` is at most 200.
-- Times in answers are UTC. A time sent without an offset is local to the account's zone.
+- Fields under \`/api/v1/crm\` are camelCase, all others snake_case. Unknown fields in a body, a query or a
+  form are refused.
+- Lists answer \`{data, nextCursor}\` under \`/api/v1/crm\`, \`{data, next_cursor}\` elsewhere: send the cursor
+  back as \`cursor\` for the next page, until it is null. \`limit\` is at most 200.
+- Times in answers are UTC. A time without an offset is in the account's time zone.
 - A write other than an import may carry an \`Idempotency-Key\`: repeated with the same key and body, it
-  answers the same and does nothing twice.
-- Errors are \`application/problem+json\`, and a 422 names every failing field at once, up to 100. Those of
+  returns the same answer and has no second effect.
+- Errors are \`application/problem+json\`, and a 422 names every invalid field at once, up to 100. Errors of
   click-to-call are \`{status, message}\`.
-- A body is at most 1 MB, a chat campaign's 64 MB, a voice campaign's 16 MB; a CSV file 256 MB.`;
+- A body may have at most 1 MB, that of a chat campaign 64 MB, that of a voice campaign 16 MB, a CSV file 256 MB.`;
 
-/** The groups of routes, in the order in which they are shown; every route's tag is one of them. */
+/** The tags of the routes, in the order in which the docs page shows them. */
 const tags = [
-  ["Leads", "Create leads, and work with them"],
-  ["Import and export", "Leads from and to CSV"],
-  ["Contacts", "The people behind the leads: one for each phone number of a workspace"],
-  ["Workspaces", "Each with picklists, custom fields, contacts and leads of its own"],
-  ["Picklists", "The statuses, sources and priorities that a lead may have"],
-  ["Custom fields", "What a workspace keeps of a lead beyond its own fields"],
-  ["Chat campaigns", "Messages to many, created and sent in one request"],
-  ["Chat numbers", "What campaigns are sent from"],
-  ["Chat templates", "Messages that the provider has approved, or is to approve"],
-  ["Chat flows", "Opening messages of conversations"],
-  ["Automation flows", "Opening messages of automations"],
-  ["Chat replies", "What customers wrote back"],
-  ["Chat holds", "What keeps messages back, and how to let them go"],
-  ["Voice", "Calls to many, launched in one request, and what is played and said on them"],
-  ["Calls", "An agent and a customer, called and joined; what became of each call"],
-  ["Extensions", "The agents' phones"],
-  ["Agent groups", "Who is rung when an agent does not answer, and in which order"],
-  ["Voice nodes", "The operator's: the switches that calls are placed on"],
-  ["Trunks", "The operator's: the ways to carriers"],
-  ["Suppressions", "Numbers not to write to or call"],
+  ["Leads", "Create, search and change leads"],
+  ["Import and export", "Import leads from CSV and export them to CSV"],
+  ["Contacts", "The people of the leads: one contact for each phone number of a workspace"],
+  ["Workspaces", "Workspaces, each with its own picklists, custom fields, contacts and leads"],
+  ["Picklists", "The statuses, sources and priorities of leads"],
+  ["Custom fields", "Fields that a workspace adds to its leads"],
+  ["Chat campaigns", "Bulk messages, created and sent in one request"],
+  ["Chat numbers", "The business numbers that campaigns are sent from"],
+  ["Chat templates", "Message templates and their approval by the provider"],
+  ["Chat flows", "Reusable opening messages of conversations"],
+  ["Automation flows", "Reusable opening messages of automations"],
+  ["Chat replies", "Replies of customers"],
+  ["Chat holds", "Holds that keep messages from being sent"],
+  ["Voice", "Voice campaigns, and the files, menus and AI agents that they use"],
+  ["Calls", "Click-to-call, call records, recordings and call control"],
+  ["Extensions", "The phones of agents"],
+  ["Agent groups", "Ordered groups of agents that are rung when an agent does not answer"],
+  ["Voice nodes", "The telephone switches that place calls; for operators"],
+  ["Trunks", "The connections to carriers; for operators"],
+  ["Suppressions", "Phone numbers that must not be messaged or called"],
   ["Groups", "Saved groups of people"],
   ["Account", "The account and its settings"],
-  ["Users", "Who works in the account"],
-  ["Roles", "What users may do"],
-  ["Tokens", "What requests are made with"],
-  ["Credits", "What messages and calls are paid with"],
-  ["Reports", "What became of messages and calls, by campaign, day, number and agent"],
-  ["Callbacks", "Who is told of what happens, and how each delivery went"],
-  ["Live events", "What happens, as it happens"],
-  ["Erasures", "Everything that is kept of a person, erased"],
-  ["Provider webhooks", "Where chat providers report; signed by them, needs no token"],
-  ["Audit trail", "Who changed what, and when"],
-  ["System", "What operators and machines ask of the process; needs no token"],
+  ["Users", "The users of the account"],
+  ["Roles", "Roles and their permissions"],
+  ["Tokens", "Access tokens"],
+  ["Credits", "Credit balances and their ledger"],
+  ["Reports", "Counts of messages and calls by campaign, day, number and agent"],
+  ["Callbacks", "Callback endpoints, their deliveries and replays"],
+  ["Live events", "The account's events as a stream of server-sent events"],
+  ["Erasures", "Erasure of a person's data"],
+  ["Provider webhooks", "Webhooks of chat providers; signed by the provider, without a token"],
+  ["Audit trail", "The record of every change: who, what and when"],
+  ["System", "Health, metrics and this document; without a token"],
 ] as const;
 
-/** Must be registered before the routes. */
+/** Publishes the document and the docs page. Must run before the routes are registered. */
 export async function publishOpenApi(server: FastifyInstance): Promise<void> {
   await server.register(fastifySwagger, {
     openapi: {
@@ -78,7 +78,7 @@ export async function publishOpenApi(server: FastifyInstance): Promise<void> {
         license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       },
       tags: tags.map(([name, description]) => ({ name, description })),
-      // Relative: requests tried on the docs page go where the page came from.
+      // Relative, so that requests tried on the docs page go to the server of the page.
       servers: [{ url: "/" }],
       webhooks: describeWebhooks(),
       components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
@@ -101,7 +101,7 @@ export async function publishOpenApi(server: FastifyInstance): Promise<void> {
   });
 }
 
-/** What Fastify validates, serializes and documents of a route. */
+/** The schemas by which Fastify validates, serializes and documents a route. */
 export function openApiSchema(route: Route): FastifySchema {
   const isWrite = route.method !== "GET" && route.access !== "public";
   const takesKey = isWrite && (!route.multipart || route.key_required === true);
@@ -127,7 +127,7 @@ function bodyOf({ body, form }: Route) {
   };
 }
 
-/** Documented here; checked by idempotency.ts, before the body's shape. */
+/** Documents the header; idempotency.ts checks it, before the body is validated. */
 const idempotencyHeader = (required: boolean) => ({
   type: "object",
   ...(required ? { required: ["idempotency-key"] } : {}),
@@ -141,9 +141,9 @@ const idempotencyHeader = (required: boolean) => ({
 
 const integerHeader = (description: string) => ({ type: "integer", description });
 const rate_headers = {
-  "RateLimit-Limit": integerHeader("How many of these requests a minute the account may send"),
-  "RateLimit-Remaining": integerHeader("How many are left in the present window"),
-  "RateLimit-Reset": integerHeader("Whole seconds until the window ends"),
+  "RateLimit-Limit": integerHeader("The limit of these requests a minute"),
+  "RateLimit-Remaining": integerHeader("Requests left in the current window"),
+  "RateLimit-Reset": integerHeader("Seconds until the window ends, rounded up"),
 };
 
 function responsesOf(route: Route): Record<string, unknown> {
@@ -173,7 +173,7 @@ function errorsOf(route: Route): Record<string, unknown> {
     : { "application/problem+json": { schema: { $ref: "Problem#" } } };
   const headers = route.rate_limit ? { headers: rate_headers } : {};
   return {
-    "4xx": { description: "What was wrong with the request", content, ...headers },
-    "5xx": { description: "What was wrong on our side", content, ...headers },
+    "4xx": { description: "Client error", content, ...headers },
+    "5xx": { description: "Server error", content, ...headers },
   };
 }

@@ -1,15 +1,15 @@
-// Uploads as bodies: a form's texts become the values that JSON would have had.
+// Makes bodies of multipart uploads: the fields' texts become the values that JSON would have.
 import { createHash } from "node:crypto";
 import { read } from "node:fs";
 import { promisify } from "node:util";
 import type { TObject } from "typebox";
 import { canonicalJson } from "../lib/canonical-json.ts";
 import { receiveUpload, type ExpectedParts, type Upload } from "./receive-upload.ts";
-import type { ParsedBody, UnparsedCall } from "./route.ts";
+import type { ParsedBody, UnparsedRequest } from "./route.ts";
 
 /** Receives an upload and makes a body of it; its file stays open until the body is released. */
 export async function parseUpload<Body>(
-  { caller, request }: UnparsedCall,
+  { caller, request }: UnparsedRequest,
   expected: ExpectedParts,
   bodyOf: (upload: Upload) => Body,
 ): Promise<ParsedBody<Body>> {
@@ -29,18 +29,18 @@ export async function parseUpload<Body>(
 }
 
 /**
- * The fields that the schema knows, as its types; an empty one is omitted. What is no number stays text,
- * for the schema to refuse.
+ * Returns the fields of a schema, converted to its types; empty ones are omitted. Text that is not a number
+ * stays text, and violates the schema.
  */
 export function bodyOfForm(
   fields: ReadonlyMap<string, string>,
   { properties }: TObject,
 ): Record<string, unknown> {
-  const given = [...fields].filter(
+  const known = [...fields].filter(
     ([name, text]) => text !== "" && Object.hasOwn(properties, name),
   );
   return Object.fromEntries(
-    given.map(([name, text]) => [name, valueOf(properties[name] as { type?: unknown }, text)]),
+    known.map(([name, text]) => [name, valueOf(properties[name] as { type?: unknown }, text)]),
   );
 }
 

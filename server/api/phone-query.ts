@@ -1,7 +1,7 @@
 import { phone_reason, readPersonPhone } from "../audience/intake/read-person-phone.ts";
 import { invalidField } from "../lib/errors.ts";
 
-/** The number that a list is narrowed to. In a query an unescaped plus arrives as a space. */
+/** Reads the number that a list is filtered by. An unescaped plus in a query arrives as a space. */
 export function readPhoneQuery(text: string | undefined, countryCode: string): { phone?: string } {
   if (text === undefined) return {};
   const phone = readPersonPhone(text.replace(/^ /, "+"), countryCode);

@@ -45,8 +45,8 @@ const routes = [
     body: closed({ n: Type.Integer(), text: Type.Optional(Type.String()) }),
     success: written,
     handle: async ({ body: { n }, write }) => {
-      if (n === 500) throw new Error("as asked");
-      if (n === 409) throw new Refusal("insufficient-credit", "as asked");
+      if (n === 500) throw new Error("requested by the test");
+      if (n === 409) throw new Refusal("insufficient-credit", "requested by the test");
       return write(async () => ({ n }));
     },
   }),
@@ -54,7 +54,7 @@ const routes = [
     method: "POST",
     url: "/limited/csv",
     id: "limitedCsv",
-    summary: "Its twin, in the same window",
+    summary: "Write under the same limit",
     tag: "Test",
     access,
     rate_limit,
@@ -76,14 +76,14 @@ const routes = [
 ];
 
 let api: TestApi;
-let twin: TestApi;
+let second: TestApi;
 
 before(async () => {
   api = await startApi({ routes });
-  twin = await startApi({ routes, databaseUrl: api.database_url });
+  second = await startApi({ routes, databaseUrl: api.database_url });
 });
 after(async () => {
-  await twin.close();
+  await second.close();
   await api.close();
 });
 
@@ -112,13 +112,13 @@ const moveWindow = (of: TestAccount, by: string) =>
     [of.account_id, by],
   );
 
-test("of 80 requests, twenty at once on two servers, exactly the limit's 60 pass; each is told another remainder", async () => {
+test("of 80 requests, twenty at once on two servers, exactly the limit's 60 pass, and each reports a different remainder", async () => {
   const account = await makeAccount(api.app);
   limits.set(account.account_id, 60);
   // So few at once that none waits longer for a connection than the service lets it.
   const wave = () =>
     Promise.all(
-      Array.from({ length: 20 }, (_, i) => post(account, { at: i % 2 === 0 ? api : twin })),
+      Array.from({ length: 20 }, (_, i) => post(account, { at: i % 2 === 0 ? api : second })),
     );
   const answers: Answer[] = [];
   while (answers.length < 80) answers.push(...(await wave()));
@@ -138,7 +138,7 @@ test("of 80 requests, twenty at once on two servers, exactly the limit's 60 pass
   }
 });
 
-test("another account and another endpoint are not touched by a limit that is reached", async () => {
+test("a reached limit does not affect other accounts and endpoints", async () => {
   const [account, other] = [await makeAccount(api.app), await makeAccount(api.app)];
   limits.set(account.account_id, 1);
   assert.equal((await post(account)).status, 201);
@@ -151,7 +151,7 @@ test("another account and another endpoint are not touched by a limit that is re
   assert.deepEqual(figures(others.headers), { limit: 300, remaining: 299, reset: 60 });
 });
 
-test("a window ends a minute after it began, by the database's clock, and tells the seconds until then", async () => {
+test("a window ends a minute after it began, by the database's clock, and reports the seconds until then", async () => {
   const account = await makeAccount(api.app);
   limits.set(account.account_id, 2);
   await post(account);
@@ -199,7 +199,7 @@ test("every answer of the endpoint carries the headers, and every authenticated 
   assert.equal(figures(forbidden.headers).remaining, 300 - ++counted);
 });
 
-test("the limit is validated before permission and body: beyond it, both are 429", async () => {
+test("the limit is checked before permission and body: beyond it, both are 429", async () => {
   const account = await makeAccount(api.app);
   limits.set(account.account_id, 1);
   await post(account);
@@ -209,7 +209,7 @@ test("the limit is validated before permission and body: beyond it, both are 429
   assert.equal((await post(account, raw)).status, 429);
 });
 
-test("who is not known, and who uses another method, is told the default limit, untouched", async () => {
+test("an unauthenticated request and another method report the default limit in full", async () => {
   const account = await makeAccount(api.app);
   limits.set(account.account_id, 7);
   const untouched = { limit: default_limit, remaining: default_limit, reset: 60 };
@@ -226,7 +226,7 @@ test("who is not known, and who uses another method, is told the default limit, 
   assert.equal(figures((await post(account)).headers).remaining, 6);
 });
 
-test("a body that breaks HTTP is 400 with the headers, and a connection's next request without a limit has none", async () => {
+test("a malformed HTTP body is 400 with the headers, and the connection's next request without a limit has none", async () => {
   const account = await makeAccount(api.app);
   const authorization = `Bearer ${account.token}`;
   const broken = await sendRaw(api.url, [
@@ -252,7 +252,7 @@ test("a body that breaks HTTP is 400 with the headers, and a connection's next r
   }
 });
 
-test("while the window's row cannot be had, the answer is 503 with the default headers", async () => {
+test("answers 503 with the default headers while the window's row is locked", async () => {
   const account = await makeAccount(api.app);
   const operator = new pg.Client({ connectionString: api.database_url });
   await operator.connect();

@@ -1,5 +1,5 @@
-// Limits how many requests a minute an account may send to an endpoint: exact across processes, as
-// the window is a row that every request counts in before its body is read.
+// Limits how many requests a minute an account may send to an endpoint. Exact across processes: every request
+// is counted in the window's row before its body is read.
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../accounts/caller.ts";
@@ -8,38 +8,39 @@ import { Refusal } from "../lib/errors.ts";
 import { openShares } from "../lib/shares.ts";
 
 export type RateLimit = {
-  /** Names the window; routes of one name share it. */
+  /** The name of the window; routes with the same name share it. */
   readonly endpoint: string;
   readonly limit_a_minute: (account: Caller["account"]) => number;
-  /** What callers are told whom we do not know. */
+  /** The limit reported to requests that are not authenticated. */
   readonly default_limit: number;
 };
 
 export type RateCounter = {
-  /** Counts the request and puts the window's figures on its answer; `rate-limited` beyond the limit. */
+  /** Counts the request and sets the RateLimit headers of its answer; `rate-limited` beyond the limit. */
   count(limit: RateLimit, request: FastifyRequest, reply: FastifyReply): Promise<void>;
 };
 
 const window_seconds = 60;
 
-/** The requests of one account queue for its row anyway: here they do so without a connection each. */
+/** Requests of one account wait for its row anyway: here they wait without holding a connection. */
 const counting_at_once_max = 4;
 const counting_of_account_max = 1;
 const counting_waiting_max = 1_000;
 
-// A window that began in the future was written before the database's clock was put back.
-const goes_on = `w.began_at > excluded.began_at - interval '${window_seconds} seconds'
+// A window that began in the future was written before the database's clock was set back.
+const is_current = `w.began_at > excluded.began_at - interval '${window_seconds} seconds'
     and w.began_at < excluded.began_at + interval '${window_seconds} seconds'`;
 
-// A statement of its own, so that the row is locked no longer than it takes.
+// A statement of its own, so that the row is locked only while it runs.
 const countRequest = statement<{ count: number; reset_seconds: number }>(`
   insert into rate_windows as w (account_id, endpoint, began_at, count) values ($1, $2, now(), 1)
   on conflict (account_id, endpoint) do update set
-    began_at = case when ${goes_on} then w.began_at else excluded.began_at end,
-    count = case when ${goes_on} then w.count + 1 else 1 end
+    began_at = case when ${is_current} then w.began_at else excluded.began_at end,
+    count = case when ${is_current} then w.count + 1 else 1 end
   returning count, ceil(extract(epoch from
     began_at + interval '${window_seconds} seconds' - now()))::int as reset_seconds`);
 
+/** Opens the counter of a process. */
 export function openRateCounter(db: Database): RateCounter {
   const counting = openShares(counting_at_once_max, counting_of_account_max, counting_waiting_max);
   return {
@@ -50,7 +51,7 @@ export function openRateCounter(db: Database): RateCounter {
         countRequest(db.pool, [account.id, endpoint]),
       );
       const reset = Math.min(Math.max(row!.reset_seconds, 1), window_seconds);
-      tell(request, reply, { limit, remaining: Math.max(limit - row!.count, 0), reset });
+      setRateHeaders(request, reply, { limit, remaining: Math.max(limit - row!.count, 0), reset });
       if (row!.count <= limit) return;
       throw new Refusal(
         "rate-limited",
@@ -61,37 +62,41 @@ export function openRateCounter(db: Database): RateCounter {
   };
 }
 
-/** Puts the figures of a window that nobody has counted in on the answer. */
-export function tellDefaultRate(
+/** Sets the RateLimit headers of a window without requests. */
+export function setDefaultRateHeaders(
   { default_limit: limit }: RateLimit,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  tell(request, reply, { limit, remaining: limit, reset: window_seconds });
+  setRateHeaders(request, reply, { limit, remaining: limit, reset: window_seconds });
 }
 
-type Figures = { readonly limit: number; readonly remaining: number; readonly reset: number };
+type Window = { readonly limit: number; readonly remaining: number; readonly reset: number };
 type RateHeaders = Readonly<Record<string, string>>;
 
-/** For answers that HTTP itself gives in the middle of a request. */
-const told = new WeakMap<Socket, RateHeaders>();
+/** For errors that the HTTP parser answers in the middle of a request. */
+const sentHeaders = new WeakMap<Socket, RateHeaders>();
 
-function tell(request: FastifyRequest, reply: FastifyReply, figures: Figures): void {
+function setRateHeaders(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { limit, remaining, reset }: Window,
+): void {
   const headers = {
-    "ratelimit-limit": String(figures.limit),
-    "ratelimit-remaining": String(figures.remaining),
-    "ratelimit-reset": String(figures.reset),
+    "ratelimit-limit": String(limit),
+    "ratelimit-remaining": String(remaining),
+    "ratelimit-reset": String(reset),
   };
   void reply.headers(headers);
-  told.set(request.raw.socket, headers);
+  sentHeaders.set(request.raw.socket, headers);
 }
 
-/** The figures told to the request that is under way on a connection. */
+/** Returns the RateLimit headers of the request in progress on a connection. */
 export function rateHeadersOn(socket: Socket): RateHeaders {
-  return told.get(socket) ?? {};
+  return sentHeaders.get(socket) ?? {};
 }
 
-/** The next request on the connection may be one without a limit. */
-export function forgetRate(request: FastifyRequest): void {
-  told.delete(request.raw.socket);
+/** Clears the headers of a connection: its next request may have no limit. */
+export function clearRateHeaders(request: FastifyRequest): void {
+  sentHeaders.delete(request.raw.socket);
 }

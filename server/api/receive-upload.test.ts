@@ -20,7 +20,7 @@ async function upload(of: TestAccount): Promise<number> {
   return (await api.send("POST", path(of), { token: of.token, raw })).status;
 }
 
-/** An upload that stops in the middle of its file and stays. */
+/** An upload that stalls in the middle of its file. */
 function halfUpload(of: TestAccount): Socket {
   const { hostname, port } = new URL(api.url);
   const socket = connect(Number(port), hostname);
@@ -33,7 +33,7 @@ function halfUpload(of: TestAccount): Socket {
   return socket;
 }
 
-test("uploads of one account that never end are 503 beyond three, and leave other accounts room", async () => {
+test("more than three unfinished uploads of one account are 503, and other accounts are not affected", async () => {
   const slow = await makeAccount(api.app);
   const other = await makeAccount(api.app);
   const sockets = Array.from({ length: 20 }, () => halfUpload(slow));

@@ -1,5 +1,5 @@
-// Takes a multipart upload in, its parts in any order. The file's bytes go to a temporary file that
-// has no name any more when the first of them arrives: whatever happens, nothing is left behind.
+// Receives a multipart upload, its parts in any order. The file is written to a temporary file that is
+// unlinked before its first byte arrives, so that nothing is left behind, whatever happens.
 import { mkdtemp, open, rm, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,14 +10,14 @@ import { Refusal, invalid, unavailable, type FieldError } from "../lib/errors.ts
 import { unstorable } from "../lib/json-body.ts";
 import { openShares } from "../lib/shares.ts";
 
-/** The largest file taken, in bytes, unless the route says less. */
+/** The largest file, in bytes, unless the route sets a lower limit. */
 const file_bytes_max = 256 * 1_048_576;
 const field_bytes_max = 65_536;
-/** Bounds the temporary space of a process; a few uploads that never end leave the other accounts room. */
+/** Bounds the temporary space of a process, and the share of one account. */
 const uploads = openShares(8, 3, 0);
 
 export type Upload = {
-  /** Present as far as they came. */
+  /** The fields that arrived and are valid. */
   readonly fields: ReadonlyMap<string, string>;
   readonly file: { readonly fd: number; readonly name: string } | null;
   /** What is wrong with the parts; empty unless the route collects them. */
@@ -25,10 +25,9 @@ export type Upload = {
 };
 
 /**
- * Receives the whole upload, then hands it to `use`; the file lasts until that ends. Refuses
- * parts that are unknown, doubled or of the wrong kind (422, all at once), a file beyond 256 MB or
- * `file_bytes_max` and fields beyond `fields_bytes_max` (413), what is no multipart (415), and a body
- * that breaks off.
+ * Receives the whole upload, then passes it to `use`; the file stays open until that ends. Refuses unknown,
+ * repeated and wrong parts (422, all at once), a file beyond 256 MB or `file_bytes_max` and fields beyond
+ * `fields_bytes_max` (413), a body that is not multipart (415), and one that breaks off (400).
  */
 export async function receiveUpload<Answer>(
   accountId: number,
@@ -46,7 +45,7 @@ export async function receiveUpload<Answer>(
   });
 }
 
-/** An open file that nobody else can find. */
+/** Opens a temporary file without a name. */
 async function openTemporary(): Promise<FileHandle> {
   const dir = await mkdtemp(join(tmpdir(), "trunkline-upload-"));
   try {
@@ -61,7 +60,7 @@ export type ExpectedParts = {
   readonly file: string;
   readonly fields: readonly string[];
   readonly file_bytes_max?: number;
-  /** Of each field and of all together; 64 kB each unless said. */
+  /** The limit of each field, and of all together; 64 kB for each field by default. */
   readonly fields_bytes_max?: number;
   /** The upload carries the violations of its parts, for the route to add its own. */
   readonly collects_violations?: true;
@@ -88,7 +87,7 @@ async function receive(
         continue;
       }
       const seen = part.fieldname === expected.file ? file !== null : fields.has(part.fieldname);
-      const reason = reasonAgainst(part, expected, seen);
+      const reason = reasonToReject(part, expected, seen);
       if (reason !== null) violations.push({ field: part.fieldname, reason });
       if (part.type === "field") {
         field_characters += textOf(part.value).length;
@@ -109,34 +108,34 @@ async function receive(
   return { fields, file, violations };
 }
 
-function reasonAgainst(part: Multipart, expected: ExpectedParts, seen: boolean): string | null {
+function reasonToReject(part: Multipart, expected: ExpectedParts, seen: boolean): string | null {
   const name = part.fieldname;
   const isExpected = name === expected.file || expected.fields.includes(name);
   if (!isExpected) {
-    if (part.type === "file") return `unknown field; the file goes in ${expected.file}`;
+    if (part.type === "file") return `unknown field; send the file as ${expected.file}`;
     const known = [expected.file, ...expected.fields];
-    const meant = closestName(name, known);
-    return meant
-      ? `unknown field; did you mean ${meant}?`
+    const suggestion = closestName(name, known);
+    return suggestion
+      ? `unknown field; did you mean ${suggestion}?`
       : `unknown field; the form has ${known.join(", ")}`;
   }
-  if (seen) return "must be there only once";
+  if (seen) return "must be sent only once";
   if (name === expected.file) return part.type === "file" ? null : "must be a file";
   if (part.type === "file") return "must not be a file";
   if (part.valueTruncated) return "is too long";
   return unstorable(textOf(part.value));
 }
 
-/** A part that calls itself application/json arrives parsed. */
+/** The plugin parses a part whose type is application/json. */
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function tooLarge(what: "file" | "form", bytes_max: number): Refusal {
-  return new Refusal("body-too-large", `The ${what} is larger than ${bytes_max / 1_048_576} MB`);
+function tooLarge(part: "file" | "form", bytes_max: number): Refusal {
+  return new Refusal("body-too-large", `The ${part} is larger than ${bytes_max / 1_048_576} MB`);
 }
 
-/** What the multipart plugin, its parser and the disk throw. */
+/** Translates the errors of the multipart plugin, its parser and the disk. */
 function refusalOf(error: unknown, bytes_max: number): unknown {
   if (error instanceof Refusal) return error;
   const code = (error as { code?: string }).code ?? "";

@@ -1,5 +1,5 @@
-// What large campaigns stand on: a route that reads its body by itself, is repeatable by a digest of
-// its own, and writes with COPY in the transaction that keeps its answer.
+// Routes that parse their bodies, are repeatable by a fingerprint of their own, and write with COPY in the
+// transaction that stores their answer.
 import assert from "node:assert/strict";
 import { createReadStream } from "node:fs";
 import { text as textOf } from "node:stream/consumers";
@@ -16,7 +16,7 @@ import { parseJsonBody } from "../lib/json-body.ts";
 import { closed } from "../lib/schemas.ts";
 import { shapeChecker } from "./check-shape.ts";
 import { parseUpload } from "./parse-upload.ts";
-import { route, type Call } from "./route.ts";
+import { route, type RequestContext } from "./route.ts";
 
 const Rows = closed({
   name: Type.String(),
@@ -29,20 +29,20 @@ const access = { anyOf: ["crm.read"] } as const;
 const checkRows = shapeChecker(Rows);
 
 let runs = 0;
-/** Effects named "held" stop here until the test lets them go. */
+/** Effects named "held" wait here until the test releases them. */
 let held = Promise.withResolvers<void>();
 let holding = 0;
-/** Who asked for the last of something, and that it is gone. */
+/** How many requests asked for the last item, and that it is taken. */
 let takers = 0;
 const taken = Promise.withResolvers<void>();
 
-/** Copies so many rows into a table that asks for little. */
+/** Copies rows into a table with few constraints. */
 async function storeRows(
-  call: Pick<Call<never, never, never>, "caller" | "writeWithClient">,
+  context: Pick<RequestContext<never, never, never>, "caller" | "writeWithClient">,
   { name, rows, fails = false }: { name: string; rows: number; fails?: boolean },
 ) {
-  const { id } = call.caller.account;
-  return call.writeWithClient(30, async (tx, client) => {
+  const { id } = context.caller.account;
+  return context.writeWithClient(30, async (tx, client) => {
     if (name === "held") {
       holding++;
       await held.promise;
@@ -55,7 +55,7 @@ async function storeRows(
       .where("account_id", "=", id)
       .where("endpoint", "like", `${name}-%`)
       .executeTakeFirstOrThrow();
-    if (fails) throw new Refusal("conflict", "as asked");
+    if (fails) throw new Refusal("conflict", "requested by the test");
     return { stored, run: ++runs };
   });
 }
@@ -71,7 +71,7 @@ const routes = [
     method: "POST",
     url: "/rows",
     id: "storeRows",
-    summary: "Stores rows, from a body it reads by itself",
+    summary: "Store rows of a parsed body",
     tag: "Test",
     access,
     raw_body: true,
@@ -84,24 +84,24 @@ const routes = [
     body: Rows,
     success: { 201: Stored },
     validate: ({ body }) => body.violations,
-    handle: (call) => storeRows(call, call.body.body),
+    handle: (context) => storeRows(context, context.body.body),
   }),
   route({
     method: "POST",
     url: "/rows/unkeyed",
     id: "storeRowsUnkeyed",
-    summary: "Stores rows, with or without a key",
+    summary: "Store rows, with or without a key",
     tag: "Test",
     access,
     body: Rows,
     success: { 201: Stored },
-    handle: (call) => storeRows(call, call.body),
+    handle: (context) => storeRows(context, context.body),
   }),
   route({
     method: "POST",
     url: "/short",
     id: "writeShort",
-    summary: "A write like most",
+    summary: "Write nothing",
     tag: "Test",
     access,
     body: closed({}),
@@ -112,16 +112,16 @@ const routes = [
     method: "POST",
     url: "/last",
     id: "takeLast",
-    summary: "Takes the last of something",
+    summary: "Take the last item",
     tag: "Test",
     access,
     body: closed({}),
     success: { 201: Type.Object({ taken: Type.Literal(true) }) },
-    // The second to come validates when the first is done.
+    // The second request decides once the first is done.
     handle: async ({ write }) => {
       if (++takers === 1) {
         await taken.promise;
-        throw new Refusal("insufficient-credit", "Somebody took it");
+        throw new Refusal("insufficient-credit", "It is already taken");
       }
       return write(async () => ({ taken: true as const }));
     },
@@ -130,39 +130,39 @@ const routes = [
     method: "POST",
     url: "/rows/csv",
     id: "storeRowsOfFile",
-    summary: "Stores rows, as many as the file has lines",
+    summary: "Store a row for each line of a file",
     tag: "Test",
     access,
     multipart: true,
     key_required: true,
     body: closed({ name: Type.String(), file: Type.String() }),
     success: { 201: Stored },
-    parse: (call) => {
+    parse: (context) => {
       const parts = { file: "file", fields: ["name"] };
-      return parseUpload(call, parts, ({ fields, file }) => ({
+      return parseUpload(context, parts, ({ fields, file }) => ({
         name: fields.get("name")!,
         fd: file!.fd,
       }));
     },
-    handle: async (call) => {
-      const { name, fd } = call.body;
+    handle: async (context) => {
+      const { name, fd } = context.body;
       const lines = await textOf(createReadStream("", { fd, start: 0, autoClose: false }));
-      return storeRows(call, { name, rows: lines.split("\n").length });
+      return storeRows(context, { name, rows: lines.split("\n").length });
     },
   }),
 ];
 
 let api: TestApi;
-let twin: TestApi;
+let second: TestApi;
 let account: TestAccount;
 
 before(async () => {
   api = await startApi({ routes });
-  twin = await startApi({ routes, databaseUrl: api.database_url });
+  second = await startApi({ routes, databaseUrl: api.database_url });
   account = await makeAccount(api.app);
 });
 after(async () => {
-  await twin.close();
+  await second.close();
   await api.close();
 });
 
@@ -202,7 +202,7 @@ function assertReplayOf(first: Answer, again: Answer): void {
   assert.equal(again.headers.get("idempotency-replayed"), "true");
 }
 
-test("a body that its route reads is compared as parsed: respelt it is a replay, with no second COPY", async () => {
+test("a parsed body is compared by its fingerprint: formatted differently it is a replay, with no second COPY", async () => {
   const name = unique("rows");
   const first = await post(`{"name":"${name}","rows":3}`, { key: name });
   const again = await post(`{ "rows": 3,\n"name": "${name}" }`, { key: name });
@@ -215,7 +215,7 @@ test("a body that its route reads is compared as parsed: respelt it is a replay,
   assert.equal(await storedUnder(name), 3);
 });
 
-test("a key that is required and missing, empty or blank is 400 bad-request: after a malformed body, before a failing shape", async () => {
+test("a key that is required and missing, empty or blank is 400 bad-request: after a malformed body, before a violation of the schema", async () => {
   const name = unique("rows");
   const good = `{"name":"${name}","rows":1}`;
   for (const [raw, key, detail] of [
@@ -235,7 +235,7 @@ test("a key that is required and missing, empty or blank is 400 bad-request: aft
   assert.equal(await storedUnder(name), 0);
 });
 
-test("a body that its route cannot store, and one that fails validation, are 422 that name the field", async () => {
+test("a body that parse refuses and one that validate finds invalid are 422 that name the field", async () => {
   const unstorable = await post('{"name":"\\u0000","rows":1}', { key: unique("key") });
   assert.equal(unstorable.status, 422);
   assert.deepEqual(unstorable.body.errors, [{ field: "name", reason: "contains a NUL character" }]);
@@ -244,7 +244,7 @@ test("a body that its route cannot store, and one that fails validation, are 422
   assert.deepEqual(shape.body.errors, [{ field: "rows", reason: "is required" }]);
 });
 
-test("a write that fails takes its COPY and its key back with it", async () => {
+test("a failed write rolls back its COPY and its key", async () => {
   const name = unique("rows");
   const failed = await post(`{"name":"${name}","rows":5,"fails":true}`, { key: name });
   assert.equal(failed.status, 409);
@@ -253,18 +253,18 @@ test("a write that fails takes its COPY and its key back with it", async () => {
   assert.deepEqual([right.status, right.body.stored], [201, 2]);
 });
 
-test("twins of a long write on two servers store their rows once and get one answer", async () => {
+test("concurrent long writes under one key on two servers store their rows once and get one answer", async () => {
   const name = unique("rows");
   const raw = `{"name":"${name}","rows":50}`;
   const answers = await Promise.all(
-    [api, twin, api, twin].map((at) => post(raw, { key: name, at })),
+    [api, second, api, second].map((at) => post(raw, { key: name, at })),
   );
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
   assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
   assert.equal(await storedUnder(name), 50);
 });
 
-test("a twin that is refused for what the first of them used up gets the first one's answer", async () => {
+test("a retry that would be refused for what the first request used up gets the first answer", async () => {
   const { token } = await makeAccount(api.app);
   const ask = (key: string) =>
     api.send("POST", "/last", { token, json: {}, headers: { "idempotency-key": key } });
@@ -288,7 +288,7 @@ test("a long write needs no key where none is required", async () => {
   assertReplayOf(await post(keyed, { path, key: name }), await post(keyed, { path, key: name }));
 });
 
-test("an upload repeats its answer by a digest of what arrived, and another upload under its key is 422", async () => {
+test("a repeated upload gets the stored answer, and another upload under its key is 422", async () => {
   const name = unique("file");
   assertReplayOf(await upload(name, "a\nb", name), await upload(name, "a\nb", name));
   assert.equal(await storedUnder(name), 2);
@@ -302,7 +302,7 @@ test("an upload repeats its answer by a digest of what arrived, and another uplo
   assert.equal(await storedUnder(name), 2);
 });
 
-test("twins of an upload store their rows once", async () => {
+test("concurrent uploads under one key store their rows once", async () => {
   const name = unique("file");
   const answers = await Promise.all([1, 2, 3].map(() => upload(name, "a\nb\nc", name)));
   assert.deepEqual(
@@ -313,7 +313,7 @@ test("twins of an upload store their rows once", async () => {
   assert.equal(await storedUnder(name), 3);
 });
 
-test("two long writes run at once, one of an account, six wait, and the next are 503; short writes go on", async () => {
+test("two long writes run at once, one of an account, six wait, and the next are 503; short writes are not affected", async () => {
   held = Promise.withResolvers();
   holding = 0;
   const accounts: TestAccount[] = [];

@@ -1,4 +1,4 @@
-// Puts the list of routes on the server, each with its checks in the contract's order: 401 → rate limit → 403 →
+// Registers the list of routes on the server, each with its checks in the contract's order: 401 → rate limit → 403 →
 // body parsed → Idempotency-Key → replay → what outranks a 422 → schema and values → the handler.
 import { METHODS } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
@@ -6,10 +6,10 @@ import { Refusal } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
 import { guard } from "./authenticate.ts";
 import { compileValidator } from "./compile-validator.ts";
-import { findReplay, openHandler, openPublicHandler } from "./handle-request.ts";
+import { findReplay, openHandler, openPublicHandler } from "./serve-request.ts";
 import { sendStored } from "./idempotency.ts";
 import { openLargeBodies } from "./large-bodies.ts";
-import type { Writing } from "./open-call.ts";
+import type { Writing } from "./request-context.ts";
 import { openApiSchema } from "./openapi.ts";
 import type { RateCounter } from "./rate-limit.ts";
 import { otherMediaType } from "./render-error.ts";
@@ -18,6 +18,7 @@ import { integersOf, refuseOddPath, refuseOddQuery } from "./validate-request.ts
 
 type Shared = Writing & { readonly counter: RateCounter };
 
+/** Registers every route, and a 405 for every other method of its path. */
 export function registerRoutes(
   server: FastifyInstance,
   app: ApiApp,
@@ -63,7 +64,7 @@ function guardOf(app: ApiApp, counter: RateCounter, { access, rate_limit }: Rout
   return access === "public" ? {} : { onRequest: guard(app, counter, { access, rate_limit }) };
 }
 
-/** An upload is never held in memory, and its route bounds how many come at once. */
+/** An upload is not held in memory, and receiveUpload limits concurrent uploads. */
 function unlessUpload(hook: (request: FastifyRequest, reply: FastifyReply) => Promise<void>) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const isUpload = /^multipart\//i.test(request.headers["content-type"] ?? "");
@@ -71,17 +72,17 @@ function unlessUpload(hook: (request: FastifyRequest, reply: FastifyReply) => Pr
   };
 }
 
-/** A body that its route reads by itself is validated there; its schema documents it. */
+/** The schema of a body that its route parses only documents it. */
 function skipBody(part: { schema: object; httpPart?: string | undefined }) {
   return part.httpPart === "body" ? () => true : compileValidator(part);
 }
 
-/** What needs path and query as text, before validation coerces them: odd numbers, and repeated keys. */
+/** The checks that need path and query as text, before validation coerces them: odd integers, repeated keys. */
 function checkBeforeCoercion(app: ApiApp, route: Route) {
   const integersOfQuery = integersOf(route.query);
   const integersOfPath = integersOf(route.params);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    // The multipart parser serves every route.
+    // The multipart plugin parses uploads on every route.
     if (!route.multipart && !route.form && request.isMultipart()) throw otherMediaType(request);
     refuseOddQuery(integersOfQuery, request);
     if (await findReplay(app, route, request)) return sendStored(request.stored!, reply);
@@ -100,9 +101,9 @@ const all_methods: readonly HTTPMethods[] = [
   "OPTIONS",
 ];
 
-/** A path that exists answers other methods with 405 and what it allows. */
+/** Answers other methods on an existing path with 405 and the allowed methods. */
 function refuseOtherMethods(server: FastifyInstance, routes: readonly Route[]): void {
-  // Node knows rarer ones, too; where errors have a shape of their own, a 404 of the server's would not.
+  // Also the rare methods of Node, where a route renders its errors: the server's 404 has the standard shape.
   const every_method = METHODS.filter((method) => method !== "CONNECT");
   for (const method of every_method)
     if (!server.supportedMethods.includes(method)) server.addHttpMethod(method, { hasBody: true });

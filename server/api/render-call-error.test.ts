@@ -5,7 +5,7 @@ import { renderCallError } from "./render-call-error.ts";
 
 const shown = (refusal: Refusal) => renderCallError(refusal, "req_1");
 
-test("every kind of error is exactly its status and a message, and 400 where the standard has another word", () => {
+test("renders every error as its status and a message, and as 400 where the standard shape has another status", () => {
   const own: Partial<Record<RefusalType, number>> = {
     "validation-failed": 400,
     "insufficient-credit": 400,
@@ -23,17 +23,17 @@ test("every kind of error is exactly its status and a message, and 400 where the
 });
 
 test("the message names every failing field with its reason", () => {
-  const violations = [
+  const errors = [
     { field: "to_number", reason: "is required" },
     { field: "cli_number", reason: "must be exactly 10 digits" },
   ];
-  assert.deepEqual(shown(invalid(violations)).body, {
+  assert.deepEqual(shown(invalid(errors)).body, {
     status: 400,
     message: "to_number: is required; cli_number: must be exactly 10 digits",
   });
 });
 
-test("a database that is away is 500, for the call may have been placed; a server that is full or stops is 503", () => {
+test("a database outage is 500, because the call may have been placed; an overloaded or stopping server is 503", () => {
   const away = Object.assign(new Error("terminating connection"), { code: "57P01" });
   assert.equal(shown(unavailable(away)).status, 500);
   assert.equal(shown(unavailable(new Error("the server is stopping"))).status, 503);

@@ -1,9 +1,9 @@
-// The errors of click-to-call, which have a shape of their own (contract 7.2).
+// Renders the errors of click-to-call, which have their own shape (contract 7.2).
 import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import { refusals, type Refusal } from "../lib/errors.ts";
 import type { RenderError } from "./render-error.ts";
 
-/** `{status, message}`; the message names every failing field. */
+/** Renders `{status, message}`; the message names every invalid field. */
 export const renderCallError: RenderError = (refusal) => {
   const status = statusOf(refusal);
   const fields = refusal.errors?.map(({ field, reason }) => `${field}: ${reason}`);
@@ -17,7 +17,7 @@ function statusOf({ type, cause }: Refusal): number {
     case "insufficient-credit":
     case "unsupported-media-type":
       return 400;
-    // Whether the call was submitted may not be known: it is not to be sent again as a matter of course.
+    // The call may have been submitted: a 503 would invite a retry.
     case "unavailable":
       return isDatabaseUnavailable(cause) ? 500 : 503;
     default:

@@ -1,4 +1,4 @@
-// The one place where an error becomes an answer.
+// Renders every error as an answer.
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import { Refusal, refusals, unavailable, notFound } from "../lib/errors.ts";
@@ -10,7 +10,7 @@ export type RenderError = (
   requestId: string,
 ) => { status: number; contentType: string; body: unknown };
 
-/** RFC 9457; `type` is the contract's word for the error. */
+/** Renders a problem of RFC 9457; `type` is the contract's error type. */
 export const renderProblem: RenderError = (refusal, requestId) => ({
   status: refusals[refusal.type].status,
   contentType: "application/problem+json",
@@ -24,14 +24,16 @@ export const renderProblem: RenderError = (refusal, requestId) => ({
   },
 });
 
-/** Answers with the refusal that `error` amounts to; what is nobody's fault but ours is logged. */
+/** Answers with the refusal that `error` translates to; logs server errors. */
 export function sendError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
   log: Log,
 ): void {
-  const refusal = hasGone(request) ? broken(error) : renamed(toRefusal(error, request), request);
+  const refusal = clientIsGone(request)
+    ? broken(error)
+    : renamed(toRefusal(error, request), request);
   const render = request.routeOptions.config.renderError ?? renderProblem;
   const { status, contentType, body } = render(refusal, request.id);
   if (status >= 500) logFailure(refusal, error, request, log);
@@ -43,7 +45,7 @@ export function sendError(
     .send(JSON.stringify(body));
 }
 
-/** Overload and a database that is away come by the thousand: a line each, without a stack. */
+/** Overload and a database outage fail thousands of requests: logs a line for each, without a stack. */
 function logFailure(refusal: Refusal, error: unknown, request: FastifyRequest, log: Log): void {
   const at = { request_id: request.id, route: request.routeOptions.url };
   const cause = refusal.cause ?? error;
@@ -52,8 +54,8 @@ function logFailure(refusal: Refusal, error: unknown, request: FastifyRequest, l
   } else log.error({ ...at, err: cause }, "request failed");
 }
 
-/** The client left in the middle of its body: nobody hears the answer, and nothing failed here. */
-function hasGone({ raw }: FastifyRequest): boolean {
+/** Returns whether the client disconnected before it sent its whole body: not a failure of the server. */
+function clientIsGone({ raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete;
 }
 
@@ -61,7 +63,7 @@ function broken(cause: unknown): Refusal {
   return new Refusal("bad-request", "The request could not be read", { cause });
 }
 
-/** A route may have another word for a malformed body. */
+/** A route may report another type for a malformed body. */
 function renamed(refusal: Refusal, { routeOptions }: FastifyRequest): Refusal {
   const { malformedType } = routeOptions.config;
   if (!malformedType || refusal.type !== "malformed-body") return refusal;
@@ -77,29 +79,32 @@ function toRefusal(error: unknown, request: FastifyRequest): Refusal {
   }
   return new Refusal(
     "internal-error",
-    "The request failed on our side; it has been logged under the id of the request",
+    "The request failed because of a server error, which is logged under request_id",
     {
       cause: error,
     },
   );
 }
 
-/** 415, with the media type that the endpoint takes. */
+/** Returns a 415 that names the media types which the endpoint accepts. */
 export function otherMediaType({ routeOptions }: FastifyRequest): Refusal {
-  const taken = routeOptions.schema?.consumes?.join(", ") ?? "application/json";
-  return new Refusal("unsupported-media-type", `This endpoint takes ${taken} only`);
+  const accepted = routeOptions.schema?.consumes?.join(", ") ?? "application/json";
+  return new Refusal("unsupported-media-type", `This endpoint accepts only ${accepted}`);
 }
 
 function fromFastify(error: FastifyError, request: FastifyRequest): Refusal | null {
   switch (error.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
     case "FST_REQ_FILE_TOO_LARGE":
-      return new Refusal("body-too-large", "The body is larger than this endpoint takes");
+      return new Refusal("body-too-large", "The body is larger than this endpoint accepts");
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
     case "FST_INVALID_MULTIPART_CONTENT_TYPE":
       return otherMediaType(request);
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return new Refusal("malformed-body", "The body is not as long as its Content-Length says");
+      return new Refusal(
+        "malformed-body",
+        "The length of the body does not match its Content-Length",
+      );
     case "FST_ERR_BAD_URL":
     case "FST_STATIC_FORBIDDEN_PATH":
       return notFound();

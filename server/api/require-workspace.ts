@@ -3,8 +3,8 @@ import { notFound } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
 
 /**
- * The schema of an active workspace of the caller's account; not-found otherwise. Everything about
- * leads and contacts asks it first: an inactive workspace hides all that is in it.
+ * Returns the schema of an active workspace of the caller's account; not-found otherwise. Every request for
+ * leads and contacts starts here: an inactive workspace hides its contents.
  */
 export async function requireWorkspace(
   app: ApiApp,

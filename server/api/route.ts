@@ -1,4 +1,4 @@
-// What one route is. The explicit list of all of them is routes.ts.
+// The declaration of one route. routes.ts lists all of them.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type pg from "pg";
 import type { Static, TSchema } from "typebox";
@@ -11,11 +11,11 @@ import type { ApiApp } from "./api-app.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { RenderError } from "./render-error.ts";
 
-/** Who may: any of the permissions, or whoever has a token, on an account that has one of the features. */
+/** Who may send a request: any of the permissions, or any token, on an account with any of the features. */
 export type Access = {
   readonly features?: readonly Feature[];
   readonly anyOf: readonly Permission[] | "any_token";
-  /** What an agent without the permission is told, where it is not `forbidden`. */
+  /** The error type for an agent without the permission; `forbidden` by default. */
   readonly agent_denied?: "permission-denied";
 };
 
@@ -39,30 +39,30 @@ type Common = {
   readonly success: Readonly<
     Record<number, TSchema | { readonly contentType: string } | { readonly content: Contents }>
   >;
-  /** Bytes of body taken; 1 MB unless said. */
+  /** The largest body, in bytes; 1 MB by default. */
   readonly body_bytes_max?: number;
-  /** The body is handed on as the bytes that arrived; its schema only documents it. */
+  /** The body is passed on as the bytes that arrived; its schema only documents it. */
   readonly raw_body?: true;
   /** A request without an Idempotency-Key is 400. */
   readonly key_required?: true;
-  /** Bounds each account's requests a minute; every answer then carries the RateLimit headers. */
+  /** Limits each account's requests a minute; every answer carries the RateLimit headers. */
   readonly rate_limit?: RateLimit;
-  /** What `malformed-body` is called here. */
+  /** The error type for a malformed body; `malformed-body` by default. */
   readonly malformed_type?: "bad-request";
-  /** The body is handed on as a stream: multipart uploads. */
+  /** The body is a multipart upload, received by `parse` or by the handler. */
   readonly multipart?: true;
   /** The body is JSON or a form with these parts; `parse` checks the shape of either. */
   readonly form?: TSchema;
   /** Replaces the standard problem body on every error of this route. */
   readonly renderError?: RenderError;
-  /** The body it makes; documents. */
+  /** The schema of that error body, for the document. */
   readonly error?: TSchema;
-  /** Its answer lasts until one side ends it: it is not timed. */
+  /** The answer lasts until one side ends it; its duration is not measured. */
   readonly endless?: true;
 };
 
-/** One request on its way through a handler. */
-export type Call<P, Q, B> = {
+/** One request of an authenticated caller, as the hooks and the handler of its route see it. */
+export type RequestContext<P, Q, B> = {
   readonly app: ApiApp;
   readonly caller: Caller;
   readonly actor: UserActor;
@@ -81,8 +81,8 @@ export type Call<P, Q, B> = {
    */
   write<Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer>;
   /**
-   * The same for writes that last, with the transaction's connection for COPY. Statements may take
-   * `statement_seconds` each. Two run at once in a process; 503 when too many wait already.
+   * The same for writes that run long, with the transaction's connection for COPY. Each statement may take
+   * `statement_seconds`. Two such writes run at once in a process; 503 when too many wait already.
    */
   writeWithClient<Answer>(
     statement_seconds: number,
@@ -91,12 +91,12 @@ export type Call<P, Q, B> = {
 };
 
 /** A request whose body is not read yet. */
-export type UnparsedCall = Pick<Call<never, never, never>, "caller" | "request">;
+export type UnparsedRequest = Pick<RequestContext<never, never, never>, "caller" | "request">;
 
 /** The body of a request, as its route read it. */
 export type ParsedBody<Body> = {
   readonly body: Body;
-  /** What a repeated Idempotency-Key is compared by: equal for requests that ask for the same, and only for those. */
+  /** Compared under a repeated Idempotency-Key: equal for the same request, and only for that. */
   readonly fingerprint: unknown;
   /** Frees what the body holds, such as an open file. Called once the request is answered. */
   readonly release?: () => Promise<void>;
@@ -106,23 +106,23 @@ type Violations = readonly FieldError[] | Promise<readonly FieldError[]>;
 
 type Parser<Body> = {
   /**
-   * Reads a body that is not simply JSON under a schema: multipart, streamed. A validation-failed that it
-   * throws is reported where violations of the schema are; any other refusal at once.
+   * Reads a body that is more than JSON under a schema: multipart, streamed. A validation-failed that it throws
+   * is reported where violations of the schema are; any other refusal at once.
    */
-  readonly parse?: (call: UnparsedCall) => Promise<ParsedBody<Body>>;
+  readonly parse?: (context: UnparsedRequest) => Promise<ParsedBody<Body>>;
 };
 
 type Hooks<Params, Query, Unchecked, Checked> = {
   /** Refuses what outranks a 422, such as a workspace that does not exist. */
-  readonly precheck?: (call: Call<Params, Query, Unchecked>) => Promise<unknown>;
+  readonly precheck?: (context: RequestContext<Params, Query, Unchecked>) => Promise<unknown>;
   /** Always runs: the violations that a schema cannot see, reported together with the schema's. */
-  readonly validate?: (call: Call<Params, Query, Unchecked>) => Violations;
+  readonly validate?: (context: RequestContext<Params, Query, Unchecked>) => Violations;
   /**
    * Runs only after a violation of the schema, for a route whose verb validates all else: adds its
    * violations, or refuses with another status.
    */
-  readonly explain?: (call: Call<Params, Query, Unchecked>) => Violations;
-  readonly handle: (call: Call<Params, Query, Checked>) => Promise<unknown>;
+  readonly explain?: (context: RequestContext<Params, Query, Unchecked>) => Violations;
+  readonly handle: (context: RequestContext<Params, Query, Checked>) => Promise<unknown>;
 };
 
 type AnySchemas = Schemas<TSchema, TSchema, TSchema>;
@@ -132,16 +132,16 @@ export type GuardedRoute = Common &
   Parser<unknown> &
   Hooks<never, never, never, never> & { readonly access: Access };
 
-/** What a handler without a caller gets. */
-export type PublicCall<Query> = Pick<
-  Call<never, Query, unknown>,
+/** The context of a request without a caller. */
+export type PublicContext<Query> = Pick<
+  RequestContext<never, Query, unknown>,
   "app" | "query" | "body" | "request" | "reply"
 >;
 
 export type PublicRoute = Common &
   AnySchemas & {
     readonly access: "public";
-    readonly handle: (call: PublicCall<never>) => Promise<unknown>;
+    readonly handle: (context: PublicContext<never>) => Promise<unknown>;
   };
 
 export type Route = GuardedRoute | PublicRoute;
@@ -165,7 +165,7 @@ export function route<P extends TSchema, Q extends TSchema, B extends TSchema, P
 export function publicRoute<Q extends TSchema>(
   definition: Common & {
     readonly query?: Q;
-    readonly handle: (call: PublicCall<Static<Q>>) => Promise<unknown>;
+    readonly handle: (context: PublicContext<Static<Q>>) => Promise<unknown>;
   },
 ): Route {
   return { ...definition, access: "public" };

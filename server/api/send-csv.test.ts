@@ -39,7 +39,7 @@ before(async () => {
 });
 after(() => api.close());
 
-test("while its reader stops, an export asks for no more pages and leaves no transaction open; then it goes on to the end", async () => {
+test("an export reads no further pages and keeps no transaction open while its reader pauses, then continues to the end", async () => {
   const { pool } = api.app.db;
   let asked = 0;
   pool.on("acquire", () => asked++);
@@ -82,7 +82,7 @@ async function beginExport(token: string) {
   };
 }
 
-test("an export that fails on the way is cut off, so that nobody takes the part for the whole", async () => {
+test("an export that fails midway is cut off, so that it is not mistaken for a complete file", async () => {
   const { pool } = api.app.db;
   const readOn = await beginExport(account.token);
   await pool.query("alter table chat_recipients rename column error to gone");
@@ -90,7 +90,7 @@ test("an export that fails on the way is cut off, so that nobody takes the part 
   await pool.query("alter table chat_recipients rename column gone to error");
 });
 
-test("an export is cut off some seconds after its token is revoked or loses the permission", async () => {
+test("an export is cut off seconds after its token is revoked or loses the permission", async () => {
   const { account_id } = account;
   const revoked = await makeToken(api.app, account);
   const agent = await makeAgentToken(api.app, account, ["chat.export"]);
@@ -117,7 +117,7 @@ test("an export is cut off some seconds after its token is revoked or loses the 
   await assert.rejects(readAsAgent());
 });
 
-test("once its reader is gone, an export comes to its end", async () => {
+test("an export ends when its reader disconnects", async () => {
   const ended = Promise.withResolvers<void>();
   async function* endless() {
     try {

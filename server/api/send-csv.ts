@@ -1,37 +1,37 @@
-// How exports are answered.
+// Answers exports as CSV files.
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { recordAudit } from "../accounts/audit/record-audit.ts";
-import type { Call } from "./route.ts";
+import type { RequestContext } from "./route.ts";
 
-/** How long an export goes on before it is asked again whether the caller may have it. */
-const trusted_ms = 15_000;
+/** How often the caller of a running export is authorized again. */
+const reauthorize_ms = 15_000;
 
-type ExportCall = Pick<
-  Call<unknown, object, unknown>,
+type ExportContext = Pick<
+  RequestContext<unknown, object, unknown>,
   "app" | "actor" | "query" | "reply" | "reauthorize"
 >;
 
 /**
- * Answers with the chunks as a file. Data that leaves the house is written down, before it leaves: as
- * `action`, on the subject, with the names of the query's fields. The chunks' first page is asked for after that.
+ * Answers with the chunks as a file. Records the export in the audit trail first, as `action` on the subject,
+ * with the names of the query's fields; only then the first chunk is read.
  */
 export async function sendExport(
-  call: ExportCall,
+  context: ExportContext,
   { action, subject_id = null, file }: { action: string; subject_id?: number | null; file: string },
   chunks: AsyncGenerator<string>,
 ): Promise<Readable> {
-  const { app, actor, query, reply } = call;
+  const { app, actor, query, reply } = context;
   const detail = { filters: Object.keys(query) };
   await app.db.query
     .transaction()
     .execute((tx) => recordAudit(tx, actor, { at: app.clock.now(), action, subject_id, detail }));
-  return sendCsv(reply, file, whileAllowed(call, chunks));
+  return sendCsv(reply, file, whileAuthorized(context, chunks));
 }
 
 /**
- * The chunks as a file; a reader that is slow or gone asks for no more of them. One that fails cuts the
- * connection before the end of the answer, so that no part is taken for the whole.
+ * Answers with the chunks as a file, and reads them only as fast as the client does. A chunk that fails cuts
+ * the connection, so that an incomplete file is not mistaken for a complete one.
  */
 export function sendCsv(
   reply: FastifyReply,
@@ -43,16 +43,16 @@ export function sendCsv(
   return Readable.from(chunks, { objectMode: false, highWaterMark: 65_536 });
 }
 
-async function* whileAllowed(
-  { app, reauthorize }: ExportCall,
+async function* whileAuthorized(
+  { app, reauthorize }: ExportContext,
   chunks: AsyncGenerator<string>,
 ): AsyncGenerator<string> {
-  let asked_ms = app.clock.now().getTime();
+  let authorized_ms = app.clock.now().getTime();
   for await (const chunk of chunks) {
     const now_ms = app.clock.now().getTime();
-    if (now_ms - asked_ms >= trusted_ms) {
+    if (now_ms - authorized_ms >= reauthorize_ms) {
       await reauthorize();
-      asked_ms = now_ms;
+      authorized_ms = now_ms;
     }
     yield chunk;
   }

@@ -1,4 +1,4 @@
-// The query fields that narrow a list to a time.
+// The query fields that restrict a list to a time range.
 import Type from "typebox";
 import { invalid, type FieldError } from "../lib/errors.ts";
 import { parseTimeOrDay } from "../lib/parse-time.ts";
@@ -7,12 +7,12 @@ const time = (description: string) => Type.Optional(Type.String({ maxLength: 64,
 
 export const timeRangeQuery = {
   from: time(
-    "From this time on, or from the beginning of a day; without an offset it is local to the account's zone",
+    "Inclusive: a time, or the beginning of a day; without an offset, in the account's time zone",
   ),
-  to: time("Before this time, or before the beginning of a day"),
+  to: time("Exclusive: a time, or the beginning of a day"),
 };
 
-/** The times of a request, read in the account's zone; 422 on each that is none. */
+/** Reads the times of a request in the account's zone; 422 on each invalid time. */
 export function readTimeRange(
   query: { from?: string; to?: string },
   timeZone: string,

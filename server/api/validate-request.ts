@@ -4,7 +4,7 @@ import type { TSchema } from "typebox";
 import { invalid, notFound, type FieldError } from "../lib/errors.ts";
 import { unstorable } from "../lib/json-body.ts";
 import { fieldErrors, mergeErrors } from "./field-errors.ts";
-import type { Call, GuardedRoute } from "./route.ts";
+import type { RequestContext, GuardedRoute } from "./route.ts";
 
 /**
  * Runs a route's checks: precheck, then the schema's violations together with those that `validate` and
@@ -12,14 +12,14 @@ import type { Call, GuardedRoute } from "./route.ts";
  */
 export async function validateRequest(
   route: GuardedRoute,
-  call: Call<never, never, never>,
+  context: RequestContext<never, never, never>,
 ): Promise<void> {
-  refuseUnknownPath(call.request);
-  await route.precheck?.(call);
-  if (call.request.bodyRefusal) throw call.request.bodyRefusal;
-  const schema = schemaErrors(call.request);
-  const explained = schema.length > 0 ? ((await route.explain?.(call)) ?? []) : [];
-  const values = (await route.validate?.(call)) ?? [];
+  refuseUnknownPath(context.request);
+  await route.precheck?.(context);
+  if (context.request.bodyRefusal) throw context.request.bodyRefusal;
+  const schema = schemaErrors(context.request);
+  const explained = schema.length > 0 ? ((await route.explain?.(context)) ?? []) : [];
+  const values = (await route.validate?.(context)) ?? [];
   refuse(mergeErrors(schema, [...explained, ...values]));
 }
 

@@ -124,7 +124,7 @@ test("chat settings that cannot be are told by field, and change nothing", async
   const not_a_time = "must be a time of day such as 21:00, or null";
   const not_a_word = "must have 1 to 64 characters and not be blank";
   for (const [chat, field, reason] of [
-    [{}, "chat", "must name at least one field"],
+    [{}, "chat", "must contain at least one field"],
     [null, "chat", "must be an object"],
     [{ writes_a_minute: 5 }, "chat.writes_a_minute", "unknown field"],
     [{ valid_numbers_only: 1 }, "chat.valid_numbers_only", "must be a boolean"],
@@ -216,7 +216,7 @@ test("call settings that cannot be are told by field, and change nothing", async
   const template_id = await makeChatTemplate(api.app, account, mine);
   const notices = "calls.notice";
   for (const [calls, field, reason] of [
-    [{}, "calls", "must name at least one field"],
+    [{}, "calls", "must contain at least one field"],
     [null, "calls", "must be an object"],
     [{ pulse_seconds: 30 }, "calls.pulse_seconds", "unknown field"],
     [{ night_calling: 1 }, "calls.night_calling", "must be a boolean"],

@@ -9,7 +9,7 @@ export const agentRoutes = [
     method: "GET",
     url: "/api/v1/crm/workspaces/:workspaceId/agents",
     id: "listAgents",
-    summary: "List the users whom leads can be assigned to",
+    summary: "List the users that leads can be assigned to",
     tag: "Workspaces",
     access: lookUp,
     params: closed(workspaceParams),

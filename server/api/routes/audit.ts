@@ -15,9 +15,9 @@ export const auditRoutes = [
     access: { anyOf: ["audit.read"] },
     query: closed({
       action: Type.Optional(Type.String({ maxLength: 100, description: "Such as token.revoked" })),
-      user_id: Type.Optional(id("Who did it")),
+      user_id: Type.Optional(id("User who made the change")),
       subject_id: Type.Optional(
-        Type.String({ maxLength: 100, description: "Id of what it was done to" }),
+        Type.String({ maxLength: 100, description: "Id of the changed resource" }),
       ),
       ...timeRangeQuery,
       ...pageQuery,

@@ -1,4 +1,4 @@
-// What callback endpoints were told, and telling one thing again.
+// Deliveries to callback endpoints, and the replay of one.
 import { listDeliveries, findDeliveryRecord } from "../../callbacks/deliveries/deliveries.ts";
 import {
   DeliveryDetail,
@@ -37,7 +37,7 @@ export const callbackDeliveryRoutes = [
     method: "GET",
     url: delivery,
     id: "readCallbackDelivery",
-    summary: "Read a delivery with what is sent and every attempt",
+    summary: "Read a delivery with its payload and every attempt",
     tag,
     access: see,
     params,
@@ -48,7 +48,7 @@ export const callbackDeliveryRoutes = [
     method: "POST",
     url: `${delivery}/replay`,
     id: "replayCallbackDelivery",
-    summary: "Deliver once more, under the same webhook-id",
+    summary: "Replay a delivery under the same webhook-id",
     tag,
     access: manage,
     params,

@@ -21,7 +21,7 @@ import { notifyJob } from "../../engine/add-job.ts";
 import { eventCatalogue } from "../../engine/event-catalogue.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
-import { tellOnce } from "../tell-once.ts";
+import { showSecretOnce } from "../show-secret-once.ts";
 
 const endpoints = "/api/v1/callbacks/endpoints";
 const endpoint = `${endpoints}/:id`;
@@ -39,7 +39,7 @@ const readRoutes = [
     method: "GET",
     url: "/api/v1/callbacks/event-types",
     id: "listEventTypes",
-    summary: "List the types of events that endpoints can be told of",
+    summary: "List the event types that endpoints can subscribe to",
     tag,
     access: see,
     success: { 200: EventTypes },
@@ -79,15 +79,15 @@ const writeRoutes = [
     method: "POST",
     url: endpoints,
     id: "createCallbackEndpoint",
-    summary: "Create a callback endpoint; the answer has its secret",
+    summary: "Create a callback endpoint; the answer contains its secret",
     tag,
     access: manage,
     body: NewEndpoint,
     success: { 201: CreatedEndpoint },
     validate: ({ app, body }) => validateEndpoint(app, body),
-    handle: (call) =>
-      tellOnce(call, "secret", (tx) =>
-        createEndpoint(tx, call.actor, call.body, call.app.clock.now()),
+    handle: (context) =>
+      showSecretOnce(context, "secret", (tx) =>
+        createEndpoint(tx, context.actor, context.body, context.app.clock.now()),
       ),
   }),
   route({
@@ -126,7 +126,7 @@ const writeRoutes = [
     method: "POST",
     url: `${endpoint}/test`,
     id: "sendTestCallback",
-    summary: "Have an endpoint told of a test event",
+    summary: "Send a test event to an endpoint",
     tag,
     access: manage,
     params,
@@ -141,7 +141,7 @@ const secretRoutes = [
     method: "GET",
     url: `${endpoint}/secret`,
     id: "readCallbackSecret",
-    summary: "Read the secret that an endpoint's callbacks are signed with",
+    summary: "Read the secret that signs the callbacks to an endpoint",
     tag,
     access: manage,
     params,
@@ -153,14 +153,14 @@ const secretRoutes = [
     method: "POST",
     url: `${endpoint}/rotate`,
     id: "rotateCallbackSecret",
-    summary: "Give an endpoint a new secret; the old one signs, too, for 24 hours",
+    summary: "Rotate an endpoint's secret; the old one also signs for 24 hours",
     tag,
     access: manage,
     params,
     success: { 200: RotatedEndpoint },
-    handle: (call) =>
-      tellOnce(call, "secret", (tx) =>
-        rotateSecret(tx, call.actor, call.params.id, call.app.clock.now()),
+    handle: (context) =>
+      showSecretOnce(context, "secret", (tx) =>
+        rotateSecret(tx, context.actor, context.params.id, context.app.clock.now()),
       ),
   }),
 ];

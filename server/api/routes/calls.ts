@@ -1,4 +1,4 @@
-// Calls: their report, their recordings, and what is done to them.
+// Call records, recordings, and call control.
 import Type from "typebox";
 import { CallDetail, CallRecord } from "../../calls/records/call-record-schema.ts";
 import { findCallDetail, findCallRecord, listCalls } from "../../calls/records/call-records.ts";
@@ -46,18 +46,18 @@ const reportRoutes = [
     access: { features: ["calls", "voice"], anyOf: ["calls.export"] },
     query: closed(callFilterQuery),
     success: { 200: { contentType: "text/csv" } },
-    handle: async (asked) => {
-      const { app, caller, query } = asked;
+    handle: async (context) => {
+      const { app, caller, query } = context;
       const filter = readCallFilter(query, caller.account);
       const entry = { action: "calls.exported", file: "calls.csv" };
-      return sendExport(asked, entry, exportCalls(app, caller.account.id, filter));
+      return sendExport(context, entry, exportCalls(app, caller.account.id, filter));
     },
   }),
   route({
     method: "GET",
     url: call,
     id: "readCall",
-    summary: "Read a call with what happened on it and what was asked for",
+    summary: "Read a call with its events and its request",
     tag,
     access: see,
     params,
@@ -107,7 +107,7 @@ const controlRoutes = [
     method: "POST",
     url: `${call}/hangup`,
     id: "hangUpCall",
-    summary: "Hang a call up, or take back one that waits",
+    summary: "Hang up a call, or cancel one that is queued",
     tag,
     access: manage,
     params,
@@ -127,7 +127,7 @@ const controlRoutes = [
     method: "POST",
     url: `${call}/transfer`,
     id: "transferCall",
-    summary: "Put the customer of a call in progress through to an extension",
+    summary: "Transfer the customer of a call in progress to an extension",
     tag,
     access: manage,
     params,
@@ -157,7 +157,7 @@ const controlRoutes = [
     method: "POST",
     url: `${call}/retry`,
     id: "retryCall",
-    summary: "Call once more where agent and customer did not come to talk",
+    summary: "Retry a call that did not connect agent and customer",
     tag,
     access: manage,
     params,
@@ -165,7 +165,7 @@ const controlRoutes = [
       {
         leg: Type.Enum(["agent", "customer"], {
           type: "string",
-          description: "Whom the call failed on: no agent answered, or the customer did not",
+          description: "The leg that did not answer",
         }),
       },
       { examples: [{ leg: "customer" }] },

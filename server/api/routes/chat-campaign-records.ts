@@ -1,4 +1,4 @@
-// Campaigns that are there: what is known of them, and what is done to them.
+// Chat campaigns after their creation: lists, details, recipients and controls.
 import Type, { type Static } from "typebox";
 import type { Actor } from "../../accounts/audit/record-audit.ts";
 import {
@@ -44,7 +44,7 @@ const recipientQuery = {
     Type.String({ maxLength: 64, description: "Digits with country code" }),
   ),
   error: Type.Optional(
-    Type.String({ maxLength: 64, description: "Our word for what was wrong, as undeliverable" }),
+    Type.String({ maxLength: 64, description: "Reason of the failure, such as undeliverable" }),
   ),
 };
 
@@ -58,7 +58,7 @@ function readRecipientFilter({ phone_number, state, error }: RecipientQuery): Re
   if (phone_number === undefined) return { state, error };
   const phone = readPhone(phone_number);
   if (phone === null)
-    throw invalidField("phone_number", "is no phone number with its country code");
+    throw invalidField("phone_number", "is not a valid phone number with country code");
   return { state, error, phone };
 }
 
@@ -68,7 +68,7 @@ type Control = {
   readonly change: (tx: Tx, actor: Actor, id: number, now: Date) => Promise<void>;
 };
 
-/** What a person does to a whole campaign: each answers how it stands afterwards. */
+/** Declares a control of a campaign; it answers with the campaign after the change. */
 function control({ verb, summary, change }: Control) {
   return route({
     method: "POST",
@@ -132,7 +132,7 @@ const campaignRoutes = [
     access: see,
     params,
     success: { 200: CampaignDetail },
-    // Sums up all that was ever captured for it.
+    // Sums every capture of the campaign.
     handle: ({ app, caller, params: { id: campaignId } }) =>
       searches.use(caller.account.id, () =>
         findCampaign(app.db.query, caller.account.id, campaignId, app.clock.now()),
@@ -145,12 +145,12 @@ const campaignRoutes = [
   }),
   control({
     verb: "resume",
-    summary: "Resume a campaign that was paused by hand or by too many errors",
+    summary: "Resume a campaign that was paused manually or by too many errors",
     change: resumeCampaign,
   }),
   control({
     verb: "cancel",
-    summary: "Cancel a campaign for good; what was not sent is given back",
+    summary: "Cancel a campaign permanently; releases the credit of unsent messages",
     change: cancelCampaign,
   }),
 ];
@@ -160,7 +160,7 @@ const recipientRoutes = [
     method: "GET",
     url: `${campaign}/recipients`,
     id: "listChatRecipients",
-    summary: "List a campaign's recipients and what became of each",
+    summary: "List a campaign's recipients and their states",
     tag,
     access: see,
     params,
@@ -183,22 +183,22 @@ const recipientRoutes = [
     params,
     query: closed(recipientQuery),
     success: { 200: { contentType: "text/csv" } },
-    handle: async (call) => {
-      const { app, caller, query } = call;
-      const { id: campaign_id } = call.params;
+    handle: async (context) => {
+      const { app, caller, query } = context;
+      const { id: campaign_id } = context.params;
       const place = { account_id: caller.account.id, campaign_id };
       const filter = readRecipientFilter(query);
       await requireCampaign(app.db.query, place);
       const file = `recipients-${campaign_id}.csv`;
       const entry = { action: "chat_recipients.exported", subject_id: campaign_id, file };
-      return sendExport(call, entry, exportRecipients(app, place, filter));
+      return sendExport(context, entry, exportRecipients(app, place, filter));
     },
   }),
   route({
     method: "POST",
     url: `${campaign}/recipients/:recipientId/resend`,
     id: "resendChatRecipient",
-    summary: "Send a message of unknown outcome again; the customer may get it twice",
+    summary: "Resend a message of unknown outcome; the customer may receive it twice",
     tag,
     access: manage,
     params: closed({
@@ -208,7 +208,7 @@ const recipientRoutes = [
     body: closed(
       {
         may_duplicate: Type.Literal(true, {
-          description: "Says that a second copy of the message is acceptable",
+          description: "Confirms that a second copy of the message is acceptable",
         }),
       },
       { examples: [{ may_duplicate: true }] },

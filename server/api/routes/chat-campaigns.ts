@@ -1,4 +1,4 @@
-// Campaigns are written here; what is read of them and done to them is in other files.
+// Creation and preview of chat campaigns.
 import {
   CampaignHead,
   CampaignPreview,
@@ -17,7 +17,7 @@ import { shapeChecker, type CheckedBody } from "../check-shape.ts";
 import { mergeErrors } from "../field-errors.ts";
 import { bodyOfForm, parseUpload } from "../parse-upload.ts";
 import type { RateLimit } from "../rate-limit.ts";
-import { route, type Call, type UnparsedCall } from "../route.ts";
+import { route, type RequestContext, type UnparsedRequest } from "../route.ts";
 
 const campaigns = "/api/v1/chat/campaigns";
 const access = { features: ["bulk_chat"], anyOf: ["chat.campaigns.create"] } as const;
@@ -35,17 +35,17 @@ const rate_limit: RateLimit = {
   default_limit: 300,
 };
 
-/** With contacts, which are read apart, so that a misspelt name of theirs finds the right one. */
+/** Knows `contacts`, which are read separately, so that a misspelled name suggests it. */
 const checkShape = shapeChecker(NewChatCampaign);
 
-/** The campaign's own fields, and all violations of theirs that need no look-up. */
+/** Checks the campaign's fields other than its recipients. */
 function checkHead(head: unknown): CheckedBody<CampaignHead> {
   const { body, violations } = checkShape(head);
   return { body, violations: mergeErrors(violations, campaignTimeViolations(head)) };
 }
 
-/** Reads a JSON body. With `listed`, its recipients are kept as they are. */
-async function parseJson({ caller, request }: UnparsedCall, listed: boolean) {
+/** Reads a JSON body. With `listed`, its recipients are kept as rows. */
+async function parseJson({ caller, request }: UnparsedRequest, listed: boolean) {
   const prepared = await prepareCampaign(request.body as Buffer, caller.account, { listed });
   const { body: head, violations } = checkHead(prepared.head);
   return {
@@ -55,8 +55,8 @@ async function parseJson({ caller, request }: UnparsedCall, listed: boolean) {
 }
 
 /** Receives an upload. The violations of its fields are reported together with those of its file. */
-function parseFile(call: UnparsedCall) {
-  return parseUpload(call, parts, ({ fields, file }) => {
+function parseFile(context: UnparsedRequest) {
+  return parseUpload(context, parts, ({ fields, file }) => {
     const { body: head, violations: violations } = checkHead(bodyOfForm(fields, CampaignHead));
     return {
       fd: file?.fd ?? null,
@@ -78,7 +78,10 @@ const write = {
   success: { 201: ChatCampaignAnswer },
 } as const;
 
-const ownerOf = ({ caller, actor }: Pick<Call<never, never, never>, "caller" | "actor">) => ({
+const ownerOf = ({
+  caller,
+  actor,
+}: Pick<RequestContext<never, never, never>, "caller" | "actor">) => ({
   account: caller.account,
   actor,
 });
@@ -92,9 +95,9 @@ export const chatCampaignRoutes = [
     raw_body: true,
     body_bytes_max: json_bytes_max,
     body: NewChatCampaign,
-    parse: (call) => parseJson(call, false),
+    parse: (context) => parseJson(context, false),
     validate: ({ body }) => body.violations,
-    handle: (call) => createChatCampaign(call.app, ownerOf(call), call, call.body),
+    handle: (context) => createChatCampaign(context.app, ownerOf(context), context, context.body),
   }),
   route({
     ...write,
@@ -104,7 +107,8 @@ export const chatCampaignRoutes = [
     multipart: true,
     body: ChatCampaignUpload,
     parse: parseFile,
-    handle: (call) => createCampaignFromFile(call.app, ownerOf(call), call, call.body),
+    handle: (context) =>
+      createCampaignFromFile(context.app, ownerOf(context), context, context.body),
   }),
   route({
     ...write,
@@ -113,13 +117,14 @@ export const chatCampaignRoutes = [
     summary: "Create a campaign for a saved group and send it",
     body: NewGroupCampaign,
     validate: ({ body }) => campaignTimeViolations(body),
-    handle: (call) => createCampaignForGroup(call.app, ownerOf(call), call, call.body),
+    handle: (context) =>
+      createCampaignForGroup(context.app, ownerOf(context), context, context.body),
   }),
   route({
     method: "POST",
     url: `${campaigns}/preview`,
     id: "previewChatCampaign",
-    summary: "See what a campaign would come to, without creating it",
+    summary: "Preview a campaign without creating it",
     tag: "Chat campaigns",
     access,
     malformed_type: "bad-request",
@@ -127,7 +132,7 @@ export const chatCampaignRoutes = [
     body_bytes_max: json_bytes_max,
     body: NewChatCampaign,
     success: { 200: CampaignPreview },
-    parse: (call) => parseJson(call, true),
+    parse: (context) => parseJson(context, true),
     validate: ({ body }) => body.violations,
     handle: ({ app, caller, body }) => previewChatCampaign(app, caller.account, body),
   }),

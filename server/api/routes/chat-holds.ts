@@ -7,12 +7,12 @@ import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
 
-/** Who may look at what campaigns are made of: also whoever creates them. */
+/** Who may read numbers, templates, flows and holds. */
 export const seeChat: Access = {
   features: ["bulk_chat"],
   anyOf: ["chat.read", "chat.campaigns.create", "chat.manage"],
 };
-/** Who may change it. */
+/** Who may change them. */
 export const manageChat: Access = { features: ["bulk_chat"], anyOf: ["chat.manage"] };
 
 export const chatHoldRoutes = [
@@ -20,12 +20,12 @@ export const chatHoldRoutes = [
     method: "GET",
     url: "/api/v1/chat/holds",
     id: "listChatHolds",
-    summary: "List what keeps messages back",
+    summary: "List the holds that block messages",
     tag: "Chat holds",
     access: seeChat,
     query: closed({
       scope: Type.Optional(Type.Enum(hold_scopes, { type: "string" })),
-      subject_id: Type.Optional(id("One campaign's, template's or number's")),
+      subject_id: Type.Optional(id("Id of a campaign, template or number")),
       ...pageQuery,
     }),
     success: { 200: pageOf(HoldAnswer) },
@@ -44,17 +44,17 @@ export const chatHoldRoutes = [
     method: "POST",
     url: "/api/v1/chat/holds/lift",
     id: "liftChatHold",
-    summary: "Lift a hold whose cause has been seen to",
+    summary: "Lift a hold after its cause was resolved",
     tag: "Chat holds",
     access: manageChat,
     body: HoldToLift,
     success: { 204: Type.Null() },
     handle: async ({ app, caller, actor, body, write }) => {
-      let woken: readonly number[] = [];
+      let numbers: readonly number[] = [];
       await write(async (tx) => {
-        woken = await liftHoldManually(tx, actor, body, app.clock.now());
+        numbers = await liftHoldManually(tx, actor, body, app.clock.now());
       });
-      wakeSenders(app, caller.account.id, woken);
+      wakeSenders(app, caller.account.id, numbers);
     },
   }),
 ];

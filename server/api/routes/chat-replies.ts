@@ -18,12 +18,12 @@ const readPhone = openPhoneReader({ valid_only: false });
 
 type Query = { phone_number?: string; opted_out?: boolean; campaign_id?: number };
 
-function readFilter({ phone_number, opted_out, campaign_id: asked }: Query): ReplyFilter {
-  const campaign_id = asked === undefined ? undefined : knownId(asked);
+function readFilter({ phone_number, opted_out, campaign_id: id }: Query): ReplyFilter {
+  const campaign_id = id === undefined ? undefined : knownId(id);
   if (phone_number === undefined) return { opted_out, campaign_id };
   const phone = readPhone(phone_number);
   if (phone === null)
-    throw invalidField("phone_number", "is no phone number with its country code");
+    throw invalidField("phone_number", "is not a valid phone number with country code");
   return { opted_out, campaign_id, phone };
 }
 
@@ -32,7 +32,7 @@ export const chatReplyRoutes = [
     method: "GET",
     url: "/api/v1/chat/replies",
     id: "listChatReplies",
-    summary: "List what customers replied, newest first",
+    summary: "List replies of customers, newest first",
     tag: "Chat replies",
     access: seeReplies,
     query: closed(replyQuery),
@@ -47,22 +47,22 @@ export const chatReplyRoutes = [
     method: "GET",
     url: "/api/v1/chat/replies/export",
     id: "exportChatReplies",
-    summary: "Export what customers replied to CSV, newest first",
+    summary: "Export replies of customers to CSV, newest first",
     tag: "Chat replies",
     access: { features: ["bulk_chat"], anyOf: ["chat.export"] },
     query: closed(replyFilterQuery),
     success: { 200: { contentType: "text/csv" } },
-    handle: async (call) => {
-      const { app, caller, query } = call;
+    handle: async (context) => {
+      const { app, caller, query } = context;
       const chunks = exportReplies(app, caller.account.id, readFilter(query));
-      return sendExport(call, { action: "chat_replies.exported", file: "replies.csv" }, chunks);
+      return sendExport(context, { action: "chat_replies.exported", file: "replies.csv" }, chunks);
     },
   }),
   route({
     method: "GET",
     url: "/api/v1/chat/campaigns/:id/replies",
     id: "listChatCampaignReplies",
-    summary: "List what customers replied to a campaign's messages, newest first",
+    summary: "List replies to a campaign, newest first",
     tag: "Chat replies",
     access: seeReplies,
     params: closed({ id: pathId("Campaign id") }),

@@ -76,7 +76,7 @@ export const chatTemplateRoutes = [
     method: "GET",
     url: `${templates}/:id`,
     id: "readChatTemplate",
-    summary: "Read a template and the variables it takes",
+    summary: "Read a template and its variables",
     tag,
     access: seeChat,
     params: templateParams,
@@ -100,14 +100,14 @@ export const chatTemplateRoutes = [
     method: "DELETE",
     url: `${templates}/:id`,
     id: "deleteChatTemplate",
-    summary: "Delete a template, in all its languages, here and at the provider",
+    summary: "Delete a template in all its languages, also at the provider",
     tag,
     access: manageChat,
     params: templateParams,
     success: { 204: Type.Null() },
     handle: async ({ app, caller, actor, params, write }) => {
-      const named = await deleteAtProvider(app, caller.account.id, params.id);
-      await write((tx) => deleteTemplates(tx, actor, named, app.clock.now()));
+      const deleted = await deleteAtProvider(app, caller.account.id, params.id);
+      await write((tx) => deleteTemplates(tx, actor, deleted, app.clock.now()));
     },
   }),
 ];

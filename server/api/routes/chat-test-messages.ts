@@ -3,7 +3,7 @@ import { TestMessage, TestMessageAnswer } from "../../chat/single-messages/test-
 import type { RateLimit } from "../rate-limit.ts";
 import { route } from "../route.ts";
 
-/** Tests go past the number's exact rate, so there are few of them. */
+/** Test messages bypass the number's send rate, so there may be few of them. */
 const rate_limit: RateLimit = {
   endpoint: "chat_tests",
   limit_a_minute: () => 60,
@@ -15,7 +15,7 @@ export const chatTestMessageRoutes = [
     method: "POST",
     url: "/api/v1/chat/campaigns/test",
     id: "sendChatTest",
-    summary: "Send one message at once, to try a template or a flow",
+    summary: "Send a test message immediately",
     tag: "Chat campaigns",
     access: { features: ["bulk_chat"], anyOf: ["chat.campaigns.create"] },
     rate_limit,

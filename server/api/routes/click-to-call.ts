@@ -1,4 +1,4 @@
-// The one endpoint whose errors have a shape of their own (contract 7.2).
+// Click-to-call, the only endpoint with its own error shape (contract 7.2).
 import {
   ClickToCallAnswer,
   ClickToCallError,
@@ -28,7 +28,7 @@ export const clickToCallRoutes = [
       clickToCall(
         app,
         { account: caller.account, actor },
-        // One statement needs no transaction around it.
+        // One statement needs no transaction.
         keyed ? write : (effect) => effect(app.db.pool),
         body,
       ),

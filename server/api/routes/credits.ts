@@ -21,7 +21,7 @@ import { readTimeRange, timeRangeQuery } from "../time-range.ts";
 const ledgerQuery = {
   kind: Type.Optional(creditKind),
   type: Type.Optional(creditTransferType),
-  reservation_id: Type.Optional(id("One reservation's transfers")),
+  reservation_id: Type.Optional(id("Only the transfers of this reservation")),
   ...timeRangeQuery,
 };
 
@@ -44,11 +44,11 @@ export const creditRoutes = [
     method: "GET",
     url: "/api/v1/credits",
     id: "readCredits",
-    summary: "Read what credit is available and reserved",
+    summary: "Read the available and reserved credit",
     tag: "Credits",
     access: { anyOf: ["credits.read"] },
     success: { 200: CreditsAnswer },
-    // Sums up every transfer of what is still open.
+    // Sums every transfer of the open reservations.
     handle: ({ app, caller }) =>
       searches.use(caller.account.id, () => findCredits(app.db.query, caller.account.id)),
   }),
@@ -75,11 +75,11 @@ export const creditRoutes = [
     access: { anyOf: ["credits.read"] },
     query: closed(ledgerQuery),
     success: { 200: { contentType: "text/csv" } },
-    handle: async (call) => {
-      const { app, caller, query } = call;
+    handle: async (context) => {
+      const { app, caller, query } = context;
       const filter = readLedgerFilter(query, caller.account.time_zone);
       const chunks = exportCreditLedger(app, caller.account.id, filter);
-      return sendExport(call, { action: "credit_ledger.exported", file: "ledger.csv" }, chunks);
+      return sendExport(context, { action: "credit_ledger.exported", file: "ledger.csv" }, chunks);
     },
   }),
 ];

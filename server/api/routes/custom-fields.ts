@@ -42,9 +42,15 @@ export const customFieldRoutes = [
     body: NewCustomField,
     success: { 201: CustomFieldAnswer },
     validate: ({ body }) => validateNewCustomField(body),
-    handle: (call) =>
-      changeWorkspace(call, (tx) =>
-        createCustomField(tx, call.actor, call.params.workspaceId, call.body, call.app.clock.now()),
+    handle: (context) =>
+      changeWorkspace(context, (tx) =>
+        createCustomField(
+          tx,
+          context.actor,
+          context.params.workspaceId,
+          context.body,
+          context.app.clock.now(),
+        ),
       ),
   }),
   route({
@@ -57,23 +63,23 @@ export const customFieldRoutes = [
     params: closed(fieldParams),
     body: CustomFieldPatch,
     success: { 200: CustomFieldAnswer },
-    handle: (call) =>
-      changeWorkspace(call, (tx) =>
-        updateCustomField(tx, call.actor, call.params, call.body, call.app.clock.now()),
+    handle: (context) =>
+      changeWorkspace(context, (tx) =>
+        updateCustomField(tx, context.actor, context.params, context.body, context.app.clock.now()),
       ),
   }),
   route({
     method: "DELETE",
     url: "/api/v1/crm/workspaces/:workspaceId/custom-fields/:fieldId",
     id: "deleteCustomField",
-    summary: "Delete a custom field that no lead has a value of",
+    summary: "Delete a custom field that no lead uses",
     tag: "Custom fields",
     access: manage,
     params: closed(fieldParams),
     success: { 204: Type.Null() },
-    handle: (call) =>
-      changeWorkspace(call, (tx) =>
-        deleteCustomField(tx, call.actor, call.params, call.app.clock.now()),
+    handle: (context) =>
+      changeWorkspace(context, (tx) =>
+        deleteCustomField(tx, context.actor, context.params, context.app.clock.now()),
       ),
   }),
 ];

@@ -1,4 +1,4 @@
-// What happens in an account, as it happens: server-sent events.
+// The account's events, as server-sent events.
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
@@ -11,7 +11,7 @@ const query = closed({
   types: Type.Optional(
     Type.String({
       maxLength: 2_000,
-      description: "Only these: types, or their beginnings as in `call.*`, separated by commas",
+      description: "Only these event types, or prefixes as in `call.*`, separated by commas",
       examples: ["call.*,chat.campaign.completed"],
     }),
   ),
@@ -21,12 +21,12 @@ const query = closed({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       description:
-        "The id of the last event that is known: what came after it is told first. The header Last-Event-ID goes before it. Without either, the stream begins now",
+        "The id of the last event received: the stream begins after it. The header Last-Event-ID takes precedence. Without either, the stream begins now",
     }),
   ),
 });
 
-/** What a client sends by itself that connects again. */
+/** The header that a client sends when it reconnects. */
 function lastEventId({ headers }: FastifyRequest): string | null {
   return headers["last-event-id"]?.toString() ?? null;
 }
@@ -42,7 +42,7 @@ export const eventRoutes = [
     method: "GET",
     url: "/api/v1/events",
     id: "streamEvents",
-    summary: "Hear of what happens, as it happens",
+    summary: "Stream events as they occur",
     tag: "Live events",
     access: { anyOf: may_listen },
     query,
@@ -55,10 +55,10 @@ export const eventRoutes = [
     handle: async ({ app, caller, query: { types, last_event_id }, request, reply }) => {
       const begin = () => {
         void reply.header("content-type", "text/event-stream");
-        // Proxies that gather an answer would hold events back.
+        // A proxy that buffers the answer would delay events.
         void reply.header("x-accel-buffering", "no");
       };
-      // Nobody reads what belongs to a HEAD.
+      // The answer to a HEAD has no body.
       if (request.method === "HEAD") {
         begin();
         return "";

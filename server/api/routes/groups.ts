@@ -30,7 +30,7 @@ const groupId = pathId("The group");
 const groupParams = closed({ id: groupId });
 const memberParams = closed({ id: groupId, memberId: pathId("The member") });
 const group = "/api/v1/groups/:id";
-/** Ten thousand members with some variables each. */
+/** Room for ten thousand members with a few variables each. */
 const members_bytes_max = 4 * 1_048_576;
 
 export const groupRoutes = [
@@ -139,7 +139,7 @@ export const groupRoutes = [
     method: "POST",
     url: `${group}/members/import`,
     id: "importGroupMembers",
-    summary: "Add the members of a CSV file to a group, or replace them",
+    summary: "Import members of a group from a CSV file, or replace them",
     tag: "Groups",
     access: manage,
     params: groupParams,
@@ -163,7 +163,7 @@ export const groupRoutes = [
     method: "DELETE",
     url: `${group}/members/:memberId`,
     id: "removeGroupMember",
-    summary: "Take a member out of a group",
+    summary: "Remove a member from a group",
     tag: "Groups",
     access: manage,
     params: memberParams,

@@ -18,13 +18,13 @@ export const leadExportRoutes = [
     success: { 200: { contentType: "text/csv" } },
     precheck: ({ app, caller, params }) =>
       requireWorkspace(app, caller.account.id, params.workspaceId),
-    handle: async (call) => {
-      const { app, caller, params, query } = call;
+    handle: async (context) => {
+      const { app, caller, params, query } = context;
       const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);
       const filter = readLeadFilter(query, caller.account.time_zone);
       const file = `leads-${params.workspaceId}.csv`;
       const entry = { action: "leads.exported", subject_id: params.workspaceId, file };
-      return sendExport(call, entry, exportLeads(app, caller.account.id, schema, filter));
+      return sendExport(context, entry, exportLeads(app, caller.account.id, schema, filter));
     },
   }),
 ];

@@ -12,7 +12,7 @@ import {
 import { startLeadImport } from "../../crm/lead-imports/start-lead-import.ts";
 import Type from "typebox";
 import { closed, crmPageOf, pageQuery, pathId } from "../../lib/schemas.ts";
-import { asksForCsv } from "../asks-for-csv.ts";
+import { acceptsCsv } from "../accepts-csv.ts";
 import { receiveUpload } from "../receive-upload.ts";
 import { requireWorkspace } from "../require-workspace.ts";
 import { route } from "../route.ts";
@@ -69,7 +69,7 @@ export const leadImportRoutes = [
     method: "GET",
     url: `${imports}/:importId`,
     id: "readLeadImport",
-    summary: "Read an import and how far it is",
+    summary: "Read an import and its progress",
     tag: "Import and export",
     access,
     params: importParams,
@@ -81,7 +81,7 @@ export const leadImportRoutes = [
     method: "GET",
     url: `${imports}/:importId/rejects`,
     id: "listLeadRejects",
-    summary: "List the rows of an import that became no lead, with the reasons",
+    summary: "List the rejected rows of an import, with the reasons",
     tag: "Import and export",
     access,
     params: importParams,
@@ -90,7 +90,8 @@ export const leadImportRoutes = [
         Type.Unsafe<"json" | "csv">(
           Type.String({
             enum: ["json", "csv"],
-            description: "csv: all of them, to be mended and imported again; as Accept: text/csv",
+            description:
+              "csv: all of them, to correct and import again; the same as Accept: text/csv",
           }),
         ),
       ),
@@ -106,7 +107,7 @@ export const leadImportRoutes = [
     },
     handle: async ({ app, caller, params, query, request, reply }) => {
       const place = placeOf(caller.account.id, params);
-      const format = query.format ?? (asksForCsv(request.headers.accept) ? "csv" : "json");
+      const format = query.format ?? (acceptsCsv(request.headers.accept) ? "csv" : "json");
       if (format === "json") {
         const { limit = 50, cursor } = query;
         return listLeadRejects(app, place, { limit, cursor });

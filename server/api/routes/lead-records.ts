@@ -1,4 +1,4 @@
-// What happens to leads after their creation: lists, look-ups, changes, notes and collaborators.
+// Leads after their creation: lists, look-ups, changes, notes and collaborators.
 import Type from "typebox";
 import { addCollaborator } from "../../crm/leads/add-collaborator.ts";
 import { addNote } from "../../crm/leads/add-note.ts";
@@ -13,7 +13,7 @@ import { removeCollaborator } from "../../crm/leads/remove-collaborator.ts";
 import { closed, crmPageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { leadFilterQuery, readLeadFilter } from "../lead-filter.ts";
 import { requireWorkspace } from "../require-workspace.ts";
-import { route, type Call } from "../route.ts";
+import { route, type RequestContext } from "../route.ts";
 
 const workspaceId = pathId("The workspace");
 const workspaceParams = closed({ workspaceId });
@@ -30,20 +30,23 @@ const lead = `${leads}/:leadId`;
 const reads = { features: ["crm"], anyOf: ["crm.read"] } as const;
 const changes = { features: ["crm"], anyOf: ["crm.write"] } as const;
 
-type InWorkspace = Pick<Call<{ workspaceId: number }, unknown, unknown>, "app" | "caller"> & {
+type InWorkspace = Pick<
+  RequestContext<{ workspaceId: number }, unknown, unknown>,
+  "app" | "caller"
+> & {
   readonly params: { readonly workspaceId: number };
 };
 
 const inWorkspace = ({ app, caller, params }: InWorkspace) =>
   requireWorkspace(app, caller.account.id, params.workspaceId);
 
-const placeOf = (call: {
+const placeOf = (context: {
   readonly caller: InWorkspace["caller"];
   readonly params: { readonly workspaceId: number; readonly leadId: number };
 }) => ({
-  account_id: call.caller.account.id,
-  workspace_id: call.params.workspaceId,
-  lead_id: call.params.leadId,
+  account_id: context.caller.account.id,
+  workspace_id: context.params.workspaceId,
+  lead_id: context.params.leadId,
 });
 
 export const leadRecordRoutes = [
@@ -97,14 +100,14 @@ export const leadRecordRoutes = [
         body,
         "patch",
       ),
-    handle: (call) =>
-      call.write((tx) =>
+    handle: (context) =>
+      context.write((tx) =>
         patchLead(
           tx,
-          placeOf(call),
-          { user_id: call.caller.user_id, country_code: call.caller.account.country_code },
-          call.body,
-          call.app.clock.now(),
+          placeOf(context),
+          { user_id: context.caller.user_id, country_code: context.caller.account.country_code },
+          context.body,
+          context.app.clock.now(),
         ),
       ),
   }),
@@ -112,24 +115,24 @@ export const leadRecordRoutes = [
     method: "GET",
     url: `${lead}/timeline`,
     id: "listLeadTimeline",
-    summary: "List what happened to a lead, newest first",
+    summary: "List a lead's timeline, newest first",
     tag: "Leads",
     access: reads,
     params: leadParams,
     query: closed(pageQuery),
     success: { 200: crmPageOf(TimelineEntry) },
     precheck: inWorkspace,
-    handle: (call) =>
-      listTimeline(call.app, placeOf(call), {
-        limit: call.query.limit ?? 50,
-        cursor: call.query.cursor,
+    handle: (context) =>
+      listTimeline(context.app, placeOf(context), {
+        limit: context.query.limit ?? 50,
+        cursor: context.query.cursor,
       }),
   }),
   route({
     method: "POST",
     url: `${lead}/notes`,
     id: "addLeadNote",
-    summary: "Write a note into a lead's timeline",
+    summary: "Add a note to a lead",
     tag: "Leads",
     access: changes,
     params: leadParams,
@@ -139,13 +142,13 @@ export const leadRecordRoutes = [
     ),
     success: { 201: TimelineEntry },
     precheck: inWorkspace,
-    handle: (call) =>
-      call.write((tx) =>
+    handle: (context) =>
+      context.write((tx) =>
         addNote(
           tx,
-          placeOf(call),
-          { user_id: call.caller.user_id, text: call.body.text },
-          call.app.clock.now(),
+          placeOf(context),
+          { user_id: context.caller.user_id, text: context.body.text },
+          context.app.clock.now(),
         ),
       ),
   }),
@@ -153,31 +156,31 @@ export const leadRecordRoutes = [
     method: "GET",
     url: `${lead}/collaborators`,
     id: "listLeadCollaborators",
-    summary: "List the users who work on a lead with its agent",
+    summary: "List the collaborators of a lead",
     tag: "Leads",
     access: reads,
     params: leadParams,
     success: { 200: Collaborators },
     precheck: inWorkspace,
-    handle: (call) => listCollaborators(call.app.db.query, placeOf(call)),
+    handle: (context) => listCollaborators(context.app.db.query, placeOf(context)),
   }),
   route({
     method: "PUT",
     url: `${lead}/collaborators/:userId`,
     id: "addLeadCollaborator",
-    summary: "Make a user a collaborator of a lead",
+    summary: "Add a collaborator to a lead",
     tag: "Leads",
     access: changes,
     params: collaboratorParams,
     success: { 200: Collaborators },
     precheck: inWorkspace,
-    handle: (call) =>
-      call.write((tx) =>
+    handle: (context) =>
+      context.write((tx) =>
         addCollaborator(
           tx,
-          placeOf(call),
-          { userId: call.params.userId, by: call.caller.user_id },
-          call.app.clock.now(),
+          placeOf(context),
+          { userId: context.params.userId, by: context.caller.user_id },
+          context.app.clock.now(),
         ),
       ),
   }),
@@ -185,19 +188,19 @@ export const leadRecordRoutes = [
     method: "DELETE",
     url: `${lead}/collaborators/:userId`,
     id: "removeLeadCollaborator",
-    summary: "Take a user off a lead's collaborators",
+    summary: "Remove a collaborator from a lead",
     tag: "Leads",
     access: changes,
     params: collaboratorParams,
     success: { 200: Collaborators },
     precheck: inWorkspace,
-    handle: (call) =>
-      call.write((tx) =>
+    handle: (context) =>
+      context.write((tx) =>
         removeCollaborator(
           tx,
-          placeOf(call),
-          { userId: call.params.userId, by: call.caller.user_id },
-          call.app.clock.now(),
+          placeOf(context),
+          { userId: context.params.userId, by: context.caller.user_id },
+          context.app.clock.now(),
         ),
       ),
   }),

@@ -48,9 +48,15 @@ export const picklistRoutes = [
     body: NewPicklistOption,
     success: { 201: PicklistOptionAnswer },
     validate: ({ params, body }) => validateDefault(params.picklist, body),
-    handle: (call) =>
-      changeWorkspace(call, (tx) =>
-        createPicklistOption(tx, call.actor, call.params, call.body, call.app.clock.now()),
+    handle: (context) =>
+      changeWorkspace(context, (tx) =>
+        createPicklistOption(
+          tx,
+          context.actor,
+          context.params,
+          context.body,
+          context.app.clock.now(),
+        ),
       ),
   }),
   route({
@@ -64,28 +70,34 @@ export const picklistRoutes = [
     body: PicklistOptionPatch,
     success: { 200: PicklistOptionAnswer },
     validate: ({ params, body }) => validateDefault(params.picklist, body),
-    handle: (call) =>
-      changeWorkspace(call, (tx) =>
-        updatePicklistOption(tx, call.actor, call.params, call.body, call.app.clock.now()),
+    handle: (context) =>
+      changeWorkspace(context, (tx) =>
+        updatePicklistOption(
+          tx,
+          context.actor,
+          context.params,
+          context.body,
+          context.app.clock.now(),
+        ),
       ),
   }),
   route({
     method: "DELETE",
     url: "/api/v1/crm/workspaces/:workspaceId/picklists/:picklist/options/:optionId",
     id: "deletePicklistOption",
-    summary: "Delete an option that no lead has",
+    summary: "Delete an option that no lead uses",
     tag: "Picklists",
     access: manage,
     params: closed(optionParams),
     success: { 204: Type.Null() },
-    handle: (call) =>
-      changeWorkspace(call, (tx) =>
-        deletePicklistOption(tx, call.actor, call.params, call.app.clock.now()),
+    handle: (context) =>
+      changeWorkspace(context, (tx) =>
+        deletePicklistOption(tx, context.actor, context.params, context.app.clock.now()),
       ),
   }),
 ];
 
-/** A lead without a source has none: that picklist has no default. */
+/** The source of a lead is optional: that picklist has no default. */
 function validateDefault(picklist: Picklist, body: unknown): FieldError[] {
   const isDefault = (body as { isDefault?: unknown } | null)?.isDefault;
   if (picklist !== "source" || isDefault !== true) return [];

@@ -1,10 +1,10 @@
-// Where chat providers reach us. They have no token of ours: their signature tells who they are.
+// Webhooks of chat providers, authenticated by their signature instead of a token.
 import Type from "typebox";
 import { Refusal, notFound } from "../../lib/errors.ts";
 import type { ApiApp } from "../api-app.ts";
 import { publicRoute } from "../route.ts";
 
-/** Meta sends up to 3 MB. */
+/** Meta sends at most 3 MB. */
 const hook_bytes_max = 3 * 1_048_576;
 
 export const providerHookRoutes = [
@@ -12,7 +12,7 @@ export const providerHookRoutes = [
     method: "GET",
     url: "/hooks/whatsapp",
     id: "subscribeWhatsappHook",
-    summary: "Answer Meta's question whether webhooks may come here",
+    summary: "Verify a webhook subscription of Meta",
     tag: "Provider webhooks",
     query: Type.Object({
       "hub.mode": Type.Optional(Type.String()),
@@ -23,8 +23,11 @@ export const providerHookRoutes = [
     handle: async ({ app, query, reply }) => {
       const challenge = whatsappOf(app).answerChallenge(query);
       if (challenge === null)
-        throw new Refusal("forbidden", "This is not a subscription with our verify token");
-      // As plain text: what is echoed must never be shown as a page.
+        throw new Refusal(
+          "forbidden",
+          "This is not a subscription with the configured verify token",
+        );
+      // Plain text, so that no browser shows the echoed challenge as a page.
       return reply.type("text/plain; charset=utf-8").send(challenge);
     },
   }),
@@ -32,7 +35,7 @@ export const providerHookRoutes = [
     method: "POST",
     url: "/hooks/whatsapp",
     id: "takeWhatsappHook",
-    summary: "Take a webhook that Meta signed",
+    summary: "Receive a webhook signed by Meta",
     tag: "Provider webhooks",
     raw_body: true,
     body_bytes_max: hook_bytes_max,
@@ -41,16 +44,20 @@ export const providerHookRoutes = [
       const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
       const signature = request.headers["x-hub-signature-256"];
       if (!whatsappOf(app).verifySignature(raw, [signature].flat()[0]))
-        throw new Refusal("unauthorized", "X-Hub-Signature-256 is missing or not of this body", {
-          headers: { "www-authenticate": 'Signature realm="trunkline"' },
-        });
+        throw new Refusal(
+          "unauthorized",
+          "X-Hub-Signature-256 is missing or does not match the body",
+          {
+            headers: { "www-authenticate": 'Signature realm="trunkline"' },
+          },
+        );
       await app.webhookReceiver.take("whatsapp", raw.toString("utf8"));
       return { status: "ok" };
     },
   }),
 ];
 
-/** Or 404, until WhatsApp is configured. */
+/** Returns the driver; 404 unless WhatsApp is configured. */
 function whatsappOf(app: ApiApp) {
   const { whatsapp } = app.chatDrivers;
   if (!whatsapp) throw notFound();

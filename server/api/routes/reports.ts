@@ -1,4 +1,4 @@
-// Reports: what became of messages and calls, counted.
+// Reports: counts of messages and calls.
 import Type, { type Static } from "typebox";
 import { exportCallReport, readCallReport, type CallsAsked } from "../../reports/call-report.ts";
 import { exportChatReport, readChatReport, type ChatAsked } from "../../reports/chat-report.ts";
@@ -7,15 +7,15 @@ import { readSpan } from "../../reports/report-span.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageQuery } from "../../lib/schemas.ts";
 import { callFilterQuery, readCallFilter } from "../call-filter.ts";
-import { route, type Call } from "../route.ts";
+import { route, type RequestContext } from "../route.ts";
 import { sendExport } from "../send-csv.ts";
 
 const tag = "Reports";
 const chat = { features: ["bulk_chat"] } as const;
 const calls = { features: ["calls", "voice"] } as const;
 const see = { anyOf: ["reports.read"] } as const;
-const take = { anyOf: ["reports.export"] } as const;
-/** Every day of the longest span goes on one page. */
+const exportReports = { anyOf: ["reports.export"] } as const;
+/** A page has room for every day of the longest time range. */
 const page = {
   ...pageQuery,
   limit: Type.Optional(
@@ -26,21 +26,21 @@ const page = {
 const time = (description: string) => Type.Optional(Type.String({ maxLength: 64, description }));
 const span = {
   from: time(
-    "From this time on, or from the beginning of a day such as 2026-01-31; without an offset it is local to " +
-      "the account's zone; 30 days, today included, unless said",
+    "Inclusive: a time, or the beginning of a day such as 2026-01-31; without an offset, in the account's " +
+      "time zone. Defaults to the last 30 days, today included",
   ),
-  to: time("Before this time, or before the beginning of a day; now unless said"),
+  to: time("Exclusive: a time, or the beginning of a day. Defaults to now"),
 };
 
 const chatQuery = closed({
-  group_by: Type.Enum(chat_groups, { type: "string", description: "A row for each" }),
+  group_by: Type.Enum(chat_groups, { type: "string", description: "One row for each" }),
   ...span,
   campaign_id: Type.Optional(id("Only this campaign")),
-  chat_number_id: Type.Optional(id("Only what was sent from this number")),
+  chat_number_id: Type.Optional(id("Only messages sent from this number")),
 });
 
 const callQuery = closed({
-  group_by: Type.Enum(call_groups, { type: "string", description: "A row for each" }),
+  group_by: Type.Enum(call_groups, { type: "string", description: "One row for each" }),
   ...span,
   type: Type.Optional(
     Type.Enum(["click_to_call", "voice_campaign"], {
@@ -52,9 +52,16 @@ const callQuery = closed({
   number: callFilterQuery.number,
 });
 
-type Asking<Query> = Pick<Call<unknown, Query, unknown>, "app" | "caller" | "query">;
+type ReportRequest<Query> = Pick<
+  RequestContext<unknown, Query, unknown>,
+  "app" | "caller" | "query"
+>;
 
-function readChatAsked({ app, caller, query }: Asking<Static<typeof chatQuery>>): ChatAsked {
+function readChatFilter({
+  app,
+  caller,
+  query,
+}: ReportRequest<Static<typeof chatQuery>>): ChatAsked {
   const { account } = caller;
   const { group_by, campaign_id, chat_number_id } = query;
   const now = app.clock.now();
@@ -69,7 +76,11 @@ function readChatAsked({ app, caller, query }: Asking<Static<typeof chatQuery>>)
   };
 }
 
-function readCallsAsked({ app, caller, query }: Asking<Static<typeof callQuery>>): CallsAsked {
+function readCallsFilter({
+  app,
+  caller,
+  query,
+}: ReportRequest<Static<typeof callQuery>>): CallsAsked {
   const { account } = caller;
   const { group_by, type, from: _from, to: _to, ...filter } = query;
   const { campaign_id, number } = readCallFilter(filter, account);
@@ -90,29 +101,29 @@ export const reportRoutes = [
     method: "GET",
     url: "/api/v1/reports/chat",
     id: "readChatReport",
-    summary: "Count campaigns' messages by campaign, day or number",
+    summary: "Count campaign messages by campaign, day or number",
     tag,
     access: { ...chat, ...see },
     query: closed({ ...chatQuery.properties, ...page }),
     success: { 200: ChatReport },
-    handle: async (call) => {
-      const { limit = 400, cursor } = call.query;
-      return readChatReport(call.app.db, readChatAsked(call), { limit, cursor });
+    handle: async (context) => {
+      const { limit = 400, cursor } = context.query;
+      return readChatReport(context.app.db, readChatFilter(context), { limit, cursor });
     },
   }),
   route({
     method: "GET",
     url: "/api/v1/reports/chat/export",
     id: "exportChatReport",
-    summary: "Export the same to CSV",
+    summary: "Export message counts to CSV",
     tag,
-    access: { ...chat, ...take },
+    access: { ...chat, ...exportReports },
     query: chatQuery,
     success: { 200: { contentType: "text/csv" } },
-    handle: async (call) => {
-      const file = `chat-report-by-${call.query.group_by}.csv`;
-      const chunks = exportChatReport(call.app.db, readChatAsked(call));
-      return sendExport(call, { action: "chat_report.exported", file }, chunks);
+    handle: async (context) => {
+      const file = `chat-report-by-${context.query.group_by}.csv`;
+      const chunks = exportChatReport(context.app.db, readChatFilter(context));
+      return sendExport(context, { action: "chat_report.exported", file }, chunks);
     },
   }),
   route({
@@ -124,24 +135,24 @@ export const reportRoutes = [
     access: { ...calls, ...see },
     query: closed({ ...callQuery.properties, ...page }),
     success: { 200: CallReport },
-    handle: async (call) => {
-      const { limit = 400, cursor } = call.query;
-      return readCallReport(call.app.db, readCallsAsked(call), { limit, cursor });
+    handle: async (context) => {
+      const { limit = 400, cursor } = context.query;
+      return readCallReport(context.app.db, readCallsFilter(context), { limit, cursor });
     },
   }),
   route({
     method: "GET",
     url: "/api/v1/reports/calls/export",
     id: "exportCallReport",
-    summary: "Export the same to CSV",
+    summary: "Export call counts to CSV",
     tag,
-    access: { ...calls, ...take },
+    access: { ...calls, ...exportReports },
     query: callQuery,
     success: { 200: { contentType: "text/csv" } },
-    handle: async (call) => {
-      const file = `call-report-by-${call.query.group_by}.csv`;
-      const chunks = exportCallReport(call.app.db, readCallsAsked(call));
-      return sendExport(call, { action: "call_report.exported", file }, chunks);
+    handle: async (context) => {
+      const file = `call-report-by-${context.query.group_by}.csv`;
+      const chunks = exportCallReport(context.app.db, readCallsFilter(context));
+      return sendExport(context, { action: "call_report.exported", file }, chunks);
     },
   }),
 ];

@@ -18,7 +18,7 @@ export const roleRoutes = [
     method: "GET",
     url: "/api/v1/permissions",
     id: "listPermissions",
-    summary: "List every permission that a role may give and a token's scopes may narrow to",
+    summary: "List every permission that roles and token scopes may grant",
     tag: "Roles",
     access: { anyOf: ["users.read", "users.manage", "tokens.manage"] },
     success: {
@@ -48,8 +48,10 @@ export const roleRoutes = [
     access: { anyOf: ["users.manage"] },
     body: NewRole,
     success: { 201: RoleAnswer },
-    handle: (call) =>
-      call.write((tx) => createRole(tx, grantorOf(call), call.body, call.app.clock.now())),
+    handle: (context) =>
+      context.write((tx) =>
+        createRole(tx, grantorOf(context), context.body, context.app.clock.now()),
+      ),
   }),
   route({
     method: "GET",
@@ -66,16 +68,16 @@ export const roleRoutes = [
     method: "PATCH",
     url: "/api/v1/roles/:id",
     id: "updateRole",
-    summary: "Change a role, and what all its users may do",
+    summary: "Update a role; applies to all its users",
     tag: "Roles",
     access: { anyOf: ["users.manage"] },
     params: roleParams,
     body: RolePatch,
     success: { 200: RoleAnswer },
-    handle: async (call) => {
-      const { app, caller, params, body } = call;
-      const role = await call.write((tx) =>
-        updateRole(tx, grantorOf(call), params.id, body, app.clock.now()),
+    handle: async (context) => {
+      const { app, caller, params, body } = context;
+      const role = await context.write((tx) =>
+        updateRole(tx, grantorOf(context), params.id, body, app.clock.now()),
       );
       app.notifications.send("token", accountTokensSubject(caller.account.id));
       return role;

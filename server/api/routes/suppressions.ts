@@ -45,19 +45,19 @@ export const suppressionRoutes = [
     method: "GET",
     url: "/api/v1/suppressions/export",
     id: "exportSuppressions",
-    summary: "Export suppressions to CSV, newest first; the import takes them as they are",
+    summary: "Export suppressions to CSV, newest first; the file can be imported again",
     tag: "Suppressions",
     access: { anyOf: ["suppressions.read", "suppressions.manage"] },
     query: closed(suppressionFilterQuery),
     success: { 200: { contentType: "text/csv" } },
-    handle: async (call) => {
-      const { app, caller, query } = call;
-      const { phone_number, ...filter } = query;
+    handle: async (context) => {
+      const { app, caller, query } = context;
+      const { phone_number, ...rest } = query;
       const phone = readPhoneQuery(phone_number, caller.account.country_code);
-      const asked = { ...filter, ...phone };
-      const chunks = exportSuppressions(app, caller.account.id, asked, app.clock.now());
+      const filter = { ...rest, ...phone };
+      const chunks = exportSuppressions(app, caller.account.id, filter, app.clock.now());
       return sendExport(
-        call,
+        context,
         { action: "suppressions.exported", file: "suppressions.csv" },
         chunks,
       );
@@ -67,7 +67,7 @@ export const suppressionRoutes = [
     method: "POST",
     url: "/api/v1/suppressions",
     id: "addSuppression",
-    summary: "Suppress a number; the answer is what holds for it now",
+    summary: "Suppress a number; answers with the suppression in effect",
     tag: "Suppressions",
     access: manage,
     body: NewSuppression,
@@ -80,7 +80,7 @@ export const suppressionRoutes = [
     method: "POST",
     url: "/api/v1/suppressions/import",
     id: "importSuppressions",
-    summary: "Suppress every number of a CSV file",
+    summary: "Import suppressions from a CSV file",
     tag: "Suppressions",
     access: manage,
     multipart: true,

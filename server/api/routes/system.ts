@@ -1,4 +1,4 @@
-// What operators and machines ask of the process itself; none of it needs a token.
+// Health, metrics and the OpenAPI document, without a token.
 import Type from "typebox";
 import { measureNodes } from "../../telephony/nodes/measure-nodes.ts";
 import { queueAge } from "../../engine/queue-age.ts";
@@ -11,7 +11,7 @@ const Readiness = Type.Object({
   status: Type.Literal("ok"),
   queue_age_seconds: Type.Number({
     minimum: 0,
-    description: "For how long the oldest job that is due has been waiting for a worker",
+    description: "How long the oldest due job has been waiting for a worker",
   }),
 });
 
@@ -20,7 +20,7 @@ export const systemRoutes = [
     method: "GET",
     url: "/health/live",
     id: "readLiveness",
-    summary: "Tell whether the process runs",
+    summary: "Check whether the process is running",
     tag: "System",
     success: { 200: Health },
     handle: async () => ({ status: "ok" }),
@@ -29,15 +29,15 @@ export const systemRoutes = [
     method: "GET",
     url: "/health/ready",
     id: "readReadiness",
-    summary: "Tell whether the database answers and has this version's schema",
+    summary: "Check whether the database answers and its schema is current",
     tag: "System",
     success: { 200: Readiness },
     handle: async ({ app }) => {
       const pending = await pendingMigrations(app.db.pool);
       if (pending.length > 0)
         throw unavailable(new Error(`migrations have not run: ${pending.join(", ")}`));
-      // Told, but no reason to be unready: what waits is safe, and an API that is taken out of service
-      // works off none of it.
+      // Reported, but not a reason to be unready: waiting jobs are safe, and removing an API process from
+      // service would not run them.
       const queue_age_seconds = await queueAge(app.db.query, app.clock.now());
       return { status: "ok", queue_age_seconds };
     },
@@ -46,7 +46,7 @@ export const systemRoutes = [
     method: "GET",
     url: "/metrics",
     id: "readMetrics",
-    summary: "Read the process's and the voice nodes' figures, in Prometheus' text format",
+    summary: "Read the metrics of the process and its voice nodes, in the Prometheus text format",
     tag: "System",
     success: { 200: { contentType: "text/plain" } },
     handle: async ({ app, reply }) => {

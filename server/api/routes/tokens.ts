@@ -15,7 +15,7 @@ import { findToken, listTokens } from "../../accounts/tokens/tokens.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import type { ApiApp } from "../api-app.ts";
 import { route } from "../route.ts";
-import { tellOnce } from "../tell-once.ts";
+import { showSecretOnce } from "../show-secret-once.ts";
 
 const tokenParams = closed({ id: pathId("The token") });
 const access = { anyOf: ["tokens.manage"] } as const;
@@ -43,11 +43,11 @@ export const tokenRoutes = [
     success: { 201: IssuedToken },
     validate: ({ app, caller, body }) =>
       validateToken(body, caller.account.time_zone, app.clock.now()),
-    handle: (call) =>
-      tellOnce(call, "token", async (tx) => {
-        const { time_zone } = call.caller.account;
-        const now = call.app.clock.now();
-        return shownToken(await issueToken(tx, grantorOf(call), call.body, time_zone, now));
+    handle: (context) =>
+      showSecretOnce(context, "token", async (tx) => {
+        const { time_zone } = context.caller.account;
+        const now = context.app.clock.now();
+        return shownToken(await issueToken(tx, grantorOf(context), context.body, time_zone, now));
       }),
   }),
   route({
@@ -65,7 +65,7 @@ export const tokenRoutes = [
     method: "POST",
     url: "/api/v1/tokens/:id/revoke",
     id: "revokeToken",
-    summary: "End a token at once",
+    summary: "Revoke a token immediately",
     tag: "Tokens",
     access,
     params: tokenParams,
@@ -80,16 +80,16 @@ export const tokenRoutes = [
     method: "POST",
     url: "/api/v1/tokens/:id/rotate",
     id: "rotateToken",
-    summary: "Replace a token by a new one; the answer shows it once",
+    summary: "Rotate a token; the answer shows the new one once",
     tag: "Tokens",
     access,
     params: tokenParams,
     body: TokenRotation,
     success: { 201: IssuedToken },
-    handle: async (call) => {
-      const { app, caller, params, body } = call;
-      const token = await tellOnce(call, "token", async (tx) =>
-        shownToken(await rotateToken(tx, grantorOf(call), params.id, body, app.clock.now())),
+    handle: async (context) => {
+      const { app, caller, params, body } = context;
+      const token = await showSecretOnce(context, "token", async (tx) =>
+        shownToken(await rotateToken(tx, grantorOf(context), params.id, body, app.clock.now())),
       );
       purge(app, caller, params.id);
       return token;

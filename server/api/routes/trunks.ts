@@ -23,7 +23,7 @@ export const trunkRoutes = [
     method: "GET",
     url: trunks,
     id: "listTrunks",
-    summary: "List the trunks that calls are placed over",
+    summary: "List trunks",
     tag,
     access: operate,
     query: closed(pageQuery),
@@ -53,7 +53,7 @@ export const trunkRoutes = [
     method: "GET",
     url: `${trunks}/:id`,
     id: "readTrunk",
-    summary: "Read a trunk and its shares of nodes",
+    summary: "Read a trunk and its nodes",
     tag,
     access: operate,
     params,
@@ -64,7 +64,7 @@ export const trunkRoutes = [
     method: "PATCH",
     url: `${trunks}/:id`,
     id: "updateTrunk",
-    summary: "Change a trunk, or take it out of use",
+    summary: "Update a trunk, or deactivate it",
     tag,
     access: operate,
     params,
@@ -72,13 +72,13 @@ export const trunkRoutes = [
     success: { 200: TrunkAnswer },
     validate: ({ body }) => validateTrunkNodes(body),
     handle: async ({ app, actor, params: { id }, body, write }) => {
-      let concerned: { nodes: readonly number[]; moved: MovedCalls } = { nodes: [], moved: [] };
+      let affected: { nodes: readonly number[]; moved: MovedCalls } = { nodes: [], moved: [] };
       const trunk = await write(async (tx) => {
         const updated = await updateTrunk(tx, actor, id, body, app.clock.now());
-        concerned = updated;
+        affected = updated;
         return updated.trunk;
       });
-      notifyVoiceNodes(app, concerned.nodes, concerned.moved);
+      notifyVoiceNodes(app, affected.nodes, affected.moved);
       return trunk;
     },
   }),
@@ -86,7 +86,7 @@ export const trunkRoutes = [
     method: "DELETE",
     url: `${trunks}/:id`,
     id: "deleteTrunk",
-    summary: "Delete a trunk without calls under way",
+    summary: "Delete a trunk without calls in progress",
     tag,
     access: operate,
     params,

@@ -30,8 +30,10 @@ export const userRoutes = [
     access: { anyOf: ["users.manage"] },
     body: NewUser,
     success: { 201: UserAnswer },
-    handle: (call) =>
-      call.write((tx) => createUser(tx, grantorOf(call), call.body, call.app.clock.now())),
+    handle: (context) =>
+      context.write((tx) =>
+        createUser(tx, grantorOf(context), context.body, context.app.clock.now()),
+      ),
   }),
   route({
     method: "GET",
@@ -48,16 +50,16 @@ export const userRoutes = [
     method: "PATCH",
     url: "/api/v1/users/:id",
     id: "updateUser",
-    summary: "Change a user, deactivate or reactivate them",
+    summary: "Update, deactivate or reactivate a user",
     tag: "Users",
     access: { anyOf: ["users.manage"] },
     params: userParams,
     body: UserPatch,
     success: { 200: UserAnswer },
-    handle: async (call) => {
-      const { app, caller, params, body } = call;
-      const user = await call.write((tx) =>
-        updateUser(tx, grantorOf(call), params.id, body, app.clock.now()),
+    handle: async (context) => {
+      const { app, caller, params, body } = context;
+      const user = await context.write((tx) =>
+        updateUser(tx, grantorOf(context), params.id, body, app.clock.now()),
       );
       app.notifications.send("token", accountTokensSubject(caller.account.id));
       return user;

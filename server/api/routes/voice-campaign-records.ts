@@ -1,4 +1,4 @@
-// Voice campaigns that are there: what is known of them, and what is done to them.
+// Voice campaigns after their launch: lists, details, recipients, calls and controls.
 import Type, { type Static } from "typebox";
 import type { Caller } from "../../accounts/caller.ts";
 import type { Actor } from "../../accounts/audit/record-audit.ts";
@@ -42,7 +42,7 @@ const manage: Access = { features: ["voice"], anyOf: ["voice.campaigns.manage"] 
 const params = closed({
   id: Type.String({
     maxLength: 64,
-    description: "The campaign, by the id or campaignId of its launch",
+    description: "The id or campaignId of the launch",
   }),
 });
 
@@ -62,7 +62,7 @@ function readRecipientFilter(
   account: Caller["account"],
 ): RecipientFilter {
   if (number === undefined) return { state };
-  // In a query an unescaped plus arrives as a space.
+  // An unescaped plus in a query arrives as a space.
   const phone = readPersonPhone(number.replace(/^ /, "+").trim(), account.country_code);
   if (phone === null) throw invalidField("number", phone_reason);
   return { state, phone };
@@ -78,7 +78,7 @@ type Control = {
   readonly change: (tx: Tx, actor: Actor, id: number, now: Date) => Promise<OpenCampaign>;
 };
 
-/** What a person does to a whole campaign: each answers how it stands afterwards. */
+/** Declares a control of a campaign; it answers with the campaign after the change. */
 function control({ verb, summary, change }: Control) {
   return route({
     method: "POST",
@@ -116,7 +116,7 @@ const campaignRoutes = [
       status: Type.Optional(Type.Enum(campaign_statuses, { type: "string" })),
       call_type: Type.Optional(Type.Enum(call_types, { type: "string" })),
       is_test: Type.Optional(
-        Type.Boolean({ default: false, description: "Calls to try one out, instead of campaigns" }),
+        Type.Boolean({ default: false, description: "Test calls instead of campaigns" }),
       ),
       ...pageQuery,
     }),
@@ -143,17 +143,18 @@ const campaignRoutes = [
   }),
   control({
     verb: "pause",
-    summary: "Pause a voice campaign until it is resumed; calls under way go on",
+    summary: "Pause a voice campaign until it is resumed; calls in progress continue",
     change: pauseCampaign,
   }),
   control({
     verb: "resume",
-    summary: "Resume a voice campaign that was paused by hand, by errors or for want of credit",
+    summary:
+      "Resume a voice campaign that was paused manually, by errors or by insufficient credit",
     change: resumeCampaign,
   }),
   control({
     verb: "cancel",
-    summary: "Cancel a voice campaign for good; calls under way go on",
+    summary: "Cancel a voice campaign permanently; calls in progress continue",
     change: cancelCampaign,
   }),
 ];
@@ -163,7 +164,7 @@ const reportRoutes = [
     method: "GET",
     url: `${campaign}/recipients`,
     id: "listVoiceRecipients",
-    summary: "List a voice campaign's recipients and what became of each",
+    summary: "List a voice campaign's recipients and their states",
     tag,
     access: see,
     params,
@@ -186,14 +187,14 @@ const reportRoutes = [
     params,
     query: closed(recipientQuery),
     success: { 200: { contentType: "text/csv" } },
-    handle: async (call) => {
-      const { app, caller, query } = call;
+    handle: async (context) => {
+      const { app, caller, query } = context;
       const filter = readRecipientFilter(query, caller.account);
-      const place = await placeOf(app, caller, call.params.id);
+      const place = await placeOf(app, caller, context.params.id);
       const { campaign_id: subject_id } = place;
       const entry = { action: "voice_recipients.exported", subject_id };
       const file = `recipients-${subject_id}.csv`;
-      return sendExport(call, { ...entry, file }, exportRecipients(app, place, filter));
+      return sendExport(context, { ...entry, file }, exportRecipients(app, place, filter));
     },
   }),
   route({
@@ -207,9 +208,9 @@ const reportRoutes = [
     query: closed({ status: callFilterQuery.status, ...pageQuery }),
     success: { 200: pageOf(CallRecord) },
     handle: async ({ app, caller, params: { id }, query }) => {
-      const { limit = 50, cursor, ...asked } = query;
+      const { limit = 50, cursor, ...rest } = query;
       const { account_id, campaign_id } = await placeOf(app, caller, id);
-      const filter = { ...readCallFilter(asked, caller.account), campaign_id };
+      const filter = { ...readCallFilter(rest, caller.account), campaign_id };
       return listCalls(app.db.query, account_id, filter, { limit, cursor });
     },
   }),
@@ -217,7 +218,7 @@ const reportRoutes = [
     method: "GET",
     url: `${campaign}/keys`,
     id: "readVoiceKeys",
-    summary: "Count the keys that a voice campaign's callers pressed",
+    summary: "Count the keys pressed in a voice campaign's calls",
     tag,
     access: see,
     params,

@@ -1,4 +1,4 @@
-// Voice campaigns are launched here; what is read of them and done to them is in other files.
+// Launch, preview and rejected rows of voice campaigns.
 import Type from "typebox";
 import { closed, pageOf, pageQuery } from "../../lib/schemas.ts";
 import { createTestCall } from "../../voice/campaigns/create-test-call.ts";
@@ -15,10 +15,10 @@ import {
   VoiceReject,
 } from "../../voice/campaigns/voice-campaign-schema.ts";
 import type { AskedVoiceCampaign } from "../../voice/campaigns/with-recipients.ts";
-import { asksForCsv } from "../asks-for-csv.ts";
+import { acceptsCsv } from "../accepts-csv.ts";
 import { shapeChecker } from "../check-shape.ts";
 import { bodyOfForm, parseUpload } from "../parse-upload.ts";
-import { route, type Call, type ParsedBody, type UnparsedCall } from "../route.ts";
+import { route, type RequestContext, type ParsedBody, type UnparsedRequest } from "../route.ts";
 import { sendCsv } from "../send-csv.ts";
 
 const campaigns = "/api/v1/voice/campaigns";
@@ -31,7 +31,7 @@ const json_bytes_max = 16 * 1_048_576;
 
 const checkShape = shapeChecker(NewVoiceCampaign);
 
-/** The parts of an upload; a list of numbers may be as long as in JSON. */
+/** The parts of an upload; a list of numbers may be as long as in a JSON body. */
 const parts = {
   file: "file",
   fields: Object.keys(NewVoiceCampaign.properties),
@@ -40,10 +40,10 @@ const parts = {
 } as const;
 
 /** Reads a launch in either form. Its violations are reported together with those of its recipients. */
-async function parseLaunch(call: UnparsedCall): Promise<ParsedBody<AskedVoiceCampaign>> {
-  const { request } = call;
+async function parseLaunch(context: UnparsedRequest): Promise<ParsedBody<AskedVoiceCampaign>> {
+  const { request } = context;
   if (request.isMultipart())
-    return parseUpload(call, parts, ({ fields, file, violations }) => {
+    return parseUpload(context, parts, ({ fields, file, violations }) => {
       const checked = checkShape(bodyOfForm(fields, NewVoiceCampaign));
       const violations = [...violations, ...checked.violations];
       return { body: checked.body, violations, fd: file?.fd ?? null, is_form: true };
@@ -52,7 +52,10 @@ async function parseLaunch(call: UnparsedCall): Promise<ParsedBody<AskedVoiceCam
   return { body: { body, violations, fd: null, is_form: false }, fingerprint: request.body };
 }
 
-const ownerOf = ({ caller, actor }: Pick<Call<never, never, never>, "caller" | "actor">) => ({
+const ownerOf = ({
+  caller,
+  actor,
+}: Pick<RequestContext<never, never, never>, "caller" | "actor">) => ({
   account: caller.account,
   actor,
 });
@@ -70,13 +73,13 @@ export const voiceCampaignRoutes = [
     form: VoiceCampaignUpload,
     success: { 201: VoiceCampaignAnswer },
     parse: parseLaunch,
-    handle: (call) => createVoiceCampaign(call.app, ownerOf(call), call, call.body),
+    handle: (context) => createVoiceCampaign(context.app, ownerOf(context), context, context.body),
   }),
   route({
     method: "POST",
     url: `${campaigns}/preview`,
     id: "previewVoiceCampaign",
-    summary: "See what a voice campaign would come to, without launching it",
+    summary: "Preview a voice campaign without launching it",
     tag: "Voice",
     access,
     body_bytes_max: json_bytes_max,
@@ -90,29 +93,29 @@ export const voiceCampaignRoutes = [
     method: "POST",
     url: `${campaigns}/test-call`,
     id: "createVoiceTestCall",
-    summary: "Call one number to hear what a voice campaign's recipients will",
+    summary: "Place a test call to one number",
     tag: "Voice",
     access,
     body: NewTestCall,
     success: { 201: VoiceCampaignAnswer },
-    handle: (call) => createTestCall(call.app, ownerOf(call), call, call.body),
+    handle: (context) => createTestCall(context.app, ownerOf(context), context, context.body),
   }),
   route({
     method: "GET",
     url: `${campaigns}/:id/rejects`,
     id: "listVoiceRejects",
-    summary: "List the rows that a voice campaign's launch left out, with the reasons",
+    summary: "List the rejected rows of a voice campaign, with the reasons",
     tag: "Voice",
     access: { features: ["voice"], anyOf: ["voice.campaigns.read", "voice.campaigns.manage"] },
     params: closed({
-      id: Type.String({ description: "The campaign, by the id or campaignId of its launch" }),
+      id: Type.String({ description: "The id or campaignId of the launch" }),
     }),
     query: closed({
       format: Type.Optional(
         Type.Unsafe<"json" | "csv">(
           Type.String({
             enum: ["json", "csv"],
-            description: "csv: all of them; as Accept: text/csv",
+            description: "csv: all of them; the same as Accept: text/csv",
           }),
         ),
       ),
@@ -129,7 +132,7 @@ export const voiceCampaignRoutes = [
     handle: async ({ app, caller, params, query, request, reply }) => {
       const { limit = 50, cursor } = query;
       const place = await findCampaignPlace(app.db.query, caller.account.id, params.id);
-      const format = query.format ?? (asksForCsv(request.headers.accept) ? "csv" : "json");
+      const format = query.format ?? (acceptsCsv(request.headers.accept) ? "csv" : "json");
       if (format === "json") return listVoiceRejects(app.db.query, place, { limit, cursor });
       return sendCsv(
         reply,

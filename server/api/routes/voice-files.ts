@@ -22,7 +22,13 @@ import {
 import { shapeChecker, type CheckedBody } from "../check-shape.ts";
 import { mergeErrors } from "../field-errors.ts";
 import { bodyOfForm, parseUpload } from "../parse-upload.ts";
-import { route, type Access, type Call, type ParsedBody, type UnparsedCall } from "../route.ts";
+import {
+  route,
+  type Access,
+  type RequestContext,
+  type ParsedBody,
+  type UnparsedRequest,
+} from "../route.ts";
 
 const files = "/api/v1/voice/files";
 const params = closed({ id: pathId("The voice file") });
@@ -43,16 +49,16 @@ const parts = {
 } as const;
 const checkBody = shapeChecker(NewVoiceFile);
 const checkForm = shapeChecker(FormBody);
-/** An upload takes its time to the disk. */
+/** Writing a large upload to disk takes time. */
 const statement_seconds = 60;
 
 type VoiceFileSource = CheckedBody<NewVoiceFile> & { readonly fd: number | null };
 
 /** Reads either form of a voice file. */
-async function parseSource(call: UnparsedCall): Promise<ParsedBody<VoiceFileSource>> {
-  const { request } = call;
+async function parseSource(context: UnparsedRequest): Promise<ParsedBody<VoiceFileSource>> {
+  const { request } = context;
   if (request.isMultipart())
-    return parseUpload(call, parts, ({ fields, file, violations }) => {
+    return parseUpload(context, parts, ({ fields, file, violations }) => {
       const checked = checkForm(bodyOfForm(fields, FormBody));
       const missing = file === null ? [{ field: "file", reason: "is required" }] : [];
       const found = [...violations, ...missing, ...checked.violations];
@@ -68,7 +74,7 @@ async function create({
   actor,
   body: { body, fd },
   writeWithClient,
-}: Call<unknown, unknown, VoiceFileSource>): Promise<VoiceFileAnswer> {
+}: RequestContext<unknown, unknown, VoiceFileSource>): Promise<VoiceFileAnswer> {
   const file = await writeWithClient(statement_seconds, async (tx) => {
     // Read here, where few uploads are in memory at once.
     const upload = fd === null ? null : await readWholeFile(fd);
@@ -83,12 +89,15 @@ export const voiceFileRoutes = [
     method: "GET",
     url: files,
     id: "listVoiceFiles",
-    summary: "List the voice files that campaigns may play",
+    summary: "List voice files",
     tag,
     access: seeContent,
     query: closed({
       status: Type.Optional(
-        Type.Enum(voice_file_statuses, { type: "string", description: "Only these" }),
+        Type.Enum(voice_file_statuses, {
+          type: "string",
+          description: "Only files with this status",
+        }),
       ),
       ...pageQuery,
     }),
@@ -99,7 +108,7 @@ export const voiceFileRoutes = [
     method: "POST",
     url: files,
     id: "createVoiceFile",
-    summary: "Upload a voice file, or have a text spoken; it is ready a little later",
+    summary: "Create a voice file from an upload or a text; it is processed in the background",
     tag,
     access: manageContent,
     body: NewVoiceFile,
@@ -114,7 +123,7 @@ export const voiceFileRoutes = [
     method: "GET",
     url: `${files}/:id`,
     id: "readVoiceFile",
-    summary: "Read a voice file and whether it is ready",
+    summary: "Read a voice file and its status",
     tag,
     access: seeContent,
     params,
@@ -125,7 +134,7 @@ export const voiceFileRoutes = [
     method: "GET",
     url: `${files}/:id/audio`,
     id: "readVoiceFileAudio",
-    summary: "Download what a voice file sounds like on calls",
+    summary: "Download the audio of a voice file as callers hear it",
     tag,
     access: seeContent,
     params,
@@ -141,7 +150,7 @@ export const voiceFileRoutes = [
     method: "PATCH",
     url: `${files}/:id`,
     id: "updateVoiceFile",
-    summary: "Change what belongs to a voice file, for campaigns launched from now on",
+    summary: "Update a voice file; applies to campaigns launched from now on",
     tag,
     access: manageContent,
     params,
@@ -155,7 +164,7 @@ export const voiceFileRoutes = [
     method: "DELETE",
     url: `${files}/:id`,
     id: "deleteVoiceFile",
-    summary: "Archive a voice file; campaigns that have it go on",
+    summary: "Archive a voice file; campaigns that use it continue",
     tag,
     access: manageContent,
     params,

@@ -15,7 +15,7 @@ import type { App } from "../../engine/app.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
 import { route, type Access } from "../route.ts";
 
-/** Nodes and trunks serve every account: only who runs the installation sees them. */
+/** Nodes and trunks serve every account: only operators may see them. */
 export const operate: Access = { features: ["operator"], anyOf: ["installation.manage"] };
 
 const nodes = "/api/v1/voice-nodes";
@@ -27,7 +27,7 @@ export const voiceNodeRoutes = [
     method: "GET",
     url: nodes,
     id: "listVoiceNodes",
-    summary: "List the nodes that calls are placed on",
+    summary: "List voice nodes",
     tag,
     access: operate,
     query: closed(pageQuery),
@@ -38,7 +38,7 @@ export const voiceNodeRoutes = [
     method: "POST",
     url: nodes,
     id: "createVoiceNode",
-    summary: "Add a node",
+    summary: "Add a voice node",
     tag,
     access: operate,
     body: NewVoiceNode,
@@ -51,7 +51,7 @@ export const voiceNodeRoutes = [
     method: "GET",
     url: `${nodes}/:id`,
     id: "readVoiceNode",
-    summary: "Read a node and whether it is connected",
+    summary: "Read a voice node and its connection status",
     tag,
     access: operate,
     params,
@@ -62,7 +62,7 @@ export const voiceNodeRoutes = [
     method: "PATCH",
     url: `${nodes}/:id`,
     id: "updateVoiceNode",
-    summary: "Change a node, or take it out of use",
+    summary: "Update a voice node, or deactivate it",
     tag,
     access: operate,
     params,
@@ -84,7 +84,7 @@ export const voiceNodeRoutes = [
     method: "DELETE",
     url: `${nodes}/:id`,
     id: "deleteVoiceNode",
-    summary: "Delete a node that no call was ever placed on",
+    summary: "Delete a voice node that never placed a call",
     tag,
     access: operate,
     params,
@@ -96,7 +96,7 @@ export const voiceNodeRoutes = [
   }),
 ];
 
-/** Tells the leaders of nodes that were changed, and of those that calls were moved to. */
+/** Notifies the leaders of changed nodes, and of nodes that calls were moved to. */
 export function notifyVoiceNodes(
   app: Pick<App, "notifications">,
   nodeIds: readonly number[],

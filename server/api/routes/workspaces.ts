@@ -11,9 +11,9 @@ import {
 import { workspaceSubject } from "../../crm/workspaces/workspace-schema.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { closed, crmPageOf, pageQuery, pathId } from "../../lib/schemas.ts";
-import { route, type Access, type Call } from "../route.ts";
+import { route, type Access, type RequestContext } from "../route.ts";
 
-/** Whoever works with leads may look up what they refer to. */
+/** Who may read what leads refer to. */
 export const lookUp: Access = {
   features: ["crm"],
   anyOf: ["crm.read", "crm.leads.create", "crm.manage"],
@@ -22,19 +22,22 @@ export const lookUp: Access = {
 export const manage: Access = { features: ["crm"], anyOf: ["crm.manage"] };
 
 export const workspaceParams = { workspaceId: pathId("The workspace") };
-/** Query of the look-ups that hide archived entries. */
+/** The query of lists that hide archived entries by default. */
 export const archivedQuery = closed({
   includeArchived: Type.Optional(Type.Boolean({ default: false })),
 });
 
-/** A write to a workspace; once it is committed, every process is told to look at it anew. */
+/** Runs a write to a workspace; after the commit, notifies every process to refresh its copy. */
 export async function changeWorkspace<Answer>(
   {
     app,
     caller,
     params,
     write,
-  }: Pick<Call<{ workspaceId: number }, never, never>, "app" | "caller" | "params" | "write">,
+  }: Pick<
+    RequestContext<{ workspaceId: number }, never, never>,
+    "app" | "caller" | "params" | "write"
+  >,
   effect: (tx: Tx) => Promise<Answer>,
 ): Promise<Answer> {
   const answer = await write(effect);
@@ -89,9 +92,15 @@ export const workspaceRoutes = [
     params: closed(workspaceParams),
     body: WorkspacePatch,
     success: { 200: WorkspaceAnswer },
-    handle: (call) =>
-      changeWorkspace(call, (tx) =>
-        updateWorkspace(tx, call.actor, call.params.workspaceId, call.body, call.app.clock.now()),
+    handle: (context) =>
+      changeWorkspace(context, (tx) =>
+        updateWorkspace(
+          tx,
+          context.actor,
+          context.params.workspaceId,
+          context.body,
+          context.app.clock.now(),
+        ),
       ),
   }),
 ];

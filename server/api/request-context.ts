@@ -1,17 +1,17 @@
-// Makes the call that a route's hooks get of a request.
+// Builds the context of a request for the hooks of its route.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Tx } from "../lib/database/database.ts";
 import type { ApiApp } from "./api-app.ts";
 import { reauthorize } from "./authenticate.ts";
 import type { Idempotency } from "./idempotency.ts";
-import { successStatus, type Call, type GuardedRoute } from "./route.ts";
+import { successStatus, type RequestContext, type GuardedRoute } from "./route.ts";
 import type { Begin, Transactions } from "./transactions.ts";
 
-/** What every route's writes go through. */
+/** Runs the writes of every route. */
 export type Writing = { readonly idempotency: Idempotency; readonly transactions: Transactions };
 
-/** A function that makes the call of one request to `route`, whose key, if any, is on it already. */
-export function openCalls(
+/** Returns a function that builds the context of a request to `route`, after its key was looked up. */
+export function contextFactory(
   app: ApiApp,
   { idempotency, transactions }: Writing,
   route: GuardedRoute,
@@ -30,7 +30,7 @@ export function openCalls(
       );
       return JSON.parse(request.stored.response) as Answer;
     };
-    const call: Call<unknown, unknown, unknown> = {
+    const context: RequestContext<unknown, unknown, unknown> = {
       app,
       caller,
       actor: {
@@ -53,6 +53,6 @@ export function openCalls(
       writeWithClient: (statement_seconds, effect) =>
         once(transactions.long(caller.account.id, statement_seconds), effect),
     };
-    return call as Call<never, never, never>;
+    return context as RequestContext<never, never, never>;
   };
 }

@@ -1,4 +1,4 @@
-// What the service sends to callback endpoints, for the OpenAPI document.
+// Describes the requests to callback endpoints for the OpenAPI document.
 import { eventCatalogue } from "../engine/event-catalogue.ts";
 
 const header = (name: string, description: string) => ({
@@ -12,24 +12,25 @@ const header = (name: string, description: string) => ({
 const parameters = [
   header(
     "webhook-id",
-    "The same on every retry and replay: what was taken once can be passed over",
+    "The same on every retry and replay of an event; use it to ignore duplicates",
   ),
-  header("webhook-timestamp", "Unix seconds of the attempt"),
+  header("webhook-timestamp", "Time of the attempt, in Unix seconds"),
   header(
     "webhook-signature",
-    "`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` by the endpoint's secret; for a while two of them, separated by a space",
+    "`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` under the endpoint's secret; after a rotation, two signatures separated by a space",
   ),
 ];
 
 const responses = {
-  "2XX": { description: "Taken" },
-  "410": { description: "Nothing more is wanted: the endpoint is disabled" },
+  "2XX": { description: "Delivered" },
+  "410": { description: "Gone: the endpoint is disabled" },
   default: {
-    description: "Not taken: it is sent again, up to 8 times in all. Redirects are not followed",
+    description:
+      "Failed: the request is retried, up to 8 attempts in total. Redirects are not followed",
   },
 };
 
-/** One entry for each type of event, by its type. */
+/** Returns an entry for each type of event, by its type. */
 export function describeWebhooks(): Record<string, object> {
   return Object.fromEntries(
     Object.entries(eventCatalogue).map(([type, { summary, data }]) => {
@@ -38,8 +39,12 @@ export function describeWebhooks(): Record<string, object> {
         required: ["type", "timestamp", "data"],
         properties: {
           type: { const: type },
-          timestamp: { type: "string", format: "date-time", description: "When it happened" },
-          data: toldOf(data),
+          timestamp: {
+            type: "string",
+            format: "date-time",
+            description: "When the event occurred",
+          },
+          data: payloadOf(data),
         },
       };
       const content = { "application/json": { schema } };
@@ -59,10 +64,10 @@ export function describeWebhooks(): Record<string, object> {
 const omitted = {
   type: "array",
   items: { type: "string" },
-  description: "Fields that are left out, because the body would have had 20,000 bytes or more",
+  description: "Fields that were omitted because the body would have had 20,000 bytes or more",
 };
 
-function toldOf({ properties, required }: { properties: object; required: readonly string[] }) {
+function payloadOf({ properties, required }: { properties: object; required: readonly string[] }) {
   const anyOf = [{ required }, { required: ["omitted"] }];
   return { type: "object", properties: { ...properties, omitted }, anyOf };
 }

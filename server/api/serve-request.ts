@@ -1,51 +1,51 @@
-// What becomes of a request that its caller may make: its body is read, its key looked up, its fields are
-// validated, and its route's handler runs.
+// Serves an authorized request: reads its body, looks up its Idempotency-Key, validates its fields and runs
+// the handler of its route.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
 import { findStoredAnswer, keyedRequest, readKey } from "./idempotency.ts";
-import { openCalls, type Writing } from "./open-call.ts";
-import type { GuardedRoute, ParsedBody, PublicCall, PublicRoute, Route } from "./route.ts";
+import { contextFactory, type Writing } from "./request-context.ts";
+import type { GuardedRoute, ParsedBody, PublicContext, PublicRoute, Route } from "./route.ts";
 import { validatePublicRequest, validateRequest } from "./validate-request.ts";
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-/** The handler of a route that needs no token. */
+/** Returns the handler of a route that needs no token. */
 export function openPublicHandler(app: ApiApp, route: PublicRoute): Handler {
   return async (request, reply) => {
     validatePublicRequest(request);
-    const call: PublicCall<unknown> = {
+    const context: PublicContext<unknown> = {
       app,
       query: request.query,
       body: request.body,
       request,
       reply,
     };
-    return route.handle(call as PublicCall<never>);
+    return route.handle(context as PublicContext<never>);
   };
 }
 
-/** The handler of a route for callers with a token; a stored answer is left on the request. */
+/** Returns the handler of a route that needs a token; it leaves a stored answer on the request. */
 export function openHandler(app: ApiApp, writing: Writing, route: GuardedRoute): Handler {
-  const openCall = openCalls(app, writing, route);
+  const contextOf = contextFactory(app, writing, route);
   return async (request, reply) => {
     const serve = async (body: unknown) => {
-      const call = openCall(request, reply, body);
-      await validateRequest(route, call);
-      return route.handle(call);
+      const context = contextOf(request, reply, body);
+      await validateRequest(route, context);
+      return route.handle(context);
     };
     try {
       return await (route.parse ? serveParsed(app, route, request, serve) : serve(request.body));
     } catch (error) {
-      await findTwinsAnswer(app, request, error);
+      await findFirstAnswer(app, request, error);
       return undefined;
     }
   };
 }
 
 /**
- * Leaves the answer stored under the request's key on the request, and returns whether there is one. A
- * body that its route parses is looked up by the handler.
+ * Sets the answer stored under the request's key on the request, and returns whether there is one. The
+ * handler does this for a body that its route parses.
  */
 export async function findReplay(
   app: ApiApp,
@@ -63,8 +63,8 @@ async function serveParsed(
   request: FastifyRequest,
   serve: (body: unknown) => Promise<unknown>,
 ): Promise<unknown> {
-  // An upload that lacks its key is refused before it arrives.
-  if (request.isMultipart() && route.key_required) readKey(request, true);
+  // An upload that lacks a required key is refused before it arrives.
+  if ((route.multipart || request.isMultipart()) && route.key_required) readKey(request, true);
   const { body, fingerprint, release } = await parseBody(route, request);
   try {
     if (await findAnswerFor(app, route, request, fingerprint)) return undefined;
@@ -103,8 +103,8 @@ async function findAnswerFor(
   return request.stored !== null;
 }
 
-/** A twin is not refused for what the first request used up or changed: it gets the first one's answer. */
-async function findTwinsAnswer(
+/** A retry is not refused for what the first request used up or changed: it gets the first answer. */
+async function findFirstAnswer(
   app: ApiApp,
   request: FastifyRequest,
   error: unknown,
