@@ -76,14 +76,14 @@ const routes = [
 ];
 
 let api: TestApi;
-let second: TestApi;
+let otherServer: TestApi;
 
 before(async () => {
   api = await startApi({ routes });
-  second = await startApi({ routes, databaseUrl: api.database_url });
+  otherServer = await startApi({ routes, databaseUrl: api.database_url });
 });
 after(async () => {
-  await second.close();
+  await otherServer.close();
   await api.close();
 });
 
@@ -118,7 +118,7 @@ test("of 80 requests, twenty at once on two servers, exactly the limit's 60 pass
   // So few at once that none waits longer for a connection than the service lets it.
   const wave = () =>
     Promise.all(
-      Array.from({ length: 20 }, (_, i) => post(account, { at: i % 2 === 0 ? api : second })),
+      Array.from({ length: 20 }, (_, i) => post(account, { at: i % 2 === 0 ? api : otherServer })),
     );
   const answers: Answer[] = [];
   while (answers.length < 80) answers.push(...(await wave()));

@@ -153,16 +153,16 @@ const routes = [
 ];
 
 let api: TestApi;
-let second: TestApi;
+let otherServer: TestApi;
 let account: TestAccount;
 
 before(async () => {
   api = await startApi({ routes });
-  second = await startApi({ routes, databaseUrl: api.database_url });
+  otherServer = await startApi({ routes, databaseUrl: api.database_url });
   account = await makeAccount(api.app);
 });
 after(async () => {
-  await second.close();
+  await otherServer.close();
   await api.close();
 });
 
@@ -257,7 +257,7 @@ test("concurrent long writes under one key on two servers store their rows once 
   const name = unique("rows");
   const raw = `{"name":"${name}","rows":50}`;
   const answers = await Promise.all(
-    [api, second, api, second].map((at) => post(raw, { key: name, at })),
+    [api, otherServer, api, otherServer].map((at) => post(raw, { key: name, at })),
   );
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
   assert.equal(new Set(answers.map(({ text }) => text)).size, 1);

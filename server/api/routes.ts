@@ -1,52 +1,54 @@
 // Every route of the service, in one list: the table of contents.
 import type { Route } from "./route.ts";
-import { accountRoutes } from "./routes/account.ts";
-import { agentGroupRoutes } from "./routes/agent-groups.ts";
-import { aiAgentRoutes } from "./routes/ai-agents.ts";
-import { agentRoutes } from "./routes/agents.ts";
-import { auditRoutes } from "./routes/audit.ts";
-import { callRoutes } from "./routes/calls.ts";
-import { callbackDeliveryRoutes } from "./routes/callback-deliveries.ts";
-import { callbackEndpointRoutes } from "./routes/callback-endpoints.ts";
-import { callbackReplayRoutes } from "./routes/callback-replays.ts";
-import { chatCampaignRecordRoutes } from "./routes/chat-campaign-records.ts";
-import { chatCampaignRoutes } from "./routes/chat-campaigns.ts";
-import { chatHoldRoutes } from "./routes/chat-holds.ts";
-import { chatNumberRoutes } from "./routes/chat-numbers.ts";
-import { chatTestMessageRoutes } from "./routes/chat-test-messages.ts";
-import { automationFlowRoutes } from "./routes/automation-flows.ts";
-import { chatFlowRoutes } from "./routes/chat-flows.ts";
-import { chatTemplateRoutes } from "./routes/chat-templates.ts";
-import { chatReplyRoutes } from "./routes/chat-replies.ts";
+import { accountRoutes } from "./routes/accounts/account.ts";
+import { auditRoutes } from "./routes/accounts/audit.ts";
+import { roleRoutes } from "./routes/accounts/roles.ts";
+import { tokenRoutes } from "./routes/accounts/tokens.ts";
+import { userRoutes } from "./routes/accounts/users.ts";
+import { groupRoutes } from "./routes/audience/groups.ts";
+import { suppressionRoutes } from "./routes/audience/suppressions.ts";
+import { callbackDeliveryRoutes } from "./routes/callbacks/callback-deliveries.ts";
+import { callbackEndpointRoutes } from "./routes/callbacks/callback-endpoints.ts";
+import { callbackReplayRoutes } from "./routes/callbacks/callback-replays.ts";
+import { callRoutes } from "./routes/calls/calls.ts";
+import { clickToCallRoutes } from "./routes/calls/click-to-call.ts";
+import { automationFlowRoutes } from "./routes/chat/automation-flows.ts";
+import { chatCampaignRecordRoutes } from "./routes/chat/chat-campaign-records.ts";
+import { chatCampaignRoutes } from "./routes/chat/chat-campaigns.ts";
+import { chatFlowRoutes } from "./routes/chat/chat-flows.ts";
+import { chatHoldRoutes } from "./routes/chat/chat-holds.ts";
+import { chatNumberRoutes } from "./routes/chat/chat-numbers.ts";
+import { chatReplyRoutes } from "./routes/chat/chat-replies.ts";
+import { chatTemplateRoutes } from "./routes/chat/chat-templates.ts";
+import { chatTestMessageRoutes } from "./routes/chat/chat-test-messages.ts";
+import { providerHookRoutes } from "./routes/chat/provider-hooks.ts";
+import { agentRoutes } from "./routes/crm/agents.ts";
+import { contactRoutes } from "./routes/crm/contacts.ts";
+import { customFieldRoutes } from "./routes/crm/custom-fields.ts";
+import { leadExportRoutes } from "./routes/crm/lead-exports.ts";
+import { leadImportRoutes } from "./routes/crm/lead-imports.ts";
+import { leadRecordRoutes } from "./routes/crm/lead-records.ts";
+import { leadRoutes } from "./routes/crm/leads.ts";
+import { picklistRoutes } from "./routes/crm/picklists.ts";
+import { workspaceRoutes } from "./routes/crm/workspaces.ts";
+import { agentGroupRoutes } from "./routes/telephony/agent-groups.ts";
+import { extensionRoutes } from "./routes/telephony/extensions.ts";
+import { trunkRoutes } from "./routes/telephony/trunks.ts";
+import { voiceNodeRoutes } from "./routes/telephony/voice-nodes.ts";
+import { aiAgentRoutes } from "./routes/voice/ai-agents.ts";
+import { voiceCampaignRecordRoutes } from "./routes/voice/voice-campaign-records.ts";
+import { voiceCampaignRoutes } from "./routes/voice/voice-campaigns.ts";
+import { voiceFileRoutes } from "./routes/voice/voice-files.ts";
+import { voiceMenuRoutes } from "./routes/voice/voice-menus.ts";
 import { creditRoutes } from "./routes/credits.ts";
-import { customFieldRoutes } from "./routes/custom-fields.ts";
-import { clickToCallRoutes } from "./routes/click-to-call.ts";
-import { contactRoutes } from "./routes/contacts.ts";
 import { erasureRoutes } from "./routes/erasures.ts";
 import { eventRoutes } from "./routes/events.ts";
-import { extensionRoutes } from "./routes/extensions.ts";
-import { groupRoutes } from "./routes/groups.ts";
-import { leadExportRoutes } from "./routes/lead-exports.ts";
-import { leadImportRoutes } from "./routes/lead-imports.ts";
-import { leadRecordRoutes } from "./routes/lead-records.ts";
-import { leadRoutes } from "./routes/leads.ts";
-import { picklistRoutes } from "./routes/picklists.ts";
-import { providerHookRoutes } from "./routes/provider-hooks.ts";
 import { reportRoutes } from "./routes/reports.ts";
-import { roleRoutes } from "./routes/roles.ts";
-import { suppressionRoutes } from "./routes/suppressions.ts";
 import { systemRoutes } from "./routes/system.ts";
-import { tokenRoutes } from "./routes/tokens.ts";
-import { trunkRoutes } from "./routes/trunks.ts";
-import { userRoutes } from "./routes/users.ts";
-import { voiceCampaignRecordRoutes } from "./routes/voice-campaign-records.ts";
-import { voiceCampaignRoutes } from "./routes/voice-campaigns.ts";
-import { voiceFileRoutes } from "./routes/voice-files.ts";
-import { voiceMenuRoutes } from "./routes/voice-menus.ts";
-import { voiceNodeRoutes } from "./routes/voice-nodes.ts";
-import { workspaceRoutes } from "./routes/workspaces.ts";
 
+/** All routes, in the order of the published document. */
 export const routes: readonly Route[] = [
+  // CRM
   ...leadRoutes,
   ...leadRecordRoutes,
   ...leadImportRoutes,
@@ -56,6 +58,7 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...picklistRoutes,
   ...customFieldRoutes,
+  // Chat
   ...chatNumberRoutes,
   ...chatCampaignRoutes,
   ...chatCampaignRecordRoutes,
@@ -65,31 +68,42 @@ export const routes: readonly Route[] = [
   ...chatTemplateRoutes,
   ...chatReplyRoutes,
   ...chatHoldRoutes,
+  // Voice campaigns and calls
   ...voiceCampaignRoutes,
   ...clickToCallRoutes,
   ...voiceCampaignRecordRoutes,
   ...callRoutes,
+  // Telephony: the phones of agents
   ...extensionRoutes,
   ...agentGroupRoutes,
+  // Voice content
   ...voiceFileRoutes,
   ...voiceMenuRoutes,
   ...aiAgentRoutes,
+  // Telephony: switches and carriers
   ...voiceNodeRoutes,
   ...trunkRoutes,
+  // Callbacks
   ...callbackEndpointRoutes,
   ...callbackDeliveryRoutes,
   ...callbackReplayRoutes,
+  // Reports
   ...reportRoutes,
+  // Audience
   ...suppressionRoutes,
   ...erasureRoutes,
   ...groupRoutes,
+  // Accounts
   ...accountRoutes,
   ...userRoutes,
   ...roleRoutes,
   ...tokenRoutes,
   ...creditRoutes,
   ...auditRoutes,
+  // Live events
   ...eventRoutes,
+  // Webhooks of chat providers
   ...providerHookRoutes,
+  // System
   ...systemRoutes,
 ];

@@ -1,0 +1,448 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { permissionNames } from "../permissions.ts";
+import { saveLastUses } from "./save-last-uses.ts";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  makeToken,
+  makeUser,
+  unique,
+  type TestAccount,
+} from "../../../test/support/makers.ts";
+
+let api: TestApi;
+let account: TestAccount;
+
+before(async () => {
+  api = await startApi();
+  account = await makeAccount(api.app);
+});
+beforeEach(() => api.clock.set(new Date()));
+after(() => api.close());
+
+const create = (json: unknown, more: object = {}) =>
+  api.send("POST", "/api/v1/tokens", { token: account.token, json, ...more });
+const revoke = (id: number, token = account.token) =>
+  api.send("POST", `/api/v1/tokens/${id}/revoke`, { token });
+const rotate = (id: number, json: unknown = {}, more: object = {}) =>
+  api.send("POST", `/api/v1/tokens/${id}/rotate`, { token: account.token, json, ...more });
+/** 200 while the token works, for a token that may read users. */
+const works = async (token: string, at = api) =>
+  (await at.send("GET", "/api/v1/users?limit=1", { token })).status;
+const accountToken = () => ({ kind: "account", name: unique("token") });
+const idOf = (token: string) => Number(token.split("_")[2]);
+
+test("an account token acts as the owner and its text is shown once, in the answer that made it", async () => {
+  const { status, body } = await create(accountToken());
+  assert.equal(status, 201);
+  assert.match(body.token, new RegExp(`^trk_${account.account_id}_${body.id}_[0-9a-f]{64}$`));
+  const { token, ...rest } = body;
+  assert.deepEqual(
+    { ...rest, name: "", created_at: "" },
+    {
+      id: body.id,
+      kind: "account",
+      user_id: account.owner_id,
+      name: "",
+      scopes: null,
+      expires_at: null,
+      revoked_at: null,
+      last_used_at: null,
+      created_by: account.owner_id,
+      created_at: "",
+    },
+  );
+  assert.equal(await works(token), 200);
+  const secret = token.split("_")[3];
+  const read = await api.send("GET", `/api/v1/tokens/${body.id}`, { token: account.token });
+  assert.deepEqual(read.body, rest);
+  const list = await api.send("GET", "/api/v1/tokens?limit=200", { token: account.token });
+  assert.ok(list.body.data.some(({ id }: { id: number }) => id === body.id));
+  assert.ok(!list.text.includes(secret) && !/secret|sha256/.test(list.text));
+});
+
+test("an agent token acts as its user, within the user's role and its own scopes", async () => {
+  const user_id = await makeUser(api.app, account, ["users.read", "crm.read"]);
+  const { status, body } = await create({
+    kind: "agent",
+    name: "phone app",
+    user_id,
+    scopes: ["crm.read", "audit.read"],
+    expires_at: "2999-01-01T00:00:00+05:30",
+  });
+  assert.equal(status, 201);
+  assert.equal(body.user_id, user_id);
+  assert.equal(body.created_by, account.owner_id);
+  assert.equal(body.expires_at, "2998-12-31T18:30:00.000Z");
+  assert.equal(await works(body.token), 403, "out of scope");
+  const audit = await api.send("GET", "/api/v1/audit", { token: body.token });
+  assert.equal(audit.status, 403, "a scope gives nothing that the role does not");
+});
+
+test("every failing field of a token is told at once, each with its reason", async () => {
+  const shape = await create({
+    kind: "agent",
+    name: " ",
+    scopes: ["crm.read", "all"],
+    expires_at: "2026-02-30T10:00:00Z",
+    secret: "mine",
+  });
+  assert.equal(shape.status, 422);
+  const reasons = Object.fromEntries(
+    shape.body.errors.map((error: { field: string; reason: string }) => [
+      error.field,
+      error.reason,
+    ]),
+  );
+  assert.match(reasons["scopes.1"], /^must be one of crm\.leads\.create, /);
+  delete reasons["scopes.1"];
+  assert.deepEqual(reasons, {
+    secret: "unknown field",
+    name: "must have 1 to 255 characters and not be blank",
+    user_id: "is required for an agent token",
+    expires_at: "must be a day of the calendar",
+  });
+  const cases: [object, string, RegExp][] = [
+    [{ kind: "root", name: "x" }, "kind", /account, agent/],
+    [{ name: "x" }, "kind", /required/],
+    [{ kind: "account" }, "name", /required/],
+    [{ kind: "account", name: "x", user_id: account.owner_id }, "user_id", /omitted/],
+    [{ kind: "account", name: "x", expires_at: "2020-01-01T00:00:00Z" }, "expires_at", /future/],
+    [{ kind: "account", name: "x", expires_at: 1 }, "expires_at", /string/],
+  ];
+  for (const [json, field, reason] of cases) {
+    const { status, body } = await create(json);
+    assert.equal(status, 422);
+    assert.equal(body.errors.length, 1);
+    assert.equal(body.errors[0].field, field);
+    assert.match(body.errors[0].reason, reason);
+  }
+});
+
+test("an agent token is for an active user of the account: others are unknown", async () => {
+  const other = await makeAccount(api.app);
+  const asleep = await makeUser(api.app, account);
+  await api.send("PATCH", `/api/v1/users/${asleep}`, {
+    token: account.token,
+    json: { active: false },
+  });
+  for (const user_id of [other.owner_id, asleep, 0, 9007199254740991]) {
+    const { status, body } = await create({ kind: "agent", name: "x", user_id });
+    assert.equal(status, 422);
+    assert.deepEqual(body.errors, [{ field: "user_id", reason: "matches no active user" }]);
+  }
+});
+
+test("an expiry without an offset is local to the account's zone", async () => {
+  const own = await makeAccount(api.app);
+  await api.send("PATCH", "/api/v1/account", {
+    token: own.token,
+    json: { time_zone: "Asia/Kolkata" },
+  });
+  const { body } = await create(
+    { ...accountToken(), expires_at: "2999-01-01 00:00" },
+    { token: own.token },
+  );
+  assert.equal(body.expires_at, "2998-12-31T18:30:00.000Z");
+});
+
+test("a token is refused from its expiry on, by the clock of the service", async () => {
+  const { body } = await create({ ...accountToken(), expires_at: "2999-01-01T00:00:00Z" });
+  api.clock.set("2998-12-31T23:59:59.999Z");
+  assert.equal(await works(body.token), 200);
+  api.clock.set("2999-01-01T00:00:00Z");
+  assert.equal(await works(body.token), 401);
+});
+
+test("revoking takes effect with the next request and is the same when repeated", async () => {
+  const { body: made } = await create(accountToken());
+  assert.equal(await works(made.token), 200);
+  const first = await revoke(made.id);
+  assert.equal(first.status, 200);
+  assert.equal(first.body.revoked_at, api.clock.now().toISOString());
+  assert.equal(await works(made.token), 401);
+  api.clock.advance(60_000);
+  const again = await revoke(made.id);
+  assert.equal(again.status, 200);
+  assert.equal(again.text, first.text);
+  const audit = await api.send("GET", `/api/v1/audit?action=token.revoked&subject_id=${made.id}`, {
+    token: account.token,
+  });
+  assert.equal(audit.body.data.length, 1, "what changed nothing is not in the trail");
+});
+
+test("a second process stops taking a revoked or rotated token that it has in memory", async () => {
+  const second = await startApi({ databaseUrl: api.database_url });
+  try {
+    for (const end of [revoke, rotate]) {
+      const { body: made } = await create(accountToken());
+      assert.equal(await works(made.token, second), 200);
+      await end(made.id);
+      await eventually(async () => (await works(made.token, second)) === 401);
+    }
+  } finally {
+    await second.close();
+  }
+});
+
+test("rotating gives a new token of the same kind, user, name, scopes and expiry; the old one ends after the overlap", async () => {
+  const user_id = await makeUser(api.app, account, ["users.read", "crm.read"]);
+  const { body: old } = await create({
+    kind: "agent",
+    name: "phone app",
+    user_id,
+    scopes: ["users.read"],
+    expires_at: "2999-01-01T00:00:00Z",
+  });
+  const { status, body: fresh } = await rotate(old.id, { overlap_seconds: 3600 });
+  assert.equal(status, 201);
+  assert.deepEqual(fresh, {
+    ...old,
+    id: fresh.id,
+    token: fresh.token,
+    created_at: fresh.created_at,
+  });
+  assert.notEqual(fresh.id, old.id);
+  assert.equal(await works(fresh.token), 200);
+  api.clock.advance(3_599_000);
+  assert.equal(await works(old.token), 200);
+  api.clock.advance(1_000);
+  assert.equal(await works(old.token), 401);
+  assert.equal(await works(fresh.token), 200);
+});
+
+test("rotating without an overlap ends the old token at once, also when it rotates itself", async () => {
+  const { body: old } = await create(accountToken());
+  const { status, body: fresh } = await rotate(old.id, {}, { token: old.token });
+  assert.equal(status, 201);
+  assert.equal(await works(old.token), 401);
+  assert.equal(await works(fresh.token), 200);
+});
+
+test("an overlap never lengthens the life of the old token", async () => {
+  const soon = new Date(api.clock.now().getTime() + 60_000).toISOString();
+  const { body: old } = await create({ ...accountToken(), expires_at: soon });
+  const { body: fresh } = await rotate(old.id, { overlap_seconds: 604_800 });
+  assert.equal(fresh.expires_at, soon);
+  const { body: read } = await api.send("GET", `/api/v1/tokens/${old.id}`, {
+    token: account.token,
+  });
+  assert.equal(read.expires_at, soon);
+});
+
+test("a token that works no more is not rotated, and of two that rotate one at once only the first does", async () => {
+  const { body: revoked } = await create(accountToken());
+  await revoke(revoked.id);
+  const refused = await rotate(revoked.id);
+  assert.equal(refused.status, 409);
+  assert.equal(refused.body.type, "conflict");
+  const { body: twice } = await create(accountToken());
+  const statuses = await Promise.all([rotate(twice.id), rotate(twice.id)]);
+  assert.deepEqual(new Set(statuses.map(({ status }) => status)), new Set([201, 409]));
+});
+
+test("an overlap is a whole number of seconds up to a week", async () => {
+  const { body: made } = await create(accountToken());
+  for (const overlap_seconds of [-1, 604_801, 1.5, "60"]) {
+    const { status, body } = await rotate(made.id, { overlap_seconds });
+    assert.equal(status, 422);
+    assert.equal(body.errors[0].field, "overlap_seconds");
+  }
+  assert.equal((await rotate(made.id, { overlap: 1 })).body.errors[0].field, "overlap");
+  assert.equal((await rotate(made.id, { overlap_seconds: null })).status, 201);
+});
+
+test("a repeated Idempotency-Key makes no second token and does not bring the first one's text back", async () => {
+  const headers = { "idempotency-key": unique("key") };
+  const json = accountToken();
+  const first = await create(json, { headers });
+  assert.equal(first.status, 201);
+  assert.equal(await works(first.body.token), 200);
+  const again = await create(json, { headers });
+  assert.equal(again.status, 201);
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+  assert.deepEqual(again.body, { ...first.body, token: null });
+  const rotation = { "idempotency-key": unique("key") };
+  const rotated = await rotate(first.body.id, {}, { headers: rotation });
+  const repeated = await rotate(first.body.id, {}, { headers: rotation });
+  assert.equal(await works(rotated.body.token), 200);
+  assert.deepEqual(repeated.body, { ...rotated.body, token: null });
+});
+
+test("of twins under one Idempotency-Key exactly one is told the token", async () => {
+  const headers = { "idempotency-key": unique("key") };
+  const json = accountToken();
+  const answers = await Promise.all(Array.from({ length: 10 }, () => create(json, { headers })));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
+  assert.equal(new Set(answers.map(({ body }) => body.id)).size, 1);
+  assert.equal(answers.filter(({ body }) => body.token !== null).length, 1);
+});
+
+test("no secret is anywhere in the database", async () => {
+  const headers = { "idempotency-key": unique("key") };
+  const { body: made } = await create(accountToken(), { headers });
+  const { body: rotated } = await rotate(made.id, {}, { headers });
+  const { rows: tables } = await api.app.db.pool.query<{ name: string }>(
+    "select tablename as name from pg_tables where schemaname = 'public'",
+  );
+  for (const { name } of tables) {
+    const { rows } = await api.app.db.pool.query<{ text: string }>(
+      `select coalesce(string_agg(t::text, ' '), '') as text from ${name} t`,
+    );
+    for (const { token } of [made, rotated])
+      assert.ok(!rows[0]!.text.includes(token.split("_")[3]), name);
+  }
+});
+
+test("nobody makes or rotates a token that may do more than they", async () => {
+  const own = ["tokens.manage", "crm.read"] as const;
+  const agent = await makeAgentToken(api.app, account, own);
+  const mighty = await makeUser(api.app, account, ["crm.read", "crm.write"]);
+  const equal = await makeUser(api.app, account, ["crm.read"]);
+  const by = { token: agent };
+  const agentFor = (user_id: number, more: object = {}) =>
+    create({ kind: "agent", name: "x", user_id, ...more }, by);
+  assert.equal((await create(accountToken(), by)).status, 403);
+  assert.equal((await create({ ...accountToken(), scopes: ["crm.read"] }, by)).status, 403);
+  assert.equal((await agentFor(account.owner_id)).status, 403);
+  assert.equal((await agentFor(mighty)).status, 403);
+  assert.equal((await agentFor(equal, { scopes: ["crm.write"] })).status, 403);
+  assert.equal((await agentFor(equal)).status, 201);
+  assert.equal((await agentFor(mighty, { scopes: ["crm.read"] })).status, 201);
+  const theirs = await makeToken(api.app, account, { kind: "agent", user_id: mighty });
+  for (const target of [account.token, theirs]) {
+    const { status, body } = await rotate(idOf(target), {}, by);
+    assert.equal(status, 403);
+    assert.equal(body.type, "forbidden");
+  }
+  assert.equal((await rotate(idOf(agent), {}, by)).status, 201, "its own it may");
+});
+
+test("a scoped token makes and rotates nothing wider than its scopes", async () => {
+  const scopes = ["tokens.manage", "crm.read"] as const;
+  const scoped = await makeToken(api.app, account, { scopes });
+  const by = { token: scoped };
+  assert.equal((await create(accountToken(), by)).status, 403);
+  assert.equal((await create({ ...accountToken(), scopes: ["crm.write"] }, by)).status, 403);
+  assert.equal((await create({ ...accountToken(), scopes: ["crm.read"] }, by)).status, 201);
+  assert.equal((await rotate(idOf(account.token), {}, by)).status, 403);
+  const { body: fresh } = await rotate(idOf(scoped), {}, by);
+  assert.deepEqual(fresh.scopes, scopes);
+});
+
+test("an agent with every permission may make an account token", async () => {
+  const agent = await makeAgentToken(api.app, account, permissionNames);
+  assert.equal((await create(accountToken(), { token: agent })).status, 201);
+});
+
+test("another account's token answers like an unknown one", async () => {
+  const other = await makeAccount(api.app);
+  const without = (text: string) => text.replace(/"request_id":"[^"]*"/, "");
+  for (const [method, path] of [
+    ["GET", ""],
+    ["POST", "/revoke"],
+    ["POST", "/rotate"],
+  ] as const) {
+    const options = { token: account.token, json: path === "/rotate" ? {} : undefined };
+    const foreign = await api.send(method, `/api/v1/tokens/${idOf(other.token)}${path}`, options);
+    const unknown = await api.send(method, `/api/v1/tokens/999999999${path}`, options);
+    assert.equal(foreign.status, 404, path);
+    assert.equal(without(foreign.text), without(unknown.text));
+  }
+  assert.equal(await works(other.token), 200);
+});
+
+test("tokens are seen and handled only with tokens.manage", async () => {
+  const nobody = await makeAgentToken(api.app, account, ["users.manage", "account.manage"]);
+  const by = { token: nobody };
+  assert.equal((await api.send("GET", "/api/v1/tokens", by)).status, 403);
+  assert.equal((await api.send("GET", `/api/v1/tokens/${idOf(nobody)}`, by)).status, 403);
+  assert.equal((await create(accountToken(), by)).status, 403);
+  assert.equal((await revoke(idOf(account.token), nobody)).status, 403);
+  assert.equal((await rotate(idOf(nobody), {}, by)).status, 403);
+  assert.equal((await api.send("GET", "/api/v1/tokens")).status, 401);
+});
+
+test("the audit trail tells a token's making, rotation and end, without its secret", async () => {
+  const { body: made } = await create({ ...accountToken(), scopes: [] });
+  const { body: fresh } = await rotate(made.id, { overlap_seconds: 60 });
+  await revoke(made.id);
+  const { body, text } = await api.send("GET", `/api/v1/audit?subject_id=${made.id}`, {
+    token: account.token,
+  });
+  assert.deepEqual(
+    body.data
+      .filter((entry: { action: string }) => entry.action.startsWith("token."))
+      .map((entry: { action: string; token_id: number; detail: unknown }) => [
+        entry.action,
+        entry.token_id,
+        entry.detail,
+      ]),
+    [
+      ["token.revoked", idOf(account.token), {}],
+      ["token.rotated", idOf(account.token), { new_token_id: fresh.id, overlap_seconds: 60 }],
+      [
+        "token.created",
+        idOf(account.token),
+        { kind: "account", user_id: account.owner_id, scopes: [], expires_at: null },
+      ],
+    ],
+  );
+  assert.ok(!text.includes(made.token.split("_")[3]));
+});
+
+test("the last use of each token is written in one go, keeps the latest, and survives a failed write", async () => {
+  const { body: used } = await create(accountToken());
+  const { body: unused } = await create(accountToken());
+  const lastUse = async (id: number) =>
+    (await api.send("GET", `/api/v1/tokens/${id}`, { token: account.token })).body.last_used_at;
+  api.clock.set("2998-01-01T00:00:00Z");
+  await works(used.token);
+  api.clock.set("2998-01-01T00:00:05Z");
+  await works(used.token);
+  await api.app.db.pool.query("alter table tokens rename to tokens_away");
+  await assert.rejects(api.app.tokens.saveLastUses());
+  await api.app.db.pool.query("alter table tokens_away rename to tokens");
+  await api.app.tokens.saveLastUses();
+  assert.equal(await lastUse(used.id), "2998-01-01T00:00:05.000Z");
+  assert.equal(await lastUse(unused.id), null);
+  api.clock.set("2997-01-01T00:00:00Z");
+  await works(used.token);
+  await api.app.tokens.saveLastUses();
+  assert.equal(await lastUse(used.id), "2998-01-01T00:00:05.000Z", "never goes back");
+});
+
+test("a process that stops waits for the save of last uses that is under way", async (t) => {
+  const { body: used } = await create(accountToken());
+  await works(used.token);
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const stop = saveLastUses(api.app.tokens, api.app.log);
+  const holder = await api.app.db.pool.connect();
+  await holder.query("begin");
+  await holder.query("lock table tokens");
+  t.mock.timers.tick(30_000);
+  let stopped = false;
+  const stopping = stop().then(() => (stopped = true));
+  await eventually(async () => {
+    const { rows } = await holder.query(
+      "select from pg_locks where relation = 'tokens'::regclass and not granted",
+    );
+    return rows.length > 0;
+  });
+  assert.ok(!stopped);
+  await holder.query("rollback");
+  holder.release();
+  await stopping;
+});
+
+test("a process that stops writes the last uses it still has in memory", async () => {
+  const { body: used } = await create(accountToken());
+  const stop = saveLastUses(api.app.tokens, api.app.log);
+  await works(used.token);
+  await stop();
+  const { body } = await api.send("GET", `/api/v1/tokens/${used.id}`, { token: account.token });
+  assert.equal(body.last_used_at, api.clock.now().toISOString());
+});

@@ -1,0 +1,114 @@
+import Type from "typebox";
+import { addSuppression } from "../../../audience/suppressions/add-suppression.ts";
+import { importSuppressions } from "../../../audience/suppressions/import-suppressions.ts";
+import { validateSuppression } from "../../../audience/suppressions/validate-suppression.ts";
+import { removeSuppression } from "../../../audience/suppressions/remove-suppression.ts";
+import {
+  NewSuppression,
+  SuppressionAnswer,
+  SuppressionImport,
+  SuppressionUpload,
+  suppressionFilterQuery,
+  suppressionQuery,
+} from "../../../audience/suppressions/suppression-schema.ts";
+import {
+  exportSuppressions,
+  listSuppressions,
+} from "../../../audience/suppressions/suppressions.ts";
+import { closed, pageOf, pathId } from "../../../lib/schemas.ts";
+import { readPhoneQuery } from "../../phone-query.ts";
+import { receiveUpload } from "../../receive-upload.ts";
+import { route } from "../../route.ts";
+import { sendExport } from "../../send-csv.ts";
+
+const manage = { anyOf: ["suppressions.manage"] } as const;
+const upload_fields = ["phone_number_column", "channel", "reason", "expires_at"];
+
+export const suppressionRoutes = [
+  route({
+    method: "GET",
+    url: "/api/v1/suppressions",
+    id: "listSuppressions",
+    summary: "List suppressions, newest first",
+    tag: "Suppressions",
+    access: { anyOf: ["suppressions.read", "suppressions.manage"] },
+    query: closed(suppressionQuery),
+    success: { 200: pageOf(SuppressionAnswer) },
+    handle: ({ app, caller, query: { phone_number, limit = 50, cursor, ...filter } }) => {
+      const phone = readPhoneQuery(phone_number, caller.account.country_code);
+      return listSuppressions(
+        app.db.query,
+        caller.account.id,
+        { ...filter, ...phone },
+        { limit, cursor, now: app.clock.now() },
+      );
+    },
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/suppressions/export",
+    id: "exportSuppressions",
+    summary: "Export suppressions to CSV, newest first; the file can be imported again",
+    tag: "Suppressions",
+    access: { anyOf: ["suppressions.read", "suppressions.manage"] },
+    query: closed(suppressionFilterQuery),
+    success: { 200: { contentType: "text/csv" } },
+    handle: async (context) => {
+      const { app, caller, query } = context;
+      const { phone_number, ...rest } = query;
+      const phone = readPhoneQuery(phone_number, caller.account.country_code);
+      const filter = { ...rest, ...phone };
+      const chunks = exportSuppressions(app, caller.account.id, filter, app.clock.now());
+      return sendExport(
+        context,
+        { action: "suppressions.exported", file: "suppressions.csv" },
+        chunks,
+      );
+    },
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/suppressions",
+    id: "addSuppression",
+    summary: "Suppress a number; answers with the suppression in effect",
+    tag: "Suppressions",
+    access: manage,
+    body: NewSuppression,
+    success: { 201: SuppressionAnswer },
+    validate: ({ app, caller, body }) => validateSuppression(body, caller.account, app.clock.now()),
+    handle: ({ app, caller, actor, body, write }) =>
+      write((tx) => addSuppression(tx, actor, body, caller.account, app.clock.now())),
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/suppressions/import",
+    id: "importSuppressions",
+    summary: "Import suppressions from a CSV file",
+    tag: "Suppressions",
+    access: manage,
+    multipart: true,
+    body: SuppressionUpload,
+    success: { 200: SuppressionImport },
+    handle: ({ app, caller, actor, request }) =>
+      receiveUpload(
+        caller.account.id,
+        request,
+        { file: "file", fields: upload_fields },
+        ({ fields, file }) =>
+          importSuppressions(app, actor, caller.account, { fd: file?.fd ?? null, fields }),
+      ),
+  }),
+  route({
+    method: "DELETE",
+    url: "/api/v1/suppressions/:id",
+    id: "removeSuppression",
+    summary: "End a suppression",
+    tag: "Suppressions",
+    access: manage,
+    params: closed({ id: pathId("The suppression") }),
+    success: { 204: Type.Null() },
+    handle: async ({ app, actor, params, write }) => {
+      await write((tx) => removeSuppression(tx, actor, params.id, app.clock.now()));
+    },
+  }),
+];

@@ -1,0 +1,228 @@
+// Chat campaigns after their creation: lists, details, recipients and controls.
+import Type, { type Static } from "typebox";
+import type { Actor } from "../../../accounts/audit/record-audit.ts";
+import {
+  campaign_statuses,
+  CampaignDetail,
+  CampaignRecord,
+  RecipientAnswer,
+  shown_states,
+} from "../../../chat/campaigns/campaign-record-schema.ts";
+import { findCampaign, listCampaigns } from "../../../chat/campaigns/campaign-records.ts";
+import {
+  listRecipients,
+  requireCampaign,
+  type RecipientFilter,
+} from "../../../chat/campaigns/campaign-recipients.ts";
+import { cancelCampaign } from "../../../chat/campaigns/cancel-campaign.ts";
+import { exportRecipients } from "../../../chat/campaigns/export-recipients.ts";
+import { wakeSenders } from "../../../chat/numbers/wake-senders.ts";
+import { pauseCampaign } from "../../../chat/campaigns/pause-campaign.ts";
+import { resendRecipient } from "../../../chat/campaigns/resend-recipient.ts";
+import { resumeCampaign } from "../../../chat/campaigns/resume-campaign.ts";
+import { notifyJob } from "../../../engine/add-job.ts";
+import { openPhoneReader } from "../../../lib/chat-phone-numbers.ts";
+import type { Tx } from "../../../lib/database/database.ts";
+import { invalidField } from "../../../lib/errors.ts";
+import { knownId } from "../../../lib/ids.ts";
+import { closed, id, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
+import { searches } from "../../../lib/database/searches.ts";
+import { route, type Access } from "../../route.ts";
+import { sendExport } from "../../send-csv.ts";
+import { readTimeRange, timeRangeQuery } from "../../time-range.ts";
+
+const campaigns = "/api/v1/chat/campaigns";
+const campaign = `${campaigns}/:id`;
+const tag = "Chat campaigns";
+const see: Access = { features: ["bulk_chat"], anyOf: ["chat.read", "chat.campaigns.manage"] };
+const manage: Access = { features: ["bulk_chat"], anyOf: ["chat.campaigns.manage"] };
+const params = closed({ id: pathId("The campaign") });
+
+const recipientQuery = {
+  state: Type.Optional(Type.Enum(shown_states, { type: "string" })),
+  phone_number: Type.Optional(
+    Type.String({ maxLength: 64, description: "Digits with country code" }),
+  ),
+  error: Type.Optional(
+    Type.String({ maxLength: 64, description: "Reason of the failure, such as undeliverable" }),
+  ),
+};
+
+type RecipientQuery = {
+  readonly [Key in keyof typeof recipientQuery]?: Static<(typeof recipientQuery)[Key]>;
+};
+
+const readPhone = openPhoneReader({ valid_only: false });
+
+function readRecipientFilter({ phone_number, state, error }: RecipientQuery): RecipientFilter {
+  if (phone_number === undefined) return { state, error };
+  const phone = readPhone(phone_number);
+  if (phone === null)
+    throw invalidField("phone_number", "is not a valid phone number with country code");
+  return { state, error, phone };
+}
+
+type Control = {
+  readonly verb: "pause" | "resume" | "cancel";
+  readonly summary: string;
+  readonly change: (tx: Tx, actor: Actor, id: number, now: Date) => Promise<void>;
+};
+
+/** Declares a control of a campaign; it answers with the campaign after the change. */
+function control({ verb, summary, change }: Control) {
+  return route({
+    method: "POST",
+    url: `${campaign}/${verb}`,
+    id: `${verb}ChatCampaign`,
+    summary,
+    tag,
+    access: manage,
+    params,
+    success: { 200: CampaignDetail },
+    handle: async ({ app, caller, actor, params: { id: campaignId }, write }) => {
+      const now = app.clock.now();
+      const accountId = caller.account.id;
+      const answer = await write(async (tx) => {
+        await change(tx, actor, campaignId, now);
+        return findCampaign(tx, accountId, campaignId, now);
+      });
+      wakeSenders(app, accountId, [answer.chat_number_id]);
+      if (verb === "cancel") notifyJob(app, accountId);
+      return answer;
+    },
+  });
+}
+
+const campaignRoutes = [
+  route({
+    method: "GET",
+    url: campaigns,
+    id: "listChatCampaigns",
+    summary: "List campaigns, newest first",
+    tag,
+    access: see,
+    query: closed({
+      status: Type.Optional(Type.Enum(campaign_statuses, { type: "string" })),
+      chat_number_id: Type.Optional(id("Sent from this number")),
+      template_id: Type.Optional(id("With this template")),
+      q: Type.Optional(Type.String({ maxLength: 100, description: "A part of the name" })),
+      ...timeRangeQuery,
+      ...pageQuery,
+    }),
+    success: { 200: pageOf(CampaignRecord) },
+    handle: ({ app, caller, query }) => {
+      const { status, q, chat_number_id, template_id, limit = 50, cursor } = query;
+      const filter = {
+        status,
+        q,
+        ...readTimeRange(query, caller.account.time_zone),
+        chat_number_id: chat_number_id === undefined ? undefined : knownId(chat_number_id),
+        template_id: template_id === undefined ? undefined : knownId(template_id),
+      };
+      const at = { limit, cursor, now: app.clock.now() };
+      return listCampaigns(app.db.query, caller.account.id, filter, at);
+    },
+  }),
+  route({
+    method: "GET",
+    url: campaign,
+    id: "readChatCampaign",
+    summary: "Read a campaign with its counts, holds and credit",
+    tag,
+    access: see,
+    params,
+    success: { 200: CampaignDetail },
+    // Sums every capture of the campaign.
+    handle: ({ app, caller, params: { id: campaignId } }) =>
+      searches.use(caller.account.id, () =>
+        findCampaign(app.db.query, caller.account.id, campaignId, app.clock.now()),
+      ),
+  }),
+  control({
+    verb: "pause",
+    summary: "Pause a campaign until it is resumed",
+    change: pauseCampaign,
+  }),
+  control({
+    verb: "resume",
+    summary: "Resume a campaign that was paused manually or by too many errors",
+    change: resumeCampaign,
+  }),
+  control({
+    verb: "cancel",
+    summary: "Cancel a campaign permanently; releases the credit of unsent messages",
+    change: cancelCampaign,
+  }),
+];
+
+const recipientRoutes = [
+  route({
+    method: "GET",
+    url: `${campaign}/recipients`,
+    id: "listChatRecipients",
+    summary: "List a campaign's recipients and their states",
+    tag,
+    access: see,
+    params,
+    query: closed({ ...recipientQuery, ...pageQuery }),
+    success: { 200: pageOf(RecipientAnswer) },
+    handle: ({ app, caller, params: { id: campaign_id }, query }) => {
+      const { limit = 50, cursor, ...filter } = query;
+      const place = { account_id: caller.account.id, campaign_id };
+      const at = { limit, cursor };
+      return listRecipients(app.db.query, place, readRecipientFilter(filter), at);
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${campaign}/recipients/export`,
+    id: "exportChatRecipients",
+    summary: "Export a campaign's recipients to CSV",
+    tag,
+    access: { features: ["bulk_chat"], anyOf: ["chat.export"] },
+    params,
+    query: closed(recipientQuery),
+    success: { 200: { contentType: "text/csv" } },
+    handle: async (context) => {
+      const { app, caller, query } = context;
+      const { id: campaign_id } = context.params;
+      const place = { account_id: caller.account.id, campaign_id };
+      const filter = readRecipientFilter(query);
+      await requireCampaign(app.db.query, place);
+      const file = `recipients-${campaign_id}.csv`;
+      const entry = { action: "chat_recipients.exported", subject_id: campaign_id, file };
+      return sendExport(context, entry, exportRecipients(app, place, filter));
+    },
+  }),
+  route({
+    method: "POST",
+    url: `${campaign}/recipients/:recipientId/resend`,
+    id: "resendChatRecipient",
+    summary: "Resend a message of unknown outcome; the customer may receive it twice",
+    tag,
+    access: manage,
+    params: closed({
+      id: pathId("The campaign"),
+      recipientId: pathId("The recipient"),
+    }),
+    body: closed(
+      {
+        may_duplicate: Type.Literal(true, {
+          description: "Confirms that a second copy of the message is acceptable",
+        }),
+      },
+      { examples: [{ may_duplicate: true }] },
+    ),
+    success: { 204: Type.Null() },
+    handle: async ({ app, caller, actor, params: { id: campaign_id, recipientId }, write }) => {
+      const recipient = { campaign_id, id: recipientId };
+      let numbers: readonly number[] = [];
+      await write(async (tx) => {
+        numbers = [await resendRecipient(tx, actor, recipient, app.clock.now())];
+      });
+      wakeSenders(app, caller.account.id, numbers);
+    },
+  }),
+];
+
+export const chatCampaignRecordRoutes = [...campaignRoutes, ...recipientRoutes];

@@ -1,0 +1,85 @@
+import { requireCampaign } from "../../../chat/campaigns/campaign-recipients.ts";
+import {
+  exportReplies,
+  listReplies,
+  type ReplyFilter,
+} from "../../../chat/inbound/list-replies.ts";
+import {
+  campaignReplyQuery,
+  ReplyAnswer,
+  replyFilterQuery,
+  replyQuery,
+} from "../../../chat/inbound/reply-schema.ts";
+import { openPhoneReader } from "../../../lib/chat-phone-numbers.ts";
+import { invalidField } from "../../../lib/errors.ts";
+import { knownId } from "../../../lib/ids.ts";
+import { closed, pageOf, pathId } from "../../../lib/schemas.ts";
+import { route, type Access } from "../../route.ts";
+import { sendExport } from "../../send-csv.ts";
+
+const seeReplies: Access = { features: ["bulk_chat"], anyOf: ["chat.read"] };
+const readPhone = openPhoneReader({ valid_only: false });
+
+type Query = { phone_number?: string; opted_out?: boolean; campaign_id?: number };
+
+function readFilter({ phone_number, opted_out, campaign_id: id }: Query): ReplyFilter {
+  const campaign_id = id === undefined ? undefined : knownId(id);
+  if (phone_number === undefined) return { opted_out, campaign_id };
+  const phone = readPhone(phone_number);
+  if (phone === null)
+    throw invalidField("phone_number", "is not a valid phone number with country code");
+  return { opted_out, campaign_id, phone };
+}
+
+export const chatReplyRoutes = [
+  route({
+    method: "GET",
+    url: "/api/v1/chat/replies",
+    id: "listChatReplies",
+    summary: "List replies of customers, newest first",
+    tag: "Chat replies",
+    access: seeReplies,
+    query: closed(replyQuery),
+    success: { 200: pageOf(ReplyAnswer) },
+    handle: ({ app, caller, query }) => {
+      const { limit = 50, cursor, ...filter } = query;
+      const at = { limit, cursor };
+      return listReplies(app.db.query, caller.account.id, readFilter(filter), at);
+    },
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/chat/replies/export",
+    id: "exportChatReplies",
+    summary: "Export replies of customers to CSV, newest first",
+    tag: "Chat replies",
+    access: { features: ["bulk_chat"], anyOf: ["chat.export"] },
+    query: closed(replyFilterQuery),
+    success: { 200: { contentType: "text/csv" } },
+    handle: async (context) => {
+      const { app, caller, query } = context;
+      const chunks = exportReplies(app, caller.account.id, readFilter(query));
+      return sendExport(context, { action: "chat_replies.exported", file: "replies.csv" }, chunks);
+    },
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/chat/campaigns/:id/replies",
+    id: "listChatCampaignReplies",
+    summary: "List replies to a campaign, newest first",
+    tag: "Chat replies",
+    access: seeReplies,
+    params: closed({ id: pathId("Campaign id") }),
+    query: closed(campaignReplyQuery),
+    success: { 200: pageOf(ReplyAnswer) },
+    handle: async ({ app, caller, params, query }) => {
+      const { limit = 50, cursor } = query;
+      const filter = { ...readFilter(query), campaign_id: params.id };
+      await requireCampaign(app.db.query, {
+        account_id: caller.account.id,
+        campaign_id: params.id,
+      });
+      return listReplies(app.db.query, caller.account.id, filter, { limit, cursor });
+    },
+  }),
+];

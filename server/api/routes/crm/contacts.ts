@@ -1,0 +1,100 @@
+import { ContactAnswer } from "../../../crm/contacts/contact-schema.ts";
+import { findContact } from "../../../crm/contacts/find-contact.ts";
+import { LeadAnswer } from "../../../crm/leads/lead-schema.ts";
+import { listContacts } from "../../../crm/contacts/list-contacts.ts";
+import { listLeads } from "../../../crm/leads/list-leads.ts";
+import { ContactPatch, patchContact } from "../../../crm/contacts/patch-contact.ts";
+import { closed, crmPageOf, pageQuery, pathId, phone10 } from "../../../lib/schemas.ts";
+import Type from "typebox";
+import { search } from "../../lead-filter.ts";
+import { requireWorkspace } from "../../require-workspace.ts";
+import { route } from "../../route.ts";
+
+const workspaceId = pathId("The workspace");
+const workspaceParams = closed({ workspaceId });
+const contactParams = closed({ workspaceId, contactId: pathId("The contact") });
+
+const contacts = "/api/v1/crm/workspaces/:workspaceId/contacts";
+const contact = `${contacts}/:contactId`;
+const reads = { features: ["crm"], anyOf: ["crm.read"] } as const;
+
+export const contactRoutes = [
+  route({
+    method: "GET",
+    url: contacts,
+    id: "listContacts",
+    summary: "List and search contacts, newest first",
+    tag: "Contacts",
+    access: reads,
+    params: workspaceParams,
+    query: closed({
+      phone: Type.Optional(phone10("The contact's number")),
+      q: Type.Optional(search),
+      ...pageQuery,
+    }),
+    success: { 200: crmPageOf(ContactAnswer) },
+    handle: async ({ app, caller, params, query: { limit = 50, cursor, ...filter } }) => {
+      await requireWorkspace(app, caller.account.id, params.workspaceId);
+      return listContacts(app, caller.account.id, params.workspaceId, filter, { limit, cursor });
+    },
+  }),
+  route({
+    method: "GET",
+    url: contact,
+    id: "readContact",
+    summary: "Read a contact",
+    tag: "Contacts",
+    access: reads,
+    params: contactParams,
+    success: { 200: ContactAnswer },
+    handle: async ({ app, caller, params }) => {
+      await requireWorkspace(app, caller.account.id, params.workspaceId);
+      return findContact(app, caller.account.id, params.workspaceId, params.contactId);
+    },
+  }),
+  route({
+    method: "PATCH",
+    url: contact,
+    id: "updateContact",
+    summary: "Change a contact's name or email",
+    tag: "Contacts",
+    access: { features: ["crm"], anyOf: ["crm.write"] },
+    params: contactParams,
+    body: ContactPatch,
+    success: { 200: ContactAnswer },
+    precheck: ({ app, caller, params }) =>
+      requireWorkspace(app, caller.account.id, params.workspaceId),
+    handle: ({ app, actor, params, body, write }) =>
+      write((tx) =>
+        patchContact(
+          tx,
+          actor,
+          { workspace_id: params.workspaceId, contact_id: params.contactId },
+          body,
+          app.clock.now(),
+        ),
+      ),
+  }),
+  route({
+    method: "GET",
+    url: `${contact}/leads`,
+    id: "listContactLeads",
+    summary: "List the leads of a contact, newest first",
+    tag: "Contacts",
+    access: reads,
+    params: contactParams,
+    query: closed(pageQuery),
+    success: { 200: crmPageOf(LeadAnswer) },
+    handle: async ({ app, caller, params, query: { limit = 50, cursor } }) => {
+      await requireWorkspace(app, caller.account.id, params.workspaceId);
+      await findContact(app, caller.account.id, params.workspaceId, params.contactId);
+      return listLeads(
+        app,
+        caller.account.id,
+        params.workspaceId,
+        { contactId: params.contactId },
+        { limit, cursor },
+      );
+    },
+  }),
+];

@@ -1,0 +1,123 @@
+import {
+  LeadImportAnswer,
+  LeadImportUpload,
+  leadImportAnswerOf,
+} from "../../../crm/lead-imports/lead-import-schema.ts";
+import { findLeadImport, listLeadImports } from "../../../crm/lead-imports/list-lead-imports.ts";
+import {
+  LeadReject,
+  listLeadRejects,
+  openLeadRejectsCsv,
+} from "../../../crm/lead-imports/list-lead-rejects.ts";
+import { startLeadImport } from "../../../crm/lead-imports/start-lead-import.ts";
+import Type from "typebox";
+import { closed, crmPageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
+import { acceptsCsv } from "../../accepts-csv.ts";
+import { receiveUpload } from "../../receive-upload.ts";
+import { requireWorkspace } from "../../require-workspace.ts";
+import { route } from "../../route.ts";
+import { sendCsv } from "../../send-csv.ts";
+
+const workspaceId = pathId("The workspace");
+const workspaceParams = closed({ workspaceId });
+const importParams = closed({ workspaceId, importId: pathId("The import") });
+
+const workspace = "/api/v1/crm/workspaces/:workspaceId";
+const imports = `${workspace}/leads/imports`;
+const access = { features: ["crm"], anyOf: ["crm.import"] } as const;
+
+export const leadImportRoutes = [
+  route({
+    method: "POST",
+    url: `${workspace}/leads/import`,
+    id: "importLeads",
+    summary: "Import leads from a CSV file",
+    tag: "Import and export",
+    access,
+    params: workspaceParams,
+    multipart: true,
+    body: LeadImportUpload,
+    success: { 202: LeadImportAnswer },
+    precheck: ({ app, caller, params }) =>
+      requireWorkspace(app, caller.account.id, params.workspaceId),
+    handle: async ({ app, caller, actor, params, request }) => {
+      const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);
+      const parts = { file: "file", fields: ["columnMap"] };
+      return receiveUpload(caller.account.id, request, parts, ({ fields, file }) =>
+        startLeadImport(app, actor, schema, {
+          fd: file?.fd ?? null,
+          file_name: file?.name ?? "",
+          column_map: fields.get("columnMap"),
+        }),
+      );
+    },
+  }),
+  route({
+    method: "GET",
+    url: imports,
+    id: "listLeadImports",
+    summary: "List imports, newest first",
+    tag: "Import and export",
+    access,
+    params: workspaceParams,
+    query: closed(pageQuery),
+    success: { 200: crmPageOf(LeadImportAnswer) },
+    handle: ({ app, caller, params, query: { limit = 50, cursor } }) =>
+      listLeadImports(app, caller.account.id, params.workspaceId, { limit, cursor }),
+  }),
+  route({
+    method: "GET",
+    url: `${imports}/:importId`,
+    id: "readLeadImport",
+    summary: "Read an import and its progress",
+    tag: "Import and export",
+    access,
+    params: importParams,
+    success: { 200: LeadImportAnswer },
+    handle: async ({ app, caller, params }) =>
+      leadImportAnswerOf(await findLeadImport(app, placeOf(caller.account.id, params))),
+  }),
+  route({
+    method: "GET",
+    url: `${imports}/:importId/rejects`,
+    id: "listLeadRejects",
+    summary: "List the rejected rows of an import, with the reasons",
+    tag: "Import and export",
+    access,
+    params: importParams,
+    query: closed({
+      format: Type.Optional(
+        Type.Unsafe<"json" | "csv">(
+          Type.String({
+            enum: ["json", "csv"],
+            description:
+              "csv: all of them, to correct and import again; the same as Accept: text/csv",
+          }),
+        ),
+      ),
+      ...pageQuery,
+    }),
+    success: {
+      200: {
+        content: {
+          "application/json": { schema: crmPageOf(LeadReject) },
+          "text/csv": { schema: Type.String() },
+        },
+      },
+    },
+    handle: async ({ app, caller, params, query, request, reply }) => {
+      const place = placeOf(caller.account.id, params);
+      const format = query.format ?? (acceptsCsv(request.headers.accept) ? "csv" : "json");
+      if (format === "json") {
+        const { limit = 50, cursor } = query;
+        return listLeadRejects(app, place, { limit, cursor });
+      }
+      const chunks = await openLeadRejectsCsv(app, place);
+      return sendCsv(reply, `import-${params.importId}-rejects.csv`, chunks);
+    },
+  }),
+];
+
+function placeOf(accountId: number, params: { workspaceId: number; importId: number }) {
+  return { account_id: accountId, workspace_id: params.workspaceId, import_id: params.importId };
+}

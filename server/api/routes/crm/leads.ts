@@ -1,0 +1,39 @@
+import { createLead } from "../../../crm/leads/create-lead.ts";
+import { validateNewLead } from "../../../crm/leads/validate-lead.ts";
+import { createLeads } from "../../../crm/leads/lead-intake.ts";
+import { LeadAnswer, NewLead } from "../../../crm/leads/lead-schema.ts";
+import { closed, pathId } from "../../../lib/schemas.ts";
+import { requireWorkspace } from "../../require-workspace.ts";
+import { route } from "../../route.ts";
+
+const workspaceParams = closed({ workspaceId: pathId("The workspace") });
+
+export const leadRoutes = [
+  route({
+    method: "POST",
+    url: "/api/v1/crm/workspaces/:workspaceId/leads/create",
+    id: "createLead",
+    summary: "Create a lead",
+    tag: "Leads",
+    access: { features: ["crm"], anyOf: ["crm.leads.create"] },
+    params: workspaceParams,
+    body: NewLead,
+    success: { 201: LeadAnswer },
+    precheck: ({ app, caller, params }) =>
+      requireWorkspace(app, caller.account.id, params.workspaceId),
+    // createLead validates a lead of the right shape.
+    explain: ({ app, caller, params, body }) =>
+      validateNewLead(app.workspaceSchemas, caller.account.id, params.workspaceId, body),
+    handle: ({ app, caller, params, body, keyed, write }) => {
+      const create = (writeLead: typeof app.leadIntake.create) =>
+        createLead(app.workspaceSchemas, writeLead, caller, params.workspaceId, body);
+      if (!keyed) return create(app.leadIntake.create);
+      return write((tx) =>
+        create(
+          async (accountId, lead) =>
+            (await createLeads(tx, accountId, [lead], app.clock.now()))[0]!,
+        ),
+      );
+    },
+  }),
+];

@@ -1,0 +1,235 @@
+// Voice campaigns after their launch: lists, details, recipients, calls and controls.
+import Type, { type Static } from "typebox";
+import type { Caller } from "../../../accounts/caller.ts";
+import type { Actor } from "../../../accounts/audit/record-audit.ts";
+import { phone_reason, readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
+import { CallRecord } from "../../../calls/records/call-record-schema.ts";
+import { listCalls } from "../../../calls/records/call-records.ts";
+import { call_types } from "../../../calls/voice-shapes.ts";
+import { notifyJob } from "../../../engine/add-job.ts";
+import type { Tx } from "../../../lib/database/database.ts";
+import { invalidField } from "../../../lib/errors.ts";
+import { closed, pageOf, pageQuery } from "../../../lib/schemas.ts";
+import {
+  campaign_statuses,
+  KeyCount,
+  recipient_states,
+  VoiceCampaignRecord,
+  VoiceRecipientAnswer,
+} from "../../../voice/campaigns/campaign-record-schema.ts";
+import {
+  listRecipients,
+  type RecipientFilter,
+} from "../../../voice/campaigns/campaign-recipients.ts";
+import { findCampaign, listCampaigns } from "../../../voice/campaigns/campaign-records.ts";
+import { cancelCampaign } from "../../../voice/campaigns/cancel-campaign.ts";
+import { countKeys } from "../../../voice/campaigns/count-keys.ts";
+import { exportRecipients } from "../../../voice/campaigns/export-recipients.ts";
+import { findCampaignPlace } from "../../../voice/campaigns/find-campaign-place.ts";
+import type { OpenCampaign } from "../../../voice/campaigns/lock-open-campaign.ts";
+import { pauseCampaign } from "../../../voice/campaigns/pause-campaign.ts";
+import { resumeCampaign } from "../../../voice/campaigns/resume-campaign.ts";
+import type { ApiApp } from "../../api-app.ts";
+import { callFilterQuery, readCallFilter } from "../../call-filter.ts";
+import { route, type Access } from "../../route.ts";
+import { sendExport } from "../../send-csv.ts";
+
+const campaigns = "/api/v1/voice/campaigns";
+const campaign = `${campaigns}/:id`;
+const tag = "Voice";
+const see: Access = {
+  features: ["voice"],
+  anyOf: ["voice.campaigns.read", "voice.campaigns.manage"],
+};
+const manage: Access = { features: ["voice"], anyOf: ["voice.campaigns.manage"] };
+const params = closed({
+  id: Type.String({
+    maxLength: 64,
+    description: "The id or campaignId of the launch",
+  }),
+});
+
+const recipientQuery = {
+  state: Type.Optional(Type.Enum(recipient_states, { type: "string" })),
+  number: Type.Optional(
+    Type.String({ maxLength: 64, description: "Ten digits, or + and country code" }),
+  ),
+};
+
+type RecipientQuery = {
+  readonly [Key in keyof typeof recipientQuery]?: Static<(typeof recipientQuery)[Key]>;
+};
+
+function readRecipientFilter(
+  { state, number }: RecipientQuery,
+  account: Caller["account"],
+): RecipientFilter {
+  if (number === undefined) return { state };
+  // An unescaped plus in a query arrives as a space.
+  const phone = readPersonPhone(number.replace(/^ /, "+").trim(), account.country_code);
+  if (phone === null) throw invalidField("number", phone_reason);
+  return { state, phone };
+}
+
+function placeOf(app: ApiApp, { account }: Caller, either: string) {
+  return findCampaignPlace(app.db.query, account.id, either);
+}
+
+type Control = {
+  readonly verb: "pause" | "resume" | "cancel";
+  readonly summary: string;
+  readonly change: (tx: Tx, actor: Actor, id: number, now: Date) => Promise<OpenCampaign>;
+};
+
+/** Declares a control of a campaign; it answers with the campaign after the change. */
+function control({ verb, summary, change }: Control) {
+  return route({
+    method: "POST",
+    url: `${campaign}/${verb}`,
+    id: `${verb}VoiceCampaign`,
+    summary,
+    tag,
+    access: manage,
+    params,
+    success: { 200: VoiceCampaignRecord },
+    handle: async ({ app, caller, actor, params: { id: either }, write }) => {
+      const now = app.clock.now();
+      let trunk_id: number | undefined;
+      const answer = await write(async (tx) => {
+        const { campaign_id } = await placeOf(app, caller, either);
+        ({ trunk_id } = await change(tx, actor, campaign_id, now));
+        return findCampaign(tx, actor.account_id, campaign_id, now);
+      });
+      if (trunk_id !== undefined) app.notifications.send("voice_work", String(trunk_id));
+      if (verb === "cancel") notifyJob(app, actor.account_id);
+      return answer;
+    },
+  });
+}
+
+const campaignRoutes = [
+  route({
+    method: "GET",
+    url: campaigns,
+    id: "listVoiceCampaigns",
+    summary: "List voice campaigns, newest first",
+    tag,
+    access: see,
+    query: closed({
+      status: Type.Optional(Type.Enum(campaign_statuses, { type: "string" })),
+      call_type: Type.Optional(Type.Enum(call_types, { type: "string" })),
+      is_test: Type.Optional(
+        Type.Boolean({ default: false, description: "Test calls instead of campaigns" }),
+      ),
+      ...pageQuery,
+    }),
+    success: { 200: pageOf(VoiceCampaignRecord) },
+    handle: ({ app, caller, query }) => {
+      const { limit = 50, cursor, ...filter } = query;
+      const at = { limit, cursor, now: app.clock.now() };
+      return listCampaigns(app.db.query, caller.account.id, filter, at);
+    },
+  }),
+  route({
+    method: "GET",
+    url: campaign,
+    id: "readVoiceCampaign",
+    summary: "Read a voice campaign with its counts and holds",
+    tag,
+    access: see,
+    params,
+    success: { 200: VoiceCampaignRecord },
+    handle: async ({ app, caller, params: { id } }) => {
+      const { account_id, campaign_id } = await placeOf(app, caller, id);
+      return findCampaign(app.db.query, account_id, campaign_id, app.clock.now());
+    },
+  }),
+  control({
+    verb: "pause",
+    summary: "Pause a voice campaign until it is resumed; calls in progress continue",
+    change: pauseCampaign,
+  }),
+  control({
+    verb: "resume",
+    summary:
+      "Resume a voice campaign that was paused manually, by errors or by insufficient credit",
+    change: resumeCampaign,
+  }),
+  control({
+    verb: "cancel",
+    summary: "Cancel a voice campaign permanently; calls in progress continue",
+    change: cancelCampaign,
+  }),
+];
+
+const reportRoutes = [
+  route({
+    method: "GET",
+    url: `${campaign}/recipients`,
+    id: "listVoiceRecipients",
+    summary: "List a voice campaign's recipients and their states",
+    tag,
+    access: see,
+    params,
+    query: closed({ ...recipientQuery, ...pageQuery }),
+    success: { 200: pageOf(VoiceRecipientAnswer) },
+    handle: async ({ app, caller, params: { id }, query }) => {
+      const { limit = 50, cursor, ...filter } = query;
+      const at = { limit, cursor };
+      const place = await placeOf(app, caller, id);
+      return listRecipients(app.db.query, place, readRecipientFilter(filter, caller.account), at);
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${campaign}/recipients/export`,
+    id: "exportVoiceRecipients",
+    summary: "Export a voice campaign's recipients to CSV",
+    tag,
+    access: { features: ["voice"], anyOf: ["voice.campaigns.export"] },
+    params,
+    query: closed(recipientQuery),
+    success: { 200: { contentType: "text/csv" } },
+    handle: async (context) => {
+      const { app, caller, query } = context;
+      const filter = readRecipientFilter(query, caller.account);
+      const place = await placeOf(app, caller, context.params.id);
+      const { campaign_id: subject_id } = place;
+      const entry = { action: "voice_recipients.exported", subject_id };
+      const file = `recipients-${subject_id}.csv`;
+      return sendExport(context, { ...entry, file }, exportRecipients(app, place, filter));
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${campaign}/attempts`,
+    id: "listVoiceAttempts",
+    summary: "List a voice campaign's calls, newest first",
+    tag,
+    access: see,
+    params,
+    query: closed({ status: callFilterQuery.status, ...pageQuery }),
+    success: { 200: pageOf(CallRecord) },
+    handle: async ({ app, caller, params: { id }, query }) => {
+      const { limit = 50, cursor, ...rest } = query;
+      const { account_id, campaign_id } = await placeOf(app, caller, id);
+      const filter = { ...readCallFilter(rest, caller.account), campaign_id };
+      return listCalls(app.db.query, account_id, filter, { limit, cursor });
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${campaign}/keys`,
+    id: "readVoiceKeys",
+    summary: "Count the keys pressed in a voice campaign's calls",
+    tag,
+    access: see,
+    params,
+    success: { 200: Type.Object({ data: Type.Array(KeyCount) }) },
+    handle: async ({ app, caller, params: { id } }) => ({
+      data: await countKeys(app.db.query, await placeOf(app, caller, id)),
+    }),
+  }),
+];
+
+export const voiceCampaignRecordRoutes = [...campaignRoutes, ...reportRoutes];

@@ -1,0 +1,176 @@
+import Type from "typebox";
+import { notifyJob } from "../../../engine/add-job.ts";
+import { readWholeFile } from "../../../lib/read-whole-file.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
+import { archiveVoiceFile } from "../../../voice/files/archive-voice-file.ts";
+import { createVoiceFile } from "../../../voice/files/create-voice-file.ts";
+import { validateSource, validateVoiceFile } from "../../../voice/files/validate-voice-file.ts";
+import { updateVoiceFile } from "../../../voice/files/update-voice-file.ts";
+import {
+  NewVoiceFile,
+  upload_bytes_max,
+  voice_file_statuses,
+  VoiceFileAnswer,
+  VoiceFilePatch,
+  VoiceFileUpload,
+} from "../../../voice/files/voice-file-schema.ts";
+import {
+  listVoiceFiles,
+  readVoiceFile,
+  readVoiceFileAudio,
+} from "../../../voice/files/voice-files.ts";
+import { shapeChecker, type CheckedBody } from "../../check-shape.ts";
+import { mergeErrors } from "../../field-errors.ts";
+import { bodyOfForm, parseUpload } from "../../parse-upload.ts";
+import {
+  route,
+  type Access,
+  type RequestContext,
+  type ParsedBody,
+  type UnparsedRequest,
+} from "../../route.ts";
+
+const files = "/api/v1/voice/files";
+const params = closed({ id: pathId("The voice file") });
+const tag = "Voice";
+export const seeContent: Access = {
+  features: ["voice"],
+  anyOf: ["voice.content.read", "voice.content.manage"],
+};
+export const manageContent: Access = { features: ["voice"], anyOf: ["voice.content.manage"] };
+
+const { file: _, ...form_fields } = VoiceFileUpload.properties;
+const FormBody = closed(form_fields);
+const parts = {
+  file: "file",
+  fields: Object.keys(form_fields),
+  file_bytes_max: upload_bytes_max,
+  collects_violations: true,
+} as const;
+const checkBody = shapeChecker(NewVoiceFile);
+const checkForm = shapeChecker(FormBody);
+/** Writing a large upload to disk takes time. */
+const statement_seconds = 60;
+
+type VoiceFileSource = CheckedBody<NewVoiceFile> & { readonly fd: number | null };
+
+/** Reads either form of a voice file. */
+async function parseSource(context: UnparsedRequest): Promise<ParsedBody<VoiceFileSource>> {
+  const { request } = context;
+  if (request.isMultipart())
+    return parseUpload(context, parts, ({ fields, file, violations }) => {
+      const checked = checkForm(bodyOfForm(fields, FormBody));
+      const missing = file === null ? [{ field: "file", reason: "is required" }] : [];
+      const found = [...violations, ...missing, ...checked.violations];
+      return { body: checked.body, violations: found, fd: file?.fd ?? null };
+    });
+  const { body, violations } = checkBody(request.body);
+  const found = [...violations, ...validateSource(request.body)];
+  return { body: { body, violations: found, fd: null }, fingerprint: request.body };
+}
+
+async function create({
+  app,
+  actor,
+  body: { body, fd },
+  writeWithClient,
+}: RequestContext<unknown, unknown, VoiceFileSource>): Promise<VoiceFileAnswer> {
+  const file = await writeWithClient(statement_seconds, async (tx) => {
+    // Read here, where few uploads are in memory at once.
+    const upload = fd === null ? null : await readWholeFile(fd);
+    return createVoiceFile(tx, actor, { body, upload }, app.clock.now());
+  });
+  notifyJob(app, actor.account_id);
+  return file;
+}
+
+export const voiceFileRoutes = [
+  route({
+    method: "GET",
+    url: files,
+    id: "listVoiceFiles",
+    summary: "List voice files",
+    tag,
+    access: seeContent,
+    query: closed({
+      status: Type.Optional(
+        Type.Enum(voice_file_statuses, {
+          type: "string",
+          description: "Only files with this status",
+        }),
+      ),
+      ...pageQuery,
+    }),
+    success: { 200: pageOf(VoiceFileAnswer) },
+    handle: ({ app, caller, query }) => listVoiceFiles(app.db.query, caller.account.id, query),
+  }),
+  route({
+    method: "POST",
+    url: files,
+    id: "createVoiceFile",
+    summary: "Create a voice file from an upload or a text; it is processed in the background",
+    tag,
+    access: manageContent,
+    body: NewVoiceFile,
+    form: VoiceFileUpload,
+    success: { 201: VoiceFileAnswer },
+    parse: parseSource,
+    validate: async ({ app, caller, body: { body, violations } }) =>
+      mergeErrors(violations, await validateVoiceFile(app.db.query, caller.account.id, body)),
+    handle: create,
+  }),
+  route({
+    method: "GET",
+    url: `${files}/:id`,
+    id: "readVoiceFile",
+    summary: "Read a voice file and its status",
+    tag,
+    access: seeContent,
+    params,
+    success: { 200: VoiceFileAnswer },
+    handle: ({ app, caller, params: { id } }) => readVoiceFile(app.db.query, caller.account.id, id),
+  }),
+  route({
+    method: "GET",
+    url: `${files}/:id/audio`,
+    id: "readVoiceFileAudio",
+    summary: "Download the audio of a voice file as callers hear it",
+    tag,
+    access: seeContent,
+    params,
+    success: { 200: { contentType: "audio/wav" } },
+    handle: async ({ app, caller, params: { id }, reply }) => {
+      const wav = await readVoiceFileAudio(app.db.query, caller.account.id, id);
+      void reply.header("content-type", "audio/wav");
+      void reply.header("content-disposition", `attachment; filename="voice-file-${id}.wav"`);
+      return wav;
+    },
+  }),
+  route({
+    method: "PATCH",
+    url: `${files}/:id`,
+    id: "updateVoiceFile",
+    summary: "Update a voice file; applies to campaigns launched from now on",
+    tag,
+    access: manageContent,
+    params,
+    body: VoiceFilePatch,
+    success: { 200: VoiceFileAnswer },
+    validate: ({ app, caller, body }) => validateVoiceFile(app.db.query, caller.account.id, body),
+    handle: ({ app, actor, params: { id }, body, write }) =>
+      write((tx) => updateVoiceFile(tx, actor, id, body, app.clock.now())),
+  }),
+  route({
+    method: "DELETE",
+    url: `${files}/:id`,
+    id: "deleteVoiceFile",
+    summary: "Archive a voice file; campaigns that use it continue",
+    tag,
+    access: manageContent,
+    params,
+    success: { 204: Type.Null() },
+    handle: async ({ app, actor, params: { id }, write }) => {
+      await write((tx) => archiveVoiceFile(tx, actor, id, app.clock.now()));
+    },
+  }),
+];

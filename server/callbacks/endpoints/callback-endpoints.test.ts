@@ -1,0 +1,614 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql } from "kysely";
+import { Webhook } from "standardwebhooks";
+import Value from "typebox/value";
+import { assertProblem } from "../../../test/contract/lead-api.ts";
+import {
+  assertLaunched,
+  assertRefused,
+  startVoiceApi,
+  type VoiceApi,
+} from "../../../test/contract/voice-api.ts";
+import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
+import { lasting_lease } from "../../../test/support/callback-makers.ts";
+import {
+  openCallbackReceiver,
+  type CallbackReceiver,
+  type Received,
+} from "../../../test/support/callback-receiver.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { makeAccount, unique, type TestAccount } from "../../../test/support/makers.ts";
+import { operatorOf } from "../../accounts/roles/grantor.ts";
+import { clearEndpoint } from "./clear-endpoint.ts";
+import { deleteEndpoint } from "./delete-endpoint.ts";
+import { openDeliverers, type Deliverers } from "../deliveries/deliver-callbacks.ts";
+import { keepCampaignEndpoint } from "./keep-campaign-endpoint.ts";
+import { eventCatalogue } from "../../engine/event-catalogue.ts";
+import { relayEvents } from "../../engine/relay-events.ts";
+import { workJobs } from "../../engine/work-jobs.ts";
+import { applyRetention } from "../../retention/apply-retention.ts";
+
+const endpoints = "/api/v1/callbacks/endpoints";
+const never = new AbortController().signal;
+
+let voice: VoiceApi;
+let api: TestApi;
+/** The same database, as another process has it. */
+let other: TestApi;
+let receiver: CallbackReceiver;
+let deliverers: Deliverers;
+
+before(async () => {
+  voice = await startVoiceApi();
+  api = voice.api;
+  other = await startApi({ databaseUrl: api.database_url });
+  receiver = await openCallbackReceiver();
+  deliverers = openDeliverers(api.app, lasting_lease);
+});
+after(async () => {
+  await deliverers.stop();
+  await receiver.close();
+  await other.close();
+  await api.close();
+});
+
+/** Where nobody listens. */
+const nowhere = () => `http://127.0.0.1:9/${unique("callbacks")}`;
+
+type Sent = { json?: unknown; headers?: Record<string, string> };
+
+/** The routes, as one account's token sends to them. */
+function ownerOf({ account_id, token }: TestAccount) {
+  const send = (method: string, path: string, more: Sent = {}) =>
+    api.send(method, `${endpoints}${path}`, { token, ...more });
+  return {
+    account_id,
+    send,
+    list: (query = "") => send("GET", query),
+    create: (json: unknown, more: Sent = {}) => send("POST", "", { json, ...more }),
+    patch: (id: number, json: unknown) => send("PATCH", `/${id}`, { json }),
+    async take(more: object = {}): Promise<number> {
+      const { status, body, text } = await send("POST", "", { json: { url: nowhere(), ...more } });
+      assert.equal(status, 201, text);
+      return body.id as number;
+    },
+    async audited(id: number): Promise<[string, unknown][]> {
+      const answer = await api.send("GET", `/api/v1/audit?subject_id=${id}`, { token });
+      const entries = answer.body.data as { action: string; detail: unknown }[];
+      return entries
+        .filter(({ action }) => action.startsWith("callback_endpoint."))
+        .map(({ action, detail }) => [action.replace("callback_endpoint.", ""), detail]);
+    },
+  };
+}
+const newOwner = async () => ownerOf(await makeAccount(api.app));
+
+/** Relays and delivers until it is true. */
+const whileDelivering = (holds: () => boolean) =>
+  eventually(async () => {
+    await relayEvents(api.app, never);
+    await deliverers.startDue();
+    return holds();
+  });
+const callbacksAt = (path: string) =>
+  receiver.received.filter((callback) => callback.path === path);
+const idOf = ({ headers }: Received) => String(headers["webhook-id"]);
+
+test("an endpoint is told of everything unless it has types, and its secret is shown when it is made", async () => {
+  const owner = await newOwner();
+  const url = nowhere();
+  const types = ["call.completed", "lead.created"];
+  const { status, body } = await owner.create({ url, description: "The shop", types });
+  assert.equal(status, 201);
+  const { secret, ...rest } = body;
+  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  const { id, created_at, updated_at } = rest;
+  assert.deepEqual(rest, {
+    id,
+    kind: "account",
+    url,
+    description: "The shop",
+    types,
+    enabled: true,
+    disabled_reason: null,
+    disabled_at: null,
+    failing_since: null,
+    resume_at: null,
+    created_at,
+    updated_at,
+  });
+  assert.deepEqual((await owner.send("GET", `/${id}`)).body, rest);
+  assert.deepEqual((await owner.list()).body, { data: [rest], next_cursor: null });
+  const shown = await owner.send("GET", `/${id}/secret`);
+  assert.deepEqual([shown.status, shown.body], [200, { secret, old_secret_until: null }]);
+  for (const more of [{}, { types: null, description: null }]) {
+    const all = await owner.create({ url, ...more });
+    assert.deepEqual([all.body.types, all.body.description], [null, ""]);
+    assert.notEqual(all.body.secret, secret);
+  }
+  const told = [
+    ["secret_read", {}],
+    ["created", { types }],
+  ];
+  assert.deepEqual(await owner.audited(id), told);
+});
+
+test("every failing field is told at once: of the shape, of the address, and each type that nothing has", async () => {
+  const owner = await newOwner();
+  const reasons = assertRefused(
+    await owner.create({
+      url: "http://10.0.0.1/",
+      description: "x".repeat(256),
+      types: ["call.complete", "lead.created", "nothing at all"],
+      secret: "mine",
+    }),
+    "secret",
+    "description",
+    "url",
+    "types.0",
+    "types.2",
+  );
+  assert.match(reasons[2]!, /^10\.0\.0\.1 is .*CALLBACK_ALLOW/);
+  assert.equal(reasons[3], "is no event type; did you mean call.completed?");
+  assert.equal(reasons[4], "is no event type");
+  const id = await owner.take();
+  const cases: [string, unknown[]][] = [
+    ["url", [null, 1, "", "x", "ftp://example.com", "http://", "http://user@example.com/", "/x"]],
+    ["url", ["https://:secret@example.com/", `http://127.0.0.1/${"x".repeat(2_048)}`]],
+    ["url", ["http:example.com", " http://example.com", "http://exa\nmple.com/", "http://[::1"]],
+    ["url", ["http://example.com:99999/", "http://0xa.1/", ["http://a.example"]]],
+    ["types", [[], "call.completed", ["lead.created", "lead.created"]]],
+    // None of them is looked at one by one.
+    ["types", [Array.from({ length: 50_000 }, (_, i) => `call.${i}`)]],
+    ["types.0", [["Lead.Created"], ["toString"], [1]]],
+    ["description", [1, "x".repeat(256)]],
+  ];
+  for (const [field, values] of cases)
+    for (const value of values) {
+      assertRefused(await owner.create({ url: nowhere(), [field.split(".")[0]!]: value }), field);
+      assertRefused(await owner.patch(id, { [field.split(".")[0]!]: value }), field);
+    }
+  assertRefused(await owner.create({}), "url");
+  assertRefused(await owner.patch(id, { enabled: null }), "enabled");
+  assertRefused(await owner.patch(id, { kind: "campaign" }), "kind");
+  assert.equal((await owner.patch(id, {})).status, 422);
+  assert.equal((await owner.list()).body.data.length, 1);
+});
+
+test("endpoints are listed in pages, by kind, by URL, and by whether they are enabled", async () => {
+  const owner = await newOwner();
+  const [first, second, third] = [await owner.take(), await owner.take(), await owner.take()];
+  await owner.patch(second, { enabled: false });
+  const { account_id } = owner;
+  await api.app.db.query
+    .transaction()
+    .execute((tx) => keepCampaignEndpoint(tx, account_id, nowhere(), api.clock.now()));
+  const ids = async (query: string) =>
+    (await owner.list(query)).body.data.map(({ id }: { id: number }) => id);
+  const [campaigns] = await ids("?kind=campaign");
+  assert.deepEqual(await ids("?kind=account"), [first, second, third]);
+  assert.deepEqual(await ids("?enabled=true"), [first, third, campaigns]);
+  assert.deepEqual(await ids("?kind=account&enabled=false"), [second]);
+  const { url } = (await owner.send("GET", `/${third}`)).body;
+  assert.deepEqual(await ids(`?url=${encodeURIComponent(url)}`), [third]);
+  assert.deepEqual(await ids(`?url=${encodeURIComponent(`${url}/`)}`), []);
+  const { body } = await owner.list("?limit=2&kind=account");
+  assert.deepEqual(await ids(`?limit=2&kind=account&cursor=${body.next_cursor}`), [third]);
+  assertRefused(await owner.list("?kind=all"), "kind");
+});
+
+test("an account has at most 50 endpoints of its own, also when several are made at once", async () => {
+  const owner = await newOwner();
+  const { account_id } = owner;
+  const made = {
+    account_id,
+    secret: Buffer.alloc(32),
+    created_at: new Date(),
+    updated_at: new Date(),
+  };
+  const of = (kind: string, deleted_at: Date | null, count: number) =>
+    Array.from({ length: count }, () => ({ ...made, kind, deleted_at, url: nowhere() }));
+  const rows = [
+    ...of("account", null, 48),
+    ...of("account", new Date(), 3),
+    ...of("campaign", null, 3),
+  ];
+  await api.app.db.query.insertInto("callback_endpoints").values(rows).execute();
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => owner.create({ url: nowhere() })),
+  );
+  const taken = answers.filter(({ status }) => status === 201);
+  assert.equal(taken.length, 2);
+  for (const answer of answers) if (!taken.includes(answer)) assertProblem(answer, 409, "conflict");
+  await owner.send("DELETE", `/${taken[0]!.body.id}`);
+  assert.equal((await owner.create({ url: nowhere() })).status, 201);
+});
+
+test("a repeated Idempotency-Key makes nothing twice and brings no secret back, and none is kept for it", async () => {
+  const owner = await newOwner();
+  const headers = { "idempotency-key": unique("key") };
+  const json = { url: nowhere() };
+  const first = await owner.create(json, { headers });
+  const again = await owner.create(json, { headers });
+  assert.deepEqual([again.status, again.headers.get("idempotency-replayed")], [201, "true"]);
+  assert.deepEqual(again.body, { ...first.body, secret: null });
+  const { id } = first.body;
+  const rotated = await owner.send("POST", `/${id}/rotate`, { headers });
+  const repeated = await owner.send("POST", `/${id}/rotate`, { headers });
+  assert.deepEqual(repeated.body, { ...rotated.body, secret: null });
+  const { secret } = (await owner.send("GET", `/${id}/secret`)).body;
+  assert.equal(secret, rotated.body.secret, "rotated once");
+  const tested = await owner.send("POST", `/${id}/test`, { headers });
+  assert.deepEqual((await owner.send("POST", `/${id}/test`, { headers })).body, tested.body);
+  const { rows } = await sql<{ text: string }>`
+    select string_agg(t::text, ' ') as text from (
+      select k::text from idempotency_keys k union all select a::text from audit_entries a
+      union all select e::text from events e) t (text)`.execute(api.app.db.query);
+  for (const shown of [first.body.secret, secret])
+    assert.ok(!rows[0]!.text.includes(shown.replace("whsec_", "")));
+});
+
+test("a rotated secret signs from now on, the one before for 24 hours, and one that is older no more", async () => {
+  const owner = await newOwner();
+  const path = `/${unique("rotated")}`;
+  const { body } = await owner.create({ url: new URL(path, receiver.url).href });
+  const { id } = body;
+  const rotate = async () => (await owner.send("POST", `/${id}/rotate`)).body;
+  /** Whether a test event is signed with exactly these, the first one first. */
+  const assertSigned = async (...secrets: string[]) => {
+    const { webhook_id } = (await owner.send("POST", `/${id}/test`)).body;
+    const find = () => callbacksAt(path).find((callback) => idOf(callback) === webhook_id);
+    await whileDelivering(() => find() !== undefined);
+    const { headers, text } = find()!;
+    const at = new Date(Number(headers["webhook-timestamp"]) * 1_000);
+    const expected = secrets.map((secret) => new Webhook(secret).sign(webhook_id, at, text));
+    assert.equal(headers["webhook-signature"], expected.join(" "));
+  };
+  await assertSigned(body.secret);
+  const second = await rotate();
+  const { secret, old_secret_until } = second;
+  assert.deepEqual(
+    { ...(await owner.send("GET", `/${id}`)).body, secret, old_secret_until },
+    second,
+  );
+  await assertSigned(second.secret, body.secret);
+  const third = await rotate();
+  await assertSigned(third.secret, second.secret);
+  const shown = { secret: third.secret, old_secret_until: third.old_secret_until };
+  assert.deepEqual((await owner.send("GET", `/${id}/secret`)).body, shown);
+  const hours = (Date.parse(third.old_secret_until) - Date.parse(third.updated_at)) / 3_600_000;
+  assert.equal(hours, 24);
+  api.clock.set(third.old_secret_until);
+  await assertSigned(third.secret);
+  const { body: last } = await owner.send("GET", `/${id}/secret`);
+  assert.deepEqual(last, { secret: third.secret, old_secret_until: null });
+  const actions = (await owner.audited(id)).map(([action]) => action);
+  assert.deepEqual(actions.slice(-3), ["secret_rotated", "secret_rotated", "created"]);
+  api.clock.set(new Date());
+});
+
+test("a test event goes to its endpoint alone, whatever its types are, with the body that the OpenAPI tells", async () => {
+  const owner = await newOwner();
+  const [path, others] = [`/${unique("tested")}`, `/${unique("others")}`];
+  const id = await owner.take({ url: new URL(path, receiver.url).href, types: ["lead.created"] });
+  await owner.take({ url: new URL(others, receiver.url).href });
+  const { status, body } = await owner.send("POST", `/${id}/test`);
+  assert.equal(status, 202);
+  assert.deepEqual(Object.keys(body), ["webhook_id"]);
+  await whileDelivering(() => callbacksAt(path).length > 0);
+  const [callback] = callbacksAt(path);
+  assert.equal(idOf(callback!), body.webhook_id);
+  assert.equal(callback!.type, "callback.test");
+  assert.equal(callback!.data.endpoint_id, id);
+  const { rows } = await sql<{ endpoint_id: number }>`
+    select endpoint_id from callback_deliveries where account_id = ${owner.account_id}`.execute(
+    api.app.db.query,
+  );
+  assert.deepEqual(rows, [{ endpoint_id: id }]);
+
+  const { webhooks } = (await api.send("GET", "/openapi.json")).body;
+  const types = await api.send("GET", "/api/v1/callbacks/event-types", {
+    token: voice.account.token,
+  });
+  const known = Object.entries(eventCatalogue).map(([type, { summary }]) => ({ type, summary }));
+  assert.deepEqual(types.body, { data: known });
+  const documented = Object.entries(webhooks as Record<string, { post: { summary: string } }>);
+  assert.deepEqual(
+    documented.map(([type, { post }]) => ({ type, summary: post.summary })),
+    known,
+  );
+  const { schema } = webhooks["callback.test"].post.requestBody.content["application/json"];
+  const sent = JSON.parse(callback!.text) as object;
+  assert.ok(Value.Check(schema, sent));
+  assert.ok(!Value.Check(schema, { ...sent, type: "lead.created" }));
+  assert.ok(!Value.Check(schema, { ...sent, data: {} }));
+  assert.ok(Value.Check(schema, { ...sent, data: { omitted: ["message"] } }));
+
+  await owner.patch(id, { enabled: false });
+  assertProblem(await owner.send("POST", `/${id}/test`), 409, "conflict");
+});
+
+test("an endpoint that is disabled is sent nothing, others are told of it, and enabled again it is sent what waited", async () => {
+  const owner = await newOwner();
+  const [path, others] = [`/${unique("disabled")}`, `/${unique("others")}`];
+  const url = new URL(path, receiver.url).href;
+  const id = await owner.take({ url });
+  const types = ["callback.endpoint.disabled"];
+  await owner.take({ url: new URL(others, receiver.url).href, types });
+  receiver.answer = (response, { path: asked }) =>
+    void response.writeHead(asked === path ? 503 : 204).end();
+  api.clock.set(new Date());
+  await owner.send("POST", `/${id}/test`);
+  const read = async () => (await owner.send("GET", `/${id}`)).body;
+  await whileDelivering(() => callbacksAt(path).length > 0);
+  await eventually(async () => (await read()).failing_since !== null);
+
+  const { body: disabled } = await owner.patch(id, { enabled: false });
+  const now = api.clock.now().toISOString();
+  assert.deepEqual([disabled.enabled, disabled.disabled_reason], [false, "manual"]);
+  assert.deepEqual([disabled.disabled_at, disabled.updated_at], [now, now]);
+  const { body: again } = await owner.patch(id, { enabled: false, description: "off" });
+  assert.deepEqual({ ...disabled, description: "off" }, again);
+  await whileDelivering(() => callbacksAt(others).length > 0);
+  const told = { endpoint_id: id, url, reason: "manual" };
+  assert.deepEqual(
+    callbacksAt(others).map(({ data }) => data),
+    [told],
+  );
+  // By now its one delivery would be due.
+  api.clock.advance(10_000);
+  await deliverers.startDue();
+  assert.equal(callbacksAt(path).length, 1);
+
+  receiver.answer = (response) => void response.writeHead(204).end();
+  const { body: enabled } = await owner.patch(id, { enabled: true });
+  const { disabled_reason, disabled_at, failing_since, resume_at } = enabled;
+  const cleared = { disabled_reason, disabled_at, failing_since, resume_at };
+  assert.deepEqual(new Set(Object.values(cleared)), new Set([null]));
+  await whileDelivering(() => callbacksAt(path).length > 1);
+  assert.equal(new Set(callbacksAt(path).map(idOf)).size, 1);
+  const actions = (await owner.audited(id)).slice(0, 3);
+  assert.deepEqual(actions, [
+    ["updated", { changed: ["enabled"], enabled: true }],
+    ["updated", { changed: ["enabled", "description"], enabled: false }],
+    ["updated", { changed: ["enabled"], enabled: false }],
+  ]);
+  api.clock.set(new Date());
+});
+
+test("an endpoint's new URL gets what waited at the old one", async () => {
+  const owner = await newOwner();
+  const path = `/${unique("moved")}`;
+  const id = await owner.take();
+  const pending = { account_id: owner.account_id, id };
+  await owner.send("POST", `/${id}/test`);
+  await relayEvents(api.app, never);
+  await api.app.db.query
+    .updateTable("callback_endpoints")
+    .set({ failing_since: new Date(0), resume_at: new Date("2999-01-01"), work_at: null })
+    .where((eb) => eb.and(pending))
+    .execute();
+  const url = new URL(path, receiver.url).href;
+  const { body } = await owner.patch(id, { url });
+  assert.deepEqual([body.url, body.failing_since, body.resume_at], [url, null, null]);
+  await whileDelivering(() => callbacksAt(path).length > 0);
+});
+
+test("a deleted endpoint is gone at once, and a job clears it and its deliveries away in steps", async () => {
+  const owner = await newOwner();
+  const { account_id } = owner;
+  const [id, kept] = [await owner.take(), await owner.take()];
+  const db = api.app.db.query;
+  await sql`
+    with made as (
+      insert into callback_deliveries (account_id, endpoint_id, event_id, type, seq, due_at, created_at)
+      select ${account_id}, case when n <= 2500 then ${id}::bigint else ${kept} end, n, 'lead.created', n, now(), now()
+      from generate_series(1, 2600) n
+      returning account_id, id
+    )
+    insert into callback_attempts (account_id, delivery_id, at, duration_ms)
+    select account_id, id, now(), 1 from made`.execute(db);
+  for (const endpoint of [id, kept])
+    await sql`select take_lease(${account_id}, ${`callbacks:${endpoint}`}, gen_random_uuid(), 60000)`.execute(
+      db,
+    );
+  const count = async () => {
+    const { rows } = await sql<{ counts: string }>`
+      select concat_ws(' ',
+        (select count(*) from callback_endpoints where account_id = ${account_id}),
+        (select count(*) from callback_deliveries where account_id = ${account_id}),
+        (select count(*) from callback_attempts where account_id = ${account_id}),
+        (select count(*) from leases where account_id = ${account_id})) as counts`.execute(db);
+    return rows[0]!.counts;
+  };
+  const { status } = await owner.send("DELETE", `/${id}`);
+  assert.equal(status, 204);
+  const left = (await owner.list()).body.data.map((endpoint: { id: number }) => endpoint.id);
+  assert.deepEqual(left, [kept]);
+  const gone: Answer[] = await Promise.all([
+    owner.send("GET", `/${id}`),
+    owner.send("GET", `/${id}/secret`),
+    owner.send("POST", `/${id}/rotate`),
+    owner.send("POST", `/${id}/test`),
+    owner.patch(id, { enabled: true }),
+    owner.send("DELETE", `/${id}`),
+  ]);
+  for (const answer of gone) assertProblem(answer, 404, "not-found");
+  assert.equal((await owner.audited(id))[0]![0], "deleted");
+
+  const clear = (subject: number, ms_max: number) =>
+    clearEndpoint(api.app, { account_id, subject: String(subject) }, never, ms_max);
+  await clear(kept, 1_000_000);
+  assert.ok((await clear(id, -1))?.again_at);
+  assert.equal(await count(), "2 2600 2600 2");
+  await eventually(async () => {
+    await workJobs(api.app, { "callbacks.clear_endpoint": clearEndpoint }, never);
+    return (await count()) === "1 100 100 1";
+  });
+  await clear(id, 1_000_000);
+});
+
+test("a launch makes the endpoint of its callback_url, once, leaves one that a person disabled as it is, and gives one that failed another chance", async () => {
+  const owner = ownerOf(voice.account);
+  const callback_url = nowhere();
+  const find = async () => {
+    const { data } = (await owner.list("?kind=campaign&limit=200")).body;
+    return data.filter(({ url }: { url: string }) => url === callback_url);
+  };
+  await voice.take({ callback_url });
+  const [made] = await find();
+  assert.deepEqual(
+    [made.kind, made.types, made.description, made.enabled],
+    ["campaign", null, "", true],
+  );
+  assert.match((await owner.send("GET", `/${made.id}/secret`)).body.secret, /^whsec_/);
+  for (const field of ["url", "types", "description"]) {
+    const value = { url: nowhere(), types: null, description: "mine" }[field];
+    const [reason] = assertRefused(await owner.patch(made.id, { [field]: value }), field);
+    assert.match(reason!, /callback_url/);
+  }
+  const { body: disabled } = await owner.patch(made.id, { enabled: false });
+  await voice.take({ callback_url });
+  assert.deepEqual(await find(), [disabled]);
+  await api.app.db.query
+    .updateTable("callback_endpoints")
+    .set({ disabled_reason: "failing", failing_since: api.clock.now() })
+    .where("account_id", "=", voice.account.account_id)
+    .where("id", "=", made.id)
+    .execute();
+  await voice.take({ callback_url });
+  const [again] = await find();
+  const { enabled, disabled_reason, disabled_at, failing_since } = again;
+  assert.deepEqual(
+    [enabled, disabled_reason, disabled_at, failing_since],
+    [true, null, null, null],
+  );
+  const count = (await owner.list("?kind=campaign&limit=200")).body.data.length;
+  await voice.take({});
+  await voice.refuse({ callback_url: nowhere(), number: "x" }, "number");
+  assert.equal((await owner.list("?kind=campaign&limit=200")).body.data.length, count);
+});
+
+test("launches in two processes at once make one endpoint of each callback_url", async () => {
+  const urls = Array.from({ length: 3 }, nowhere);
+  const launch = (callback_url: string, at: TestApi) =>
+    at.send("POST", "/api/v1/voice/voiceCampaign", {
+      token: voice.account.token,
+      json: voice.body({ callback_url }),
+    });
+  const all = [...urls, ...urls].flatMap((url) => [launch(url, api), launch(url, other)]);
+  for (const answer of await Promise.all(all)) assertLaunched(answer);
+  const { data } = (await ownerOf(voice.account).list("?kind=campaign&limit=200")).body;
+  const made = data
+    .map(({ url }: { url: string }) => url)
+    .filter((url: string) => urls.includes(url));
+  assert.deepEqual(made.toSorted(), urls.toSorted());
+});
+
+test("an endpoint that launches made goes with the last that was told of their calls, unless somebody has asked for its secret or changed it", async () => {
+  const owner = ownerOf(voice.account);
+  const { account_id } = voice.account;
+  const db = api.app.db.query;
+  const launch = async (finished_at: Date | null) => {
+    const callback_url = nowhere();
+    const { campaign } = await voice.take({ callback_url });
+    const of = db.updateTable("voice_campaigns").where("account_id", "=", account_id);
+    await of.set({ finished_at }).where("id", "=", campaign.id).execute();
+    const { id } = await db
+      .selectFrom("callback_endpoints")
+      .select("id")
+      .where("account_id", "=", account_id)
+      .where("url", "=", callback_url)
+      .executeTakeFirstOrThrow();
+    return id;
+  };
+  api.clock.set(new Date());
+  const day_ms = 86_400_000;
+  const now = api.clock.now();
+  const forgotten = await launch(now);
+  const live = await launch(null);
+  const recent = await launch(new Date(now.getTime() + 2 * day_ms));
+  const told = await launch(now);
+  const [read, rotated, disabled] = [await launch(now), await launch(now), await launch(now)];
+  await owner.send("GET", `/${read}/secret`);
+  await owner.send("POST", `/${rotated}/rotate`);
+  await owner.patch(disabled, { enabled: false });
+  const own = await owner.take();
+  // Events are kept for 30 days.
+  api.clock.advance(31 * day_ms);
+  await owner.send("POST", `/${told}/test`);
+  await relayEvents(api.app, never);
+  await applyRetention(api.app, never);
+  const { data } = (await owner.list("?limit=200")).body;
+  const left = new Set(data.map(({ id }: { id: number }) => id));
+  for (const id of [live, recent, told, read, rotated, disabled, own]) assert.ok(left.has(id));
+  assert.ok(!left.has(forgotten));
+  await eventually(async () => {
+    await workJobs(api.app, { "callbacks.clear_endpoint": clearEndpoint }, never);
+    const rows = await db
+      .selectFrom("callback_endpoints")
+      .select("id")
+      .where("account_id", "=", account_id)
+      .where("deleted_at", "is not", null)
+      .execute();
+    return rows.length === 0;
+  });
+  api.clock.set(new Date());
+});
+
+/** True when a statement of this database waits for a lock. */
+async function isAnyoneWaiting(): Promise<boolean> {
+  const { rows } = await sql<{ waiting: boolean }>`
+    select count(*) > 0 as waiting from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(api.app.db.query);
+  return rows[0]!.waiting;
+}
+
+test("the endpoint of a callback_url is not deleted while a campaign with it is unfinished, nor under a launch", async () => {
+  const owner = ownerOf(voice.account);
+  const { account_id } = voice.account;
+  const { actor } = operatorOf(account_id, "req_test");
+  const callback_url = nowhere();
+  const { campaign } = await voice.take({ callback_url });
+  const db = api.app.db.query;
+  const find = async () => {
+    const { data } = (await owner.list("?kind=campaign&limit=200")).body;
+    return data.find(({ url }: { url: string }) => url === callback_url)?.id as number | undefined;
+  };
+  const first = (await find())!;
+  const conflict = await owner.send("DELETE", `/${first}`);
+  assertProblem(conflict, 409, "conflict");
+  assert.match(conflict.body.detail, new RegExp(`campaign ${campaign.id} `));
+  const finish = (finished_at: Date | null, tx = db) =>
+    tx
+      .updateTable("voice_campaigns")
+      .set({ finished_at })
+      .where("account_id", "=", account_id)
+      .where("id", "=", campaign.id)
+      .execute();
+  await finish(new Date());
+
+  // A launch is about to commit while the endpoint is to be deleted.
+  const deleted = await db.transaction().execute(async (tx) => {
+    await keepCampaignEndpoint(tx, account_id, callback_url, new Date());
+    await finish(null, tx);
+    const asked = owner.send("DELETE", `/${first}`);
+    await eventually(isAnyoneWaiting);
+    return { asked };
+  });
+  assertProblem(await deleted.asked, 409, "conflict");
+
+  // And the other way round.
+  await finish(new Date());
+  const launched = await db.transaction().execute(async (tx) => {
+    await deleteEndpoint(tx, actor, first, new Date());
+    const asked = voice.take({ callback_url });
+    await eventually(isAnyoneWaiting);
+    return { asked };
+  });
+  await launched.asked;
+  const second = await find();
+  assert.ok(second !== undefined && second !== first);
+  assert.equal((await owner.send("GET", `/${first}`)).status, 404);
+});
