@@ -8,7 +8,7 @@ import { startApi, type TestApi } from "../../test/support/api.ts";
 import { makeAccount, type TestAccount } from "../../test/support/makers.ts";
 import { refusals } from "../lib/errors.ts";
 import { closed } from "../lib/schemas.ts";
-import type { RenderError } from "./render-error.ts";
+import type { RenderError } from "./checks/render-error.ts";
 import { publicRoute, route } from "./route.ts";
 
 const plain: RenderError = (refusal) => ({

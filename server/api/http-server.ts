@@ -7,8 +7,8 @@ import type { Caller } from "../accounts/caller.ts";
 import { Refusal, unavailable } from "../lib/errors.ts";
 import { parseJsonBody } from "../lib/json-body.ts";
 import type { ApiApp } from "./api-app.ts";
-import { compileValidator } from "./compile-validator.ts";
-import { openIdempotency, type KeyedRequest, type StoredAnswer } from "./idempotency.ts";
+import { compileValidator } from "./checks/compile-validator.ts";
+import { openIdempotency, type KeyedRequest, type StoredAnswer } from "./checks/idempotency.ts";
 import { publishOpenApi } from "./openapi.ts";
 import {
   clearRateHeaders,
@@ -16,12 +16,12 @@ import {
   rateHeadersOn,
   setDefaultRateHeaders,
   type RateLimit,
-} from "./rate-limit.ts";
+} from "./checks/rate-limit.ts";
 import { registerRoutes } from "./register-routes.ts";
-import { renderProblem, sendError, type RenderError } from "./render-error.ts";
+import { renderProblem, sendError, type RenderError } from "./checks/render-error.ts";
 import type { Route } from "./route.ts";
 import { routes as allRoutes } from "./routes.ts";
-import { openTransactions } from "./transactions.ts";
+import { openTransactions } from "./checks/transactions.ts";
 import { Problem } from "../lib/schemas.ts";
 
 declare module "fastify" {

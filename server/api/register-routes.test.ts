@@ -14,8 +14,8 @@ import { makeAccount, unique, type TestAccount } from "../../test/support/makers
 import { Refusal } from "../lib/errors.ts";
 import { parseJsonBody } from "../lib/json-body.ts";
 import { closed } from "../lib/schemas.ts";
-import { shapeChecker } from "./check-shape.ts";
-import { parseUpload } from "./parse-upload.ts";
+import { shapeChecker } from "./checks/check-shape.ts";
+import { parseUpload } from "./bodies/parse-upload.ts";
 import { route, type RequestContext } from "./route.ts";
 
 const Rows = closed({

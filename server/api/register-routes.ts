@@ -4,17 +4,17 @@ import { METHODS } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 import { Refusal } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
-import { guard } from "./authenticate.ts";
-import { compileValidator } from "./compile-validator.ts";
-import { findReplay, openHandler, openPublicHandler } from "./serve-request.ts";
-import { sendStored } from "./idempotency.ts";
-import { openLargeBodies } from "./large-bodies.ts";
-import type { Writing } from "./request-context.ts";
+import { guard } from "./checks/authenticate.ts";
+import { compileValidator } from "./checks/compile-validator.ts";
+import { findReplay, openHandler, openPublicHandler } from "./checks/serve-request.ts";
+import { sendStored } from "./checks/idempotency.ts";
+import { openLargeBodies } from "./bodies/large-bodies.ts";
+import type { Writing } from "./checks/request-context.ts";
 import { openApiSchema } from "./openapi.ts";
-import type { RateCounter } from "./rate-limit.ts";
-import { otherMediaType } from "./render-error.ts";
+import type { RateCounter } from "./checks/rate-limit.ts";
+import { otherMediaType } from "./checks/render-error.ts";
 import { successStatus, type Route } from "./route.ts";
-import { integersOf, refuseOddPath, refuseOddQuery } from "./validate-request.ts";
+import { integersOf, refuseOddPath, refuseOddQuery } from "./checks/validate-request.ts";
 
 type Shared = Writing & { readonly counter: RateCounter };
 

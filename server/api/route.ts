@@ -8,8 +8,8 @@ import type { UserActor } from "../accounts/audit/record-audit.ts";
 import type { Tx } from "../lib/database/database.ts";
 import type { FieldError } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
-import type { RateLimit } from "./rate-limit.ts";
-import type { RenderError } from "./render-error.ts";
+import type { RateLimit } from "./checks/rate-limit.ts";
+import type { RenderError } from "./checks/render-error.ts";
 
 /** Who may send a request: any of the permissions, or any token, on an account with any of the features. */
 export type Access = {

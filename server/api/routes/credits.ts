@@ -15,8 +15,8 @@ import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery } from "../../lib/schemas.ts";
 import { searches } from "../../lib/database/searches.ts";
 import { route } from "../route.ts";
-import { sendExport } from "../send-csv.ts";
-import { readTimeRange, timeRangeQuery } from "../time-range.ts";
+import { sendExport } from "./shared/send-csv.ts";
+import { readTimeRange, timeRangeQuery } from "./shared/time-range.ts";
 
 const ledgerQuery = {
   kind: Type.Optional(creditKind),

@@ -4,7 +4,7 @@ import Type from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
 import { closed } from "../../lib/schemas.ts";
 import { validateTypes, may_listen, typesOf } from "../../live/event-audience.ts";
-import { bearerToken } from "../authenticate.ts";
+import { bearerToken } from "../checks/authenticate.ts";
 import { route } from "../route.ts";
 
 const query = closed({

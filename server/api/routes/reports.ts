@@ -6,9 +6,9 @@ import { call_groups, CallReport, chat_groups, ChatReport } from "../../reports/
 import { readSpan } from "../../reports/report-span.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageQuery } from "../../lib/schemas.ts";
-import { callFilterQuery, readCallFilter } from "../call-filter.ts";
+import { callFilterQuery, readCallFilter } from "./shared/call-filter.ts";
 import { route, type RequestContext } from "../route.ts";
-import { sendExport } from "../send-csv.ts";
+import { sendExport } from "./shared/send-csv.ts";
 
 const tag = "Reports";
 const chat = { features: ["bulk_chat"] } as const;

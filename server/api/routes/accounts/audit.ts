@@ -3,7 +3,7 @@ import { AuditEntry, listAudit } from "../../../accounts/audit/audit-trail.ts";
 import { knownId } from "../../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery } from "../../../lib/schemas.ts";
 import { route } from "../../route.ts";
-import { readTimeRange, timeRangeQuery } from "../../time-range.ts";
+import { readTimeRange, timeRangeQuery } from "../shared/time-range.ts";
 
 export const auditRoutes = [
   route({

@@ -15,7 +15,7 @@ import { findToken, listTokens } from "../../../accounts/tokens/tokens.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import type { ApiApp } from "../../api-app.ts";
 import { route } from "../../route.ts";
-import { showSecretOnce } from "../../show-secret-once.ts";
+import { showSecretOnce } from "../shared/show-secret-once.ts";
 
 const tokenParams = closed({ id: pathId("The token") });
 const access = { anyOf: ["tokens.manage"] } as const;

@@ -20,8 +20,8 @@ import { removeGroupMember } from "../../../audience/groups/remove-group-member.
 import { updateGroup } from "../../../audience/groups/update-group.ts";
 import { notFound } from "../../../lib/errors.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
-import { readPhoneQuery } from "../../phone-query.ts";
-import { receiveUpload } from "../../receive-upload.ts";
+import { readPhoneQuery } from "../shared/phone-query.ts";
+import { receiveUpload } from "../../bodies/receive-upload.ts";
 import { route } from "../../route.ts";
 
 const read = { anyOf: ["groups.read", "groups.manage"] } as const;

@@ -16,10 +16,10 @@ import {
   listSuppressions,
 } from "../../../audience/suppressions/suppressions.ts";
 import { closed, pageOf, pathId } from "../../../lib/schemas.ts";
-import { readPhoneQuery } from "../../phone-query.ts";
-import { receiveUpload } from "../../receive-upload.ts";
+import { readPhoneQuery } from "../shared/phone-query.ts";
+import { receiveUpload } from "../../bodies/receive-upload.ts";
 import { route } from "../../route.ts";
-import { sendExport } from "../../send-csv.ts";
+import { sendExport } from "../shared/send-csv.ts";
 
 const manage = { anyOf: ["suppressions.manage"] } as const;
 const upload_fields = ["phone_number_column", "channel", "reason", "expires_at"];

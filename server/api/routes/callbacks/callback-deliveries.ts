@@ -9,7 +9,7 @@ import { findDelivery } from "../../../callbacks/deliveries/find-delivery.ts";
 import { replayDelivery } from "../../../callbacks/replays/replay-delivery.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { route, type Access } from "../../route.ts";
-import { readTimeRange, timeRangeQuery } from "../../time-range.ts";
+import { readTimeRange, timeRangeQuery } from "../shared/time-range.ts";
 
 const deliveries = "/api/v1/callbacks/deliveries";
 const delivery = `${deliveries}/:id`;

@@ -21,7 +21,7 @@ import { notifyJob } from "../../../engine/add-job.ts";
 import { eventCatalogue } from "../../../engine/event-catalogue.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { route, type Access } from "../../route.ts";
-import { showSecretOnce } from "../../show-secret-once.ts";
+import { showSecretOnce } from "../shared/show-secret-once.ts";
 
 const endpoints = "/api/v1/callbacks/endpoints";
 const endpoint = `${endpoints}/:id`;

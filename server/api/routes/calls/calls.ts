@@ -9,9 +9,9 @@ import { readCallRecording } from "../../../calls/audio/read-call-recording.ts";
 import { retryCall } from "../../../calls/controls/retry-call.ts";
 import { transferCall } from "../../../calls/controls/transfer-call.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
-import { callFilterQuery, readCallFilter } from "../../call-filter.ts";
+import { callFilterQuery, readCallFilter } from "../shared/call-filter.ts";
 import { route, type Access } from "../../route.ts";
-import { sendExport } from "../../send-csv.ts";
+import { sendExport } from "../shared/send-csv.ts";
 
 const calls = "/api/v1/calls";
 const call = `${calls}/:id`;

@@ -6,7 +6,7 @@ import {
 } from "../../../calls/click-to-call/click-to-call-schema.ts";
 import { clickToCall } from "../../../calls/click-to-call/click-to-call.ts";
 import { validateClickToCall } from "../../../calls/click-to-call/validate-click-to-call.ts";
-import { renderCallError } from "../../render-call-error.ts";
+import { renderCallError } from "../../checks/render-call-error.ts";
 import { route } from "../../route.ts";
 
 export const clickToCallRoutes = [

@@ -28,8 +28,8 @@ import { knownId } from "../../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { searches } from "../../../lib/database/searches.ts";
 import { route, type Access } from "../../route.ts";
-import { sendExport } from "../../send-csv.ts";
-import { readTimeRange, timeRangeQuery } from "../../time-range.ts";
+import { sendExport } from "../shared/send-csv.ts";
+import { readTimeRange, timeRangeQuery } from "../shared/time-range.ts";
 
 const campaigns = "/api/v1/chat/campaigns";
 const campaign = `${campaigns}/:id`;

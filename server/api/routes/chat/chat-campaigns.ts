@@ -13,10 +13,10 @@ import { createChatCampaign } from "../../../chat/campaigns/create-chat-campaign
 import { campaignTimeViolations } from "../../../chat/campaigns/validate-campaign.ts";
 import { prepareCampaign } from "../../../chat/campaigns/prepare-campaign.ts";
 import { previewChatCampaign } from "../../../chat/campaigns/preview-chat-campaign.ts";
-import { shapeChecker, type CheckedBody } from "../../check-shape.ts";
-import { mergeErrors } from "../../field-errors.ts";
-import { bodyOfForm, parseUpload } from "../../parse-upload.ts";
-import type { RateLimit } from "../../rate-limit.ts";
+import { shapeChecker, type CheckedBody } from "../../checks/check-shape.ts";
+import { mergeErrors } from "../../checks/field-errors.ts";
+import { bodyOfForm, parseUpload } from "../../bodies/parse-upload.ts";
+import type { RateLimit } from "../../checks/rate-limit.ts";
 import { route, type RequestContext, type UnparsedRequest } from "../../route.ts";
 
 const campaigns = "/api/v1/chat/campaigns";

@@ -19,7 +19,7 @@ import {
 } from "../../../chat/numbers/upload-chat-media.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
-import { receiveUpload } from "../../receive-upload.ts";
+import { receiveUpload } from "../../bodies/receive-upload.ts";
 import { route } from "../../route.ts";
 import { manageChat, seeChat } from "./chat-holds.ts";
 

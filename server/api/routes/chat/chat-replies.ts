@@ -15,7 +15,7 @@ import { invalidField } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
 import { closed, pageOf, pathId } from "../../../lib/schemas.ts";
 import { route, type Access } from "../../route.ts";
-import { sendExport } from "../../send-csv.ts";
+import { sendExport } from "../shared/send-csv.ts";
 
 const seeReplies: Access = { features: ["bulk_chat"], anyOf: ["chat.read"] };
 const readPhone = openPhoneReader({ valid_only: false });

@@ -3,7 +3,7 @@ import {
   TestMessage,
   TestMessageAnswer,
 } from "../../../chat/single-messages/test-message-schema.ts";
-import type { RateLimit } from "../../rate-limit.ts";
+import type { RateLimit } from "../../checks/rate-limit.ts";
 import { route } from "../../route.ts";
 
 /** Test messages bypass the number's send rate, so there may be few of them. */

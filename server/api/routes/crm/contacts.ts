@@ -6,8 +6,8 @@ import { listLeads } from "../../../crm/leads/list-leads.ts";
 import { ContactPatch, patchContact } from "../../../crm/contacts/patch-contact.ts";
 import { closed, crmPageOf, pageQuery, pathId, phone10 } from "../../../lib/schemas.ts";
 import Type from "typebox";
-import { search } from "../../lead-filter.ts";
-import { requireWorkspace } from "../../require-workspace.ts";
+import { search } from "../shared/lead-filter.ts";
+import { requireWorkspace } from "../shared/require-workspace.ts";
 import { route } from "../../route.ts";
 
 const workspaceId = pathId("The workspace");

@@ -1,9 +1,9 @@
 import { exportLeads } from "../../../crm/leads/export-leads.ts";
 import { closed, pathId } from "../../../lib/schemas.ts";
-import { leadFilterQuery, readLeadFilter } from "../../lead-filter.ts";
-import { requireWorkspace } from "../../require-workspace.ts";
+import { leadFilterQuery, readLeadFilter } from "../shared/lead-filter.ts";
+import { requireWorkspace } from "../shared/require-workspace.ts";
 import { route } from "../../route.ts";
-import { sendExport } from "../../send-csv.ts";
+import { sendExport } from "../shared/send-csv.ts";
 
 export const leadExportRoutes = [
   route({

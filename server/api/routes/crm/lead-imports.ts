@@ -12,11 +12,11 @@ import {
 import { startLeadImport } from "../../../crm/lead-imports/start-lead-import.ts";
 import Type from "typebox";
 import { closed, crmPageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
-import { acceptsCsv } from "../../accepts-csv.ts";
-import { receiveUpload } from "../../receive-upload.ts";
-import { requireWorkspace } from "../../require-workspace.ts";
+import { acceptsCsv } from "../shared/accepts-csv.ts";
+import { receiveUpload } from "../../bodies/receive-upload.ts";
+import { requireWorkspace } from "../shared/require-workspace.ts";
 import { route } from "../../route.ts";
-import { sendCsv } from "../../send-csv.ts";
+import { sendCsv } from "../shared/send-csv.ts";
 
 const workspaceId = pathId("The workspace");
 const workspaceParams = closed({ workspaceId });

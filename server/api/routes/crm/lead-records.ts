@@ -11,8 +11,8 @@ import { listTimeline, TimelineEntry } from "../../../crm/leads/list-timeline.ts
 import { LeadPatch, patchLead } from "../../../crm/leads/patch-lead.ts";
 import { removeCollaborator } from "../../../crm/leads/remove-collaborator.ts";
 import { closed, crmPageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
-import { leadFilterQuery, readLeadFilter } from "../../lead-filter.ts";
-import { requireWorkspace } from "../../require-workspace.ts";
+import { leadFilterQuery, readLeadFilter } from "../shared/lead-filter.ts";
+import { requireWorkspace } from "../shared/require-workspace.ts";
 import { route, type RequestContext } from "../../route.ts";
 
 const workspaceId = pathId("The workspace");

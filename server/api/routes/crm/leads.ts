@@ -3,7 +3,7 @@ import { validateNewLead } from "../../../crm/leads/validate-lead.ts";
 import { createLeads } from "../../../crm/leads/lead-intake.ts";
 import { LeadAnswer, NewLead } from "../../../crm/leads/lead-schema.ts";
 import { closed, pathId } from "../../../lib/schemas.ts";
-import { requireWorkspace } from "../../require-workspace.ts";
+import { requireWorkspace } from "../shared/require-workspace.ts";
 import { route } from "../../route.ts";
 
 const workspaceParams = closed({ workspaceId: pathId("The workspace") });

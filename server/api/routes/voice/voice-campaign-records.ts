@@ -30,9 +30,9 @@ import type { OpenCampaign } from "../../../voice/campaigns/lock-open-campaign.t
 import { pauseCampaign } from "../../../voice/campaigns/pause-campaign.ts";
 import { resumeCampaign } from "../../../voice/campaigns/resume-campaign.ts";
 import type { ApiApp } from "../../api-app.ts";
-import { callFilterQuery, readCallFilter } from "../../call-filter.ts";
+import { callFilterQuery, readCallFilter } from "../shared/call-filter.ts";
 import { route, type Access } from "../../route.ts";
-import { sendExport } from "../../send-csv.ts";
+import { sendExport } from "../shared/send-csv.ts";
 
 const campaigns = "/api/v1/voice/campaigns";
 const campaign = `${campaigns}/:id`;

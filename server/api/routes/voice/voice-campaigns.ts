@@ -18,11 +18,11 @@ import {
   VoiceReject,
 } from "../../../voice/campaigns/voice-campaign-schema.ts";
 import type { AskedVoiceCampaign } from "../../../voice/campaigns/with-recipients.ts";
-import { acceptsCsv } from "../../accepts-csv.ts";
-import { shapeChecker } from "../../check-shape.ts";
-import { bodyOfForm, parseUpload } from "../../parse-upload.ts";
+import { acceptsCsv } from "../shared/accepts-csv.ts";
+import { shapeChecker } from "../../checks/check-shape.ts";
+import { bodyOfForm, parseUpload } from "../../bodies/parse-upload.ts";
 import { route, type RequestContext, type ParsedBody, type UnparsedRequest } from "../../route.ts";
-import { sendCsv } from "../../send-csv.ts";
+import { sendCsv } from "../shared/send-csv.ts";
 
 const campaigns = "/api/v1/voice/campaigns";
 const access = {
@@ -48,10 +48,10 @@ async function parseLaunch(context: UnparsedRequest): Promise<ParsedBody<AskedVo
   if (request.isMultipart())
     return parseUpload(context, parts, ({ fields, file, violations }) => {
       const checked = checkShape(bodyOfForm(fields, NewVoiceCampaign));
-      const violations = [...violations, ...checked.violations];
-      return { body: checked.body, violations, fd: file?.fd ?? null, is_form: true };
+      const all = [...violations, ...checked.violations];
+      return { body: checked.body, violations: all, fd: file?.fd ?? null, is_form: true };
     });
-  const { body, violations: violations } = checkShape(request.body);
+  const { body, violations } = checkShape(request.body);
   return { body: { body, violations, fd: null, is_form: false }, fingerprint: request.body };
 }
 

@@ -19,9 +19,9 @@ import {
   readVoiceFile,
   readVoiceFileAudio,
 } from "../../../voice/files/voice-files.ts";
-import { shapeChecker, type CheckedBody } from "../../check-shape.ts";
-import { mergeErrors } from "../../field-errors.ts";
-import { bodyOfForm, parseUpload } from "../../parse-upload.ts";
+import { shapeChecker, type CheckedBody } from "../../checks/check-shape.ts";
+import { mergeErrors } from "../../checks/field-errors.ts";
+import { bodyOfForm, parseUpload } from "../../bodies/parse-upload.ts";
 import {
   route,
   type Access,

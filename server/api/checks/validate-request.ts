@@ -1,10 +1,10 @@
 // The checks of a request's fields: path and query as text, then everything at once.
 import type { FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
-import { invalid, notFound, type FieldError } from "../lib/errors.ts";
-import { unstorable } from "../lib/json-body.ts";
+import { invalid, notFound, type FieldError } from "../../lib/errors.ts";
+import { unstorable } from "../../lib/json-body.ts";
 import { fieldErrors, mergeErrors } from "./field-errors.ts";
-import type { RequestContext, GuardedRoute } from "./route.ts";
+import type { RequestContext, GuardedRoute } from "../route.ts";
 
 /**
  * Runs a route's checks: precheck, then the schema's violations together with those that `validate` and

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { read } from "node:fs";
 import { promisify } from "node:util";
 import type { TObject } from "typebox";
-import { canonicalJson } from "../lib/canonical-json.ts";
+import { canonicalJson } from "../../lib/canonical-json.ts";
 import { receiveUpload, type ExpectedParts, type Upload } from "./receive-upload.ts";
-import type { ParsedBody, UnparsedRequest } from "./route.ts";
+import type { ParsedBody, UnparsedRequest } from "../route.ts";
 
 /** Receives an upload and makes a body of it; its file stays open until the body is released. */
 export async function parseUpload<Body>(

@@ -1,6 +1,6 @@
 // Bounds the large bodies that a process holds in memory at once, each until its answer is sent.
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { openShares } from "../lib/shares.ts";
+import { openShares } from "../../lib/shares.ts";
 
 /** Bodies up to the limit of every other route are not counted. */
 const small_bytes_max = 1_048_576;

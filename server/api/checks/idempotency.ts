@@ -3,10 +3,10 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { sql } from "kysely";
-import { canonicalJson } from "../lib/canonical-json.ts";
-import { statement, type Database, type Tx } from "../lib/database/database.ts";
-import { Refusal, invalidField, unavailable } from "../lib/errors.ts";
-import type { ApiApp } from "./api-app.ts";
+import { canonicalJson } from "../../lib/canonical-json.ts";
+import { statement, type Database, type Tx } from "../../lib/database/database.ts";
+import { Refusal, invalidField, unavailable } from "../../lib/errors.ts";
+import type { ApiApp } from "../api-app.ts";
 import type { Begin } from "./transactions.ts";
 
 /** A request with an Idempotency-Key: its account, operation, key and fingerprint. */

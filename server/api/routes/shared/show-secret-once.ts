@@ -1,5 +1,5 @@
-import type { Tx } from "../lib/database/database.ts";
-import type { RequestContext } from "./route.ts";
+import type { Tx } from "../../../lib/database/database.ts";
+import type { RequestContext } from "../../route.ts";
 
 /**
  * Answers the request that created a secret with what `create` returns. Under an Idempotency-Key the stored

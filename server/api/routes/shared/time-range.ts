@@ -1,7 +1,7 @@
 // The query fields that restrict a list to a time range.
 import Type from "typebox";
-import { invalid, type FieldError } from "../lib/errors.ts";
-import { parseTimeOrDay } from "../lib/parse-time.ts";
+import { invalid, type FieldError } from "../../../lib/errors.ts";
+import { parseTimeOrDay } from "../../../lib/parse-time.ts";
 
 const time = (description: string) => Type.Optional(Type.String({ maxLength: 64, description }));
 

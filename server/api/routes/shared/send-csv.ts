@@ -1,8 +1,8 @@
 // Answers exports as CSV files.
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
-import { recordAudit } from "../accounts/audit/record-audit.ts";
-import type { RequestContext } from "./route.ts";
+import { recordAudit } from "../../../accounts/audit/record-audit.ts";
+import type { RequestContext } from "../../route.ts";
 
 /** How often the caller of a running export is authorized again. */
 const reauthorize_ms = 15_000;

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Multipart } from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
-import { closestName } from "../lib/closest-name.ts";
-import { Refusal, invalid, unavailable, type FieldError } from "../lib/errors.ts";
-import { unstorable } from "../lib/json-body.ts";
-import { openShares } from "../lib/shares.ts";
+import { closestName } from "../../lib/closest-name.ts";
+import { Refusal, invalid, unavailable, type FieldError } from "../../lib/errors.ts";
+import { unstorable } from "../../lib/json-body.ts";
+import { openShares } from "../../lib/shares.ts";
 
 /** The largest file, in bytes, unless the route sets a lower limit. */
 const file_bytes_max = 256 * 1_048_576;

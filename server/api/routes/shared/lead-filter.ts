@@ -1,9 +1,9 @@
 // The query fields that narrow a list or an export of leads.
 import Type, { type Static } from "typebox";
-import type { LeadFilter } from "../crm/leads/list-leads.ts";
-import { invalid, type FieldError } from "../lib/errors.ts";
-import { parseTimeOrDay } from "../lib/parse-time.ts";
-import { id, phone10 } from "../lib/schemas.ts";
+import type { LeadFilter } from "../../../crm/leads/list-leads.ts";
+import { invalid, type FieldError } from "../../../lib/errors.ts";
+import { parseTimeOrDay } from "../../../lib/parse-time.ts";
+import { id, phone10 } from "../../../lib/schemas.ts";
 
 const time = (description: string) => Type.String({ maxLength: 64, description });
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { request, type ClientRequest } from "node:http";
 import { after, before, test } from "node:test";
 import Type from "typebox";
-import { startApi, type TestApi } from "../../test/support/api.ts";
-import { eventually } from "../../test/support/eventually.ts";
-import { makeAccount, type TestAccount } from "../../test/support/makers.ts";
-import { closed } from "../lib/schemas.ts";
-import { route } from "./route.ts";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { closed } from "../../lib/schemas.ts";
+import { route } from "../route.ts";
 
 const megabyte = 1_048_576;
 

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fastify from "fastify";
-import { startApi, type TestApi } from "../../test/support/api.ts";
+import { startApi, type TestApi } from "../../../../test/support/api.ts";
 import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
-} from "../../test/support/chat-makers.ts";
-import { eventually } from "../../test/support/eventually.ts";
+} from "../../../../test/support/chat-makers.ts";
+import { eventually } from "../../../../test/support/eventually.ts";
 import {
   makeAccount,
   makeAgentToken,
   makeCredits,
   makeToken,
   type TestAccount,
-} from "../../test/support/makers.ts";
+} from "../../../../test/support/makers.ts";
 import { sendCsv } from "./send-csv.ts";
 
 const rows = 20_000;

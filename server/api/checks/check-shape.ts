@@ -1,5 +1,5 @@
 import type { Static, TSchema } from "typebox";
-import type { FieldError } from "../lib/errors.ts";
+import type { FieldError } from "../../lib/errors.ts";
 import { compileValidator } from "./compile-validator.ts";
 import { fieldErrors } from "./field-errors.ts";
 

@@ -1,5 +1,5 @@
-import { phone_reason, readPersonPhone } from "../audience/intake/read-person-phone.ts";
-import { invalidField } from "../lib/errors.ts";
+import { phone_reason, readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
+import { invalidField } from "../../../lib/errors.ts";
 
 /** Reads the number that a list is filtered by. An unescaped plus in a query arrives as a space. */
 export function readPhoneQuery(text: string | undefined, countryCode: string): { phone?: string } {

@@ -1,10 +1,10 @@
 // Opens the transactions of requests' writes. Each kind has its own limit of connections, so that writes that
 // hang or run long leave connections to the others.
 import type pg from "pg";
-import { clientTransaction } from "../lib/database/client-transaction.ts";
-import type { Database, Tx } from "../lib/database/database.ts";
-import { openShares } from "../lib/shares.ts";
-import { openSlots } from "../lib/slots.ts";
+import { clientTransaction } from "../../lib/database/client-transaction.ts";
+import type { Database, Tx } from "../../lib/database/database.ts";
+import { openShares } from "../../lib/shares.ts";
+import { openSlots } from "../../lib/slots.ts";
 
 /** Runs `work` in one transaction and commits it; rolls back when it throws. `With` are further arguments. */
 export type Begin<With extends unknown[]> = <Answer>(

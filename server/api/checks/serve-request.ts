@@ -1,11 +1,11 @@
 // Serves an authorized request: reads its body, looks up its Idempotency-Key, validates its fields and runs
 // the handler of its route.
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Refusal } from "../lib/errors.ts";
-import type { ApiApp } from "./api-app.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { ApiApp } from "../api-app.ts";
 import { findStoredAnswer, keyedRequest, readKey } from "./idempotency.ts";
 import { contextFactory, type Writing } from "./request-context.ts";
-import type { GuardedRoute, ParsedBody, PublicContext, PublicRoute, Route } from "./route.ts";
+import type { GuardedRoute, ParsedBody, PublicContext, PublicRoute, Route } from "../route.ts";
 import { validatePublicRequest, validateRequest } from "./validate-request.ts";
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;

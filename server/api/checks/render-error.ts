@@ -1,8 +1,8 @@
 // Renders every error as an answer.
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
-import { Refusal, refusals, unavailable, notFound } from "../lib/errors.ts";
-import type { Log } from "../lib/log.ts";
+import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
+import { Refusal, refusals, unavailable, notFound } from "../../lib/errors.ts";
+import type { Log } from "../../lib/log.ts";
 
 /** Turns a refusal into the answer of a route: its status, its media type and its body. */
 export type RenderError = (

@@ -1,8 +1,8 @@
 // Turns Ajv's errors into the contract's errors array: each invalid field once, with a reason that says
 // what is expected.
 import type { ErrorObject } from "ajv";
-import { closestName } from "../lib/closest-name.ts";
-import { errors_told_max, type FieldError } from "../lib/errors.ts";
+import { closestName } from "../../lib/closest-name.ts";
+import { errors_told_max, type FieldError } from "../../lib/errors.ts";
 
 type SchemaError = Pick<ErrorObject, "keyword" | "instancePath" | "params"> & {
   parentSchema?: Record<string, unknown>;

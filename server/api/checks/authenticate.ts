@@ -1,10 +1,10 @@
 // 401, then the rate limit, then 403, before the body is read.
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Caller } from "../accounts/caller.ts";
-import { Refusal } from "../lib/errors.ts";
-import type { ApiApp } from "./api-app.ts";
+import type { Caller } from "../../accounts/caller.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { ApiApp } from "../api-app.ts";
 import type { RateCounter, RateLimit } from "./rate-limit.ts";
-import type { Access } from "./route.ts";
+import type { Access } from "../route.ts";
 
 /** Returns the token in the Authorization header; 401 without one. */
 export function bearerToken({ headers }: FastifyRequest): string {

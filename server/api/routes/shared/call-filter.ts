@@ -1,13 +1,13 @@
 // The query fields that narrow a list or an export of calls.
 import Type, { type Static } from "typebox";
-import { readPersonPhone } from "../audience/intake/read-person-phone.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { isExtension } from "../telephony/agent-groups/agent-number.ts";
-import type { CallFilter, NumberForms } from "../calls/records/call-records.ts";
-import { CallStatusQuery, readCallStatuses } from "../calls/records/call-record-schema.ts";
-import { invalidField } from "../lib/errors.ts";
-import { knownId } from "../lib/ids.ts";
-import { id } from "../lib/schemas.ts";
+import { readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
+import type { Caller } from "../../../accounts/caller.ts";
+import { isExtension } from "../../../telephony/agent-groups/agent-number.ts";
+import type { CallFilter, NumberForms } from "../../../calls/records/call-records.ts";
+import { CallStatusQuery, readCallStatuses } from "../../../calls/records/call-record-schema.ts";
+import { invalidField } from "../../../lib/errors.ts";
+import { knownId } from "../../../lib/ids.ts";
+import { id } from "../../../lib/schemas.ts";
 import { readTimeRange, timeRangeQuery } from "./time-range.ts";
 
 const textQuery = (description: string) =>

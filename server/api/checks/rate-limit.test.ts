@@ -8,18 +8,18 @@ import {
   startApi,
   type RequestOptions,
   type TestApi,
-} from "../../test/support/api.ts";
-import { eventually } from "../../test/support/eventually.ts";
+} from "../../../test/support/api.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import {
   makeAccount,
   makeAgentToken,
   unique,
   type TestAccount,
-} from "../../test/support/makers.ts";
-import { rawRequest, sendRaw } from "../../test/support/raw-http.ts";
-import { Refusal } from "../lib/errors.ts";
-import { closed } from "../lib/schemas.ts";
-import { route } from "./route.ts";
+} from "../../../test/support/makers.ts";
+import { rawRequest, sendRaw } from "../../../test/support/raw-http.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { closed } from "../../lib/schemas.ts";
+import { route } from "../route.ts";
 
 const default_limit = 300;
 /** Of accounts that have a limit of their own. */

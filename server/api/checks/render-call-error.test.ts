@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Refusal, invalid, refusals, unavailable, type RefusalType } from "../lib/errors.ts";
+import { Refusal, invalid, refusals, unavailable, type RefusalType } from "../../lib/errors.ts";
 import { renderCallError } from "./render-call-error.ts";
 
 const shown = (refusal: Refusal) => renderCallError(refusal, "req_1");

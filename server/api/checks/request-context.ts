@@ -1,10 +1,10 @@
 // Builds the context of a request for the hooks of its route.
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Tx } from "../lib/database/database.ts";
-import type { ApiApp } from "./api-app.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import type { ApiApp } from "../api-app.ts";
 import { reauthorize } from "./authenticate.ts";
 import type { Idempotency } from "./idempotency.ts";
-import { successStatus, type RequestContext, type GuardedRoute } from "./route.ts";
+import { successStatus, type RequestContext, type GuardedRoute } from "../route.ts";
 import type { Begin, Transactions } from "./transactions.ts";
 
 /** Runs the writes of every route. */

@@ -2,10 +2,10 @@
 // is counted in the window's row before its body is read.
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Caller } from "../accounts/caller.ts";
-import { statement, type Database } from "../lib/database/database.ts";
-import { Refusal } from "../lib/errors.ts";
-import { openShares } from "../lib/shares.ts";
+import type { Caller } from "../../accounts/caller.ts";
+import { statement, type Database } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { openShares } from "../../lib/shares.ts";
 
 export type RateLimit = {
   /** The name of the window; routes with the same name share it. */

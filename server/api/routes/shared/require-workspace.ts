@@ -1,6 +1,6 @@
-import type { WorkspaceSchema } from "../crm/workspaces/workspace-schema.ts";
-import { notFound } from "../lib/errors.ts";
-import type { ApiApp } from "./api-app.ts";
+import type { WorkspaceSchema } from "../../../crm/workspaces/workspace-schema.ts";
+import { notFound } from "../../../lib/errors.ts";
+import type { ApiApp } from "../../api-app.ts";
 
 /**
  * Returns the schema of an active workspace of the caller's account; not-found otherwise. Every request for

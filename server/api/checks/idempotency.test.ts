@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pg from "pg";
-import { startApi, type TestApi } from "../../test/support/api.ts";
-import { eventually } from "../../test/support/eventually.ts";
-import { makeAccount, type TestAccount } from "../../test/support/makers.ts";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
 
 let api: TestApi;
 before(async () => {

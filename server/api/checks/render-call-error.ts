@@ -1,6 +1,6 @@
 // Renders the errors of click-to-call, which have their own shape (contract 7.2).
-import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
-import { refusals, type Refusal } from "../lib/errors.ts";
+import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
+import { refusals, type Refusal } from "../../lib/errors.ts";
 import type { RenderError } from "./render-error.ts";
 
 /** Renders `{status, message}`; the message names every invalid field. */
