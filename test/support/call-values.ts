@@ -49,6 +49,7 @@ export function callValue(
     retry_at: null,
     retried_leg: null,
     starred: false,
+    unpaid_at: null,
     voice: null,
     position: null,
     collected: {},

@@ -1,9 +1,9 @@
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { commandCall } from "./internal/command-call.ts";
-import { endCall } from "../state-machine/end-call.ts";
 import { readCall } from "../state-machine/read-call.ts";
-import { writeStep } from "../state-machine/write-step.ts";
+import { cancelQueuedCall } from "../state-machine/transition.ts";
+import { writeTransition } from "../state-machine/write-transition.ts";
 import { lockCall, lockOpenCall } from "./internal/lock-call.ts";
 
 /**
@@ -46,11 +46,5 @@ async function cancelCall(
 ): Promise<void> {
   const [row] = await readState(tx, [account_id, id]);
   const call = readCall(row!.call);
-  const step = endCall(call, now, {
-    status: "canceled",
-    disposition: "canceled",
-    ended_reason: "hung_up_by_api",
-    ended_by: "api",
-  });
-  await writeStep(tx, fence, call, step, now);
+  await writeTransition(tx, fence, call, cancelQueuedCall(call, now), now);
 }

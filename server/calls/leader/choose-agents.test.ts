@@ -242,7 +242,7 @@ test("nobody follows on hangup, or without a group", async () => {
   assert.deepEqual(await numbers(own, afterwards("round_robin", 999_999_999)), []);
 });
 
-test("a leg that never reached its agent is dialled to the same one again", async () => {
+test("a leg that never reached its agent is dialed to the same one again", async () => {
   const own = await account();
   const asked = { ...afterwards("ring_all", await group(own, "201")), again: "101" };
   assert.deepEqual(await numbers(own, asked), ["101"]);

@@ -38,7 +38,7 @@ export async function chooseAgents(
  * Who is to be rung next for the caller of a campaign's call: the extension, or the member of the group who
  * has been idle longest, each once; null when there is nobody left.
  */
-export async function chooseForCaller(
+export async function chooseTransferAgent(
   db: Executor,
   call: Call,
   to: TransferTarget,
@@ -71,7 +71,7 @@ async function chooseNext(db: Executor, call: Call, way: Way): Promise<readonly 
   if (policy_applied === "hangup") return [];
   if (policy_applied === "retry_agent") return retryAgent(db, call, way);
   if (group_id === null) return [];
-  if (policy_applied === "round_robin") return takeTurn(db, call, group_id, way);
+  if (policy_applied === "round_robin") return nextInRotation(db, call, group_id, way);
   const free = await freeMembers(db, call, group_id, way);
   if (policy_applied === "ring_all") return agentsOf(free);
   return agentsOf([policy_applied === "longest_idle" ? longestIdle(free) : free[0]]);
@@ -97,7 +97,7 @@ const writeTurn = statement<{ id: number }>(`
 const turns_max = 5;
 
 /** The next in the group's round, which other calls turn as well. */
-async function takeTurn(
+async function nextInRotation(
   db: Executor,
   call: Call,
   groupId: number,
@@ -132,8 +132,8 @@ async function findAgent(
 }
 
 function phoneAgent(call: Call, number: string, trunk: TrunkLine): Agent {
-  const dialled = formatNumber(trunk, number, call.settings.country_code);
-  return { number, target: { kind: "trunk", endpoint: trunk.endpoint, number: dialled } };
+  const dialed = formatNumber(trunk, number, call.settings.country_code);
+  return { number, target: { kind: "trunk", endpoint: trunk.endpoint, number: dialed } };
 }
 
 type MemberRow = {

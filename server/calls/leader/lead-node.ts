@@ -4,15 +4,15 @@ import type { VoiceEvent } from "../../drivers/voice/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
 import { findVoiceNode } from "../../telephony/nodes/find-voice-node.ts";
-import { openBreaker } from "./breaker.ts";
-import { hearSwitch } from "./hear-switch.ts";
-import { openChooseInTurn } from "./choose-in-turn.ts";
-import type { CallEvent } from "../state-machine/events-and-acts.ts";
+import { openCircuitBreaker } from "./circuit-breaker.ts";
+import { handleEvent, releaseCall } from "./handle-event.ts";
+import { handleSwitchEvent } from "./handle-switch-event.ts";
+import type { CallEvent } from "../state-machine/events-and-commands.ts";
 import type { Leader, LeaderTimes, LiveCall } from "./leader.ts";
 import { findLimits, noteConnection, type NodeLimits } from "./leader-statements.ts";
 import { openNodeWork, type NodeWork } from "./node-work.ts";
 import { openPace } from "./pace.ts";
-import { forget, takeTurn } from "./take-turn.ts";
+import { openSerializeAgentChoice } from "./serialize-agent-choice.ts";
 import { openWriteTogether } from "./write-together.ts";
 
 const retry_ms = 500;
@@ -54,7 +54,10 @@ export async function leadNode(
       try {
         await work.round();
       } catch (err) {
-        app.log.warn({ err, subject_id: node_id }, "a node's turn failed; trying again");
+        app.log.warn(
+          { err, subject_id: node_id },
+          "an iteration of a node leader failed; retrying",
+        );
         await work.rest(retry_ms);
       }
     }
@@ -74,7 +77,7 @@ async function openLeader(
   const paceOf = (per_second: number) => openPace(per_second, () => performance.now());
   const hear = (event: VoiceEvent) => {
     if (event.type === "replaced") replaced.abort();
-    hearSwitch(leader, event);
+    handleSwitchEvent(leader, event);
   };
   const leader: Leader = {
     app,
@@ -85,10 +88,10 @@ async function openLeader(
     session: app.voiceDrivers[node.driver]!.open(node, hear, lease.mayAct),
     times,
     calls: new Map(),
-    taking: Promise.resolve(),
-    chooseInTurn: openChooseInTurn(),
+    claiming: Promise.resolve(),
+    serializeAgentChoice: openSerializeAgentChoice(),
     writeTogether: openWriteTogether(app, lease),
-    breaker: openBreaker(),
+    breaker: openCircuitBreaker(),
     trunks: new Map(limits.trunks.map((share) => [share.id, share])),
     pace: paceOf(limits.calls_per_second),
     trunk_paces: new Map(
@@ -99,30 +102,30 @@ async function openLeader(
     connection: 0,
     last_seen_at: null,
     restarted: false,
-    tell: (live, event) => tell(leader, live, event),
-    surveyIn: (ms) => work.surveyIn(ms),
+    dispatch: (live, event) => dispatch(leader, live, event),
+    reconcileIn: (ms) => work.reconcileIn(ms),
     wake: () => work.wake(),
   };
   const work = openNodeWork(leader, limits);
   return { leader, work };
 }
 
-function tell(leader: Leader, live: LiveCall, event: CallEvent): void {
-  live.turns = live.turns
-    .then(() => takeTurn(leader, live, event))
+function dispatch(leader: Leader, live: LiveCall, event: CallEvent): void {
+  live.pending = live.pending
+    .then(() => handleEvent(leader, live, event))
     .catch((err: unknown) => {
       const at = { account_id: live.call.account_id, call_id: live.call.id };
-      leader.app.log.error({ err, ...at }, "a call's turn failed");
-      leader.surveyIn(retry_ms);
+      leader.app.log.error({ err, ...at }, "could not handle an event of a call");
+      leader.reconcileIn(retry_ms);
     });
 }
 
 async function leave(leader: Leader): Promise<void> {
   leader.pace.stop();
   for (const pace of leader.trunk_paces.values()) pace.stop();
-  const turns = [...leader.calls.values()].map((live) => live.turns);
-  for (const live of leader.calls.values()) forget(leader, live);
+  const pending = [...leader.calls.values()].map((live) => live.pending);
+  for (const live of leader.calls.values()) releaseCall(leader, live);
   await leader.session.close();
-  await Promise.all(turns);
+  await Promise.all(pending);
   await noteConnection(leader.app, leader.lease, leader.node_id, null).catch(() => {});
 }

@@ -164,7 +164,7 @@ const claimRecipients = statement<{ call: unknown }>(
   "select call from claim_recipients($1, $2, $3, $4, $5, $6, $7) as t(call)",
 );
 
-/** Makes calls to up to `take` recipients of the campaign who are due; their legs are to be dialled at once. */
+/** Makes calls to up to `take` recipients of the campaign who are due; their legs are to be dialed at once. */
 export async function claimForCampaign(
   db: Executor,
   of: {
@@ -202,7 +202,7 @@ export async function isCampaignOpen(
 const topUpCall = statement<{ done: boolean }>("select top_up_call($1, $2, $3, $4, $5) as done");
 
 /** Reserves more credit for the call; false when there is none. Fails with TL001 when it is another leader's. */
-export async function topUp(
+export async function reserveCredit(
   db: Executor,
   call: Pick<Call, "account_id" | "id">,
   fence: number,

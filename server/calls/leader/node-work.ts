@@ -1,13 +1,13 @@
 // What a node's leader does in turn: looks at what the switch holds, obeys commands, places what is due.
 import type { App } from "../../engine/app.ts";
 import { settledWithin } from "../../lib/settled-within.ts";
-import { compareWithSwitch } from "./compare-with-switch.ts";
+import { reconcileCalls } from "./reconcile-calls.ts";
 import { openDialer, type Dialer } from "./open-dialer.ts";
 import type { Leader } from "./leader.ts";
 import { findLimits, findWaiting, type NodeLimits } from "./leader-statements.ts";
-import { obeyCommands } from "./obey-commands.ts";
-import { adoptMissing, placeCalls } from "./place-calls.ts";
-import { resumeCall } from "./take-turn.ts";
+import { executeUserCommands } from "./execute-user-commands.ts";
+import { adoptOrphanedCalls, placeCalls } from "./place-calls.ts";
+import { resumeCall } from "./handle-event.ts";
 
 /** Notifications may be lost: everything is looked for so often. */
 const poll_ms = 500;
@@ -17,7 +17,7 @@ export type NodeWork = {
   round(): Promise<void>;
   rest(ms: number): Promise<void>;
   wake(): void;
-  surveyIn(ms: number): void;
+  reconcileIn(ms: number): void;
   /** Calls of the account wait. */
   hearWork(accountId: number): void;
   hearCommand(): void;
@@ -56,13 +56,13 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
       }
       if (performance.now() >= compare_at_ms) {
         compare_at_ms = performance.now() + times.survey_ms;
-        for (const live of await adoptMissing(leader)) live.is_behind = true;
-        if (leader.is_connected) await compareWithSwitch(leader);
-        for (const live of leader.calls.values()) if (live.is_behind) resumeCall(leader, live);
+        for (const live of await adoptOrphanedCalls(leader)) live.needs_resume = true;
+        if (leader.is_connected) await reconcileCalls(leader);
+        for (const live of leader.calls.values()) if (live.needs_resume) resumeCall(leader, live);
       }
       if (has_commands) {
         has_commands = false;
-        await obeyCommands(leader);
+        await executeUserCommands(leader);
       }
       const may_place = leader.is_connected && limits.active;
       const { placed, next_in_ms } = may_place
@@ -73,7 +73,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
     },
     rest: (ms) => settledWithin(resting.promise, ms),
     wake: () => resting.resolve(),
-    surveyIn(ms) {
+    reconcileIn(ms) {
       compare_at_ms = Math.min(compare_at_ms, performance.now() + ms);
       work.wake();
     },

@@ -2,7 +2,7 @@
 // room for, a few of each account in turn.
 import { mayCallAt } from "../../accounts/accounts/calling-window.ts";
 import type { Call } from "../state-machine/call.ts";
-import type { Act } from "../state-machine/events-and-acts.ts";
+import type { Command } from "../state-machine/events-and-commands.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import {
   claimForCampaign,
@@ -11,9 +11,9 @@ import {
   type NodeLimits,
   type TrunkShare,
 } from "./leader-statements.ts";
-import { isOpenTo } from "./obstacles.ts";
-import { performAll } from "./perform.ts";
-import { inTurn, roomOn, takeUp } from "./place-calls.ts";
+import { isTrunkAllowed } from "./call-blockers.ts";
+import { executeCommands } from "./execute-commands.ts";
+import { roomOn, serializeClaim, trackCall } from "./place-calls.ts";
 
 export type Dialer = {
   /** Campaigns may have somebody to call that had nobody before. */
@@ -51,7 +51,9 @@ export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
           // Who has nobody left, or cannot be claimed of, is looked for again at the next poll.
           gone.add(campaign);
           if (!trunk || !room || !mayDial(leader, campaign, trunk)) continue;
-          const calls = await inTurn(leader, () => claimSome(leader, campaign, trunk, room.take));
+          const calls = await serializeClaim(leader, () =>
+            claimSome(leader, campaign, trunk, room.take),
+          );
           if (calls === 0) continue;
           served.add(account_id);
           if (calls < room.take) continue;
@@ -90,7 +92,7 @@ function keyOf({ account_id, campaign_id }: DialableCampaign): string {
 }
 
 function mayDial(leader: Leader, campaign: DialableCampaign, trunk: TrunkShare): boolean {
-  return isOpenTo(trunk, campaign) && mayCallAt(campaign, leader.app.clock.now());
+  return isTrunkAllowed(trunk, campaign) && mayCallAt(campaign, leader.app.clock.now());
 }
 
 async function claimSome(
@@ -105,14 +107,14 @@ async function claimSome(
   const caller_id = trunk.caller_ids[0] ?? "0";
   const of = { account_id, campaign_id, node_id, fence: lease.fence, take, caller_id };
   const calls = await claimForCampaign(app.db.pool, of, app.clock.now());
-  for (const call of calls) dial(leader, takeUp(leader, call, false), call);
+  for (const call of calls) dial(leader, trackCall(leader, call, false), call);
   return calls.length;
 }
 
-/** What the claim has stored: the leg is about to be dialled. */
+/** What the claim has stored: the leg is about to be dialed. */
 function dial(leader: Leader, live: LiveCall, call: Call): void {
   const { customer: to, caller_id } = live.line;
   const ring_seconds = call.settings.customer_ring_seconds;
-  const act: Act = { do: "dial", leg: 1, to, caller_id, ring_seconds };
-  live.turns = live.turns.then(() => performAll(leader, live, [act]));
+  const command: Command = { type: "dial", leg: 1, to, caller_id, ring_seconds };
+  live.pending = live.pending.then(() => executeCommands(leader, live, [command]));
 }

@@ -10,8 +10,8 @@ test("a pace says when it has room for the next one, also behind those who wait 
   assert.deepEqual([pace.room(), pace.roomIn_ms()], [0, 25]);
   now_ms = 50;
   assert.deepEqual([pace.room(), pace.roomIn_ms()], [1, 0]);
-  void pace.turn(false);
-  void pace.turn(true);
+  void pace.acquire(false);
+  void pace.acquire(true);
   assert.deepEqual([pace.room(), pace.roomIn_ms()], [0, 100]);
   pace.stop();
 });

@@ -2,7 +2,7 @@
 
 export type Pace = {
   /** Resolves when a leg may begin. `first`: before everybody who waits without it. */
-  turn(first: boolean): Promise<void>;
+  acquire(isUrgent: boolean): Promise<void>;
   /** New calls that could begin now. */
   room(): number;
   /** In how many ms there is room for one, if nobody else comes; 0: there is. */
@@ -40,9 +40,9 @@ export function openPace(per_second: number, now_ms: () => number): Pace {
       timer = setTimeout(serve, Math.ceil(((1 - tokens) * 1_000) / rate));
   };
   return {
-    async turn(first) {
+    async acquire(isUrgent) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      (first ? urgent : others).push(resolve);
+      (isUrgent ? urgent : others).push(resolve);
       if (!timer) serve();
       await promise;
     },

@@ -8,7 +8,7 @@ import {
   type NodeLimits,
   type TrunkShare,
 } from "./leader-statements.ts";
-import { obstacleOfClaim } from "./obstacles.ts";
+import { blockerAtClaim } from "./call-blockers.ts";
 import { lineOf } from "./trunk-line.ts";
 
 /** Calls in one claim: no account's thousand goes before another's one. */
@@ -35,7 +35,9 @@ export async function placeCalls(
   for (const [trunk_id, trunk] of leader.trunks) {
     const room = roomOn(leader, limits, trunk);
     if (room.take > 0) {
-      const taken = await inTurn(leader, () => claimSome(leader, account_id, trunk_id, room.take));
+      const taken = await serializeClaim(leader, () =>
+        claimSome(leader, account_id, trunk_id, room.take),
+      );
       calls += taken;
       more ||= taken === room.take;
     } else {
@@ -61,9 +63,12 @@ export function roomOn(
 }
 
 /** What is claimed and what is adopted must not look left over to each other. */
-export function inTurn<Answer>(leader: Leader, work: () => Promise<Answer>): Promise<Answer> {
-  const done = leader.taking.then(work);
-  leader.taking = Promise.allSettled([done]);
+export function serializeClaim<Answer>(
+  leader: Leader,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const done = leader.claiming.then(work);
+  leader.claiming = Promise.allSettled([done]);
   return done;
 }
 
@@ -82,23 +87,23 @@ async function claimSome(
 }
 
 function place(leader: Leader, claimed: Claimed): void {
-  const live = takeUp(leader, claimed.call, false);
+  const live = trackCall(leader, claimed.call, false);
   const at = leader.app.clock.now();
-  leader.tell(live, { type: "placed", against: obstacleOfClaim(claimed, live.trunk, at), at });
+  leader.dispatch(live, { type: "placed", blocker: blockerAtClaim(claimed, live.trunk, at), at });
 }
 
 /** Takes over what nobody leads: predecessors' calls, and claims whose answer was lost. Returns them. */
-export function adoptMissing(leader: Leader): Promise<LiveCall[]> {
-  return inTurn(leader, async () => {
+export function adoptOrphanedCalls(leader: Leader): Promise<LiveCall[]> {
+  return serializeClaim(leader, async () => {
     const { app, node_id, lease } = leader;
     const known = [...leader.calls.values()].map(({ call }) => call);
     const adopted = await adoptAll(app.db.pool, node_id, lease.fence, known);
-    return adopted.map((call) => takeUp(leader, call, true));
+    return adopted.map((call) => trackCall(leader, call, true));
   });
 }
 
 /** Puts a call into the leader's hands. */
-export function takeUp(leader: Leader, call: Call, adopted: boolean): LiveCall {
+export function trackCall(leader: Leader, call: Call, adopted: boolean): LiveCall {
   const trunk = leader.trunks.get(call.trunk_id);
   if (!trunk) throw new Error(`trunk ${call.trunk_id} is not on node ${leader.node_id}`);
   const live: LiveCall = {
@@ -106,10 +111,10 @@ export function takeUp(leader: Leader, call: Call, adopted: boolean): LiveCall {
     line: lineOf(call, trunk),
     trunk,
     adopted,
-    turns: Promise.resolve(),
-    dialling: new Map(),
+    pending: Promise.resolve(),
+    dialing: new Map(),
     missing: new Map(),
-    is_behind: false,
+    needs_resume: false,
     credit_timer: null,
     ending_timer: null,
     wait_timer: null,

@@ -12,7 +12,7 @@ const trunk: TrunkLine = {
   caller_ids_only: false,
 };
 
-test("a number is dialled in the carrier's form, after its prefix", () => {
+test("a number is dialed in the carrier's form, after its prefix", () => {
   const formatted = (number_format: TrunkLine["number_format"], phone: string, prefix = "") =>
     formatNumber({ number_format, number_prefix: prefix }, phone, "91");
   assert.equal(formatted("e164", "919876543210"), "919876543210");

@@ -1,4 +1,4 @@
-// A carrier's trunk, as far as dialling needs to know it.
+// A carrier's trunk, as far as dialing needs to know it.
 import type { Call, Line } from "../state-machine/call.ts";
 
 export type TrunkLine = {

@@ -9,9 +9,9 @@ import { isLeaseLost } from "../../engine/leases.ts";
 import { openDatabase, type Database } from "../../lib/database/database.ts";
 import { openLog } from "../../lib/log.ts";
 import type { Call, Line } from "../state-machine/call.ts";
-import type { CallEvent } from "../state-machine/events-and-acts.ts";
-import { step } from "../state-machine/step.ts";
-import { writeStep, type SmallStep } from "../state-machine/write-step.ts";
+import type { CallEvent } from "../state-machine/events-and-commands.ts";
+import { transition } from "../state-machine/transition.ts";
+import { writeTransition, type BatchableTransition } from "../state-machine/write-transition.ts";
 import { openWriteTogether } from "./write-together.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z");
@@ -52,23 +52,23 @@ async function claimed(count: number): Promise<Call[]> {
 }
 
 /** What follows on each of these, without anything being stored. */
-function taken(of: Call, ...events: readonly CallEvent[]): SmallStep {
+function taken(of: Call, ...events: readonly CallEvent[]): BatchableTransition {
   let call = of;
-  const news: SmallStep["next"]["news"][number][] = [];
+  const outbox: BatchableTransition["next"]["events"][number][] = [];
   for (const event of events) {
-    const next = step(call, line, event);
+    const next = transition(call, line, event);
     assert.ok(next, `${event.type} changes nothing`);
     call = next.call;
-    news.push(...next.news);
+    outbox.push(...next.events);
   }
-  return { before: of, next: { call, news } };
+  return { before: of, next: { call, events: outbox } };
 }
 
 const target = { kind: "extension", endpoint: "101", number: "101" } as const;
 const ending = { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" } as const;
 const placing = [
-  { type: "placed", against: null, at: noon },
-  { type: "agents", agents: [{ number: "101", target }], at: noon },
+  { type: "placed", blocker: null, at: noon },
+  { type: "agents_chosen", agents: [{ number: "101", target }], at: noon },
 ] as const satisfies readonly CallEvent[];
 const talk = [
   [...placing],
@@ -102,8 +102,8 @@ test("steps that come together are stored as each would be by itself, with all t
     const steps = calls.map((call) => taken(call, ...events));
     await Promise.all(steps.map(together));
     for (const { before: of, next } of steps)
-      told.get(of.id)!.push(...next.news.map(({ type, data }) => ({ type, data })));
-    calls = steps.map(({ next: { call } }) => ({ ...call, steps: call.steps + 1 }));
+      told.get(of.id)!.push(...next.events.map(({ type, data }) => ({ type, data })));
+    calls = steps.map(({ next: { call } }) => call);
     for (const call of calls) {
       const stored = await storedCall({ db }, call.account_id, call.id);
       assert.partialDeepStrictEqual(stored, call, `after ${events[0].type}`);
@@ -111,8 +111,8 @@ test("steps that come together are stored as each would be by itself, with all t
     }
   }
   for (const call of calls) {
-    const news = told.get(call.id)!;
-    assert.deepEqual(await toldOf(call), { report: news, outbox: news });
+    const events = told.get(call.id)!;
+    assert.deepEqual(await toldOf(call), { report: events, outbox: events });
   }
 });
 
@@ -126,16 +126,17 @@ test("of steps that come together, one that is lost, going back, faulty or store
     lost.before.id,
     fence + 1,
   ]);
-  const moved = { ...back.before, stage: "customer" as const };
-  await writeStep(db.pool, fence, back.before, { call: moved, news: [] }, noon);
-  const late = { ...back, before: { ...back.before, steps: back.before.steps + 1 } };
+  const { steps } = back.before;
+  const moved = { ...back.before, stage: "customer" as const, steps: steps + 1 };
+  await writeTransition(db.pool, fence, back.before, { call: moved, events: [] }, noon);
+  const late = { ...back, next: { ...back.next, call: { ...back.next.call, steps: steps + 2 } } };
   const [leg] = faulty.next.call.legs;
   const odd = { ...leg!, role: "nobody" as "agent" };
   const broken = {
     ...faulty,
     next: { ...faulty.next, call: { ...faulty.next.call, legs: [odd] } },
   };
-  await writeStep(db.pool, fence, stored.before, stored.next, noon);
+  await writeTransition(db.pool, fence, stored.before, stored.next, noon);
 
   const all = [fine, lost, late, broken, stored, last];
   const outcomes = await Promise.allSettled(all.map(together));
@@ -147,8 +148,8 @@ test("of steps that come together, one that is lost, going back, faulty or store
   assert.ok(isLeaseLost(failures[1]));
   for (const { before: of, next } of [fine, stored, last]) {
     const call = await storedCall({ db }, of.account_id, of.id);
-    assert.partialDeepStrictEqual(call, { ...next.call, steps: of.steps + 1 });
-    assert.equal((await toldOf(of)).outbox.length, next.news.length);
+    assert.partialDeepStrictEqual(call, next.call);
+    assert.equal((await toldOf(of)).outbox.length, next.events.length);
   }
   for (const { before: of } of [lost, back, faulty]) {
     const call = await storedCall({ db }, of.account_id, of.id);

@@ -86,7 +86,7 @@ export type Call = {
   readonly node_id: number;
   readonly trunk_id: number;
   readonly stage: Stage;
-  /** Stored so far. */
+  /** Counts the stored transitions; a write that does not raise it is a duplicate. */
   readonly steps: number;
   readonly status: CallStatus;
   readonly from_number: string;
@@ -118,8 +118,10 @@ export type Call = {
   readonly retry_at: Date | null;
   /** Of a retry that a person asked for. */
   readonly retried_leg: "agent" | "customer" | null;
-  /** The agent pressed `*` and the next key tells where to; not stored. */
+  /** The agent pressed `*`, so that the next key may ask for a transfer; not stored. */
   readonly starred: boolean;
+  /** When a pulse begins for which credit was refused; not stored. */
+  readonly unpaid_at: Date | null;
   /** Of a campaign's call: what is done on it; else null. */
   readonly voice: VoiceCall | null;
   /** Where that is; null before its answer. */

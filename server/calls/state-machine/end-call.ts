@@ -1,12 +1,12 @@
-// How a call ends: what it came to, what it costs, whether it is tried again.
+// How a call ends: its outcome, its cost, and whether it is retried.
 import type { Ending, LegOutcome } from "../../drivers/voice/driver.ts";
 import { recordingPath, type Call, type CallStatus, type Leg } from "./call.ts";
 import { hangUpLeg, liveLegs, shownStatus } from "./legs.ts";
-import { news } from "./news.ts";
-import { recipientAfter, retryable } from "./recipient-after.ts";
-import type { Act, Obstacle, Step } from "./events-and-acts.ts";
+import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
+import { recipientOutcome, retryable } from "./recipient-outcome.ts";
+import type { CallBlocker, Command, Transition } from "./events-and-commands.ts";
 
-/** What a call came to, in the report's words. */
+/** The outcome of a call, in the terms of its report. */
 export type Outcome = {
   readonly status: CallStatus;
   readonly disposition: string;
@@ -16,29 +16,42 @@ export type Outcome = {
   readonly sip_status?: number | null;
 };
 
-/** Decides what the call came to; it is over once its legs are. */
-export function endCall(call: Call, at: Date, outcome: Outcome): Step {
+/** Decides the outcome and hangs up the legs; the call is over once they have ended. */
+export function endCall(call: Call, at: Date, outcome: Outcome): Transition {
   const decided: Call = { ...call, ...outcome, stage: "ending" };
   const hang_ups = liveLegs(decided).map(hangUpLeg);
-  // What was never joined has no bridge.
-  const bridge: Act[] = call.stage === "talking" ? [{ do: "end_bridge" }] : [];
-  const { acts: _none, ...next } = finishIfOver(decided, at);
-  return { ...next, acts: [...hang_ups, ...bridge] };
+  // Legs that were never joined have no bridge.
+  const bridge: Command[] = call.stage === "talking" ? [{ type: "end_bridge" }] : [];
+  const { commands: _none, ...next } = finishIfOver(decided, at);
+  return { ...next, commands: [...hang_ups, ...bridge] };
 }
 
-/** The last step of a call that is ending, once every leg has ended and the recording is in. */
-export function finishIfOver(call: Call, at: Date): Step {
+/** Finishes a call that is ending, once every leg has ended and the recording is complete; a retry is requested first. */
+export function finishIfOver(call: Call, at: Date): Transition {
   if (liveLegs(call).length > 0 || call.recording_state === "recording")
-    return { call, news: [], acts: [] };
-  const customer = call.legs.findLast(({ role }) => role === "customer");
+    return { call, events: [], commands: [] };
   const ended_at = call.legs.reduce((last, leg) => later(last, leg.ended_at), call.ended_at) ?? at;
+  const over: Call = { ...call, ended_at };
+  const due_at = retryDueAt(over, ended_at);
+  return due_at === null
+    ? finish(over, ended_at, null)
+    : { call: over, events: [], commands: [], request: { type: "queue_retry", due_at } };
+}
+
+/** Finishes a call whose request for a retry was answered: `retry_at` is when it is due, or null. */
+export function finishCall(call: Call, retry_at: Date | null): Transition | null {
+  const { stage, ended_at } = call;
+  return stage === "ending" && ended_at !== null ? finish(call, ended_at, retry_at) : null;
+}
+
+function finish(call: Call, ended_at: Date, retry_at: Date | null): Transition {
+  const customer = call.legs.findLast(({ role }) => role === "customer");
   const begun = call.legs.reduce((sum, leg) => sum + pulsesOf(call, leg, ended_at), 0);
-  // One that begins while legs are hung up because it cannot be paid is not billed.
+  // A pulse that begins while legs are hung up for lack of credit is not billed.
   const pulses = call.ended_reason === "credit" ? Math.min(begun, call.reserved) : begun;
   const over: Call = {
     ...call,
     stage: "ended",
-    ended_at,
     hangup_cause: call.hangup_cause ?? customer?.cause ?? null,
     sip_status: call.sip_status ?? customer?.sip_status ?? null,
     ring_seconds: customer
@@ -49,35 +62,35 @@ export function finishIfOver(call: Call, at: Date): Step {
       : null,
     billed_seconds: pulses * call.settings.pulse_seconds,
     cost: pulses,
-    retry_at: retryAt(call, ended_at),
+    retry_at,
   };
-  const next = recipientAfter(over);
-  return tellEnd(next ? { ...over, retry_at: next.due_at } : over, ended_at);
+  const recipient = recipientOutcome(over);
+  const ended = recipient ? { ...over, retry_at: recipient.due_at } : over;
+  return { call: ended, events: [completedEvent(ended, ended_at)], commands: [] };
 }
 
-function tellEnd(over: Call, ended_at: Date): Step {
-  const told = news("call.completed", over, ended_at, {
-    type: over.voice ? "voice_campaign" : "click_to_call",
-    source: over.plan.source,
-    remark: over.plan.remark,
-    disposition: over.disposition,
-    ended_reason: over.ended_reason,
-    ended_by: over.ended_by,
-    answered_by: over.answered_by,
-    answered_at: over.answered_at?.toISOString() ?? null,
-    ring_seconds: over.ring_seconds,
-    talk_seconds: over.talk_seconds,
-    billed_seconds: over.billed_seconds,
-    hangup_cause_q850: over.hangup_cause,
-    sip_status: over.sip_status,
-    dtmf: over.dtmf,
-    collected: over.collected,
-    recording_url: over.recording_state === "ready" ? recordingPath(over) : null,
-    callback_at: over.callback_at?.toISOString() ?? null,
-    opted_out: over.opted_out,
-    retry_at: over.retry_at?.toISOString() ?? null,
+function completedEvent(call: Call, ended_at: Date): OutboxEvent {
+  return outboxEvent("call.completed", call, ended_at, {
+    type: call.voice ? "voice_campaign" : "click_to_call",
+    source: call.plan.source,
+    remark: call.plan.remark,
+    disposition: call.disposition,
+    ended_reason: call.ended_reason,
+    ended_by: call.ended_by,
+    answered_by: call.answered_by,
+    answered_at: call.answered_at?.toISOString() ?? null,
+    ring_seconds: call.ring_seconds,
+    talk_seconds: call.talk_seconds,
+    billed_seconds: call.billed_seconds,
+    hangup_cause_q850: call.hangup_cause,
+    sip_status: call.sip_status,
+    dtmf: call.dtmf,
+    collected: call.collected,
+    recording_url: call.recording_state === "ready" ? recordingPath(call) : null,
+    callback_at: call.callback_at?.toISOString() ?? null,
+    opted_out: call.opted_out,
+    retry_at: call.retry_at?.toISOString() ?? null,
   });
-  return { call: over, news: [told], acts: [] };
 }
 
 /** Started pulses of an answered leg until `at` or its end: at least one. */
@@ -87,12 +100,12 @@ export function pulsesOf(call: Call, leg: Leg, at: Date): number {
   return Math.max(1, Math.ceil(ms / (call.settings.pulse_seconds * 1_000)));
 }
 
-/** Something stood against it. */
-export function outcomeOfObstacle(ended_reason: Obstacle): Outcome {
+/** Something stood blocker it. */
+export function outcomeOfBlocker(ended_reason: CallBlocker): Outcome {
   return { status: "canceled", disposition: "canceled", ended_reason, ended_by: "system" };
 }
 
-/** Nobody of those who were rung took it: the last one's answer speaks for all. */
+/** The outcome when no agent answered: the last agent's leg decides. */
 export function outcomeOfAgents(call: Call): Outcome {
   const last = call.legs.findLast(({ role }) => role === "agent");
   if (!last?.outcome) {
@@ -114,7 +127,7 @@ export function outcomeOfAgents(call: Call): Outcome {
   };
 }
 
-/** The customer's leg is over: a talk that ended, or none that began. */
+/** The outcome when the customer's leg ended, answered or not. */
 export function outcomeOfCustomer(leg: Leg, ending: Ending): Outcome {
   const { outcome, cause, sip_status } = ending;
   const talked = leg.answered_at !== null;
@@ -136,11 +149,13 @@ function reason(party: "agent" | "customer", outcome: LegOutcome): string {
   return outcome === "lost" || outcome === "unplaced" ? "node_lost" : `${party}_${outcome}`;
 }
 
-function retryAt(call: Call, ended_at: Date): Date | null {
+/** When the automatic retry of a click-to-call is due, or null; recipientOutcome decides for a campaign's call. */
+function retryDueAt(call: Call, ended_at: Date): Date | null {
   const { max_retry, retry_after_minutes } = call.plan;
-  const isMore = call.retried_leg === null && call.attempt <= max_retry;
-  const isWorth = call.disposition !== null && retryable.has(call.disposition);
-  return isMore && isWorth ? new Date(ended_at.getTime() + retry_after_minutes * 60_000) : null;
+  const hasRetryLeft = call.retried_leg === null && call.attempt <= max_retry;
+  const isRetryable = call.disposition !== null && retryable.has(call.disposition);
+  if (call.voice || !hasRetryLeft || !isRetryable) return null;
+  return new Date(ended_at.getTime() + retry_after_minutes * 60_000);
 }
 
 function seconds(from: Date, to: Date): number {

@@ -1,7 +1,7 @@
 // The legs of a call, as values.
 import type { LegOutcome } from "../../drivers/voice/driver.ts";
 import type { Call, CallStatus, Leg } from "./call.ts";
-import type { Act } from "./events-and-acts.ts";
+import type { Command } from "./events-and-commands.ts";
 
 export function findLeg(call: Call, id: number): Leg | undefined {
   return call.legs.find((leg) => leg.id === id);
@@ -54,6 +54,6 @@ export function shownStatus(outcome: LegOutcome): CallStatus {
   }
 }
 
-export function hangUpLeg({ id }: Leg): Act {
-  return { do: "hang_up", leg: id };
+export function hangUpLeg({ id }: Leg): Command {
+  return { type: "hang_up", leg: id };
 }

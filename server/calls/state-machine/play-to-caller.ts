@@ -2,23 +2,23 @@
 import { fillText } from "./script-text.ts";
 import type { Call } from "./call.ts";
 import { endCall, type Outcome } from "./end-call.ts";
-import type { Act, Step } from "./events-and-acts.ts";
+import type { Command, Transition } from "./events-and-commands.ts";
 import { liveLegs } from "./legs.ts";
 import type { Prompt } from "./menu.ts";
-import { at_the_start, type Position } from "./voice-position.ts";
+import { initial_position, type Position } from "./voice-position.ts";
 
 /** A step that tells nothing. */
-export type QuietStep = Omit<Step, "news">;
+export type SilentTransition = Omit<Transition, "events">;
 
 /** Where the call is. */
 export function positionOf({ position }: Call): Position {
-  return position ?? at_the_start;
+  return position ?? initial_position;
 }
 
 /** The call at its next visit: what an earlier one began means nothing any more. */
 export function moveTo(call: Call, to: Partial<Position> & Pick<Position, "doing">): Call {
   const { node, tries, visit } = positionOf(call);
-  const next: Position = { ...at_the_start, node, tries, ...to, visit: visit + 1 };
+  const next: Position = { ...initial_position, node, tries, ...to, visit: visit + 1 };
   return { ...call, position: next };
 }
 
@@ -27,19 +27,19 @@ export function play(
   call: Call,
   prompts: readonly Prompt[],
   to: Partial<Position> & Pick<Position, "doing">,
-): QuietStep {
+): SilentTransition {
   const filled = prompts.map((prompt) => fillPrompt(call, prompt));
   const playing = moveTo(call, { ...to, prompts: filled });
   const { visit } = playing.position!;
-  const act: Act = { do: "play", leg: callerOf(call), visit, prompts: filled };
-  return { call: playing, acts: [act] };
+  const command: Command = { type: "play", leg: callerOf(call), visit, prompts: filled };
+  return { call: playing, commands: [command] };
 }
 
 /** Silent, if anything is being played. */
-export function stopPlaying(call: Call): Act[] {
+export function stopPlaying(call: Call): Command[] {
   const { doing } = positionOf(call);
   const isPlaying = doing === "playing" || doing === "asking";
-  return isPlaying ? [{ do: "stop_playing", leg: callerOf(call) }] : [];
+  return isPlaying ? [{ type: "stop_playing", leg: callerOf(call) }] : [];
 }
 
 /** The leg of whoever was called; the step's event came from it or with it alive. */
@@ -63,12 +63,12 @@ function fillPrompt(call: Call, prompt: Prompt): Prompt {
 }
 
 /** Ends a call that was answered, of our own accord. */
-export function endTalk(
+export function endAnsweredCall(
   call: Call,
   at: Date,
   ended_reason: string,
   more: Partial<Outcome> = {},
-): Step {
+): Transition {
   return endCall(call, at, {
     status: "completed",
     disposition: "answered",

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { callValue } from "../../../test/support/call-values.ts";
 import type { Call, Leg } from "./call.ts";
 import { addLeg, patchLeg } from "./legs.ts";
-import { resume } from "./resume.ts";
+import { resumeCommands } from "./resume.ts";
 
 const at = new Date("2026-11-02T10:00:00Z");
 const later = new Date("2026-11-02T10:00:01Z");
@@ -27,9 +27,9 @@ test("a talk is joined again, by its two alone, and an agent who lost the race i
     { role: "agent", state: "answered", answered_at: at },
     { role: "customer", state: "answered", answered_at: later },
   ]);
-  assert.deepEqual(resume(call), [
-    { do: "bridge", legs: [2, 3] },
-    { do: "hang_up", leg: 1 },
+  assert.deepEqual(resumeCommands(call), [
+    { type: "bridge", legs: [2, 3] },
+    { type: "hang_up", leg: 1 },
   ]);
 });
 
@@ -43,10 +43,10 @@ test("after a transfer the extension has the customer, and the agent is let go",
     ],
     { recording_state: "recording" },
   );
-  assert.deepEqual(resume(call), [
-    { do: "bridge", legs: [3, 2] },
-    { do: "record" },
-    { do: "hang_up", leg: 1 },
+  assert.deepEqual(resumeCommands(call), [
+    { type: "bridge", legs: [3, 2] },
+    { type: "record" },
+    { type: "hang_up", leg: 1 },
   ]);
 });
 
@@ -56,7 +56,7 @@ test("a customer whom the agent has put through hears it ring", () => {
     { role: "customer", state: "answered", answered_at: at },
     { role: "transfer", state: "ringing" },
   ]);
-  assert.deepEqual(resume(call), [{ do: "ringback", leg: 2 }]);
+  assert.deepEqual(resumeCommands(call), [{ type: "ringback", leg: 2 }]);
 });
 
 test("an agent hears the customer being called, and the others who were rung are let go", () => {
@@ -65,15 +65,15 @@ test("an agent hears the customer being called, and the others who were rung are
     { role: "agent", state: "ringing" },
     { role: "customer", state: "ringing" },
   ]);
-  assert.deepEqual(resume(call), [
-    { do: "hang_up", leg: 2 },
-    { do: "ringback", leg: 1 },
+  assert.deepEqual(resumeCommands(call), [
+    { type: "hang_up", leg: 2 },
+    { type: "ringback", leg: 1 },
   ]);
 });
 
 test("what rings goes on ringing, and what is ending goes on ending", () => {
-  assert.deepEqual(resume(callWith("agent", [{ role: "agent", state: "ringing" }])), []);
-  assert.deepEqual(resume(callWith("ending", [{ role: "customer", state: "answered" }])), [
-    { do: "hang_up", leg: 1 },
+  assert.deepEqual(resumeCommands(callWith("agent", [{ role: "agent", state: "ringing" }])), []);
+  assert.deepEqual(resumeCommands(callWith("ending", [{ role: "customer", state: "answered" }])), [
+    { type: "hang_up", leg: 1 },
   ]);
 });

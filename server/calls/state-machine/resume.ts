@@ -1,34 +1,75 @@
-// A call whose leader has changed.
+// A call after its node leader changed or reconnected.
 import type { Call, Leg } from "./call.ts";
-import type { Act } from "./events-and-acts.ts";
-import { agentOnLine } from "./hear-answer.ts";
+import type { Command } from "./events-and-commands.ts";
+import { agentOnLine } from "./handle-leg-answered.ts";
 import { hangUpLeg, liveLegs } from "./legs.ts";
-import { resumeVoice } from "./step-voice.ts";
+import { detect_ms } from "./handle-campaign-event.ts";
+import { positionOf } from "./play-to-caller.ts";
+import { transferTarget } from "./start-transfer.ts";
+import { menuOf } from "./walk-menu.ts";
 
 /**
- * What is to be done at the switch for a call that a new leader has taken over, its legs being known.
- * The leader before may have died with any of it done: all of it may be repeated.
+ * Returns the commands that bring the switch in line with a call whose legs are known. The previous node
+ * leader may have executed any of them before it died: each may be repeated.
  */
-export function resume(call: Call): readonly Act[] {
+export function resumeCommands(call: Call): readonly Command[] {
   const live = liveLegs(call);
   if (call.stage === "ending") return live.map(hangUpLeg);
-  if (call.voice && call.position?.doing !== "bridged") return resumeVoice(call);
-  // Its agents are rung in the step that stores whom: nothing can be left undone.
+  if (call.voice && call.position?.doing !== "bridged") return resumeCampaignCall(call);
+  // Agents' legs are dialed again by reconciliation; nothing else can be missing.
   if (call.stage === "agent") return [];
   const partner = live.find(hasTakenOver) ?? agentOnLine(call);
   const others = live.filter((leg) => leg.role === "agent" && leg !== partner).map(hangUpLeg);
   if (call.stage === "customer") return [...others, ...ringbackTo(partner)];
   const customer = live.find(({ role }) => role === "customer");
-  // The agent has put the call through and left.
+  // The agent has transferred the call and left.
   if (!partner || !customer) return [...others, ...ringbackTo(customer)];
-  const record = call.recording_state === "recording" ? [{ do: "record" } as const] : [];
-  return [{ do: "bridge", legs: [partner.id, customer.id] }, ...record, ...others];
+  const record = call.recording_state === "recording" ? [{ type: "record" } as const] : [];
+  return [{ type: "bridge", legs: [partner.id, customer.id] }, ...record, ...others];
 }
 
 function hasTakenOver({ role, state }: Leg): boolean {
   return role === "transfer" && state === "answered";
 }
 
-function ringbackTo(leg: Leg | undefined): Act[] {
-  return leg ? [{ do: "ringback", leg: leg.id }] : [];
+function ringbackTo(leg: Leg | undefined): Command[] {
+  return leg ? [{ type: "ringback", leg: leg.id }] : [];
+}
+
+function resumeCampaignCall(call: Call): readonly Command[] {
+  const { doing, visit, prompts } = positionOf(call);
+  const leg = liveLegs(call).find(({ role }) => role === "customer");
+  if (call.stage !== "talking" || !leg) return [];
+  switch (doing) {
+    case "detecting":
+      return [{ type: "wait", visit, ms: detect_ms }];
+    case "playing":
+    case "asking":
+      return [{ type: "play", leg: leg.id, visit, prompts }];
+    case "waiting":
+    case "recording":
+      return resumeWaiting(call, visit);
+    case "transferring": {
+      const isRinging = liveLegs(call).some(({ role }) => role === "transfer");
+      const to = transferTarget(call);
+      const find: Command[] = !isRinging && to ? [{ type: "find_agent", to }] : [];
+      return [{ type: "ringback", leg: leg.id }, ...find];
+    }
+    case "conversing":
+      return [{ type: "keep_conversation" }];
+    case "bridged":
+      return [];
+  }
+}
+
+function resumeWaiting(call: Call, visit: number): Command[] {
+  const { node: name } = positionOf(call);
+  const node = name === null ? undefined : menuOf(call)?.nodes[name];
+  const seconds =
+    node?.type === "record"
+      ? node.max_seconds
+      : node && "timeout_seconds" in node
+        ? node.timeout_seconds
+        : 5;
+  return [{ type: "wait", visit, ms: seconds * 1_000 }];
 }

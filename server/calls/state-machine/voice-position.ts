@@ -9,7 +9,7 @@ import type { Prompt, NodeName } from "./menu.ts";
  * - transferring: an agent is being looked for; bridged: one talks to the caller;
  * - conversing: an AI agent does.
  */
-export type Doing =
+export type Activity =
   | "detecting"
   | "playing"
   | "asking"
@@ -21,7 +21,7 @@ export type Doing =
 
 /** Where a campaign's call is; stored, so that whoever leads it next goes on from here. */
 export type Position = {
-  readonly doing: Doing;
+  readonly doing: Activity;
   /** Of a menu. */
   readonly node: NodeName | null;
   /** Counts what was begun: a playback or timer of an earlier visit means nothing any more. */
@@ -37,7 +37,7 @@ export type Position = {
 };
 
 /** Nothing has happened yet. */
-export const at_the_start: Position = {
+export const initial_position: Position = {
   doing: "playing",
   node: null,
   visit: 0,

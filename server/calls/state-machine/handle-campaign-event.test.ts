@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { callValue } from "../../../test/support/call-values.ts";
+import { runTransition } from "../../../test/support/run-transition.ts";
 import { messageName, playbackName, stages, type Call, type Line } from "./call.ts";
-import type { Act, CallEvent, Notes } from "./events-and-acts.ts";
+import type { Command, CallEvent, Notes } from "./events-and-commands.ts";
 import { addLeg, liveLegs } from "./legs.ts";
 import type { Menu, MenuNode, Prompt } from "./menu.ts";
-import { recipientAfter } from "./recipient-after.ts";
-import { resume } from "./resume.ts";
-import { step } from "./step.ts";
+import { recipientOutcome } from "./recipient-outcome.ts";
+import { resumeCommands } from "./resume.ts";
 import type { VoiceCall } from "./voice-plan.ts";
 
 const noon = new Date("2026-11-02T12:00:00Z").getTime();
@@ -52,14 +52,14 @@ function dialled(voice: Partial<VoiceCall>): Call {
 type Untimed<Event = CallEvent> = Event extends CallEvent ? Omit<Event, "at"> : never;
 type Run = {
   call: Call;
-  acts: readonly Act[];
+  commands: readonly Command[];
   readonly menu: NonNullable<Notes["menu"]>[number][];
 };
 
-/** One event; `acts` are what it asks for. */
+/** One event; `commands` are what it asks for. */
 function take(run: Run, event: Untimed, seconds = 1): boolean {
-  const next = step(run.call, line, { ...event, at: at(seconds) });
-  run.acts = next?.acts ?? [];
+  const next = runTransition(run.call, line, { ...event, at: at(seconds) });
+  run.commands = next?.commands ?? [];
   if (!next) return false;
   run.call = next.call;
   run.menu.push(...(next.notes?.menu ?? []));
@@ -67,7 +67,7 @@ function take(run: Run, event: Untimed, seconds = 1): boolean {
 }
 
 function answer(voice: Partial<VoiceCall>): Run {
-  const run: Run = { call: dialled(voice), acts: [], menu: [] };
+  const run: Run = { call: dialled(voice), commands: [], menu: [] };
   assert.ok(take(run, { type: "answered", leg: 1 }));
   return run;
 }
@@ -79,10 +79,10 @@ function played(run: Run, ok = true): boolean {
 }
 const press = (run: Run, digit: string) => take(run, { type: "digit", leg: 1, digit });
 const timeout = (run: Run) => take(run, { type: "timeout", visit: run.call.position!.visit });
-const done = ({ acts }: Run) => acts.map((act) => act.do);
-const spoken = ({ acts }: Run) =>
-  acts
-    .flatMap((act) => (act.do === "play" ? act.prompts : []))
+const done = ({ commands }: Run) => commands.map((command) => command.type);
+const spoken = ({ commands }: Run) =>
+  commands
+    .flatMap((command) => (command.type === "play" ? command.prompts : []))
     .map((one) => "say" in one && one.say);
 
 const bye: MenuNode = { type: "hang_up", prompt: null };
@@ -119,7 +119,7 @@ test("what cannot be played fails the recipient, who may be called again", () =>
   played(run, false);
   take(run, { type: "ended", leg: 1, ending: hung_up });
   assert.deepEqual([run.call.status, run.call.ended_reason], ["failed", "playback_failed"]);
-  const after = recipientAfter(run.call)!;
+  const after = recipientOutcome(run.call)!;
   assert.deepEqual([after.state, after.otherwise, after.due_at], ["waiting", "failed", at(301)]);
 });
 
@@ -211,10 +211,20 @@ test("a message ends by #, by its own end or by the caller's, and a time-out giv
   press(one, "#");
   assert.deepEqual(done(one), ["stop_message"]);
   const name = messageName(one.call, one.call.position!.visit);
-  const told = step(one.call, line, { type: "message", recording: name, ok: true, at: at(5) })!;
+  const told = runTransition(one.call, line, {
+    type: "message",
+    recording: name,
+    ok: true,
+    at: at(5),
+  })!;
   assert.deepEqual(told.notes!.messages, [{ recording: name, node: "main", state: "ready" }]);
   const left = recording();
-  const ended = step(left.call, line, { type: "ended", leg: 1, ending: hung_up, at: at(5) })!;
+  const ended = runTransition(left.call, line, {
+    type: "ended",
+    leg: 1,
+    ending: hung_up,
+    at: at(5),
+  })!;
   assert.equal(ended.notes!.messages![0]!.state, "ready");
   const stuck = recording();
   timeout(stuck);
@@ -258,7 +268,7 @@ test("an AI agent notes fields, is asked to call again, puts through and ends, a
   take(run, { type: "tool", tool: { name: "schedule_callback", at: "2026-11-03T09:00:00Z" } });
   take(run, { type: "tool", tool: { name: "schedule_callback", at: "2020-01-01T00:00:00Z" } });
   press(run, "4");
-  assert.deepEqual(run.acts, [{ do: "press", digit: "4" }]);
+  assert.deepEqual(run.commands, [{ type: "press", digit: "4" }]);
   const before = run.call;
   take(run, { type: "tool", tool: { name: "transfer_to_agent" } });
   assert.deepEqual(done(run), ["end_conversation", "ringback", "find_agent"]);
@@ -271,11 +281,11 @@ test("an AI agent notes fields, is asked to call again, puts through and ends, a
     take(run, event);
     assert.equal(done(run)[0], "end_conversation", event.type);
   }
-  const over = step(before, line, { type: "ended", leg: 1, ending: hung_up, at: at(9) })!;
-  const finished = step(over.call, line, { type: "recorded", ok: true, at: at(10) })!;
+  const over = runTransition(before, line, { type: "ended", leg: 1, ending: hung_up, at: at(9) })!;
+  const finished = runTransition(over.call, line, { type: "recorded", ok: true, at: at(10) })!;
   assert.deepEqual(finished.call.lead_fields, { budget: "5" });
   assert.deepEqual(finished.call.collected, { budget: "5" });
-  const after = recipientAfter(finished.call)!;
+  const after = recipientOutcome(finished.call)!;
   assert.deepEqual(
     [after.state, after.due_at, after.callback],
     ["waiting", new Date("2026-11-03T09:00:00Z"), true],
@@ -283,7 +293,7 @@ test("an AI agent notes fields, is asked to call again, puts through and ends, a
 });
 
 test("a conversation that was lost goes to a person where there is one, and otherwise ends as such", () => {
-  const lost = { type: "conversation_over", reason: "lost" } as const;
+  const lost = { type: "conversation_ended", reason: "lost" } as const;
   const run = answer(ai);
   take(run, lost);
   assert.deepEqual(done(run), ["end_conversation", "ringback", "find_agent"]);
@@ -293,11 +303,16 @@ test("a conversation that was lost goes to a person where there is one, and othe
 });
 
 test("a dial that was withdrawn ends uncounted, and its recipient waits on", () => {
-  const states = (["held", "night_window", "suppressed"] as const).map((against) => {
-    const next = step(dialled({}), line, { type: "withdrawn", leg: 1, against, at: at(1) })!;
-    assert.deepEqual([next.call.stage, next.call.cost, next.acts], ["ended", 0, []]);
-    const { state, uncounted } = recipientAfter(next.call)!;
-    return [against, state, uncounted];
+  const states = (["held", "night_window", "suppressed"] as const).map((blocker) => {
+    const next = runTransition(dialled({}), line, {
+      type: "withdrawn",
+      leg: 1,
+      blocker,
+      at: at(1),
+    })!;
+    assert.deepEqual([next.call.stage, next.call.cost, next.commands], ["ended", 0, []]);
+    const { state, uncounted } = recipientOutcome(next.call)!;
+    return [blocker, state, uncounted];
   });
   assert.deepEqual(states, [
     ["held", "waiting", true],
@@ -343,7 +358,7 @@ const anyNode: fc.Arbitrary<MenuNode> = fc.oneof(
     type: fc.constant("transfer" as const),
     prompt: fc.constantFrom(null, say("hold")),
     to: fc.constant({ extension: "101" }),
-    // A menu in which nobody is ever asked is refused where menus are validated.
+    // A menu in which nobody is ever asked is refused where menus are withBlocker.
     otherwise: fc.constant("bye"),
   }),
   fc.record({ type: fc.constant("opt_out" as const), prompt: fc.constantFrom(null, say("ok")) }),
@@ -405,12 +420,12 @@ function tellAny(run: Run, what: string, leg: number): void {
     case "hangup":
       return void take(run, { type: "hangup", reason: "hung_up_by_api" });
     case "lost":
-      return void take(run, { type: "conversation_over", reason: "lost" });
+      return void take(run, { type: "conversation_ended", reason: "lost" });
     case "end_call":
     case "opt_out":
       return void take(run, { type: "tool", tool: { name: what } });
     case "transfer":
-      return void take(run, { type: "transfer", by: "api", to: agent("103") });
+      return void take(run, { type: "transfer_requested", by: "api", to: agent("103") });
     case "found":
       return void take(run, { type: "agent_found", to: agent("102") });
     case "nobody":
@@ -432,14 +447,15 @@ test("whatever a caller, a menu and a switch do: the call goes forward, ends onc
       const run = answer(voice);
       let open = 0;
       const look = () => {
-        for (const act of run.acts) {
-          if (act.do === "converse") open += 1;
-          if (act.do === "end_conversation") open -= 1;
-          if (act.do === "dial") assert.ok(liveLegs(run.call).some(({ id }) => id === act.leg));
+        for (const command of run.commands) {
+          if (command.type === "converse") open += 1;
+          if (command.type === "end_conversation") open -= 1;
+          if (command.type === "dial")
+            assert.ok(liveLegs(run.call).some(({ id }) => id === command.leg));
         }
         assert.ok(open === 0 || open === 1);
         // Whoever takes it over can go on with it.
-        resume(run.call);
+        resumeCommands(run.call);
       };
       look();
       for (const [what, leg] of events) {
@@ -458,7 +474,7 @@ test("whatever a caller, a menu and a switch do: the call goes forward, ends onc
       }
       assert.equal(run.call.stage, "ended");
       assert.equal(open, 0, "the agent talks on");
-      const after = recipientAfter(run.call)!;
+      const after = recipientOutcome(run.call)!;
       assert.equal(after.state === "waiting", after.due_at !== null);
       if (run.call.opted_out) assert.notEqual(after.state, "waiting");
     }),

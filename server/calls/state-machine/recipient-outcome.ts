@@ -12,7 +12,7 @@ export type FinalState =
   | "suppressed"
   | "cancelled";
 
-export type RecipientAfter = {
+export type RecipientOutcome = {
   readonly state: "waiting" | FinalState;
   /** In place of waiting, where the campaign is over by now. */
   readonly otherwise: FinalState;
@@ -34,7 +34,7 @@ export const retryable: ReadonlySet<string> = new Set<LegOutcome>([
 ]);
 
 /** Of a call that is over; null for one that is no campaign's. */
-export function recipientAfter(call: Call): RecipientAfter | null {
+export function recipientOutcome(call: Call): RecipientOutcome | null {
   const { voice, ended_reason, ended_at, callback_at } = call;
   if (!voice || !ended_at) return null;
   const otherwise = finalState(call);

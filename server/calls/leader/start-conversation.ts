@@ -4,7 +4,7 @@ import { fillAgentPlan } from "./fill-agent-plan.ts";
 import type { Conversation, Leader, LiveCall } from "./leader.ts";
 
 /** Begins in the background; what becomes of it is told to the call. */
-export function beginConversation(leader: Leader, live: LiveCall, legId: number): Conversation {
+export function startConversation(leader: Leader, live: LiveCall, legId: number): Conversation {
   const over = new AbortController();
   const keys: string[] = [];
   const conversation: Conversation = {
@@ -13,7 +13,7 @@ export function beginConversation(leader: Leader, live: LiveCall, legId: number)
   };
   const tellOver = (reason: "failed" | "lost") => {
     if (over.signal.aborted) return;
-    leader.tell(live, { type: "conversation_over", reason, at: leader.app.clock.now() });
+    leader.dispatch(live, { type: "conversation_ended", reason, at: leader.app.clock.now() });
   };
   converse(leader, live, legId, { over: over.signal, keys, conversation, tellOver }).catch(
     (err: unknown) => {
@@ -60,8 +60,8 @@ async function converse(
     const at = app.clock.now();
     if (over.aborted) return;
     if (event.type === "over")
-      leader.tell(live, { type: "conversation_over", reason: event.reason, at });
-    else leader.tell(live, { ...event, at });
+      leader.dispatch(live, { type: "conversation_ended", reason: event.reason, at });
+    else leader.dispatch(live, { ...event, at });
   });
   conversation.press = (digit) => agent.digit(digit);
   for (const digit of keys) agent.digit(digit);

@@ -1,20 +1,20 @@
 // What the switch tells, brought to the call it is about.
 import type { VoiceEvent } from "../../drivers/voice/driver.ts";
 import { callName, callOfMessage, readLegName } from "../state-machine/call.ts";
-import { compareWithSwitch } from "./compare-with-switch.ts";
+import { reconcileCalls } from "./reconcile-calls.ts";
 import type { Leader } from "./leader.ts";
 import { findLastHeard, noteConnection } from "./leader-statements.ts";
-import { adoptMissing } from "./place-calls.ts";
-import { resumeCall } from "./take-turn.ts";
+import { adoptOrphanedCalls } from "./place-calls.ts";
+import { resumeCall } from "./handle-event.ts";
 
 const retry_ms = 500;
 
 /** Never throws, never waits. */
-export function hearSwitch(leader: Leader, event: VoiceEvent): void {
+export function handleSwitchEvent(leader: Leader, event: VoiceEvent): void {
   const { app, node_id } = leader;
   switch (event.type) {
     case "connected":
-      return hearConnected(leader, event.epoch);
+      return handleConnected(leader, event.epoch);
     case "disconnected":
       if (leader.is_connected) leader.connected = Promise.withResolvers();
       leader.last_seen_at ??= app.clock.now();
@@ -32,7 +32,7 @@ export function hearSwitch(leader: Leader, event: VoiceEvent): void {
       const of_message = callOfMessage(recording);
       const live = leader.calls.get(of_message ?? recording);
       if (live)
-        leader.tell(
+        leader.dispatch(
           live,
           of_message ? { type: "message", recording, ok, at } : { type: "recorded", ok, at },
         );
@@ -41,17 +41,17 @@ export function hearSwitch(leader: Leader, event: VoiceEvent): void {
     default: {
       const ids = readLegName(event.leg);
       const live = ids && leader.calls.get(callName({ ...ids, id: ids.call_id }));
-      if (live) leader.tell(live, { ...event, leg: ids.leg_id });
+      if (live) leader.dispatch(live, { ...event, leg: ids.leg_id });
     }
   }
 }
 
-function hearConnected(leader: Leader, epoch: string): void {
+function handleConnected(leader: Leader, epoch: string): void {
   leader.connection += 1;
   const { connection } = leader;
   const isOver = () => leader.connection !== connection || !leader.lease.mayAct();
   const retry = () => {
-    if (!isOver()) hearConnected(leader, epoch);
+    if (!isOver()) handleConnected(leader, epoch);
   };
   begin(leader, epoch, isOver).catch((err: unknown) => {
     leader.app.log.warn({ err }, "what a switch holds could not be compared; trying again");
@@ -68,10 +68,10 @@ async function begin(leader: Leader, epoch: string, isOver: () => boolean): Prom
   const before = await findLastHeard(app, node_id);
   leader.last_seen_at ??= before.last_seen_at;
   leader.restarted = before.epoch !== null && before.epoch !== epoch;
-  await adoptMissing(leader);
-  await compareWithSwitch(leader);
+  await adoptOrphanedCalls(leader);
+  await reconcileCalls(leader);
   // Noted once it is stored what a restart took: whoever is cut short here must learn of it again.
-  await Promise.all([...calls.values()].map(({ turns }) => turns));
+  await Promise.all([...calls.values()].map(({ pending }) => pending));
   if (isOver()) return;
   await noteConnection(app, lease, node_id, epoch);
   if (isOver()) return;
@@ -81,6 +81,6 @@ async function begin(leader: Leader, epoch: string, isOver: () => boolean): Prom
   leader.is_connected = true;
   app.log.info({ subject_id: node_id }, "a node is connected");
   leader.connected.resolve();
-  leader.surveyIn(leader.times.survey_ms);
+  leader.reconcileIn(leader.times.survey_ms);
   leader.wake();
 }

@@ -9,15 +9,15 @@ const failures_max = 20;
 /** What says something of the way, not of who was called. */
 const failures: ReadonlySet<string> = new Set(["congestion", "unreachable", "failed", "lost"]);
 
-export type Breaker = {
+export type CircuitBreaker = {
   /** Takes note of a call of a campaign that is over; says why the campaign is to be paused, or null. */
-  note(call: Call): string | null;
+  record(call: Call): string | null;
 };
 
-export function openBreaker(): Breaker {
+export function openCircuitBreaker(): CircuitBreaker {
   const recent = new Map<string, (string | null)[]>();
   return {
-    note({ account_id, campaign_id, disposition, sip_status, initiated_at, legs }) {
+    record({ account_id, campaign_id, disposition, sip_status, initiated_at, legs }) {
       // One that was withdrawn says nothing.
       if (initiated_at === null || legs[0]?.outcome === "canceled") return null;
       const key = `${account_id}:${campaign_id}`;
@@ -50,7 +50,7 @@ const hold = statement(`
   from held h join voice_campaigns v on v.account_id = h.account_id and v.id = h.campaign_id`);
 
 /** Holds a campaign that is running, and tells of it; one that is held for this already stays so. */
-export async function holdCampaign(
+export async function pauseCampaign(
   db: Executor,
   { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,
   detail: string,

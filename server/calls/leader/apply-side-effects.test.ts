@@ -15,10 +15,9 @@ import { openDatabase, type Database } from "../../lib/database/database.ts";
 import { openLog } from "../../lib/log.ts";
 import { addAttempt } from "../controls/add-attempt.ts";
 import type { Call, Line } from "../state-machine/call.ts";
-import type { CallEvent } from "../state-machine/events-and-acts.ts";
-import { step } from "../state-machine/step.ts";
-import { writeStep } from "../state-machine/write-step.ts";
-import { announce, followUp, needsAnnouncement, needsFollowUp } from "./follow-up.ts";
+import { answerRequest, transition } from "../state-machine/transition.ts";
+import { applySideEffects, hasSideEffects } from "./apply-side-effects.ts";
+import { storeTransition } from "./store-transition.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z");
 const later = (minutes: number) => new Date(noon.getTime() + minutes * 60_000);
@@ -53,18 +52,11 @@ async function made(credits: number, more: Made = {}): Promise<Call> {
   return storedCall({ db }, account.account_id, id);
 }
 
-/** Ends the call because nobody took it, as its leader does, at noon; returns it as it was told. */
-async function endUnanswered(call: Call): Promise<Call> {
-  const placed = step(call, line, { type: "placed", against: null, at: noon })!;
-  const nobody: CallEvent = { type: "agents", agents: [], at: noon };
-  const over = step(placed.call, line, nobody)!;
-  const news = [...placed.news, ...over.news];
-  await db.query.transaction().execute(async (tx) => {
-    await writeStep(tx, 0, call, { call: over.call, news }, noon);
-    assert.ok(needsFollowUp(call, over.call));
-    await followUp(tx, call, over.call, noon);
-  });
-  return over.call;
+/** Ends the call at noon because no agent is free, and stores that as its node leader does. */
+async function endUnanswered(call: Call): Promise<void> {
+  const placed = transition(call, line, { type: "placed", blocker: null, at: noon })!;
+  const next = answerRequest(placed, line, { type: "agents_chosen", agents: [], at: noon });
+  await storeTransition(db, 0, { before: call, line, next }, noon);
 }
 
 const attempts = ({ account_id, campaign_id }: Call) =>
@@ -93,8 +85,8 @@ const until = (minutes: number) => [
   },
 ];
 
-test("the next attempt is queued as the last one was, with its own credit, and nobody is blocked yet", async () => {
-  // What the ended call gives back pays it.
+test("queues the next attempt like the last one, with credit of its own, and does not block the customer yet", async () => {
+  // The credit that the ended call releases pays for it.
   const first = await made(2, { asked: with_retry, call: { cli_number: "8000000001" } });
   await endUnanswered(first);
   const [ended, next, ...more] = await attempts(first);
@@ -126,16 +118,16 @@ test("the next attempt is queued as the last one was, with its own credit, and n
   assert.deepEqual(await blocks(first), []);
 });
 
-test("after the last attempt the customer is kept from calls for as long as was asked", async () => {
+test("blocks the customer after the last attempt for the minutes requested", async () => {
   const last = await made(2, { asked: with_retry, call: { attempt: 2 } });
   await endUnanswered(last);
   assert.equal((await attempts(last)).length, 1);
   assert.deepEqual(await blocks(last), until(60));
 });
 
-test("without credit for it no retry follows, is not told of, and the customer is blocked", async () => {
+test("without credit for the retry, no retry follows or is announced, and the customer is blocked", async () => {
   const call = await made(2, { asked: with_retry });
-  // Whoever else calls for the account was quicker: what comes back is spent at once.
+  // Another call of the account is quicker: the released credit is spent at once.
   await db.pool.query(
     `create function spend_at_once() returns trigger language plpgsql as $$
      begin
@@ -166,11 +158,11 @@ test("without credit for it no retry follows, is not told of, and the customer i
   assert.deepEqual(await blocks(call), until(60));
 });
 
-test("a block that holds longer stays; a shorter one is made longer", async () => {
+test("keeps the longer of two blocks", async () => {
   const { account_id } = await made(2);
   const again = (minutes: number) =>
     db.query.transaction().execute((tx) =>
-      followUp(
+      applySideEffects(
         tx,
         callValue({ account_id }),
         callValue({
@@ -187,32 +179,30 @@ test("a block that holds longer stays; a shorter one is made longer", async () =
   assert.deepEqual(await blocks(callValue({ account_id })), until(90));
 });
 
-test("only a call that was placed and has ended has anything to follow", () => {
+test("only a call that was placed, has ended and is not retried blocks its customer", () => {
   const over = { stage: "ended", ended_at: noon, initiated_at: noon } as const;
   const plan = { auto_block_minutes: 5 };
-  assert.ok(needsFollowUp(callValue(), callValue({ ...over, plan })));
-  assert.ok(needsFollowUp(callValue(), callValue({ ...over, retry_at: later(5) })));
-  assert.ok(!needsFollowUp(callValue(), callValue(over)));
-  assert.ok(!needsFollowUp(callValue(), callValue({ ...over, initiated_at: null, plan })));
-  assert.ok(
-    !needsFollowUp(callValue(), callValue({ ...over, stage: "ending", retry_at: later(5), plan })),
-  );
+  assert.ok(hasSideEffects(callValue(over), callValue({ ...over, plan })));
+  assert.ok(!hasSideEffects(callValue(over), callValue({ ...over, retry_at: later(5), plan })));
+  assert.ok(!hasSideEffects(callValue(over), callValue(over)));
+  assert.ok(!hasSideEffects(callValue(), callValue({ ...over, initiated_at: null, plan })));
+  assert.ok(!hasSideEffects(callValue(over), callValue({ ...over, stage: "ending", plan })));
 });
 
-test("the message beside a call is left to a worker once, when its first attempt is placed", async () => {
+test("queues the chat message beside a call once, when its first attempt is placed", async () => {
   const plan = { enable_chat: true };
   const queued = callValue({ plan });
   const placed = callValue({ plan, initiated_at: noon });
-  assert.ok(needsAnnouncement(queued, placed));
-  assert.ok(!needsAnnouncement(placed, placed));
-  assert.ok(!needsAnnouncement(queued, queued), "something stood against it");
-  assert.ok(!needsAnnouncement(queued, { ...placed, attempt: 2 }));
-  assert.ok(!needsAnnouncement(queued, callValue({ initiated_at: noon })));
+  assert.ok(hasSideEffects(queued, placed));
+  assert.ok(!hasSideEffects(placed, placed));
+  assert.ok(!hasSideEffects(queued, queued), "the call was blocked");
+  assert.ok(!hasSideEffects(queued, { ...placed, attempt: 2 }));
+  assert.ok(!hasSideEffects(queued, callValue({ initiated_at: noon })));
 
   const { account_id } = await made(2);
   const call = { ...placed, account_id };
   for (let i = 0; i < 2; i++)
-    await db.query.transaction().execute((tx) => announce(tx, call, noon));
+    await db.query.transaction().execute((tx) => applySideEffects(tx, queued, call, noon));
   const jobs = await db.query
     .selectFrom("jobs")
     .select(["kind", "subject", "payload", "run_at"])
@@ -234,13 +224,13 @@ const retry = (call: Call, retried_leg: "agent" | "customer" | null = "agent") =
     return addAttempt(tx, { account_id, campaign_id, retried_leg, due_at: noon }, noon);
   });
 
-test("an attempt without credit is not made, and the transaction goes on", async () => {
+test("adds no attempt without credit, and lets the transaction go on", async () => {
   const call = await made(3);
   assert.equal(await retry(call), null);
   assert.equal((await attempts(call)).length, 1);
 });
 
-test("attempts that are added at the same moment have numbers of their own", async () => {
+test("gives attempts that are added concurrently distinct numbers", async () => {
   const call = await made(100);
   const added = await Promise.all(Array.from({ length: 6 }, () => retry(call, "customer")));
   const all = await attempts(call);
@@ -258,7 +248,7 @@ test("attempts that are added at the same moment have numbers of their own", asy
   assert.ok(all.slice(1).every(({ retried_leg }) => retried_leg === "customer"));
 });
 
-test("an attempt goes where the last one was; else to another active node of its trunk; without any it waits", async () => {
+test("queues an attempt on the node of the last one, else on another active node of its trunk, else it waits there", async () => {
   const [first, idle, second] = [
     await makeNode({ db, clock }, { connected: true }),
     await makeNode({ db, clock }),

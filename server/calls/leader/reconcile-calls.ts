@@ -1,8 +1,8 @@
-// What the switch says is there, against what we take for live: after each connection, now and then,
+// What the switch says is there, blocker what we take for live: after each connection, now and then,
 // and whenever an answer of the switch was lost.
 import type { Ending, LiveLeg } from "../../drivers/voice/driver.ts";
 import { callName, legName, readLegName, type Leg } from "../state-machine/call.ts";
-import type { CallEvent } from "../state-machine/events-and-acts.ts";
+import type { CallEvent } from "../state-machine/events-and-commands.ts";
 import { liveLegs } from "../state-machine/legs.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import { noteHeard } from "./leader-statements.ts";
@@ -15,7 +15,7 @@ const unplaced: Ending = { outcome: "unplaced", cause: null, sip_status: null, b
  * at the switch for no call of ours is hung up. A leg that the switch does not show is waited for,
  * looked up in the switch's records, and given up at last.
  */
-export async function compareWithSwitch(leader: Leader): Promise<void> {
+export async function reconcileCalls(leader: Leader): Promise<void> {
   const survey = await leader.session.survey();
   await noteHeard(leader.app, leader.node_id);
   const shown = new Map(survey.legs.map((leg) => [leg.leg, leg]));
@@ -23,17 +23,18 @@ export async function compareWithSwitch(leader: Leader): Promise<void> {
     const missed: CallEvent[] = [];
     for (const leg of liveLegs(live.call)) {
       const found = shown.get(legName(live.call, leg));
-      if (found) missed.push(...hearFound(leader, live, leg, found));
-      else if (!live.dialling.has(leg.id)) missed.push(...(await hearMissing(leader, live, leg)));
+      if (found) missed.push(...eventsOfLiveLeg(leader, live, leg, found));
+      else if (!live.dialing.has(leg.id))
+        missed.push(...(await eventsOfMissingLeg(leader, live, leg)));
     }
     // Who hung up first decides what the call came to.
     missed.sort((a, b) => a.at.getTime() - b.at.getTime());
-    for (const event of missed) leader.tell(live, event);
+    for (const event of missed) leader.dispatch(live, event);
   }
   await removeOrphans(leader, survey.legs, survey.bridges);
 }
 
-function hearFound(leader: Leader, live: LiveCall, leg: Leg, found: LiveLeg): CallEvent[] {
+function eventsOfLiveLeg(leader: Leader, live: LiveCall, leg: Leg, found: LiveLeg): CallEvent[] {
   live.missing.delete(leg.id);
   const at = leader.app.clock.now();
   const isNews = leg.state === "dialing" || leg.state === "ringing";
@@ -43,7 +44,7 @@ function hearFound(leader: Leader, live: LiveCall, leg: Leg, found: LiveLeg): Ca
   return [];
 }
 
-async function hearMissing(leader: Leader, live: LiveCall, leg: Leg): Promise<CallEvent[]> {
+async function eventsOfMissingLeg(leader: Leader, live: LiveCall, leg: Leg): Promise<CallEvent[]> {
   const ended = { type: "ended", leg: leg.id } as const;
   const record = await leader.session.findRecord(legName(live.call, leg));
   if (record !== null && record !== "unreadable") {
@@ -56,10 +57,10 @@ async function hearMissing(leader: Leader, live: LiveCall, leg: Leg): Promise<Ca
   live.missing.set(leg.id, missing);
   const left_ms = leader.times.missing_ms - (performance.now() - missing.since_ms);
   if (left_ms > 0 && !leader.restarted) {
-    leader.surveyIn(left_ms);
+    leader.reconcileIn(left_ms);
     return [];
   }
-  // Its row said that it would be dialled, and nothing was: whoever wrote that died in between.
+  // Its row said that it would be dialed, and nothing was: whoever wrote that died in between.
   const was_never_there =
     record === null && live.adopted && leg.state === "dialing" && !leader.restarted;
   const ending = was_never_there ? unplaced : lost;
@@ -80,7 +81,7 @@ async function removeOrphans(
     const ids = readLegName(leg);
     const live = ids && calls.get(callName({ account_id: ids.account_id, id: ids.call_id }));
     const isOurs = live && liveLegs(live.call).some(({ id }) => id === ids.leg_id);
-    if (isOurs || live?.dialling.has(ids!.leg_id)) continue;
+    if (isOurs || live?.dialing.has(ids!.leg_id)) continue;
     if (leader.lease.mayAct()) await session.hangUp(leg);
   }
   for (const bridge of bridges) {

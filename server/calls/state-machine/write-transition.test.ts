@@ -5,14 +5,14 @@ import { makeCall, type CallToMake } from "../../../test/support/call-report-mak
 import { storedCall } from "../../../test/support/call-values.ts";
 import { checkLedger } from "../../../test/support/check-books.ts";
 import { testClock } from "../../../test/support/clock.ts";
+import { runTransition } from "../../../test/support/run-transition.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import { isLeaseLost } from "../../engine/leases.ts";
 import { openDatabase, type Database } from "../../lib/database/database.ts";
 import { openLog } from "../../lib/log.ts";
 import type { Call, Line } from "./call.ts";
-import type { CallEvent, Step } from "./events-and-acts.ts";
-import { step } from "./step.ts";
-import { writeStep } from "./write-step.ts";
+import type { CallEvent, Transition } from "./events-and-commands.ts";
+import { writeTransition } from "./write-transition.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z");
 const at = (seconds: number) => new Date(noon.getTime() + seconds * 1_000);
@@ -57,8 +57,8 @@ async function claimed(credits = 10, more: CallToMake = {}): Promise<Call> {
 /** An event without its time. */
 type Untimed<Event = CallEvent> = Event extends CallEvent ? Omit<Event, "at"> : never;
 
-function next(call: Call, event: Untimed, seconds: number): Step {
-  const found = step(call, line, { ...event, at: at(seconds) });
+function next(call: Call, event: Untimed, seconds: number): Transition {
+  const found = runTransition(call, line, { ...event, at: at(seconds) });
   assert.ok(found, "the event changes nothing");
   return found;
 }
@@ -68,16 +68,16 @@ async function live(call: Call, ...events: readonly [Untimed, seconds: number][]
   let now = call;
   for (const [event, seconds] of events) {
     const taken = next(now, event, seconds);
-    assert.equal(await writeStep(db.pool, fence, now, taken, at(seconds)), true);
-    now = { ...taken.call, steps: now.steps + 1 };
+    assert.equal(await writeTransition(db.pool, fence, now, taken, at(seconds)), true);
+    now = taken.call;
   }
   return now;
 }
 
 const target = { kind: "extension", endpoint: "101", number: "101" } as const;
 const placing = [
-  [{ type: "placed", against: null }, 0],
-  [{ type: "agents", agents: [{ number: "101", target }] }, 0],
+  [{ type: "placed", blocker: null }, 0],
+  [{ type: "agents_chosen", agents: [{ number: "101", target }] }, 0],
 ] as const satisfies readonly [Untimed, number][];
 const hungUp = (leg: number) =>
   ({
@@ -139,7 +139,7 @@ test("a stored call is read as its leader had it, at every step of its life", as
   assert.equal(call.stage, "ended");
 });
 
-test("each step's news is on the call's report and in the outbox", async () => {
+test("each step's events is on the call's report and in the outbox", async () => {
   const call = await live(await claimed(), ...talk(90));
   const { rows } = await db.pool.query<{ type: string; data: { call_id: number } }>(
     "select type, data from call_events where account_id = $1 and call_id = $2 order by id",
@@ -181,39 +181,42 @@ test("a leader that was replaced writes nothing at all", async () => {
       count("call_pairs", call),
     ]);
   const stood = await look();
-  await assert.rejects(writeStep(db.pool, fence, call, taken, at(30)), isLeaseLost);
+  await assert.rejects(writeTransition(db.pool, fence, call, taken, at(30)), isLeaseLost);
   assert.deepEqual(await look(), stood);
-  assert.equal(await writeStep(db.pool, fence + 1, call, taken, at(30)), true);
+  assert.equal(await writeTransition(db.pool, fence + 1, call, taken, at(30)), true);
 });
 
 test("another account's call, or one that is not there, is nobody's to write", async () => {
   const call = await claimed();
-  const taken = next(call, { type: "placed", against: null }, 0);
+  const taken = next(call, { type: "placed", blocker: null }, 0);
   for (const other of [{ account_id: 999_999 }, { id: 999_999 }]) {
     const theirs = { ...call, ...other };
     const stranger = { ...taken, call: { ...taken.call, ...other } };
-    await assert.rejects(writeStep(db.pool, fence, theirs, stranger, noon), isLeaseLost);
+    await assert.rejects(writeTransition(db.pool, fence, theirs, stranger, noon), isLeaseLost);
   }
 });
 
 test("a stage never goes back, and a call ends once", async () => {
   const ringing = await live(await claimed(), ...placing);
   const calling = await live(ringing, [{ type: "answered", leg: 1 }, 10]);
-  const back = { call: { ...calling, stage: "agent" as const }, news: [] };
-  await assert.rejects(writeStep(db.pool, fence, calling, back, at(11)), isLeaseLost);
+  const back = {
+    call: { ...calling, stage: "agent" as const, steps: calling.steps + 1 },
+    events: [],
+  };
+  await assert.rejects(writeTransition(db.pool, fence, calling, back, at(11)), isLeaseLost);
   const over = await live(calling, [hungUp(1), 20], [{ ...unanswered, leg: 2 }, 20]);
   const paid = await bill(over);
-  const once_more = { call: over, news: [] };
-  await assert.rejects(writeStep(db.pool, fence, over, once_more, at(21)), isLeaseLost);
+  const once_more = { call: { ...over, steps: over.steps + 1 }, events: [] };
+  await assert.rejects(writeTransition(db.pool, fence, over, once_more, at(21)), isLeaseLost);
   assert.deepEqual(await bill(over), paid);
 });
 
 test("a step whose answer was lost may be stored again: it stands once", async () => {
   const call = await live(await claimed(), ...placing);
   const taken = next(call, unanswered, 30);
-  assert.equal(await writeStep(db.pool, fence, call, taken, at(30)), true);
+  assert.equal(await writeTransition(db.pool, fence, call, taken, at(30)), true);
   const stood = await Promise.all([bill(call), count("events", call), count("call_legs", call)]);
-  assert.equal(await writeStep(db.pool, fence, call, taken, at(31)), false);
+  assert.equal(await writeTransition(db.pool, fence, call, taken, at(31)), false);
   const afterwards = [bill(call), count("events", call), count("call_legs", call)];
   assert.deepEqual(await Promise.all(afterwards), stood);
 });
@@ -273,7 +276,7 @@ test("credit that was added meanwhile is settled with the rest", async () => {
   assert.deepEqual(await bill(call), { left: 6, reserved: 5, captured: 4, released: 1, open: 0 });
 });
 
-test("a call that something stands against is ended uncharged, and another's pair stays taken", async () => {
+test("a call that something stands blocker is ended uncharged, and another's pair stays taken", async () => {
   const first = await live(await claimed(10), ...placing);
   const account = { account_id: first.account_id, owner_id: 1 };
   const { id } = await makeCall({ db, clock }, account, { place });
@@ -283,7 +286,7 @@ test("a call that something stands against is ended uncharged, and another's pai
   );
   assert.deepEqual(rows, [{ pair_taken: true }]);
   const second = await storedCall({ db }, first.account_id, id);
-  const ended = await live(second, [{ type: "placed", against: "already_in_call" }, 1]);
+  const ended = await live(second, [{ type: "placed", blocker: "already_in_call" }, 1]);
   assert.equal(ended.stage, "ended");
   assert.deepEqual(await bill(first), { left: 8, reserved: 4, captured: 0, released: 2, open: 1 });
   assert.equal(await count("call_pairs", first), 1);

@@ -1,4 +1,4 @@
-// A leg is over.
+// An ended leg.
 import type { Ending } from "../../drivers/voice/driver.ts";
 import type { Call, Leg, Line } from "./call.ts";
 import {
@@ -8,31 +8,40 @@ import {
   outcomeOfCustomer,
   type Outcome,
 } from "./end-call.ts";
-import type { CallEvent, Step } from "./events-and-acts.ts";
-import { dialCustomer } from "./hear-answer.ts";
+import type { CallEvent, Transition } from "./events-and-commands.ts";
+import { dialCustomer } from "./dial-legs.ts";
 import { findLeg, liveLegs, patchLeg, shownStatus } from "./legs.ts";
-import { news } from "./news.ts";
-import { seekNext } from "./seek-agent.ts";
-import { messageAtHangUp, note } from "./walk-menu.ts";
+import { outboxEvent } from "./outbox-event.ts";
+import { tryNextAgent } from "./start-transfer.ts";
+import { messageAtHangUp, withNotes } from "./walk-menu.ts";
 
-/** The step that follows, or null when it was over before. */
-export function hearEnd(call: Call, line: Line, event: CallEvent & { type: "ended" }): Step | null {
+/** Returns what follows, or null when the leg had already ended. */
+export function handleLegEnded(
+  call: Call,
+  line: Line,
+  event: CallEvent & { type: "ended" },
+): Transition | null {
   const leg = findLeg(call, event.leg);
   if (leg === undefined || leg.state === "ended") return null;
   const next = endLeg(call, line, leg, event);
-  return call.voice && leg.role === "customer" ? note(next, messageAtHangUp(call)) : next;
+  return call.voice && leg.role === "customer" ? withNotes(next, messageAtHangUp(call)) : next;
 }
 
-function endLeg(call: Call, line: Line, leg: Leg, event: CallEvent & { type: "ended" }): Step {
+function endLeg(
+  call: Call,
+  line: Line,
+  leg: Leg,
+  event: CallEvent & { type: "ended" },
+): Transition {
   const { answered_at } = event;
   if (leg.answered_at !== null || !answered_at) return afterEnd(call, line, leg, event);
-  // Answered while nobody listened: it is billed, but nobody is called any more on the strength of it.
+  // The answer was missed: the leg is billed, but nothing else follows from it.
   const answered = patchLeg(call, leg.id, { answered_at });
   const isCustomer = leg.role === "customer" && call.answered_at === null;
   const before = isCustomer ? { ...answered, answered_at } : answered;
   const next = afterEnd(before, line, findLeg(before, leg.id)!, event);
-  const told = news("call.answered", before, answered_at, { leg: leg.role });
-  return { ...next, news: [told, ...next.news] };
+  const answer = outboxEvent("call.answered", before, answered_at, { leg: leg.role });
+  return { ...next, events: [answer, ...next.events] };
 }
 
 function afterEnd(
@@ -40,7 +49,7 @@ function afterEnd(
   line: Line,
   leg: Leg,
   { ending, at }: CallEvent & { type: "ended" },
-): Step {
+): Transition {
   const over = patchLeg(call, leg.id, {
     state: "ended",
     status: shownStatus(ending.outcome),
@@ -55,11 +64,11 @@ function afterEnd(
   return afterAgentEnded(over, leg, ending, at);
 }
 
-function afterTransferFailed(call: Call, at: Date): Step {
-  if (call.voice && call.position?.doing !== "bridged") return seekNext(call);
+function afterTransferFailed(call: Call, at: Date): Transition {
+  if (call.voice && call.position?.doing !== "bridged") return tryNextAgent(call);
   const [only, second] = liveLegs(call);
-  if (second !== undefined || only === undefined) return { call, news: [], acts: [] };
-  // The agent has hung up meanwhile: nobody is left for the customer.
+  if (second !== undefined || only === undefined) return { call, events: [], commands: [] };
+  // The agent has hung up meanwhile: the customer is alone.
   return endCall(call, at, {
     status: "completed",
     disposition: "answered",
@@ -68,35 +77,44 @@ function afterTransferFailed(call: Call, at: Date): Step {
   });
 }
 
-function afterCustomerEnded(call: Call, line: Line, leg: Leg, ending: Ending, at: Date): Step {
+function afterCustomerEnded(
+  call: Call,
+  line: Line,
+  leg: Leg,
+  ending: Ending,
+  at: Date,
+): Transition {
   const hasAgent = liveLegs(call).some(({ role }) => role === "agent");
-  const isWanted = hasAgent || call.voice !== null;
-  if (ending.outcome === "unplaced" && call.stage === "customer" && isWanted) {
+  const isAwaited = hasAgent || call.voice !== null;
+  if (ending.outcome === "unplaced" && call.stage === "customer" && isAwaited) {
     const again = dialCustomer(call, line, at);
-    return { call: again.call, news: [], acts: again.acts };
+    return { call: again.call, events: [], commands: again.commands };
   }
   return endCall(call, at, outcomeOfCustomer(leg, ending));
 }
 
-function afterAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Step {
+function afterAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Transition {
   const left = liveLegs(call);
   if (call.stage === "agent") {
-    if (left.length > 0) return { call, news: [], acts: [] };
+    if (left.length > 0) return { call, events: [], commands: [] };
     if (leg.answered_at !== null) return endCall(call, at, agentHungUp(call, ending));
-    if (ending.outcome === "unplaced")
-      return { call, news: [], acts: [{ do: "choose_agents", again: leg.number }] };
+    if (ending.outcome === "unplaced") return chooseAgents(call, leg.number);
     if (call.plan.policy_applied === "hangup") return endCall(call, at, outcomeOfAgents(call));
-    return { call, news: [], acts: [{ do: "choose_agents", again: null }] };
+    return chooseAgents(call, null);
   }
-  // One of several that was let go, or whose place another has taken.
+  // Another agent has the call.
   const partner = left.find(({ role, state }) => role !== "customer" && state === "answered");
-  if (partner) return { call, news: [], acts: [] };
+  if (partner) return { call, events: [], commands: [] };
   const customer = left.find(({ role }) => role === "customer");
   const isTransferring = left.some(({ role }) => role === "transfer");
-  // The agent has put the call through and left; the customer waits for the extension.
+  // The agent has transferred the call and left; the customer waits for the extension.
   if (isTransferring && customer)
-    return { call, news: [], acts: [{ do: "ringback", leg: customer.id }] };
+    return { call, events: [], commands: [{ type: "ringback", leg: customer.id }] };
   return endCall(call, at, agentHungUp(call, ending));
+}
+
+function chooseAgents(call: Call, again: string | null): Transition {
+  return { call, events: [], commands: [], request: { type: "choose_agents", again } };
 }
 
 function agentHungUp({ stage }: Call, { outcome }: Ending): Outcome {

@@ -4,45 +4,53 @@ import { VoiceError } from "../../drivers/voice/driver.ts";
 import type { Audio } from "../../lib/audio/audio.ts";
 import { findAudio, synthesizeAudio } from "../audio/audio-files.ts";
 import { legName, messageName, playbackName } from "../state-machine/call.ts";
-import type { VoiceAct } from "../state-machine/events-and-acts.ts";
+import type { CampaignCommand } from "../state-machine/events-and-commands.ts";
 import type { Prompt } from "../state-machine/menu.ts";
-import { beginConversation } from "./converse.ts";
+import { startConversation } from "./start-conversation.ts";
 import { mayAct, type Leader, type LiveCall } from "./leader.ts";
 
 /** What was not done is asked for again so soon. */
 const look_ms = 500;
 
-type Playing = VoiceAct & { do: "play" };
+type Playing = CampaignCommand & { type: "play" };
 
 /** Nothing here waits for whoever is on the line. */
-export async function performVoice(leader: Leader, live: LiveCall, act: VoiceAct): Promise<void> {
+export async function executeCampaignCommand(
+  leader: Leader,
+  live: LiveCall,
+  command: CampaignCommand,
+): Promise<void> {
   const { session, app } = leader;
   const { call } = live;
-  switch (act.do) {
+  switch (command.type) {
     case "play":
-      live.playing = live.playing.then(() => playAll(leader, live, act));
+      live.playing = live.playing.then(() => playAll(leader, live, command));
       return;
     case "stop_playing":
-      return session.stopPlaying(legName(call, { id: act.leg }));
+      return session.stopPlaying(legName(call, { id: command.leg }));
     case "detect":
-      return session.detect(legName(call, { id: act.leg }));
+      return session.detect(legName(call, { id: command.leg }));
     case "wait":
-      return wait(leader, live, act.visit, act.ms);
+      return wait(leader, live, command.visit, command.ms);
     case "record_message":
-      return recordMessage(leader, live, act);
+      return recordMessage(leader, live, command);
     case "stop_message":
-      return session.stopMessage(messageName(call, act.visit));
+      return session.stopMessage(messageName(call, command.visit));
     case "find_agent":
-      return leader.tell(live, { type: "seek", to: act.to, at: app.clock.now() });
+      return leader.dispatch(live, {
+        type: "agent_requested",
+        to: command.to,
+        at: app.clock.now(),
+      });
     case "converse":
-      live.conversation ??= beginConversation(leader, live, act.leg);
+      live.conversation ??= startConversation(leader, live, command.leg);
       return;
     case "keep_conversation":
       if (!live.conversation)
-        leader.tell(live, { type: "conversation_over", reason: "lost", at: app.clock.now() });
+        leader.dispatch(live, { type: "conversation_ended", reason: "lost", at: app.clock.now() });
       return;
     case "press":
-      return live.conversation?.press(act.digit);
+      return live.conversation?.press(command.digit);
     case "end_conversation":
       live.conversation?.end();
       live.conversation = null;
@@ -50,15 +58,15 @@ export async function performVoice(leader: Leader, live: LiveCall, act: VoiceAct
 }
 
 /** Never fails: what cannot be played is told as such, what may yet be is tried again. */
-async function playAll(leader: Leader, live: LiveCall, act: Playing): Promise<void> {
-  const leg = legName(live.call, { id: act.leg });
-  const playback = playbackName(live.call, act.visit);
+async function playAll(leader: Leader, live: LiveCall, command: Playing): Promise<void> {
+  const leg = legName(live.call, { id: command.leg });
+  const playback = playbackName(live.call, command.visit);
   try {
-    for (const [i, prompt] of act.prompts.entries()) {
+    for (const [i, prompt] of command.prompts.entries()) {
       const audio = await audioOf(leader, live, prompt);
       // Meanwhile a key may have led on.
-      if (live.call.position?.visit !== act.visit || !mayAct(leader)) return;
-      const isLast = i === act.prompts.length - 1;
+      if (live.call.position?.visit !== command.visit || !mayAct(leader)) return;
+      const isLast = i === command.prompts.length - 1;
       await leader.session.play(leg, isLast ? playback : `${playback}-${i}`, audio);
     }
   } catch (err) {
@@ -67,11 +75,11 @@ async function playAll(leader: Leader, live: LiveCall, act: Playing): Promise<vo
     // All else may yet be: the switch or the database is away, or too many have something spoken.
     const isRefused = err instanceof VoiceError && err.failure === "refused";
     if (!isRefused && !(err instanceof SpeechError)) {
-      live.is_behind = true;
-      return leader.surveyIn(look_ms);
+      live.needs_resume = true;
+      return leader.reconcileIn(look_ms);
     }
     const at = leader.app.clock.now();
-    leader.tell(live, { type: "played", leg: act.leg, playback, ok: false, at });
+    leader.dispatch(live, { type: "played", leg: command.leg, playback, ok: false, at });
   }
 }
 
@@ -90,21 +98,21 @@ async function audioOf({ app }: Leader, { call }: LiveCall, prompt: Prompt): Pro
 function wait(leader: Leader, live: LiveCall, visit: number, ms: number): void {
   if (live.wait_timer) clearTimeout(live.wait_timer);
   live.wait_timer = setTimeout(() => {
-    leader.tell(live, { type: "timeout", visit, at: leader.app.clock.now() });
+    leader.dispatch(live, { type: "timeout", visit, at: leader.app.clock.now() });
   }, ms);
 }
 
 async function recordMessage(
   leader: Leader,
   live: LiveCall,
-  { leg, visit, limits }: VoiceAct & { do: "record_message" },
+  { leg, visit, limits }: CampaignCommand & { type: "record_message" },
 ): Promise<void> {
   const recording = messageName(live.call, visit);
   try {
     await leader.session.recordMessage(legName(live.call, { id: leg }), recording, limits);
   } catch (error) {
     if (error instanceof VoiceError && error.failure === "refused")
-      leader.tell(live, { type: "message", recording, ok: false, at: leader.app.clock.now() });
+      leader.dispatch(live, { type: "message", recording, ok: false, at: leader.app.clock.now() });
     throw error;
   }
 }

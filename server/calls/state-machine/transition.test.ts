@@ -2,14 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { callValue } from "../../../test/support/call-values.ts";
+import { runTransition } from "../../../test/support/run-transition.ts";
 import { leg_outcomes, type Ending, type LegOutcome } from "../../drivers/voice/driver.ts";
 import type { EventData } from "../../engine/event-catalogue.ts";
 import { stages, type Agent, type Call, type Line } from "./call.ts";
-import type { Act, CallEvent, Obstacle } from "./events-and-acts.ts";
+import type { CallBlocker, CallEvent, Command, Request } from "./events-and-commands.ts";
 import { pulsesOf } from "./end-call.ts";
 import { liveLegs } from "./legs.ts";
-import type { News } from "./news.ts";
-import { step } from "./step.ts";
+import type { OutboxEvent } from "./outbox-event.ts";
+import { transition } from "./transition.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z").getTime();
 const at = (seconds: number) => new Date(noon + seconds * 1_000);
@@ -25,18 +26,19 @@ const agent = (number: string): Agent => ({
 });
 
 /** A call that goes on, and all that was said and done on the way. */
-type Run = { call: Call; readonly acts: Act[]; readonly news: News[] };
+type Run = { call: Call; readonly commands: (Command | Request)[]; readonly events: OutboxEvent[] };
 
 /** An event without its time. */
 type Untimed<Event = CallEvent> = Event extends CallEvent ? Omit<Event, "at"> : never;
 
 /** Whether it changed anything. */
 function take(run: Run, event: Untimed, seconds = 0): boolean {
-  const next = step(run.call, line, { ...event, at: at(seconds) });
+  const next = runTransition(run.call, line, { ...event, at: at(seconds) });
   if (!next) return false;
   run.call = next.call;
-  run.acts.push(...next.acts);
-  run.news.push(...next.news);
+  run.commands.push(...next.commands);
+  if (next.request) run.commands.push(next.request);
+  run.events.push(...next.events);
   return true;
 }
 
@@ -51,16 +53,17 @@ const ended = (leg: number, outcome: LegOutcome) =>
   ({ type: "ended", leg, ending: ending(outcome) }) as const;
 const answered = (leg: number) => ({ type: "answered", leg }) as const;
 const ringing = (leg: number) => ({ type: "ringing", leg }) as const;
-const choose = (...numbers: string[]) => ({ type: "agents", agents: numbers.map(agent) }) as const;
+const choose = (...numbers: string[]) =>
+  ({ type: "agents_chosen", agents: numbers.map(agent) }) as const;
 
 function open(more: Parameters<typeof callValue>[0] = {}): Run {
-  return { call: callValue(more), acts: [], news: [] };
+  return { call: callValue(more), commands: [], events: [] };
 }
 
 /** Placed, its agent being called on leg 1. */
 function placed(more: Parameters<typeof callValue>[0] = {}): Run {
   const run = open(more);
-  take(run, { type: "placed", against: null });
+  take(run, { type: "placed", blocker: null });
   take(run, choose("101"));
   return run;
 }
@@ -86,8 +89,11 @@ function result({ call }: Run): string {
   return [call.status, call.disposition, call.ended_reason, call.ended_by].join(" ");
 }
 
-const done = (run: Run) => run.acts.map((act) => ("leg" in act ? `${act.do} ${act.leg}` : act.do));
-const told = (run: Run) => run.news.map(({ type }) => type);
+const done = (run: Run) =>
+  run.commands.map((command) =>
+    "leg" in command ? `${command.type} ${command.leg}` : command.type,
+  );
+const told = (run: Run) => run.events.map(({ type }) => type);
 
 test("the agent is called first, then the customer; the two are joined and recorded, and paid by the pulse", () => {
   const run = talking();
@@ -132,26 +138,26 @@ test("the agent is called first, then the customer; the two are joined and recor
 });
 
 test("what the switch is to dial is the agent's phone with the customer's number, then the customer with the line's", () => {
-  const dials = calling().acts.filter((act) => act.do === "dial");
+  const dials = calling().commands.filter((command) => command.type === "dial");
   assert.deepEqual(dials, [
     {
-      do: "dial",
+      type: "dial",
       leg: 1,
       to: agent("101").target,
       caller_id: "9876543210",
       ring_seconds: 30,
     },
-    { do: "dial", leg: 2, to: line.customer, caller_id: "8000000001", ring_seconds: 45 },
+    { type: "dial", leg: 2, to: line.customer, caller_id: "8000000001", ring_seconds: 45 },
   ]);
 });
 
-const obstacles: readonly Obstacle[] = ["suppressed", "already_in_call", "night_window"];
-for (const against of obstacles) {
-  test(`a call that ${against} stands against is canceled, uncharged, with nobody called`, () => {
+const blockers: readonly CallBlocker[] = ["suppressed", "already_in_call", "night_window"];
+for (const blocker of blockers) {
+  test(`a call that ${blocker} stands blocker is canceled, uncharged, with nobody called`, () => {
     const run = open({ plan: { max_retry: 3 } });
-    take(run, { type: "placed", against });
-    assert.equal(result(run), `canceled canceled ${against} system`);
-    assert.deepEqual(run.acts, []);
+    take(run, { type: "placed", blocker });
+    assert.equal(result(run), `canceled canceled ${blocker} system`);
+    assert.deepEqual(run.commands, []);
     assert.equal(run.call.cost, 0);
     assert.equal(run.call.initiated_at, null);
     assert.equal(run.call.retry_at, null);
@@ -269,8 +275,8 @@ test("a command or want of credit ends a call at every stage, once", () => {
 
 test("when nobody is free the call ends as not answered, to be tried again", () => {
   const run = open({ plan: { max_retry: 1 } });
-  take(run, { type: "placed", against: null });
-  take(run, { type: "agents", agents: [] }, 1);
+  take(run, { type: "placed", blocker: null });
+  take(run, { type: "agents_chosen", agents: [] }, 1);
   assert.equal(result(run), "no-answer no_answer no_free_agent system");
   assert.notEqual(run.call.retry_at, null);
 });
@@ -282,7 +288,7 @@ test("after an agent who did not answer others are asked for, until nobody is le
   take(run, choose("102"), 30);
   assert.equal(done(run).at(-1), "dial 2");
   take(run, ended(2, "busy"), 31);
-  take(run, { type: "agents", agents: [] }, 31);
+  take(run, { type: "agents_chosen", agents: [] }, 31);
   assert.equal(result(run), "busy busy agent_busy agent");
 });
 
@@ -301,7 +307,7 @@ test("of several agents who ring at once the first to answer has the call, and t
   take(run, ended(2, "hung_up"), 33);
   assert.equal(run.call.stage, "customer");
   take(run, answered(5), 40);
-  assert.deepEqual(run.acts.at(-1), { do: "bridge", legs: [3, 5] });
+  assert.deepEqual(run.commands.at(-1), { type: "bridge", legs: [3, 5] });
   take(run, ended(5, "hung_up"), 50);
   take(run, ended(3, "hung_up"), 50);
   assert.equal(result(run), "completed answered hung_up customer");
@@ -315,14 +321,14 @@ test("who rings still when another agent has the call is not put through", () =>
   take(run, answered(3), 32);
   take(run, answered(2), 33);
   take(run, answered(5), 34);
-  const bridge = run.acts.find((act) => act.do === "bridge");
-  assert.deepEqual(bridge, { do: "bridge", legs: [3, 5] });
+  const bridge = run.commands.find((command) => command.type === "bridge");
+  assert.deepEqual(bridge, { type: "bridge", legs: [3, 5] });
 });
 
 test("a leg that certainly reached nobody is dialled again: the agent's by whoever chooses, the customer's at once", () => {
   const run = placed();
   take(run, ended(1, "unplaced"), 1);
-  assert.deepEqual(run.acts.at(-1), { do: "choose_agents", again: "101" });
+  assert.deepEqual(run.commands.at(-1), { type: "choose_agents", again: "101" });
   take(run, choose("101"), 1);
   take(run, answered(2), 3);
   assert.equal(done(run).at(-1), "dial 3");
@@ -336,7 +342,7 @@ test("keys are told, and the customer's are kept", () => {
   for (const digit of ["1", "#"]) take(run, { type: "digit", leg: 2, digit }, 20);
   take(run, { type: "digit", leg: 1, digit: "5" }, 21);
   assert.equal(run.call.dtmf, "1#");
-  const keys = run.news
+  const keys = run.events
     .filter(({ type }) => type === "call.dtmf")
     .map(({ data }) => data as EventData<"call.dtmf">);
   assert.deepEqual(
@@ -354,10 +360,10 @@ test("the agent's * and the digit, or the customer's digit, sends the call to th
   const asks = (leg: number, ...digits: string[]) => {
     const run = talking({ plan });
     for (const digit of digits) take(run, { type: "digit", leg, digit }, 20);
-    return run.acts.filter((act) => act.do === "find_extension");
+    return run.commands.filter((command) => command.type === "find_extension");
   };
-  assert.deepEqual(asks(1, "*", "5"), [{ do: "find_extension", digit: "5", by: "agent" }]);
-  assert.deepEqual(asks(2, "7"), [{ do: "find_extension", digit: "7", by: "customer" }]);
+  assert.deepEqual(asks(1, "*", "5"), [{ type: "find_extension", digit: "5", by: "agent" }]);
+  assert.deepEqual(asks(2, "7"), [{ type: "find_extension", digit: "7", by: "customer" }]);
   for (const [leg, digits] of [
     [1, ["5"]],
     [1, ["*", "4", "5"]],
@@ -374,14 +380,17 @@ test("the agent's * and the digit, or the customer's digit, sends the call to th
 
 test("an extension that answers a transfer takes the agent's place", () => {
   const run = talking({ settings: { recorded: false } });
-  take(run, { type: "transfer", by: "agent", to: agent("205") }, 20);
+  take(run, { type: "transfer_requested", by: "agent", to: agent("205") }, 20);
   assert.equal(done(run).at(-1), "dial 3");
-  assert.ok(!take(run, { type: "transfer", by: "api", to: agent("206") }, 21), "one at a time");
+  assert.ok(
+    !take(run, { type: "transfer_requested", by: "api", to: agent("206") }, 21),
+    "one at a time",
+  );
   take(run, answered(3), 25);
-  assert.deepEqual(run.acts.slice(-3), [
-    { do: "stop_ringback", leg: 2 },
-    { do: "bridge", legs: [2, 3] },
-    { do: "hang_up", leg: 1 },
+  assert.deepEqual(run.commands.slice(-3), [
+    { type: "stop_ringback", leg: 2 },
+    { type: "bridge", legs: [2, 3] },
+    { type: "hang_up", leg: 1 },
   ]);
   take(run, ended(1, "hung_up"), 26);
   assert.equal(run.call.stage, "talking");
@@ -393,21 +402,21 @@ test("an extension that answers a transfer takes the agent's place", () => {
 
 test("a transfer that nobody answers changes nothing for who talks; after the agent has left it ends the call", () => {
   const run = talking({ settings: { recorded: false } });
-  take(run, { type: "transfer", by: "customer", to: agent("205") }, 20);
+  take(run, { type: "transfer_requested", by: "customer", to: agent("205") }, 20);
   take(run, ended(3, "no_answer"), 50);
   assert.equal(run.call.stage, "talking");
-  take(run, { type: "transfer", by: "agent", to: agent("205") }, 60);
+  take(run, { type: "transfer_requested", by: "agent", to: agent("205") }, 60);
   take(run, ended(1, "hung_up"), 61);
-  assert.deepEqual(run.acts.at(-1), { do: "ringback", leg: 2 });
+  assert.deepEqual(run.commands.at(-1), { type: "ringback", leg: 2 });
   take(run, ended(4, "no_answer"), 90);
   take(run, ended(2, "hung_up"), 91);
   assert.equal(result(run), "completed answered transfer_not_answered system");
 });
 
 test("a transfer to nobody, or of a call in which nobody talks, changes nothing", () => {
-  assert.ok(!take(talking(), { type: "transfer", by: "agent", to: null }, 20));
-  assert.ok(!take(calling(), { type: "transfer", by: "api", to: agent("205") }, 20));
-  assert.ok(!take(placed(), { type: "transfer", by: "api", to: agent("205") }, 20));
+  assert.ok(!take(talking(), { type: "transfer_requested", by: "agent", to: null }, 20));
+  assert.ok(!take(calling(), { type: "transfer_requested", by: "api", to: agent("205") }, 20));
+  assert.ok(!take(placed(), { type: "transfer_requested", by: "api", to: agent("205") }, 20));
 });
 
 test("automatic retries go on to max_retry, and never after one that a person asked for", () => {
@@ -474,7 +483,7 @@ const anyEvent: fc.Arbitrary<Untimed> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
-      type: fc.constant("transfer" as const),
+      type: fc.constant("transfer_requested" as const),
       by: fc.constantFrom("agent", "customer", "api"),
       to: fc.constantFrom(agent("205"), null),
     }),
@@ -500,7 +509,7 @@ const anyEvent: fc.Arbitrary<Untimed> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ type: fc.constant("placed" as const), against: fc.constant(null) }),
+    arbitrary: fc.record({ type: fc.constant("placed" as const), blocker: fc.constant(null) }),
   },
 );
 
@@ -520,7 +529,7 @@ function play(
 ): Run {
   const plan = { policy_applied, max_retry, extension_for_transfer: "5", extension_for_dis: "7" };
   const run = open({ plan, settings: { recorded } });
-  take(run, { type: "placed", against: null });
+  take(run, { type: "placed", blocker: null });
   take(run, choose(...["101", "102", "103"].slice(0, rung)));
   const hear = (event: Untimed, seconds: number) => {
     const before = run.call;
@@ -538,7 +547,7 @@ function bringToEnd(run: Run, seconds: number): void {
   for (let i = 0; i < 20 && run.call.stage !== "ended"; i++) {
     for (const { id, state } of liveLegs(run.call))
       take(run, ended(id, state === "answered" ? "hung_up" : "canceled"), seconds);
-    take(run, { type: "agents", agents: [] }, seconds);
+    take(run, { type: "agents_chosen", agents: [] }, seconds);
     take(run, { type: "recorded", ok: true }, seconds);
   }
 }
@@ -574,7 +583,8 @@ test("whatever happens, no customer is called before an agent answered, and none
         ({ role, outcome }) => role === "customer" && outcome !== "unplaced",
       );
       assert.ok(rung.length <= 1);
-      for (const act of run.acts) if (act.do === "dial") assert.ok(act.leg <= run.call.legs.length);
+      for (const command of run.commands)
+        if (command.type === "dial") assert.ok(command.leg <= run.call.legs.length);
     }),
     many,
   );
@@ -586,7 +596,7 @@ test("whatever happens, an event that comes twice changes nothing the second tim
       play(asked, (_before, run, event, seconds) => {
         // A key can be pressed twice, and whoever was not found can be looked for again.
         if (event.type === "digit") return;
-        assert.equal(step(run.call, line, { ...event, at: at(seconds) }), null);
+        assert.equal(transition(run.call, line, { ...event, at: at(seconds) }), null);
       });
     }),
     many,
@@ -596,16 +606,16 @@ test("whatever happens, an event that comes twice changes nothing the second tim
 test("whatever happens, only agents who answered are joined with the customer, who is in every bridge", () => {
   fc.assert(
     fc.property(anyRun, (asked) => {
-      let acts = 0;
+      let commands = 0;
       play(asked, (_before, run) => {
-        for (const act of run.acts.slice(acts)) {
-          if (act.do !== "bridge") continue;
-          const joined = run.call.legs.filter(({ id }) => act.legs.includes(id));
+        for (const command of run.commands.slice(commands)) {
+          if (command.type !== "bridge") continue;
+          const joined = run.call.legs.filter(({ id }) => command.legs.includes(id));
           assert.equal(joined.length, 2);
           assert.ok(joined.every(({ state }) => state === "answered"));
           assert.ok(joined.some(({ role }) => role === "customer"));
         }
-        acts = run.acts.length;
+        commands = run.commands.length;
       });
     }),
     many,
@@ -615,10 +625,12 @@ test("whatever happens, only agents who answered are joined with the customer, w
 test("whatever happens, each leg that lives when the end is decided is hung up, and the call ends once with one outcome", () => {
   fc.assert(
     fc.property(anyRun, (asked) => {
-      const decide = (before: Call, { call, acts }: Run) => {
+      const decide = (before: Call, { call, commands }: Run) => {
         const isDecided = call.stage === "ending" && before.stage !== "ending";
         if (!isDecided) return;
-        const hung = new Set(acts.map((act) => (act.do === "hang_up" ? act.leg : null)));
+        const hung = new Set(
+          commands.map((command) => (command.type === "hang_up" ? command.leg : null)),
+        );
         for (const { id } of liveLegs(call)) assert.ok(hung.has(id), `leg ${id} lives on`);
       };
       const run = play(asked, decide);

@@ -1,0 +1,48 @@
+// The credit of a call that goes on: every pulse is reserved before it begins.
+import type { Call } from "./call.ts";
+import { pulsesOf } from "./end-call.ts";
+import type { CallEvent, Transition } from "./events-and-commands.ts";
+
+/** When the first pulse without reserved credit begins; null while no leg is answered, and once the call is ending. */
+export function nextUnreservedPulse(call: Call): Date | null {
+  if (call.stage === "ending" || call.stage === "ended") return null;
+  const pulse_ms = call.settings.pulse_seconds * 1_000;
+  const running_ms = call.legs
+    .filter(({ answered_at, ended_at }) => answered_at !== null && ended_at === null)
+    .map(({ answered_at }) => answered_at!.getTime());
+  if (running_ms.length === 0) return null;
+  // Goes from boundary to boundary until more pulses have begun than are reserved.
+  for (let at_ms = Math.min(...running_ms); ;) {
+    if (pulsesDue(call, at_ms) > call.reserved) return new Date(at_ms);
+    at_ms = Math.min(...running_ms.map((from_ms) => nextBoundary(from_ms, at_ms, pulse_ms)));
+  }
+}
+
+/** Pulses begun just after `at_ms`, and the first one of each leg that is not answered yet. */
+function pulsesDue(call: Call, at_ms: number): number {
+  const at = new Date(at_ms + 1);
+  const begun = call.legs.reduce((sum, leg) => sum + pulsesOf(call, leg, at), 0);
+  const ringing = call.legs.filter((leg) => leg.state !== "ended" && !leg.answered_at);
+  return begun + ringing.length;
+}
+
+/** The first end of a pulse after `at_ms`, of the leg that answered at `from_ms`. */
+function nextBoundary(from_ms: number, at_ms: number, pulse_ms: number): number {
+  return from_ms + (Math.floor((at_ms - from_ms) / pulse_ms) + 1) * pulse_ms;
+}
+
+/** Requests credit for the pulse, unless it was reserved meanwhile or is no longer needed. */
+export function handlePulseDue(
+  call: Call,
+  { due_at }: CallEvent & { type: "pulse_due" },
+): Transition | null {
+  if (nextUnreservedPulse(call)?.getTime() !== due_at.getTime()) return null;
+  const amount = pulsesDue(call, due_at.getTime()) - call.reserved;
+  const purpose = { type: "pulse", due_at } as const;
+  return { call, events: [], commands: [], request: { type: "reserve_credit", amount, purpose } };
+}
+
+/** Remembers that the pulse is not paid: the call is hung up when it begins. */
+export function handlePulseRefused(call: Call, due_at: Date): Transition {
+  return { call: { ...call, unpaid_at: due_at }, events: [], commands: [] };
+}

@@ -1,0 +1,186 @@
+// The inputs and outputs of the call state machine.
+import type { AgentEnd, AgentTool } from "../../drivers/ai-agent/driver.ts";
+import type { AnsweredBy, DialTarget, Ending, MessageLimits } from "../../drivers/voice/driver.ts";
+import type { Agent, Call } from "./call.ts";
+import type { Prompt, TransferTarget } from "./menu.ts";
+import type { OutboxEvent } from "./outbox-event.ts";
+
+/** What can happen to a call. A leg is named by its id within the call. */
+export type CallEvent = { readonly at: Date } &
+  /** The node leader claimed the call. */
+  (
+    | { readonly type: "placed"; readonly blocker: CallBlocker | null }
+    | { readonly type: "ringing"; readonly leg: number }
+    /** `blocker`, on an agent's leg: why the customer must not be called. */
+    | { readonly type: "answered"; readonly leg: number; readonly blocker?: CallBlocker | null }
+    | { readonly type: "digit"; readonly leg: number; readonly digit: string }
+    /** `answered_at`: the leg had been answered, but the answer was missed. */
+    | {
+        readonly type: "ended";
+        readonly leg: number;
+        readonly ending: Ending;
+        readonly answered_at?: Date | null;
+      }
+    /** A key or an API request asks for a transfer to this extension; null: the key has none. */
+    | {
+        readonly type: "transfer_requested";
+        readonly by: TransferredBy;
+        readonly to: Agent | null;
+      }
+    | { readonly type: "hangup"; readonly reason: "hung_up_by_api" | "credit" }
+    | { readonly type: "recorded"; readonly ok: boolean }
+    /** A pulse without reserved credit begins soon, at `due_at`. */
+    | { readonly type: "pulse_due"; readonly due_at: Date }
+    | RequestAnswer
+    | CampaignCallEvent
+  );
+
+/** Answers to requests. */
+type RequestAnswer =
+  /** Agents to ring now, all at once; empty when none is left. */
+  | { readonly type: "agents_chosen"; readonly agents: readonly Agent[] }
+  /** Null: no agent is left for the caller. */
+  | { readonly type: "agent_found"; readonly to: Agent | null }
+  | {
+      readonly type: "credit_reserved";
+      readonly amount: number;
+      readonly purpose: CreditPurpose;
+    }
+  | { readonly type: "credit_refused"; readonly purpose: CreditPurpose }
+  | { readonly type: "retry_queued"; readonly due_at: Date }
+  /** There is no credit for the retry. */
+  | { readonly type: "retry_refused" };
+
+/** What else can happen to a campaign's call. */
+export type CampaignCallEvent =
+  /** The leg was not dialed, for this reason. */
+  | { readonly type: "withdrawn"; readonly leg: number; readonly blocker: CallBlocker }
+  | {
+      readonly type: "played";
+      readonly leg: number;
+      readonly playback: string;
+      readonly ok: boolean;
+    }
+  | { readonly type: "detected"; readonly leg: number; readonly answered_by: AnsweredBy }
+  /** The timer that `wait` started has expired. */
+  | { readonly type: "timeout"; readonly visit: number }
+  | { readonly type: "message"; readonly recording: string; readonly ok: boolean }
+  /** `find_agent` was executed. */
+  | { readonly type: "agent_requested"; readonly to: TransferTarget }
+  | { readonly type: "said"; readonly who: "agent" | "caller"; readonly text: string }
+  | { readonly type: "tool"; readonly tool: AgentTool }
+  | { readonly type: "conversation_ended"; readonly reason: AgentEnd | "lost" };
+
+/** Why a call must not be placed, or its customer must not be called. */
+export type CallBlocker =
+  | "suppressed"
+  | "already_in_call"
+  | "night_window"
+  /** The account lost the feature, or the trunk. */
+  | "not_allowed"
+  /** It waited for too long. */
+  | "too_late"
+  /** Its campaign was paused or cancelled. */
+  | "held";
+export type TransferredBy = "agent" | "customer" | "api";
+
+/** What a reservation pays for. */
+export type CreditPurpose =
+  /** The pulse of a leg that begins at `due_at`. */
+  | { readonly type: "pulse"; readonly due_at: Date }
+  /** The first pulse of the leg to `to`; `system`: the caller's menu or AI agent transfers. */
+  | {
+      readonly type: "transfer";
+      readonly by: TransferredBy | "system";
+      readonly to: Agent;
+    };
+
+/**
+ * What a transition needs to know before it is complete. The node leader feeds the answer back as an event,
+ * and stores both transitions in one write.
+ */
+export type Request =
+  /** Answered by `agents_chosen`. `again`: ring this number once more, its leg was never placed. */
+  | { readonly type: "choose_agents"; readonly again: string | null }
+  /** Answered by `agent_found`. */
+  | { readonly type: "choose_transfer_agent"; readonly to: TransferTarget }
+  /** Answered by `credit_reserved` or `credit_refused`. */
+  | {
+      readonly type: "reserve_credit";
+      readonly amount: number;
+      readonly purpose: CreditPurpose;
+    }
+  /**
+   * Answered by `retry_queued` or `retry_refused`, in the transaction that stores the end of the call: the
+   * retry is paid with the credit that the call gives back.
+   */
+  | { readonly type: "queue_retry"; readonly due_at: Date };
+
+/** What the node leader executes, in this order, once the transition is stored. */
+export type Command =
+  /** Answered by `transfer_requested`. */
+  | { readonly type: "find_extension"; readonly digit: string; readonly by: TransferredBy }
+  | {
+      readonly type: "dial";
+      readonly leg: number;
+      readonly to: DialTarget;
+      readonly caller_id: string;
+      readonly ring_seconds: number;
+    }
+  | { readonly type: "hang_up"; readonly leg: number }
+  | { readonly type: "ringback" | "stop_ringback"; readonly leg: number }
+  | { readonly type: "bridge"; readonly legs: readonly number[] }
+  | { readonly type: "record" }
+  | { readonly type: "end_bridge" }
+  | CampaignCommand;
+
+/** Commands for the customer's leg of a campaign's call. */
+export type CampaignCommand =
+  | { readonly type: "detect"; readonly leg: number }
+  /** Plays the prompts in order; `played` reports the last. Dropped once the call is at another visit. */
+  | {
+      readonly type: "play";
+      readonly leg: number;
+      readonly visit: number;
+      readonly prompts: readonly Prompt[];
+    }
+  | { readonly type: "stop_playing"; readonly leg: number }
+  /** Answered by `timeout`. */
+  | { readonly type: "wait"; readonly visit: number; readonly ms: number }
+  | {
+      readonly type: "record_message";
+      readonly leg: number;
+      readonly visit: number;
+      readonly limits: MessageLimits;
+    }
+  | { readonly type: "stop_message"; readonly visit: number }
+  /** Answered by `agent_requested`. */
+  | { readonly type: "find_agent"; readonly to: TransferTarget }
+  /** Connects an AI agent to the caller; `said`, `tool` and `conversation_ended` follow. */
+  | { readonly type: "converse"; readonly leg: number }
+  /** After a takeover or a reconnect: ends the conversation unless this process runs it. */
+  | { readonly type: "keep_conversation" }
+  /** Passes a key that the caller pressed to the AI agent. */
+  | { readonly type: "press"; readonly digit: string }
+  | { readonly type: "end_conversation" };
+
+/** Rows stored beside a campaign's call: its way through the menu, its transcript and its messages. */
+export type Notes = {
+  readonly menu?: readonly { readonly node: string; readonly key: string | null }[];
+  readonly said?: readonly { readonly who: "agent" | "caller"; readonly text: string }[];
+  readonly messages?: readonly {
+    readonly recording: string;
+    readonly node: string;
+    readonly state: "recording" | "ready" | "failed";
+  }[];
+};
+
+/** What follows from an event: the call after it, the events to publish, and the commands to execute. */
+export type Transition = {
+  readonly call: Call;
+  readonly events: readonly OutboxEvent[];
+  readonly commands: readonly Command[];
+  readonly notes?: Notes;
+  /** To be answered before the transition is stored. */
+  readonly request?: Request;
+};

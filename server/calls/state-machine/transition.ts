@@ -1,0 +1,189 @@
+// The call state machine, a pure function: a call and an event give the call after it, the events to publish,
+// and the commands to execute once both are stored.
+import { recordingPath, type Call, type Line } from "./call.ts";
+import { handlePulseDue, handlePulseRefused } from "./credit.ts";
+import { dialAgents } from "./dial-legs.ts";
+import {
+  endCall,
+  finishCall,
+  finishIfOver,
+  outcomeOfAgents,
+  outcomeOfBlocker,
+} from "./end-call.ts";
+import type { CallEvent, Transition } from "./events-and-commands.ts";
+import { handleCampaignEvent, isConversing } from "./handle-campaign-event.ts";
+import { handleKeyPress } from "./handle-key-press.ts";
+import { handleLegAnswered } from "./handle-leg-answered.ts";
+import { handleLegEnded } from "./handle-leg-ended.ts";
+import { findLeg, liveLegs, patchLeg } from "./legs.ts";
+import { outboxEvent } from "./outbox-event.ts";
+import {
+  dialTransfer,
+  handleAgentFound,
+  handleAgentRequested,
+  handleTransferRefused,
+  handleTransferRequested,
+} from "./transfer.ts";
+import { withNotes } from "./walk-menu.ts";
+
+/** Returns what follows from the event, or null when it changes nothing: it is late, a duplicate, or irrelevant. */
+export function transition(call: Call, line: Line, event: CallEvent): Transition | null {
+  if (call.stage === "ended") return null;
+  // Credit that was refused is asked for again after whatever happens next.
+  const next = handle({ ...call, unpaid_at: null }, line, event);
+  if (!next) return null;
+  const hasLeft = isConversing(call) && !isConversing(next.call);
+  if (!hasLeft) return countStep(call, next);
+  return countStep(call, { ...next, commands: [{ type: "end_conversation" }, ...next.commands] });
+}
+
+/** The transition with the one that follows from the answer to its request. */
+export function answerRequest(
+  { request: _answered, ...asked }: Transition,
+  line: Line,
+  answer: CallEvent,
+): Transition {
+  const next = transition(asked.call, line, answer);
+  if (!next) return asked;
+  const events = [...asked.events, ...next.events];
+  const commands = [...asked.commands, ...next.commands];
+  return { ...(asked.notes ? withNotes(next, asked.notes) : next), events, commands };
+}
+
+/** Cancels a call that is still queued, at a user's request. */
+export function cancelQueuedCall(call: Call, at: Date): Transition {
+  return countStep(call, hangUp(call, "hung_up_by_api", at));
+}
+
+/** Fields that a transition does not store: reservations store `reserved` themselves. */
+const unstored: ReadonlySet<string> = new Set(["steps", "reserved", "starred", "unpaid_at"]);
+
+/** Counts a transition that is to be stored. */
+function countStep(before: Call, next: Transition): Transition {
+  const fields = Object.keys(next.call) as (keyof Call)[];
+  const isStored =
+    next.events.length > 0 ||
+    next.notes !== undefined ||
+    fields.some((field) => !unstored.has(field) && next.call[field] !== before[field]);
+  return isStored ? { ...next, call: { ...next.call, steps: before.steps + 1 } } : next;
+}
+
+function handle(call: Call, line: Line, event: CallEvent): Transition | null {
+  switch (event.type) {
+    case "placed":
+      return handlePlaced(call, event);
+    case "agents_chosen":
+      return handleAgentsChosen(call, line, event);
+    case "ringing":
+      return handleRinging(call, event);
+    case "answered":
+      return handleLegAnswered(call, line, event);
+    case "digit":
+      return handleKeyPress(call, event);
+    case "ended":
+      return handleLegEnded(call, line, event);
+    case "transfer_requested":
+      return handleTransferRequested(call, event);
+    case "agent_requested":
+      return handleAgentRequested(call, event);
+    case "agent_found":
+      return handleAgentFound(call, event);
+    case "pulse_due":
+      return handlePulseDue(call, event);
+    case "credit_reserved":
+      return handleCreditReserved(call, line, event);
+    case "credit_refused":
+      return handleCreditRefused(call, event);
+    case "hangup":
+      return call.stage === "ending" ? null : hangUp(call, event.reason, event.at);
+    case "recorded":
+      return handleRecorded(call, event);
+    case "retry_queued":
+      return finishCall(call, event.due_at);
+    case "retry_refused":
+      return finishCall(call, null);
+    default:
+      return handleCampaignEvent(call, event);
+  }
+}
+
+function handlePlaced(
+  call: Call,
+  { blocker, at }: CallEvent & { type: "placed" },
+): Transition | null {
+  if (call.stage !== "agent" || call.initiated_at !== null) return null;
+  if (blocker !== null) return endCall(call, at, outcomeOfBlocker(blocker));
+  const placed: Call = { ...call, status: "ringing", initiated_at: at };
+  return {
+    call: placed,
+    events: [outboxEvent("call.initiated", placed, at, {})],
+    commands: [],
+    request: { type: "choose_agents", again: null },
+  };
+}
+
+function handleAgentsChosen(
+  call: Call,
+  line: Line,
+  { agents, at }: CallEvent & { type: "agents_chosen" },
+): Transition | null {
+  if (call.stage !== "agent" || liveLegs(call).length > 0) return null;
+  if (agents.length === 0) return endCall(call, at, outcomeOfAgents(call));
+  return { ...dialAgents(call, line, "agent", agents, at), events: [] };
+}
+
+function handleRinging(
+  call: Call,
+  { leg: legId, at }: CallEvent & { type: "ringing" },
+): Transition | null {
+  const leg = findLeg(call, legId);
+  if (leg?.state !== "dialing") return null;
+  const next = patchLeg(call, legId, { state: "ringing", status: "ringing", ringing_at: at });
+  const ringing: Call =
+    leg.role === "customer" && call.ringing_at === null ? { ...next, ringing_at: at } : next;
+  const event = outboxEvent("call.ringing", ringing, at, { leg: leg.role });
+  return { call: ringing, events: [event], commands: [] };
+}
+
+function handleCreditReserved(
+  call: Call,
+  line: Line,
+  { amount, purpose, at }: CallEvent & { type: "credit_reserved" },
+): Transition {
+  const paid: Call = { ...call, reserved: call.reserved + amount };
+  const next = purpose.type === "transfer" ? dialTransfer(paid, line, purpose, at) : null;
+  return next ?? { call: paid, events: [], commands: [] };
+}
+
+function handleCreditRefused(
+  call: Call,
+  { purpose, at }: CallEvent & { type: "credit_refused" },
+): Transition | null {
+  return purpose.type === "transfer"
+    ? handleTransferRefused(call, purpose, at)
+    : handlePulseRefused(call, purpose.due_at);
+}
+
+function hangUp(call: Call, reason: "hung_up_by_api" | "credit", at: Date): Transition {
+  const talked = call.stage === "talking";
+  return endCall(call, at, {
+    status: talked ? "completed" : "canceled",
+    disposition: talked ? "answered" : "canceled",
+    ended_reason: reason,
+    ended_by: reason === "credit" ? "system" : "api",
+  });
+}
+
+function handleRecorded(
+  call: Call,
+  { ok, at }: CallEvent & { type: "recorded" },
+): Transition | null {
+  if (call.recording_state !== "recording") return null;
+  const recorded: Call = { ...call, recording_state: ok ? "ready" : "failed" };
+  const events = ok
+    ? [outboxEvent("call.recording.ready", recorded, at, { recording_url: recordingPath(call) })]
+    : [];
+  if (call.stage !== "ending") return { call: recorded, events, commands: [] };
+  const over = finishIfOver(recorded, at);
+  return { ...over, events: [...events, ...over.events] };
+}
