@@ -60,7 +60,7 @@ async function reportOf(account: TestAccount, meanwhile: () => Promise<void> = a
   }
 }
 
-test("a customer who opts out while the agent is rung is not called", async () => {
+test("does not call a customer who opts out while the agent is rung", async () => {
   const account = await makeCallingAccount(api.app);
   const { account_id } = account;
   const optOut = {
@@ -82,7 +82,7 @@ test("a customer who opts out while the agent is rung is not called", async () =
   assert.deepEqual([roles(report), report.cost], [["agent"], 1]);
 });
 
-test("a customer whose hour passes while the agent is rung is not called", async () => {
+test("does not call a customer whose calling window closes while the agent is rung", async () => {
   const account = await makeCallingAccount(api.app);
   await setCalling(api.app, account, { night_calling: false, time_zone: "UTC" });
   api.clock.set("2026-11-02T20:59:59Z");
@@ -93,7 +93,7 @@ test("a customer whose hour passes while the agent is rung is not called", async
   assert.deepEqual(roles(report), ["agent"]);
 });
 
-test("a call of an account that lost the feature since is not placed", async () => {
+test("does not place a call of an account that has lost the feature", async () => {
   const { db } = api.app;
   const account = await makeCallingAccount(api.app);
   const { account_id } = account;
@@ -109,14 +109,14 @@ test("a call of an account that lost the feature since is not placed", async () 
   assert.deepEqual(endings(await readCall()), ["canceled", "not_allowed"]);
 });
 
-test("a call that waited for more than an hour is not placed any more", async () => {
+test("does not place a call that waited for more than an hour", async () => {
   const account = await makeCallingAccount(api.app);
   const report = await reportOf(account, async () => api.clock.advance(3_600_001));
   assert.deepEqual(endings(report), ["canceled", "too_late"]);
   assert.deepEqual([roles(report), report.cost], [[], 0]);
 });
 
-test("a talk that was lost with its switch is billed until the switch was last heard", async () => {
+test("bills a call lost with its switch until the switch was last seen", async () => {
   const { app, clock } = api;
   const account = await makeCallingAccount(app);
   await setCalling(app, account, { calls_recorded: false });

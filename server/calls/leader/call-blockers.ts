@@ -1,5 +1,5 @@
-// What stands blocker a call at the moment it is placed, and again when its customer would be called:
-// between the two, its agents may have rung for half an hour.
+// Why a call must not go on: checked when it is claimed, when its agent answers (agents may have rung for half
+// an hour), and just before the customer is dialed.
 import { mayCallAt } from "../../accounts/accounts/calling-window.ts";
 import { isSuppressed } from "../../audience/suppressions/suppressions.ts";
 import type { Call } from "../state-machine/call.ts";
@@ -7,10 +7,10 @@ import type { CallBlocker } from "../state-machine/events-and-commands.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import { isCampaignOpen, type Claimed, type TrunkShare } from "./leader-statements.ts";
 
-/** Nobody expects a call that was to come an hour ago: its node was away, or the line before it too long. */
+/** A call this late is no longer expected: its node was away, or the queue too long. */
 const late_ms_max = 3_600_000;
 
-/** Of a call that was just claimed. */
+/** Returns why a claimed call must not be placed, or null. */
 export function blockerAtClaim(claimed: Claimed, trunk: TrunkShare, at: Date): CallBlocker | null {
   const { call, suppressed, pair_taken } = claimed;
   if (at.getTime() - call.due_at.getTime() > late_ms_max) return "too_late";
@@ -20,7 +20,7 @@ export function blockerAtClaim(claimed: Claimed, trunk: TrunkShare, at: Date): C
   return mayCallAt(call.settings, at) ? null : "night_window";
 }
 
-/** Of a call whose agent has just answered. */
+/** Returns why the customer must not be called although the agent has answered, or null. */
 export async function blockerBeforeCustomer(
   { app }: Leader,
   { call }: LiveCall,
@@ -33,12 +33,12 @@ export async function blockerBeforeCustomer(
     : null;
 }
 
-/** A dial that waited for so long is withBlocker again: I6 of the design. */
+/** After waiting this long, a campaign's dial is checked again (I6). */
 const waited_ms_max = 500;
 
 /**
- * Of a leg to whoever is called, just before it is dialed. What a campaign's recipient was claimed on the
- * strength of may have changed while the dial waited for its turn, or for the switch.
+ * Returns why the customer's leg must not be dialed, or null. The recipient of a campaign was checked when it
+ * was claimed; that may have changed while the dial waited for the rate limit or the switch.
  */
 export async function blockerAtDial(
   { app }: Leader,

@@ -88,7 +88,7 @@ const afterwards = (
   legs: unansweredLegs(rung.length > 0 ? rung : ["101"]),
 });
 
-test("a phone is rung first over the trunk as its carrier wants it, without a query", async () => {
+test("rings a phone over the trunk in the carrier's format, without a query", async () => {
   const nobody = { query: () => assert.fail("a query") } as unknown as Executor;
   const call = callValue({ from_number: "919811111111" });
   assert.deepEqual(await chooseAgents(nobody, call, trunk, "asterisk", null), [
@@ -99,7 +99,7 @@ test("a phone is rung first over the trunk as its carrier wants it, without a qu
   ]);
 });
 
-test("an extension is rung at its endpoint; one nobody configured is only at the sandbox", async () => {
+test("rings an extension at its endpoint; one that is not configured exists only on the sandbox", async () => {
   const own = await account();
   await makeExtension({ db, clock }, own, "101", { endpoint: "desk-one" });
   await makeExtension({ db, clock }, await account(), "102");
@@ -111,7 +111,7 @@ test("an extension is rung at its endpoint; one nobody configured is only at the
   ]);
 });
 
-test("of a group the named agent is rung first, if they are a free member; else who is idle longest; else nobody", async () => {
+test("rings the named agent of a group if free, else the longest idle member, else none", async () => {
   const own = await account();
   const from_group_id = await group(own, "201", "202", "203");
   const plan = { from_group_id };
@@ -124,7 +124,7 @@ test("of a group the named agent is rung first, if they are a free member; else 
   assert.deepEqual(await numbers(own, { from_number: "203", plan }), []);
 });
 
-test("next_in_group rings the members in order, past those who were rung or are on a call", async () => {
+test("next_in_group rings the members in order, skipping those who were rung or are on a call", async () => {
   const own = await account();
   const id = await group(own, "203", "202", "201");
   assert.deepEqual(await numbers(own, afterwards("next_in_group", id)), ["203"]);
@@ -135,7 +135,7 @@ test("next_in_group rings the members in order, past those who were rung or are 
   assert.deepEqual(await numbers(own, all), []);
 });
 
-test("a member in two groups is rung once, and another account's calls keep nobody busy", async () => {
+test("rings a member of two groups once, and ignores calls of other accounts", async () => {
   const [own, other] = [await account(), await account()];
   const from_group_id = await group(own, "101", "102");
   const agent_not_pick_group_id = await group(own, "101", "103");
@@ -169,7 +169,7 @@ test("ring_all rings every free member at once, at most 20 agents of one call", 
   );
 });
 
-test("on an Asterisk members without a phone there are passed over", async () => {
+test("skips members without an endpoint on an Asterisk", async () => {
   const own = await account();
   await makeExtension({ db, clock }, own, "202", { endpoint: "two" });
   const id = await group(own, "201", "202", "919811111111");
@@ -180,7 +180,7 @@ test("on an Asterisk members without a phone there are passed over", async () =>
   );
 });
 
-test("round_robin goes on from call to call, wraps around and passes over who is on a call", async () => {
+test("round_robin goes on from call to call, wraps around and skips members on a call", async () => {
   const own = await account();
   const id = await group(own, "201", "202", "203");
   const next = () => numbers(own, afterwards("round_robin", id));
@@ -191,14 +191,14 @@ test("round_robin goes on from call to call, wraps around and passes over who is
   assert.deepEqual(await numbers(own, afterwards("round_robin", id, "201", "202")), []);
 });
 
-test("calls that take turns at the same moment ring different members", async () => {
+test("concurrent round_robin calls ring different members", async () => {
   const own = await account();
   const id = await group(own, "201", "202", "203", "204");
   const asked = Array.from({ length: 4 }, () => numbers(own, afterwards("round_robin", id)));
   assert.deepEqual((await Promise.all(asked)).flat().toSorted(), ["201", "202", "203", "204"]);
 });
 
-test("round_robin begins anew when the member it was at has left", async () => {
+test("round_robin starts over when the member it was at has left", async () => {
   const own = await account();
   const id = await group(own, "201", "202");
   assert.deepEqual(await numbers(own, afterwards("round_robin", id)), ["201"]);
@@ -210,7 +210,7 @@ test("round_robin begins anew when the member it was at has left", async () => {
   assert.deepEqual(await numbers(own, afterwards("round_robin", id)), ["202"]);
 });
 
-test("longest_idle rings who never had a call, then whose last one ended first", async () => {
+test("longest_idle rings members who never had a call, then the one whose last call ended first", async () => {
   const own = await account();
   const id = await group(own, "201", "202", "203", "204");
   await called(own, { "201": 60, "202": 30, "203": 40 });
@@ -223,7 +223,7 @@ test("longest_idle rings who never had a call, then whose last one ended first",
   assert.deepEqual(await asked("204", "203"), ["201"]);
 });
 
-test("retry_agent rings the same agent as often as was asked for; legs that reached nobody do not count", async () => {
+test("retry_agent rings the same agent as often as requested; legs that were never placed do not count", async () => {
   const own = await account();
   const plan = { policy_applied: "retry_agent", agent_retry_count: 2 } as const;
   const rung = (count: number) => unansweredLegs(Array.from({ length: count }, () => "101"));
@@ -234,7 +234,7 @@ test("retry_agent rings the same agent as often as was asked for; legs that reac
   assert.deepEqual(await numbers(own, { plan, legs: [...unplaced, ...rung(2)] }), ["101"]);
 });
 
-test("nobody follows on hangup, or without a group", async () => {
+test("chooses no further agent on hangup, or without a group", async () => {
   const own = await account();
   const id = await group(own, "201");
   assert.deepEqual(await numbers(own, afterwards("hangup", id)), []);
@@ -242,14 +242,14 @@ test("nobody follows on hangup, or without a group", async () => {
   assert.deepEqual(await numbers(own, afterwards("round_robin", 999_999_999)), []);
 });
 
-test("a leg that never reached its agent is dialed to the same one again", async () => {
+test("dials the same agent again when the leg was never placed", async () => {
   const own = await account();
   const asked = { ...afterwards("ring_all", await group(own, "201")), again: "101" };
   assert.deepEqual(await numbers(own, asked), ["101"]);
   assert.deepEqual(await numbers(own, { ...asked, again: "919811111111" }), ["919811111111"]);
 });
 
-test("an extension is found by its digit or number, of the call's account alone", async () => {
+test("finds an extension by its digit or number, in the call's account only", async () => {
   const [own, other] = [await account(), await account()];
   await makeExtension({ db, clock }, own, "205", { digit: "5", endpoint: "five" });
   const found = {

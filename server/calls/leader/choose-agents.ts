@@ -1,4 +1,4 @@
-// Who is rung for a call: its agent first, and when nobody answers whoever its policy names.
+// Which agents are rung for a call: its own agent first, then those that its no-answer policy chooses.
 import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
 import { statement, type Executor } from "../../lib/database/database.ts";
 import { isExtension } from "../../telephony/agent-groups/agent-number.ts";
@@ -7,16 +7,16 @@ import type { TransferTarget } from "../state-machine/menu.ts";
 import { extensionAgent, findExtensionNumber } from "./find-extension.ts";
 import { formatNumber, type TrunkLine } from "./trunk-line.ts";
 
-/** Agent legs of one call, so that no policy rings for ever. */
+/** The most agent legs of one call, so that no policy rings forever. */
 const agent_legs_max = 20;
 
-/** The way from the leader's node to its agents. */
-type Way = { readonly trunk: TrunkLine; readonly driver: VoiceDriverName };
+/** How the node reaches agents. */
+type Route = { readonly trunk: TrunkLine; readonly driver: VoiceDriverName };
 
 /**
- * Who is to be rung now, all at once; nobody when there is nobody left. To be asked while no agent's
- * leg of the call is live. `again`: that number, whose leg never reached it. Only agents who can be
- * reached from the node are named; members of a group only while no other call has them.
+ * Returns the agents to ring now, all at once; none when none is left. To be called while no agent's leg of the
+ * call is live. `again`: ring this number once more, because its leg was never placed. Returns only agents
+ * that the node can reach; members of a group only while they are on no other call.
  */
 export async function chooseAgents(
   db: Executor,
@@ -28,15 +28,15 @@ export async function chooseAgents(
   const rung = call.legs.filter(({ role }) => role === "agent");
   const left = agent_legs_max - rung.length;
   if (left <= 0) return [];
-  const way = { trunk, driver };
-  if (again !== null) return findAgent(db, call, again, way);
-  if (rung.length === 0) return chooseFirst(db, call, way);
-  return (await chooseNext(db, call, way)).slice(0, left);
+  const route = { trunk, driver };
+  if (again !== null) return findAgent(db, call, again, route);
+  if (rung.length === 0) return chooseFirst(db, call, route);
+  return (await chooseNext(db, call, route)).slice(0, left);
 }
 
 /**
- * Who is to be rung next for the caller of a campaign's call: the extension, or the member of the group who
- * has been idle longest, each once; null when there is nobody left.
+ * Returns the agent to ring next for the caller of a campaign's call: the extension, or the group's member who
+ * has been idle longest, each once; null when none is left.
  */
 export async function chooseTransferAgent(
   db: Executor,
@@ -58,73 +58,73 @@ export async function chooseTransferAgent(
   return longestIdle(free)?.agent ?? null;
 }
 
-async function chooseFirst(db: Executor, call: Call, way: Way): Promise<readonly Agent[]> {
+async function chooseFirst(db: Executor, call: Call, route: Route): Promise<readonly Agent[]> {
   const { from_group_id } = call.plan;
   const own = call.from_number;
-  if (from_group_id === null) return findAgent(db, call, own, way);
-  const free = await freeMembers(db, call, from_group_id, way);
+  if (from_group_id === null) return findAgent(db, call, own, route);
+  const free = await freeMembers(db, call, from_group_id, route);
   return agentsOf([free.find(({ number }) => number === own) ?? longestIdle(free)]);
 }
 
-async function chooseNext(db: Executor, call: Call, way: Way): Promise<readonly Agent[]> {
+async function chooseNext(db: Executor, call: Call, route: Route): Promise<readonly Agent[]> {
   const { policy_applied, agent_not_pick_group_id: group_id } = call.plan;
   if (policy_applied === "hangup") return [];
-  if (policy_applied === "retry_agent") return retryAgent(db, call, way);
+  if (policy_applied === "retry_agent") return retryAgent(db, call, route);
   if (group_id === null) return [];
-  if (policy_applied === "round_robin") return nextInRotation(db, call, group_id, way);
-  const free = await freeMembers(db, call, group_id, way);
+  if (policy_applied === "round_robin") return nextInRotation(db, call, group_id, route);
+  const free = await freeMembers(db, call, group_id, route);
   if (policy_applied === "ring_all") return agentsOf(free);
   return agentsOf([policy_applied === "longest_idle" ? longestIdle(free) : free[0]]);
 }
 
-async function retryAgent(db: Executor, call: Call, way: Way): Promise<readonly Agent[]> {
+async function retryAgent(db: Executor, call: Call, route: Route): Promise<readonly Agent[]> {
   const rung = call.legs.filter(({ role, outcome }) => role === "agent" && outcome !== "unplaced");
   const last = call.legs.findLast(({ role }) => role === "agent");
   if (!last || rung.length > call.plan.agent_retry_count) return [];
-  return findAgent(db, call, last.number, way);
+  return findAgent(db, call, last.number, route);
 }
 
-const readTurn = statement<{ last_member_id: number | null }>(
+const readLastMember = statement<{ last_member_id: number | null }>(
   "select last_member_id from agent_groups where account_id = $1 and id = $2",
 );
 
-const writeTurn = statement<{ id: number }>(`
+const writeLastMember = statement<{ id: number }>(`
   update agent_groups set last_member_id = $3
   where account_id = $1 and id = $2 and last_member_id is not distinct from $4
   returning id`);
 
-/** After so many calls were quicker, theirs and ours may ring the same one. */
-const turns_max = 5;
+/** After losing the race this often, two calls may ring the same member. */
+const rotations_max = 5;
 
-/** The next in the group's round, which other calls turn as well. */
+/** Chooses the next member of the group's rotation, which other calls advance as well. */
 async function nextInRotation(
   db: Executor,
   call: Call,
   groupId: number,
-  way: Way,
+  route: Route,
 ): Promise<readonly Agent[]> {
   let next: Member | undefined;
-  for (let i = 0; i < turns_max; i++) {
-    const [group] = await readTurn(db, [call.account_id, groupId]);
+  for (let i = 0; i < rotations_max; i++) {
+    const [group] = await readLastMember(db, [call.account_id, groupId]);
     if (!group) return [];
     const { last_member_id } = group;
-    const members = await readMembers(db, call, groupId, way);
+    const members = await readMembers(db, call, groupId, route);
     const last = members.findIndex(({ id }) => id === last_member_id);
-    const inTurn = [...members.slice(last + 1), ...members.slice(0, last + 1)];
-    next = freeOf(inTurn, call)[0];
+    const rotated = [...members.slice(last + 1), ...members.slice(0, last + 1)];
+    next = freeOf(rotated, call)[0];
     if (!next) return [];
     const values = [call.account_id, groupId, next.id, last_member_id];
-    if ((await writeTurn(db, values)).length > 0) break;
+    if ((await writeLastMember(db, values)).length > 0) break;
   }
   return agentsOf([next]);
 }
 
-/** One number, wherever it is: a phone costs no query. */
+/** Finds the agent at a number; a phone needs no query. */
 async function findAgent(
   db: Executor,
   call: Call,
   number: string,
-  { trunk, driver }: Way,
+  { trunk, driver }: Route,
 ): Promise<readonly Agent[]> {
   if (!isExtension(number)) return [phoneAgent(call, number, trunk)];
   const agent = await findExtensionNumber(db, call, number, driver);
@@ -141,7 +141,7 @@ type MemberRow = {
   readonly number: string;
   readonly endpoint: string | null;
   readonly busy: boolean;
-  /** When the last leg there ended; null: it never had one. */
+  /** When the member's last leg ended; null: there was none. */
   readonly idle_since: Date | null;
 };
 
@@ -160,12 +160,12 @@ const findMembers = statement<MemberRow>(`
   where m.account_id = $1 and m.group_id = $2
   order by m.position, m.id`);
 
-/** A group's members in their order. */
+/** Reads a group's members in their order. */
 async function readMembers(
   db: Executor,
   call: Call,
   groupId: number,
-  { trunk, driver }: Way,
+  { trunk, driver }: Route,
 ): Promise<readonly Member[]> {
   const rows = await findMembers(db, [call.account_id, groupId]);
   return rows.map((row) => {
@@ -176,7 +176,7 @@ async function readMembers(
   });
 }
 
-/** Those who can be rung, whom no call has and this one has not tried. */
+/** Members who can be reached, are on no call, and were not tried by this one. */
 function freeOf(members: readonly Member[], call: Call): readonly Member[] {
   const tried = new Set(call.legs.map(({ role, number }) => (role === "agent" ? number : null)));
   return members.filter(({ agent, busy, number }) => agent && !busy && !tried.has(number));
@@ -186,12 +186,12 @@ async function freeMembers(
   db: Executor,
   call: Call,
   groupId: number,
-  way: Way,
+  route: Route,
 ): Promise<readonly Member[]> {
-  return freeOf(await readMembers(db, call, groupId, way), call);
+  return freeOf(await readMembers(db, call, groupId, route), call);
 }
 
-/** Who never had a call comes first; of several, the first in order. */
+/** A member who never had a call comes first; among equals, the first in order. */
 function longestIdle(members: readonly Member[]): Member | undefined {
   const since = ({ idle_since }: Member) => idle_since?.getTime() ?? -Infinity;
   return members.reduce<Member | undefined>(

@@ -1,16 +1,16 @@
-// Pauses a campaign most of whose calls fail: something is wrong with its trunk, not with its recipients.
+// Pauses a campaign when most of its calls fail: its trunk is at fault, not its recipients.
 import { statement, type Executor } from "../../lib/database/database.ts";
 import type { Call } from "../state-machine/call.ts";
 
-/** Calls that are looked back at, and how many of them may fail. */
+/** The last calls that are counted, and how many of them may fail. */
 const window = 30;
 const failures_max = 20;
 
-/** What says something of the way, not of who was called. */
+/** Dispositions that blame the trunk rather than the recipient. */
 const failures: ReadonlySet<string> = new Set(["congestion", "unreachable", "failed", "lost"]);
 
 export type CircuitBreaker = {
-  /** Takes note of a call of a campaign that is over; says why the campaign is to be paused, or null. */
+  /** Records a campaign's call that is over; returns why the campaign must be paused, or null. */
   record(call: Call): string | null;
 };
 
@@ -18,18 +18,18 @@ export function openCircuitBreaker(): CircuitBreaker {
   const recent = new Map<string, (string | null)[]>();
   return {
     record({ account_id, campaign_id, disposition, sip_status, initiated_at, legs }) {
-      // One that was withdrawn says nothing.
+      // A call that was withdrawn does not count.
       if (initiated_at === null || legs[0]?.outcome === "canceled") return null;
       const key = `${account_id}:${campaign_id}`;
       const outcomes = recent.get(key) ?? [];
       recent.delete(key);
       const isFailure = disposition !== null && failures.has(disposition);
-      const told = sip_status === null ? disposition : `${disposition} (SIP ${sip_status})`;
-      outcomes.push(isFailure ? told : null);
+      const detail = sip_status === null ? disposition : `${disposition} (SIP ${sip_status})`;
+      outcomes.push(isFailure ? detail : null);
       if (outcomes.length > window) outcomes.shift();
       const failed = outcomes.filter((outcome) => outcome !== null);
       if (failed.length >= failures_max)
-        return `${failed.length} of the last ${outcomes.length} calls failed, most lately: ${told}`;
+        return `${failed.length} of the last ${outcomes.length} calls failed, most lately: ${detail}`;
       recent.set(key, outcomes);
       if (recent.size > 10_000) recent.delete(recent.keys().next().value!);
       return null;
@@ -49,7 +49,7 @@ const hold = statement(`
     'id', v.public_id, 'name', v.name, 'paused_reason', 'error_threshold', 'detail', $3::text)
   from held h join voice_campaigns v on v.account_id = h.account_id and v.id = h.campaign_id`);
 
-/** Holds a campaign that is running, and tells of it; one that is held for this already stays so. */
+/** Pauses a running campaign and publishes that; does nothing when it is already paused for this. */
 export async function pauseCampaign(
   db: Executor,
   { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,

@@ -26,7 +26,7 @@ after(async () => {
   await api.close();
 });
 
-test("a customer who could not be called within the time it would have rung is not called any more", async () => {
+test("does not dial a customer after the time the phone would have rung", async () => {
   const { app } = api;
   await makeSandboxTrunk(app);
   const account = await makeCallingAccount(app);

@@ -1,4 +1,4 @@
-// What a step of a campaign's call asks of the switch, with the leg of whoever was called.
+// Executes the commands of campaigns' calls, which act on the recipient's leg.
 import { SpeechError } from "../../drivers/speech/driver.ts";
 import { VoiceError } from "../../drivers/voice/driver.ts";
 import type { Audio } from "../../lib/audio/audio.ts";
@@ -9,12 +9,12 @@ import type { Prompt } from "../state-machine/menu.ts";
 import { startConversation } from "./start-conversation.ts";
 import { mayAct, type Leader, type LiveCall } from "./leader.ts";
 
-/** What was not done is asked for again so soon. */
-const look_ms = 500;
+/** How soon calls are reconciled after a failed playback. */
+const reconcile_ms = 500;
 
 type Playing = CampaignCommand & { type: "play" };
 
-/** Nothing here waits for whoever is on the line. */
+/** Executes a command; never waits for the recipient. */
 export async function executeCampaignCommand(
   leader: Leader,
   live: LiveCall,
@@ -57,26 +57,26 @@ export async function executeCampaignCommand(
   }
 }
 
-/** Never fails: what cannot be played is told as such, what may yet be is tried again. */
+/** Plays the prompts in order. Never fails: reports what cannot be played, and retries what may yet be. */
 async function playAll(leader: Leader, live: LiveCall, command: Playing): Promise<void> {
   const leg = legName(live.call, { id: command.leg });
   const playback = playbackName(live.call, command.visit);
   try {
     for (const [i, prompt] of command.prompts.entries()) {
       const audio = await audioOf(leader, live, prompt);
-      // Meanwhile a key may have led on.
+      // A key may have moved the call on meanwhile.
       if (live.call.position?.visit !== command.visit || !mayAct(leader)) return;
       const isLast = i === command.prompts.length - 1;
       await leader.session.play(leg, isLast ? playback : `${playback}-${i}`, audio);
     }
   } catch (err) {
     const { account_id, id: call_id } = live.call;
-    leader.app.log.warn({ err, account_id, call_id }, "a prompt was not played");
-    // All else may yet be: the switch or the database is away, or too many have something spoken.
+    leader.app.log.warn({ err, account_id, call_id }, "could not play a prompt");
+    // Any other failure may pass: the switch or the database is away, or text-to-speech is busy.
     const isRefused = err instanceof VoiceError && err.failure === "refused";
     if (!isRefused && !(err instanceof SpeechError)) {
       live.needs_resume = true;
-      return leader.reconcileIn(look_ms);
+      return leader.reconcileIn(reconcile_ms);
     }
     const at = leader.app.clock.now();
     leader.dispatch(live, { type: "played", leg: command.leg, playback, ok: false, at });
@@ -89,7 +89,7 @@ async function audioOf({ app }: Leader, { call }: LiveCall, prompt: Prompt): Pro
     return synthesizeAudio(app, account_id, { text: prompt.say, language: prompt.language });
   const read = async () => {
     const audio = await findAudio(app.db.query, account_id, prompt.audio.name);
-    if (!audio) throw new VoiceError("refused", `the audio ${prompt.audio.name} is gone`);
+    if (!audio) throw new VoiceError("refused", `the audio ${prompt.audio.name} no longer exists`);
     return audio.read();
   };
   return { ...prompt.audio, read };

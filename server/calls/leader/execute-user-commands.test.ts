@@ -23,7 +23,7 @@ async function noCommandLeft(): Promise<void> {
   });
 }
 
-test("a talk that is hung up while nobody leads its node ends under the next leader", async () => {
+test("hangs up a call under the next node leader when it was requested while there was none", async () => {
   const first = scene.startLeaders();
   const campaign = await scene.call({ to_number: "9800777900", from_number: "301" });
   await scene.reported(campaign, "in-progress");
@@ -36,7 +36,7 @@ test("a talk that is hung up while nobody leads its node ends under the next lea
   await second.stop();
 });
 
-test("a call that is hung up after a leader claimed it and died is never placed", async () => {
+test("never places a call that is hung up after a node leader claimed it and died", async () => {
   const campaign = await scene.call({ to_number: "9801777900", from_number: "302" });
   // As claim_calls leaves it.
   await scene.app.db.query
@@ -52,7 +52,7 @@ test("a call that is hung up after a leader claimed it and died is never placed"
   await leaders.stop();
 });
 
-test("a transfer that is asked for again while one rings sets no more credit aside", async () => {
+test("reserves no further credit when a transfer is requested while one rings", async () => {
   const leaders = scene.startLeaders();
   const campaign = await scene.call({ to_number: "9802777900", from_number: "303" });
   const { call_id } = await scene.reported(campaign, "in-progress");

@@ -1,4 +1,4 @@
-// What people asked of live calls, in the order they asked.
+// The hangups and transfers that users request of live calls, in order.
 import { takeBackCall } from "../controls/hang-up-call.ts";
 import { callName } from "../state-machine/call.ts";
 import { findExtensionNumber } from "./find-extension.ts";
@@ -6,8 +6,8 @@ import type { Leader } from "./leader.ts";
 import { findCommands, removeCommand } from "./leader-statements.ts";
 
 /**
- * Obeys what is there. A command for a call that is over goes without anything being done; one for a
- * call that a predecessor had under way waits until it is taken over.
+ * Executes the pending commands. One for a call that is over is deleted without effect; one for a call of a
+ * previous node leader waits until the call is taken over.
  */
 export async function executeUserCommands(leader: Leader): Promise<void> {
   const { app, driver, node_id } = leader;
@@ -22,7 +22,7 @@ export async function executeUserCommands(leader: Leader): Promise<void> {
       const to = await findExtensionNumber(app.db.query, live.call, target, driver);
       leader.dispatch(live, { type: "transfer_requested", by: "api", to, at });
     } else if (stage === "queued" && kind === "hangup") {
-      // A predecessor had only claimed it, and it waits again.
+      // A previous node leader had only claimed the call, and it is queued again.
       const call = { account_id, id: call_id };
       await app.db.query.transaction().execute((tx) => takeBackCall(tx, call, at));
     }

@@ -4,7 +4,7 @@ import type { AgentPlan } from "../../drivers/ai-agent/driver.ts";
 import type { VoiceCall } from "../state-machine/voice-plan.ts";
 import { fillAgentPlan } from "./fill-agent-plan.ts";
 
-test("an agent's texts get the recipient's variables and what was captured, and long instructions stay whole", () => {
+test("fills the recipient's variables and captured digits into an AI agent's texts, and keeps long instructions whole", () => {
   const plan: AgentPlan = {
     driver: "realtime",
     language: "en",

@@ -3,7 +3,7 @@ import type { Call } from "../state-machine/call.ts";
 import { variablesOf } from "../state-machine/play-to-caller.ts";
 import { fillText, instruction_characters_max } from "../state-machine/script-text.ts";
 
-/** What the agent says, notes and goes by, with the recipient's variables in it. */
+/** Returns the AI agent's plan with the recipient's variables filled into its texts. */
 export function fillAgentPlan(plan: AgentPlan, call: Pick<Call, "voice" | "collected">): AgentPlan {
   const variables = variablesOf(call);
   const fill = (text: string) => fillText(text, variables).text;

@@ -1,4 +1,4 @@
-// The extensions that a call can be sent to.
+// Looks up extensions of an account.
 import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
 import { statement, type Executor } from "../../lib/database/database.ts";
 import type { Agent, Call } from "../state-machine/call.ts";
@@ -13,7 +13,7 @@ const findByNumber = statement<Row>(
   "select extension, endpoint from extensions where account_id = $1 and extension = $2",
 );
 
-/** The extension that the account maps to a digit, or null. */
+/** Finds the extension that the account maps to a digit, or null. */
 export async function findExtension(
   db: Executor,
   { account_id }: Pick<Call, "account_id">,
@@ -23,7 +23,7 @@ export async function findExtension(
   return row ? extensionAgent(row.extension, row.endpoint) : null;
 }
 
-/** The extension of this number, or null; the sandbox has every one. */
+/** Finds the extension of this number, or null; on the sandbox every extension exists. */
 export async function findExtensionNumber(
   db: Executor,
   { account_id }: Pick<Call, "account_id">,
@@ -35,7 +35,7 @@ export async function findExtensionNumber(
   return driver === "sandbox" ? extensionAgent(extension, extension) : null;
 }
 
-/** The phone at `endpoint`. */
+/** Returns the agent at an extension's endpoint. */
 export function extensionAgent(number: string, endpoint: string): Agent {
   return { number, target: { kind: "extension", endpoint, number } };
 }

@@ -1,15 +1,15 @@
-// What the switch tells, brought to the call it is about.
+// Handles the switch's events: dispatches each to its call, and follows the connection.
 import type { VoiceEvent } from "../../drivers/voice/driver.ts";
 import { callName, callOfMessage, readLegName } from "../state-machine/call.ts";
 import { reconcileCalls } from "./reconcile-calls.ts";
 import type { Leader } from "./leader.ts";
-import { findLastHeard, noteConnection } from "./leader-statements.ts";
+import { findLastSeen, recordConnection } from "./leader-statements.ts";
 import { adoptOrphanedCalls } from "./place-calls.ts";
 import { resumeCall } from "./handle-event.ts";
 
 const retry_ms = 500;
 
-/** Never throws, never waits. */
+/** Handles one event of the switch; never throws, never waits. */
 export function handleSwitchEvent(leader: Leader, event: VoiceEvent): void {
   const { app, node_id } = leader;
   switch (event.type) {
@@ -20,11 +20,11 @@ export function handleSwitchEvent(leader: Leader, event: VoiceEvent): void {
       leader.last_seen_at ??= app.clock.now();
       leader.is_connected = false;
       leader.connection += 1;
-      app.log.warn({ subject_id: node_id }, "the connection of a node is lost");
-      void noteConnection(app, leader.lease, node_id, null).catch(() => {});
+      app.log.warn({ subject_id: node_id }, "lost the connection to the switch of a node");
+      void recordConnection(app, leader.lease, node_id, null).catch(() => {});
       return;
     case "replaced":
-      app.log.error({ subject_id: node_id }, "another process took a node's switch over");
+      app.log.error({ subject_id: node_id }, "another process has taken over the switch of a node");
       return leader.wake();
     case "recorded": {
       const { recording, ok } = event;
@@ -53,33 +53,37 @@ function handleConnected(leader: Leader, epoch: string): void {
   const retry = () => {
     if (!isOver()) handleConnected(leader, epoch);
   };
-  begin(leader, epoch, isOver).catch((err: unknown) => {
-    leader.app.log.warn({ err }, "what a switch holds could not be compared; trying again");
+  startConnection(leader, epoch, isOver).catch((err: unknown) => {
+    leader.app.log.warn({ err }, "could not reconcile calls with the switch; retrying");
     setTimeout(retry, retry_ms).unref();
   });
 }
 
 /**
- * What predecessors had under way is taken over before anything is compared, or its legs would be
- * nobody's. Then comes what was missed, what has to be done again, and new calls.
+ * Adopts the calls of previous node leaders first, or reconciliation would hang up their legs as orphans. Then
+ * reconciles, resumes every call, and lets new calls begin.
  */
-async function begin(leader: Leader, epoch: string, isOver: () => boolean): Promise<void> {
+async function startConnection(
+  leader: Leader,
+  epoch: string,
+  isOver: () => boolean,
+): Promise<void> {
   const { app, lease, node_id, calls } = leader;
-  const before = await findLastHeard(app, node_id);
+  const before = await findLastSeen(app, node_id);
   leader.last_seen_at ??= before.last_seen_at;
   leader.restarted = before.epoch !== null && before.epoch !== epoch;
   await adoptOrphanedCalls(leader);
   await reconcileCalls(leader);
-  // Noted once it is stored what a restart took: whoever is cut short here must learn of it again.
+  // Recorded only once the effects of a restart are stored: a node leader cut short here must see it again.
   await Promise.all([...calls.values()].map(({ pending }) => pending));
   if (isOver()) return;
-  await noteConnection(app, lease, node_id, epoch);
+  await recordConnection(app, lease, node_id, epoch);
   if (isOver()) return;
   leader.restarted = false;
   leader.last_seen_at = null;
   for (const live of calls.values()) resumeCall(leader, live);
   leader.is_connected = true;
-  app.log.info({ subject_id: node_id }, "a node is connected");
+  app.log.info({ subject_id: node_id }, "connected to the switch of a node");
   leader.connected.resolve();
   leader.reconcileIn(leader.times.survey_ms);
   leader.wake();

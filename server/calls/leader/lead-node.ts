@@ -1,5 +1,5 @@
-// The leader of one node, under its lease: it hears the switch, places what is due, and sees to it that
-// every call of the node comes to its end.
+// The node leader: under the node's lease, it handles the switch's events, places calls that are due, and brings
+// every call of the node to its end.
 import type { VoiceEvent } from "../../drivers/voice/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { Lease } from "../../engine/leases.ts";
@@ -9,7 +9,7 @@ import { handleEvent, releaseCall } from "./handle-event.ts";
 import { handleSwitchEvent } from "./handle-switch-event.ts";
 import type { CallEvent } from "../state-machine/events-and-commands.ts";
 import type { Leader, LeaderTimes, LiveCall } from "./leader.ts";
-import { findLimits, noteConnection, type NodeLimits } from "./leader-statements.ts";
+import { findLimits, recordConnection, type NodeLimits } from "./leader-statements.ts";
 import { openNodeWork, type NodeWork } from "./node-work.ts";
 import { openPace } from "./pace.ts";
 import { openSerializeAgentChoice } from "./serialize-agent-choice.ts";
@@ -17,13 +17,13 @@ import { openWriteTogether } from "./write-together.ts";
 
 const retry_ms = 500;
 
-/** How others reach a leader at work. */
+/** Wakes a running node leader. */
 export type LeaderHandle = Pick<
   NodeWork,
   "wake" | "hearWork" | "hearCommand" | "hearChange" | "hearCampaigns"
 >;
 
-/** Which node is led, under which lease, and when to stop. */
+/** The node, its lease, and when to stop. */
 export type Leading = {
   readonly lease: Lease;
   readonly node_id: number;
@@ -32,8 +32,8 @@ export type Leading = {
 };
 
 /**
- * Leads until a stop is asked for, the lease is lost, the node is changed, or somebody else took the
- * switch over (`replaced`). Calls under way go on at the switch; the next leader takes them over.
+ * Runs until a stop is requested, the lease is lost, the node is changed, or another process takes over the
+ * switch (`replaced`). Calls under way go on at the switch; the next node leader adopts them.
  */
 export async function leadNode(
   app: App,
@@ -47,18 +47,18 @@ export async function leadNode(
   const { leader, work } = await openLeader(app, leading, limits, replaced);
   onOpen(work);
   const over = AbortSignal.any([stopping, lease.lost, replaced.signal]);
-  // At once, not after the turn: one that lost its lease must not connect again and silence the next.
+  // At once, not after the iteration: without the lease it must not reconnect and replace the next one.
   lease.lost.addEventListener("abort", () => void leader.session.close(), { once: true });
   try {
     while (!over.aborted && !work.isChanged()) {
       try {
-        await work.round();
+        await work.iterate();
       } catch (err) {
         app.log.warn(
           { err, subject_id: node_id },
           "an iteration of a node leader failed; retrying",
         );
-        await work.rest(retry_ms);
+        await work.sleep(retry_ms);
       }
     }
   } finally {
@@ -84,7 +84,7 @@ async function openLeader(
     lease,
     node_id,
     driver: node.driver,
-    // Only nodes of this process's drivers are led.
+    // This process only leads nodes of its own drivers.
     session: app.voiceDrivers[node.driver]!.open(node, hear, lease.mayAct),
     times,
     calls: new Map(),
@@ -127,5 +127,5 @@ async function leave(leader: Leader): Promise<void> {
   for (const live of leader.calls.values()) releaseCall(leader, live);
   await leader.session.close();
   await Promise.all(pending);
-  await noteConnection(leader.app, leader.lease, leader.node_id, null).catch(() => {});
+  await recordConnection(leader.app, leader.lease, leader.node_id, null).catch(() => {});
 }

@@ -1,4 +1,4 @@
-// What a node's leader asks of the database.
+// The SQL statements of a node leader.
 import { sql } from "kysely";
 import { statement, type Executor } from "../../lib/database/database.ts";
 import type { CallingWindow } from "../../accounts/accounts/calling-window.ts";
@@ -11,25 +11,25 @@ import type { TrunkLine } from "./trunk-line.ts";
 /** A trunk's share of the node. */
 export type TrunkShare = TrunkLine & {
   readonly updated_at: Date;
-  /** Null: every account's. */
+  /** Null: every account may use it. */
   readonly only_account_id: number | null;
   readonly calls_per_second: number;
   readonly calls_max: number;
 };
 
-/** What the node may be loaded with, over which trunks. */
+/** The load that the node may take, and its trunks. */
 export type NodeLimits = {
   readonly calls_per_second: number;
   readonly calls_max: number;
   readonly active: boolean;
   readonly trunks: readonly TrunkShare[];
-  /** Another one when its operator changed anything of it or of its trunks. */
+  /** Changes whenever an operator changes the node or its trunks. */
   readonly version: string;
 };
 
 /**
- * The node's limits, or null when it was deleted. A trunk that is taken from the node while calls are
- * under way on it takes no new ones; over one that is switched off goes what was submitted before.
+ * Finds the node's limits, or null when it was deleted. A trunk that was removed from the node keeps its calls
+ * under way but takes no new ones; an inactive trunk still takes calls submitted before.
  */
 export async function findLimits(app: App, nodeId: number): Promise<NodeLimits | null> {
   const { db } = app;
@@ -53,8 +53,8 @@ const findTrunks = statement<TrunkShare>(`
     select c.trunk_id from calls c where c.node_id = $1 and c.stage not in ('queued', 'ended'))
   order by t.id`);
 
-/** The epoch of the switch's last start that a leader has dealt with, and when one last heard it. */
-export async function findLastHeard(
+/** Finds the switch's epoch that was last reconciled, and when the switch was last seen. */
+export async function findLastSeen(
   app: App,
   nodeId: number,
 ): Promise<{ readonly epoch: string | null; readonly last_seen_at: Date | null }> {
@@ -65,8 +65,8 @@ export async function findLastHeard(
     .executeTakeFirstOrThrow();
 }
 
-/** Notes that the switch was heard just now. */
-export async function noteHeard(app: App, nodeId: number): Promise<void> {
+/** Records that the switch was seen just now. */
+export async function recordSeen(app: App, nodeId: number): Promise<void> {
   await app.db.query
     .updateTable("voice_nodes")
     .set({ last_seen_at: app.clock.now() })
@@ -74,8 +74,8 @@ export async function noteHeard(app: App, nodeId: number): Promise<void> {
     .execute();
 }
 
-/** Notes that the node is connected (or not: null); of whoever has lost the node, nothing is noted. */
-export async function noteConnection(
+/** Records the connection, or its loss (`epoch` null); does nothing without the node's lease. */
+export async function recordConnection(
   app: App,
   { account_id, name, fence }: Lease,
   nodeId: number,
@@ -91,7 +91,7 @@ export async function noteConnection(
   `.execute(app.db.query);
 }
 
-/** Accounts with calls that are due on the node, the longest waiting first. */
+/** Finds accounts with calls that are due on the node, the longest waiting first. */
 export const findWaiting = statement<{ account_id: number }>(`
   select account_id from calls
   where node_id = $1 and stage = 'queued' and due_at <= $2
@@ -106,10 +106,10 @@ const adoptCalls = statement<{ call: unknown }>(
 );
 
 /**
- * Makes what predecessors had under way on the node the leader's own, but for `known`: also what one that
- * did not know yet that it had lost the node claimed at the last moment.
+ * Adopts the calls under way on the node under this fencing token, except `known`: calls of previous node
+ * leaders, also those claimed at the last moment by one that did not know yet that it had lost the lease.
  */
-export async function adoptAll(
+export async function adoptCallsOfNode(
   db: Executor,
   nodeId: number,
   fence: number,
@@ -124,7 +124,7 @@ export async function adoptAll(
   return adopted;
 }
 
-const claimCalls = statement<{ call: unknown; suppressed: boolean; pair_taken: boolean }>(
+const selectClaimedCalls = statement<{ call: unknown; suppressed: boolean; pair_taken: boolean }>(
   "select call, suppressed, pair_taken from claim_calls($1, $2, $3, $4, $5, $6)",
 );
 
@@ -134,18 +134,18 @@ export type Claimed = {
   readonly pair_taken: boolean;
 };
 
-/** Takes up to `take` due calls of the account over the trunk. */
-export async function claim(
+/** Claims up to `take` due calls of the account over the trunk. */
+export async function claimCalls(
   db: Executor,
   of: { account_id: number; node_id: number; trunk_id: number; fence: number; take: number },
   now: Date,
 ): Promise<Claimed[]> {
   const { account_id, node_id, trunk_id, fence, take } = of;
-  const rows = await claimCalls(db, [account_id, node_id, trunk_id, fence, take, now]);
+  const rows = await selectClaimedCalls(db, [account_id, node_id, trunk_id, fence, take, now]);
   return rows.map((row) => ({ ...row, call: readCall(row.call) }));
 }
 
-/** A campaign with somebody to call just now. */
+/** A campaign with recipients who are due. */
 export type DialableCampaign = CallingWindow & {
   readonly account_id: number;
   readonly campaign_id: number;
@@ -153,19 +153,22 @@ export type DialableCampaign = CallingWindow & {
   readonly is_test: boolean;
 };
 
-/** Campaigns over these trunks with somebody to call just now, in turn of their accounts, tests of each first. */
+/** Finds campaigns over these trunks with recipients who are due, round robin by account, tests first. */
 export const findDialable = statement<DialableCampaign>(
   `select account_id, campaign_id, trunk_id, is_test, time_zone, night_calling,
     calling_from::text as calling_from, calling_to::text as calling_to
   from find_dialable($1, $2)`,
 );
 
-const claimRecipients = statement<{ call: unknown }>(
+const selectClaimedRecipients = statement<{ call: unknown }>(
   "select call from claim_recipients($1, $2, $3, $4, $5, $6, $7) as t(call)",
 );
 
-/** Makes calls to up to `take` recipients of the campaign who are due; their legs are to be dialed at once. */
-export async function claimForCampaign(
+/**
+ * Claims up to `take` due recipients of the campaign, skipping suppressed ones, and creates their calls with
+ * credit reserved; the legs are to be dialed at once.
+ */
+export async function claimRecipients(
   db: Executor,
   of: {
     readonly account_id: number;
@@ -179,7 +182,7 @@ export async function claimForCampaign(
 ): Promise<Call[]> {
   const { account_id, campaign_id, node_id, fence, take, caller_id } = of;
   const values = [account_id, campaign_id, node_id, fence, take, caller_id, now];
-  const rows = await claimRecipients(db, values);
+  const rows = await selectClaimedRecipients(db, values);
   return rows.map(({ call }) => readCall(call));
 }
 
@@ -190,7 +193,7 @@ const findOpen = statement<{ open: boolean }>(`
       and not exists (
         select from voice_holds h where h.account_id = $1 and h.campaign_id = $2)) as open`);
 
-/** Whether the campaign still has its recipients called. */
+/** Whether the campaign is running and not paused. */
 export async function isCampaignOpen(
   db: Executor,
   { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,
@@ -201,7 +204,7 @@ export async function isCampaignOpen(
 
 const topUpCall = statement<{ done: boolean }>("select top_up_call($1, $2, $3, $4, $5) as done");
 
-/** Reserves more credit for the call; false when there is none. Fails with TL001 when it is another leader's. */
+/** Reserves credit for the call; false when there is none. Fails with TL001 when the call is another node leader's. */
 export async function reserveCredit(
   db: Executor,
   call: Pick<Call, "account_id" | "id">,
@@ -213,7 +216,7 @@ export async function reserveCredit(
   return answer!.done;
 }
 
-/** What people asked of calls on the node, in order, and how far each call is. */
+/** Finds the commands of users for calls on the node, in order, with each call's stage. */
 export const findCommands = statement<{
   account_id: number;
   id: number;

@@ -1,4 +1,4 @@
-// What a node's leader does in turn: looks at what the switch holds, obeys commands, places what is due.
+// The loop of a node leader: reconciles with the switch, executes users' commands, places calls that are due.
 import type { App } from "../../engine/app.ts";
 import { settledWithin } from "../../lib/settled-within.ts";
 import { reconcileCalls } from "./reconcile-calls.ts";
@@ -9,53 +9,53 @@ import { executeUserCommands } from "./execute-user-commands.ts";
 import { adoptOrphanedCalls, placeCalls } from "./place-calls.ts";
 import { resumeCall } from "./handle-event.ts";
 
-/** Notifications may be lost: everything is looked for so often. */
+/** Notifications may be lost: everything is polled this often. */
 const poll_ms = 500;
 
 export type NodeWork = {
-  /** Does what there is to do, or rests until there may be something. */
-  round(): Promise<void>;
-  rest(ms: number): Promise<void>;
+  /** Runs one iteration: does what is due, or sleeps until there may be something. */
+  iterate(): Promise<void>;
+  sleep(ms: number): Promise<void>;
   wake(): void;
   reconcileIn(ms: number): void;
-  /** Calls of the account wait. */
+  /** Calls of the account are queued. */
   hearWork(accountId: number): void;
   hearCommand(): void;
   /** A campaign may have recipients to call. */
   hearCampaigns(): void;
-  /** The node itself may have been changed by its operator. */
+  /** An operator may have changed the node. */
   hearChange(): void;
   isChanged(): boolean;
 };
 
 export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
   const { app, node_id, times } = leader;
-  /** Accounts that have calls to place. */
+  /** Accounts with queued calls. */
   const waiting = new Set<number>();
   const dialer = openDialer(leader, limits);
   let polled_ms = -Infinity;
-  let compare_at_ms = Infinity;
+  let reconcile_at_ms = Infinity;
   let has_commands = true;
   let may_be_changed = false;
   let is_changed = false;
-  let resting = Promise.withResolvers<void>();
+  let sleeping = Promise.withResolvers<void>();
 
   const poll = async () => {
     polled_ms = performance.now();
     has_commands = may_be_changed = true;
-    dialer.hear();
+    dialer.refresh();
     for (const account_id of await accountsWaiting(leader)) waiting.add(account_id);
   };
   const work: NodeWork = {
-    async round() {
-      resting = Promise.withResolvers<void>();
+    async iterate() {
+      sleeping = Promise.withResolvers<void>();
       if (performance.now() - polled_ms >= poll_ms) await poll();
       if (may_be_changed) {
         may_be_changed = false;
-        is_changed = await isOther(app, node_id, limits);
+        is_changed = await isChangedSince(app, node_id, limits);
       }
-      if (performance.now() >= compare_at_ms) {
-        compare_at_ms = performance.now() + times.survey_ms;
+      if (performance.now() >= reconcile_at_ms) {
+        reconcile_at_ms = performance.now() + times.survey_ms;
         for (const live of await adoptOrphanedCalls(leader)) live.needs_resume = true;
         if (leader.is_connected) await reconcileCalls(leader);
         for (const live of leader.calls.values()) if (live.needs_resume) resumeCall(leader, live);
@@ -66,15 +66,15 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
       }
       const may_place = leader.is_connected && limits.active;
       const { placed, next_in_ms } = may_place
-        ? await callAll(leader, limits, waiting, dialer)
+        ? await placeAndDial(leader, limits, waiting, dialer)
         : none;
       if (placed || is_changed) return;
-      await work.rest(Math.min(next_in_ms, compare_at_ms - performance.now()));
+      await work.sleep(Math.min(next_in_ms, reconcile_at_ms - performance.now()));
     },
-    rest: (ms) => settledWithin(resting.promise, ms),
-    wake: () => resting.resolve(),
+    sleep: (ms) => settledWithin(sleeping.promise, ms),
+    wake: () => sleeping.resolve(),
     reconcileIn(ms) {
-      compare_at_ms = Math.min(compare_at_ms, performance.now() + ms);
+      reconcile_at_ms = Math.min(reconcile_at_ms, performance.now() + ms);
       work.wake();
     },
     hearWork(accountId) {
@@ -86,7 +86,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
       work.wake();
     },
     hearCampaigns() {
-      dialer.hear();
+      dialer.refresh();
       work.wake();
     },
     hearChange() {
@@ -100,8 +100,8 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
 
 const none = { placed: false, next_in_ms: poll_ms };
 
-/** Whoever waits at a telephone goes first. */
-async function callAll(
+/** Click-to-calls go first: an agent waits for them. */
+async function placeAndDial(
   leader: Leader,
   limits: NodeLimits,
   waiting: Set<number>,
@@ -116,9 +116,9 @@ async function callAll(
 }
 
 /**
- * A turn for each account. One that had no room is first in the next; one that took some goes behind
- * all others. Says whether any call was taken, and when the pace lets the next one go; a place that is
- * free again is told by `wake`.
+ * Places calls of each account once. An account that found no slot is first in the next iteration; one that
+ * placed calls goes to the back. Returns whether any call was placed, and when the rate limit admits the next;
+ * a slot that becomes free calls `wake`.
  */
 async function placeAll(
   leader: Leader,
@@ -128,7 +128,7 @@ async function placeAll(
   let { placed, next_in_ms } = none;
   const passed_over: number[] = [];
   for (const account_id of Array.from(waiting)) {
-    // Heard of again meanwhile, it stays.
+    // A notification in the meantime adds it again.
     waiting.delete(account_id);
     const taken = await placeCalls(leader, limits, account_id);
     if (taken.calls > 0) placed = true;
@@ -147,6 +147,6 @@ async function accountsWaiting({ app, node_id }: Leader): Promise<number[]> {
   return found.map(({ account_id }) => account_id);
 }
 
-async function isOther(app: App, nodeId: number, known: NodeLimits): Promise<boolean> {
+async function isChangedSince(app: App, nodeId: number, known: NodeLimits): Promise<boolean> {
   return (await findLimits(app, nodeId))?.version !== known.version;
 }

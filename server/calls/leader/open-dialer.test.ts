@@ -5,7 +5,7 @@ import { makeCallingAccount } from "../../../test/support/call-makers.ts";
 import { openCallScene, type CallScene } from "../../../test/support/call-scene.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeVoiceCampaign, type RecipientToMake } from "../../../test/support/voice-makers.ts";
-import { claimForCampaign, findDialable } from "./leader-statements.ts";
+import { claimRecipients, findDialable } from "./leader-statements.ts";
 import { suppress } from "../../audience/suppressions/suppress.ts";
 
 let scene: CallScene;
@@ -48,7 +48,7 @@ async function allCalled(campaigns: readonly Made[]): Promise<void> {
   });
 }
 
-test("accounts are called for in turn, and the campaigns of each, also where one place is free at a time", async () => {
+test("rotates over accounts, and over the campaigns of each, also with one free slot at a time", async () => {
   const { app, account, trunk_id } = scene;
   const other = await makeCallingAccount(app);
   await app.db.query.updateTable("trunk_nodes").set({ calls_max: 1 }).execute();
@@ -72,7 +72,7 @@ test("accounts are called for in turn, and the campaigns of each, also where one
   assert.ok(last(trial.id) < 4, String(called));
 });
 
-test("an account's thousand campaigns hide no other account's", async () => {
+test("finds other accounts' campaigns behind a thousand campaigns of one account", async () => {
   const { app, account, trunk_id } = scene;
   const other = await makeCallingAccount(app);
   await app.db.pool.query(
@@ -96,7 +96,7 @@ test("an account's thousand campaigns hide no other account's", async () => {
   assert.ok(found.some(({ campaign_id }) => campaign_id === id));
 });
 
-test("whoever opted out since a leader died is not called by the next one", async () => {
+test("does not call a recipient who opted out after the previous node leader died", async () => {
   const { app, account, trunk_id, node_id } = scene;
   const { account_id } = account;
   const [person] = people(1);
@@ -105,7 +105,7 @@ test("whoever opted out since a leader died is not called by the next one", asyn
     recipients: [person!],
   });
   const claim = { account_id, campaign_id: made.id, node_id, fence: 0, take: 1, caller_id: "0" };
-  const [call] = await claimForCampaign(app.db.pool, claim, app.clock.now());
+  const [call] = await claimRecipients(app.db.pool, claim, app.clock.now());
   // It dies here.
   const told = {
     channel: "voice",
@@ -134,7 +134,7 @@ test("whoever opted out since a leader died is not called by the next one", asyn
   assert.deepEqual(row, { ended_reason: "suppressed", ringing_at: null });
 });
 
-test("who was claimed by a leader that died, of a campaign that was paused since, waits on as if never called", async () => {
+test("lets a recipient claimed by a dead node leader wait, uncounted, when the campaign was paused since", async () => {
   const { app, account, trunk_id, node_id } = scene;
   const { account_id } = account;
   const made = await makeVoiceCampaign(app, account, {
@@ -142,7 +142,7 @@ test("who was claimed by a leader that died, of a campaign that was paused since
     recipients: people(1),
   });
   const claim = { account_id, campaign_id: made.id, node_id, fence: 0, take: 1, caller_id: "0" };
-  await claimForCampaign(app.db.pool, claim, app.clock.now());
+  await claimRecipients(app.db.pool, claim, app.clock.now());
   // It dies here.
   await scene.ask("POST", `/api/v1/voice/campaigns/${made.id}/pause`);
   const leaders = scene.startLeaders();
@@ -157,7 +157,7 @@ test("who was claimed by a leader that died, of a campaign that was paused since
   assert.deepEqual([called.pending, called.failed, called.attempts], [0, 1, 1]);
 });
 
-test("a campaign goes on with the credit that calls which nobody answered give back", async () => {
+test("goes on with the credit that unanswered calls release", async () => {
   const { app, trunk_id } = scene;
   const account = await makeCallingAccount(app, { credits: 2 });
   await app.db.query.updateTable("trunk_nodes").set({ calls_max: 4 }).execute();

@@ -1,11 +1,11 @@
-// The dialer: calls the next recipients of the campaigns that run over the node's trunks, as many as there is
-// room for, a few of each account in turn.
+// The dialer: calls the next recipients of the campaigns over the node's trunks, as many as there are slots, a
+// few of each account in rotation.
 import { mayCallAt } from "../../accounts/accounts/calling-window.ts";
 import type { Call } from "../state-machine/call.ts";
 import type { Command } from "../state-machine/events-and-commands.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import {
-  claimForCampaign,
+  claimRecipients,
   findDialable,
   type DialableCampaign,
   type NodeLimits,
@@ -16,39 +16,39 @@ import { executeCommands } from "./execute-commands.ts";
 import { roomOn, serializeClaim, trackCall } from "./place-calls.ts";
 
 export type Dialer = {
-  /** Campaigns may have somebody to call that had nobody before. */
-  hear(): void;
-  /** A turn for each account: whether anybody was called, and when the pace lets the next one go. */
+  /** Campaigns may have new recipients who are due: looks for them before the next dial. */
+  refresh(): void;
+  /** Dials for each account once; returns whether any call was made, and when the rate limit admits the next. */
   dial(): Promise<{ readonly placed: boolean; readonly next_in_ms: number }>;
 };
 
 export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
-  /** With somebody to call: accounts in turn, and the campaigns of each in turn. */
-  let line: readonly DialableCampaign[] = [];
-  let may_be_more = true;
+  /** Campaigns with recipients who are due, rotating over accounts, and over the campaigns of each. */
+  let queue: readonly DialableCampaign[] = [];
+  let is_stale = true;
 
   return {
-    hear() {
-      may_be_more = true;
+    refresh() {
+      is_stale = true;
     },
     async dial() {
-      if (may_be_more) {
-        may_be_more = false;
-        line = await findLine(leader, line);
+      if (is_stale) {
+        is_stale = false;
+        queue = await findQueue(leader, queue);
       }
       let next_in_ms = Infinity;
       const served = new Set<number>();
       const last = new Set<DialableCampaign>();
       const gone = new Set<DialableCampaign>();
       try {
-        for (const campaign of line) {
+        for (const campaign of queue) {
           const { account_id, trunk_id } = campaign;
           if (served.has(account_id)) continue;
           const trunk = leader.trunks.get(trunk_id);
           const room = trunk && roomOn(leader, limits, trunk);
           if (room) next_in_ms = Math.min(next_in_ms, room.next_in_ms);
           if (room?.take === 0) continue;
-          // Who has nobody left, or cannot be claimed of, is looked for again at the next poll.
+          // A campaign without due recipients, or that must not dial, is looked for again at the next poll.
           gone.add(campaign);
           if (!trunk || !room || !mayDial(leader, campaign, trunk)) continue;
           const calls = await serializeClaim(leader, () =>
@@ -61,30 +61,30 @@ export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
           last.add(campaign);
         }
       } finally {
-        const left = line.filter((campaign) => !gone.has(campaign));
+        const left = queue.filter((campaign) => !gone.has(campaign));
         const rank = (campaign: DialableCampaign) =>
           Number(served.has(campaign.account_id)) + Number(last.has(campaign));
-        line = left.toSorted((one, other) => rank(one) - rank(other));
+        queue = left.toSorted((one, other) => rank(one) - rank(other));
       }
       return { placed: served.size > 0, next_in_ms };
     },
   };
 }
 
-/** Those that are known keep their turn; a test goes before its account's campaigns, and before no other's. */
-async function findLine(
+/** Known campaigns keep their place; a test goes before its account's campaigns, but not before others'. */
+async function findQueue(
   { app, trunks }: Leader,
   known: readonly DialableCampaign[],
 ): Promise<DialableCampaign[]> {
   const found = await findDialable(app.db.pool, [[...trunks.keys()], app.clock.now()]);
   const left = new Map(found.map((one) => [keyOf(one), one]));
-  const line = known.flatMap((one) => left.get(keyOf(one)) ?? []);
-  for (const one of line) left.delete(keyOf(one));
+  const queue = known.flatMap((one) => left.get(keyOf(one)) ?? []);
+  for (const one of queue) left.delete(keyOf(one));
   for (const one of left.values()) {
-    const own = line.findIndex(({ account_id }) => one.is_test && account_id === one.account_id);
-    line.splice(own < 0 ? line.length : own, 0, one);
+    const own = queue.findIndex(({ account_id }) => one.is_test && account_id === one.account_id);
+    queue.splice(own < 0 ? queue.length : own, 0, one);
   }
-  return line;
+  return queue;
 }
 
 function keyOf({ account_id, campaign_id }: DialableCampaign): string {
@@ -103,15 +103,15 @@ async function claimSome(
 ): Promise<number> {
   const { app, node_id, lease } = leader;
   if (!lease.mayAct()) return 0;
-  // Without a number of its own, the carrier puts one.
+  // For a trunk without caller ids the carrier sets one.
   const caller_id = trunk.caller_ids[0] ?? "0";
   const of = { account_id, campaign_id, node_id, fence: lease.fence, take, caller_id };
-  const calls = await claimForCampaign(app.db.pool, of, app.clock.now());
+  const calls = await claimRecipients(app.db.pool, of, app.clock.now());
   for (const call of calls) dial(leader, trackCall(leader, call, false), call);
   return calls.length;
 }
 
-/** What the claim has stored: the leg is about to be dialed. */
+/** Dials the leg that the claim has stored. */
 function dial(leader: Leader, live: LiveCall, call: Call): void {
   const { customer: to, caller_id } = live.line;
   const ring_seconds = call.settings.customer_ring_seconds;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openPace } from "./pace.ts";
 
-test("a pace says when it has room for the next one, also behind those who wait for their turn", () => {
+test("reports when the next leg may begin, counting the legs that already wait", () => {
   let now_ms = 0;
   const pace = openPace(20, () => now_ms);
   assert.deepEqual([pace.room(), pace.roomIn_ms()], [0, 50]);
@@ -16,7 +16,7 @@ test("a pace says when it has room for the next one, also behind those who wait 
   pace.stop();
 });
 
-test("a pace lets no more go at once than a fifth of a second's worth, whatever time has passed", () => {
+test("admits at most a fifth of a second's legs at once, however long it was idle", () => {
   let now_ms = 0;
   const pace = openPace(20, () => now_ms);
   now_ms = 60_000;

@@ -1,18 +1,18 @@
-// How fast legs are begun: a token bucket whose customers' legs, for whom an agent is waiting, go first.
+// Limits the rate of new legs: a token bucket in which customers' legs, for which an agent waits, go first.
 
 export type Pace = {
-  /** Resolves when a leg may begin. `first`: before everybody who waits without it. */
+  /** Resolves when a leg may begin; urgent legs go before all others. */
   acquire(isUrgent: boolean): Promise<void>;
-  /** New calls that could begin now. */
+  /** Returns how many new calls could begin now. */
   room(): number;
-  /** In how many ms there is room for one, if nobody else comes; 0: there is. */
+  /** Returns in how many ms a new call could begin, if no other comes first; 0: now. */
   roomIn_ms(): number;
   setRate(per_second: number): void;
-  /** Nobody's turn comes any more. */
+  /** Admits no further leg. */
   stop(): void;
 };
 
-/** Starts empty: a predecessor may have begun a second's worth just now. */
+/** Opens a limiter without tokens: the previous node leader may have used them just now. */
 export function openPace(per_second: number, now_ms: () => number): Pace {
   let rate = per_second;
   let tokens = 0;
@@ -66,7 +66,7 @@ export function openPace(per_second: number, now_ms: () => number): Pace {
   };
 }
 
-/** A fifth of a second at once, at least one. */
+/** The tokens of a fifth of a second, at least one. */
 function burst(rate: number): number {
   return Math.max(1, rate / 5);
 }

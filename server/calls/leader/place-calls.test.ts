@@ -15,7 +15,7 @@ after(() => scene.close());
 /** Of a leader that hears of nothing. */
 const poll_ms = 500;
 
-test("a call that waits for a place is placed as soon as another one leaves it", async () => {
+test("places a waiting call as soon as another call frees its slot", async () => {
   const { app, node_id } = scene;
   await app.db.query
     .updateTable("voice_nodes")
@@ -46,7 +46,7 @@ async function gapsOfCalls(): Promise<number[]> {
   return gaps_ms;
 }
 
-test("an account's one call does not wait behind another account's many, also where one place is free at a time", async () => {
+test("does not delay an account's one call behind another account's many, also with one free slot at a time", async () => {
   const { app, api } = scene;
   const other = await openDesk(api, await makeCallingAccount(app));
   // All due at once, however long it takes to submit them.

@@ -1,9 +1,9 @@
-// Takes calls that are due into the leader's hands, as many as the node and its trunks have room for.
+// Claims calls that are due, as many as the node and its trunks have slots for.
 import { callName, type Call } from "../state-machine/call.ts";
 import type { Leader, LiveCall } from "./leader.ts";
 import {
-  adoptAll,
-  claim,
+  adoptCallsOfNode,
+  claimCalls,
   type Claimed,
   type NodeLimits,
   type TrunkShare,
@@ -11,24 +11,24 @@ import {
 import { blockerAtClaim } from "./call-blockers.ts";
 import { lineOf } from "./trunk-line.ts";
 
-/** Calls in one claim: no account's thousand goes before another's one. */
+/** The most calls in one claim, so that no account's backlog delays the others. */
 const claim_max = 20;
 
-/** What became of an account's turn. */
-export type Taken = {
+/** The result of placing an account's calls. */
+export type Placed = {
   readonly calls: number;
-  /** Calls of the account may be left, for which there was no room or no turn. */
+  /** Further calls of the account may be due. */
   readonly more: boolean;
-  /** When the pace lets the next one go, in ms from now; Infinity where it is not in the way. */
+  /** In how many ms the rate limit admits the next call; Infinity where it is not the obstacle. */
   readonly next_in_ms: number;
 };
 
-/** Claims once for each trunk that has room. */
+/** Claims calls of the account once for each trunk with free slots. */
 export async function placeCalls(
   leader: Leader,
   limits: NodeLimits,
   account_id: number,
-): Promise<Taken> {
+): Promise<Placed> {
   let calls = 0;
   let more = false;
   let next_in_ms = Infinity;
@@ -48,7 +48,7 @@ export async function placeCalls(
   return { calls, more, next_in_ms };
 }
 
-/** How many calls may be claimed over the trunk just now, and when its pace lets the next one go. */
+/** Returns how many calls may be claimed over the trunk now, and when its rate limit admits the next. */
 export function roomOn(
   leader: Leader,
   limits: NodeLimits,
@@ -62,7 +62,7 @@ export function roomOn(
   return { take: Math.max(0, take), next_in_ms: places > 0 ? in_ms : Infinity };
 }
 
-/** What is claimed and what is adopted must not look left over to each other. */
+/** Runs claims and adoptions one at a time: a call just claimed must not look orphaned. */
 export function serializeClaim<Answer>(
   leader: Leader,
   work: () => Promise<Answer>,
@@ -81,7 +81,7 @@ async function claimSome(
   const { app, node_id, lease } = leader;
   if (!lease.mayAct()) return 0;
   const of = { account_id, node_id, trunk_id, fence: lease.fence, take };
-  const claimed = await claim(app.db.pool, of, app.clock.now());
+  const claimed = await claimCalls(app.db.pool, of, app.clock.now());
   for (const each of claimed) place(leader, each);
   return claimed.length;
 }
@@ -92,17 +92,17 @@ function place(leader: Leader, claimed: Claimed): void {
   leader.dispatch(live, { type: "placed", blocker: blockerAtClaim(claimed, live.trunk, at), at });
 }
 
-/** Takes over what nobody leads: predecessors' calls, and claims whose answer was lost. Returns them. */
+/** Adopts calls without a node leader, of previous ones or of claims whose answer was lost, and returns them. */
 export function adoptOrphanedCalls(leader: Leader): Promise<LiveCall[]> {
   return serializeClaim(leader, async () => {
     const { app, node_id, lease } = leader;
     const known = [...leader.calls.values()].map(({ call }) => call);
-    const adopted = await adoptAll(app.db.pool, node_id, lease.fence, known);
+    const adopted = await adoptCallsOfNode(app.db.pool, node_id, lease.fence, known);
     return adopted.map((call) => trackCall(leader, call, true));
   });
 }
 
-/** Puts a call into the leader's hands. */
+/** Starts handling a call in this process. */
 export function trackCall(leader: Leader, call: Call, adopted: boolean): LiveCall {
   const trunk = leader.trunks.get(call.trunk_id);
   if (!trunk) throw new Error(`trunk ${call.trunk_id} is not on node ${leader.node_id}`);

@@ -1,24 +1,24 @@
-// What the switch says is there, blocker what we take for live: after each connection, now and then,
-// and whenever an answer of the switch was lost.
+// Reconciles live calls with the switch: after each connection, periodically, and whenever an answer of the
+// switch was lost.
 import type { Ending, LiveLeg } from "../../drivers/voice/driver.ts";
 import { callName, legName, readLegName, type Leg } from "../state-machine/call.ts";
 import type { CallEvent } from "../state-machine/events-and-commands.ts";
 import { liveLegs } from "../state-machine/legs.ts";
 import type { Leader, LiveCall } from "./leader.ts";
-import { noteHeard } from "./leader-statements.ts";
+import { recordSeen } from "./leader-statements.ts";
 
 const lost: Ending = { outcome: "lost", cause: null, sip_status: null, by: "far_end" };
 const unplaced: Ending = { outcome: "unplaced", cause: null, sip_status: null, by: "us" };
 
 /**
- * Has every call hear what it missed: legs that rang, answered or ended while nobody listened. What lives
- * at the switch for no call of ours is hung up. A leg that the switch does not show is waited for,
- * looked up in the switch's records, and given up at last.
+ * Dispatches the events that calls missed: legs that rang, answered or ended while disconnected. A leg that the
+ * switch does not show is looked up in its records, waited for, and at last given up. Channels and bridges
+ * without a call are hung up.
  */
 export async function reconcileCalls(leader: Leader): Promise<void> {
-  const survey = await leader.session.survey();
-  await noteHeard(leader.app, leader.node_id);
-  const shown = new Map(survey.legs.map((leg) => [leg.leg, leg]));
+  const { legs, bridges } = await leader.session.survey();
+  await recordSeen(leader.app, leader.node_id);
+  const shown = new Map(legs.map((leg) => [leg.leg, leg]));
   for (const live of leader.calls.values()) {
     const missed: CallEvent[] = [];
     for (const leg of liveLegs(live.call)) {
@@ -27,18 +27,18 @@ export async function reconcileCalls(leader: Leader): Promise<void> {
       else if (!live.dialing.has(leg.id))
         missed.push(...(await eventsOfMissingLeg(leader, live, leg)));
     }
-    // Who hung up first decides what the call came to.
+    // The party that hung up first decides the outcome.
     missed.sort((a, b) => a.at.getTime() - b.at.getTime());
     for (const event of missed) leader.dispatch(live, event);
   }
-  await removeOrphans(leader, survey.legs, survey.bridges);
+  await removeOrphans(leader, legs, bridges);
 }
 
 function eventsOfLiveLeg(leader: Leader, live: LiveCall, leg: Leg, found: LiveLeg): CallEvent[] {
   live.missing.delete(leg.id);
   const at = leader.app.clock.now();
-  const isNews = leg.state === "dialing" || leg.state === "ringing";
-  if (found.state === "answered" && isNews) return [{ type: "answered", leg: leg.id, at }];
+  const isUnanswered = leg.state === "dialing" || leg.state === "ringing";
+  if (found.state === "answered" && isUnanswered) return [{ type: "answered", leg: leg.id, at }];
   if (found.state === "ringing" && leg.state === "dialing")
     return [{ type: "ringing", leg: leg.id, at }];
   return [];
@@ -60,11 +60,11 @@ async function eventsOfMissingLeg(leader: Leader, live: LiveCall, leg: Leg): Pro
     leader.reconcileIn(left_ms);
     return [];
   }
-  // Its row said that it would be dialed, and nothing was: whoever wrote that died in between.
-  const was_never_there =
+  // The previous node leader stored the dial, but died before the switch got it.
+  const was_never_placed =
     record === null && live.adopted && leg.state === "dialing" && !leader.restarted;
-  const ending = was_never_there ? unplaced : lost;
-  // Nobody pays for hours in which nobody could tell that it was over.
+  const ending = was_never_placed ? unplaced : lost;
+  // Not billed for the time in which its end could not be seen.
   return [{ ...ended, ending, at: missing.gone_at }];
 }
 

@@ -13,7 +13,7 @@ after(() => scene.close());
 
 const args = "bigint, bigint, bigint, int, timestamptz";
 
-test("a talk is paid again once the database, which could not be asked for a while, answers", async () => {
+test("reserves credit for a conversation again once the database recovers", async () => {
   const { app, account } = scene;
   await setCalling(app, account, { call_pulse_seconds: 1 });
   const campaign = await scene.call({ to_number: "9800777900", from_number: "101" });

@@ -18,7 +18,7 @@ const groups = [
 ] as const;
 
 for (const [what, from_number, field] of groups)
-  test(`of calls that are placed at once, each rings another agent of ${what}`, () =>
+  test(`concurrent calls ring different agents of ${what}`, () =>
     eachRingsAnother(from_number, field));
 
 async function eachRingsAnother(from_number: string, field: string): Promise<void> {

@@ -1,9 +1,9 @@
-// An AI agent on a call: its sound and the call's, joined in this process for as long as both last.
+// Connects an AI agent to a call: this process carries the audio between the two.
 import { callName, legName } from "../state-machine/call.ts";
 import { fillAgentPlan } from "./fill-agent-plan.ts";
 import type { Conversation, Leader, LiveCall } from "./leader.ts";
 
-/** Begins in the background; what becomes of it is told to the call. */
+/** Starts in the background; what happens is dispatched to the call. */
 export function startConversation(leader: Leader, live: LiveCall, legId: number): Conversation {
   const over = new AbortController();
   const keys: string[] = [];
@@ -11,42 +11,42 @@ export function startConversation(leader: Leader, live: LiveCall, legId: number)
     press: (digit) => void keys.push(digit),
     end: () => over.abort(),
   };
-  const tellOver = (reason: "failed" | "lost") => {
+  const reportEnd = (reason: "failed" | "lost") => {
     if (over.signal.aborted) return;
     leader.dispatch(live, { type: "conversation_ended", reason, at: leader.app.clock.now() });
   };
-  converse(leader, live, legId, { over: over.signal, keys, conversation, tellOver }).catch(
+  converse(leader, live, legId, { over: over.signal, keys, conversation, reportEnd }).catch(
     (err: unknown) => {
       const { account_id, id: call_id } = live.call;
-      leader.app.log.warn({ err, account_id, call_id }, "an AI agent could not be put on a call");
-      tellOver("failed");
+      leader.app.log.warn({ err, account_id, call_id }, "could not connect an AI agent to a call");
+      reportEnd("failed");
     },
   );
   return conversation;
 }
 
-type Course = {
+type Control = {
   readonly over: AbortSignal;
-  /** Pressed before the agent was there. */
+  /** Keys pressed before the agent was connected. */
   readonly keys: readonly string[];
   readonly conversation: Conversation;
-  readonly tellOver: (reason: "failed" | "lost") => void;
+  readonly reportEnd: (reason: "failed" | "lost") => void;
 };
 
 async function converse(
   leader: Leader,
   live: LiveCall,
   legId: number,
-  { over, keys, conversation, tellOver }: Course,
+  { over, keys, conversation, reportEnd }: Control,
 ): Promise<void> {
   const { app, session } = leader;
   const { call } = live;
   const content = call.voice?.content;
   const plan = content?.call_type === "ai_bot" ? content.agent : null;
   const driver = plan && app.agentDrivers[plan.driver];
-  if (!driver) throw new Error(`this process has no agents of the kind ${plan?.driver}`);
+  if (!driver) throw new Error(`this process has no AI agent driver ${plan?.driver}`);
   const media = await session.openMedia(callName(call), legName(call, { id: legId }));
-  // What could not be closed ends with its connection.
+  // Media that could not be closed ends with its connection.
   const closeMedia = () => void media.close().catch(() => {});
   try {
     if (call.recording_state === "recording" && !over.aborted)
@@ -66,5 +66,5 @@ async function converse(
   conversation.press = (digit) => agent.digit(digit);
   for (const digit of keys) agent.digit(digit);
   over.addEventListener("abort", () => void agent.close().then(closeMedia), { once: true });
-  void media.closed.then(() => tellOver("lost"));
+  void media.closed.then(() => reportEnd("lost"));
 }

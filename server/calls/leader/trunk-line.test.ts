@@ -12,7 +12,7 @@ const trunk: TrunkLine = {
   caller_ids_only: false,
 };
 
-test("a number is dialed in the carrier's form, after its prefix", () => {
+test("formats a number for the carrier, after its prefix", () => {
   const formatted = (number_format: TrunkLine["number_format"], phone: string, prefix = "") =>
     formatNumber({ number_format, number_prefix: prefix }, phone, "91");
   assert.equal(formatted("e164", "919876543210"), "919876543210");
@@ -25,7 +25,7 @@ test("a number is dialed in the carrier's form, after its prefix", () => {
   assert.equal(formatted("national", "9198765432"), "9198765432");
 });
 
-test("the customer sees the call's caller id unless the carrier refuses it, then the trunk's first, then the agent", () => {
+test("shows the call's caller id unless the carrier refuses it, else the trunk's first, else the agent's number", () => {
   const shown = (cli_number: string | null, more: Partial<TrunkLine> = {}) =>
     lineOf(callValue({ cli_number, from_number: "101" }), { ...trunk, ...more }).caller_id;
   const listed = { caller_ids: ["8000000001", "8000000002"] };
@@ -38,7 +38,7 @@ test("the customer sees the call's caller id unless the carrier refuses it, then
   assert.equal(shown(null), "101");
 });
 
-test("the line leads to the customer over the trunk", () => {
+test("dials the customer over the trunk", () => {
   const { customer } = lineOf(callValue(), { ...trunk, number_format: "plus_e164" });
   assert.deepEqual(customer, { kind: "trunk", endpoint: "carrier", number: "+919876543210" });
 });

@@ -1,19 +1,19 @@
-// A carrier's trunk, as far as dialing needs to know it.
+// The caller id and number format of a carrier's trunk.
 import type { Call, Line } from "../state-machine/call.ts";
 
 export type TrunkLine = {
   readonly id: number;
-  /** In the nodes' PJSIP configuration. */
+  /** The endpoint in the nodes' PJSIP configuration. */
   readonly endpoint: string;
   readonly number_format: "e164" | "plus_e164" | "national";
   readonly number_prefix: string;
-  /** The first is shown where a call names none. */
+  /** The first is shown when a call names none. */
   readonly caller_ids: readonly string[];
   /** Whether the carrier refuses others. */
   readonly caller_ids_only: boolean;
 };
 
-/** A phone (E.164 digits) as the trunk's carrier wants it; `national` drops only the account's own country. */
+/** Formats a phone (E.164 digits) for the trunk's carrier; `national` drops only the account's own country code. */
 export function formatNumber(
   { number_format, number_prefix }: Pick<TrunkLine, "number_format" | "number_prefix">,
   phone: string,
@@ -26,9 +26,8 @@ export function formatNumber(
 }
 
 /**
- * How a call reaches its customer. The caller id is the call's own, unless the carrier refuses it;
- * else the trunk's first; a trunk that lists none shows the agent's number, for which carriers put
- * their own.
+ * Returns how a call's customer is dialed. The caller id is the call's own, unless the carrier refuses it; else
+ * the trunk's first; a trunk that lists none shows the agent's number, which carriers replace by their own.
  */
 export function lineOf(
   call: Pick<Call, "to_phone" | "cli_number" | "from_number" | "settings">,

@@ -1,18 +1,18 @@
-// A call as its leader works with it: what is stored (calls, call_legs), and what was asked for.
+// A call as the state machine sees it: its rows (calls, call_legs), its plan and its account's settings.
 import type { AnsweredBy, DialTarget, LegOutcome } from "../../drivers/voice/driver.ts";
 import type { NoPickPolicy } from "../click-to-call/click-to-call-schema.ts";
 import type { VoiceCall } from "./voice-plan.ts";
 import type { Position } from "./voice-position.ts";
 
 /**
- * How far a call is. It only goes forward:
- * queued → agent (being called) → customer (being called; the agent hears it ring) → talking →
- * ending (decided; its legs are hung up) → ended. A campaign's call begins with its customer.
+ * The stage of a call, which only goes forward:
+ * queued → agent (being called) → customer (being called; the agent hears ringback) → talking →
+ * ending (outcome decided; its legs are hung up) → ended. A campaign's call begins at customer.
  */
 export const stages = ["queued", "agent", "customer", "talking", "ending", "ended"] as const;
 export type Stage = (typeof stages)[number];
 
-/** As the report shows it. */
+/** The status that the report shows. */
 export const callStatuses = [
   "queued",
   "ringing",
@@ -45,7 +45,7 @@ export type Leg = {
   readonly sip_status: number | null;
 };
 
-/** What was asked for, as far as the life of the call depends on it. */
+/** What was requested, as far as the course of the call depends on it. */
 export type Plan = {
   readonly from_group_id: number | null;
   readonly agent_not_pick_group_id: number | null;
@@ -63,7 +63,7 @@ export type Plan = {
   readonly callback_method: string | null;
 };
 
-/** What the account wants of its calls. */
+/** The account's settings for its calls. */
 export type CallSettings = {
   readonly country_code: string;
   readonly time_zone: string;
@@ -74,7 +74,7 @@ export type CallSettings = {
   readonly agent_ring_seconds: number;
   readonly customer_ring_seconds: number;
   readonly pulse_seconds: number;
-  /** Whether the account has the feature, still. */
+  /** Whether the account still has the feature. */
   readonly allowed: boolean;
 };
 
@@ -111,26 +111,26 @@ export type Call = {
   readonly ring_seconds: number | null;
   readonly talk_seconds: number | null;
   readonly billed_seconds: number | null;
-  /** Credits: started pulses of answered legs. */
+  /** In credits: started pulses of answered legs. */
   readonly cost: number;
   readonly recording_state: "none" | "recording" | "ready" | "failed";
   readonly reserved: number;
   readonly retry_at: Date | null;
-  /** Of a retry that a person asked for. */
+  /** Of a retry that a user requested. */
   readonly retried_leg: "agent" | "customer" | null;
   /** The agent pressed `*`, so that the next key may ask for a transfer; not stored. */
   readonly starred: boolean;
   /** When a pulse begins for which credit was refused; not stored. */
   readonly unpaid_at: Date | null;
-  /** Of a campaign's call: what is done on it; else null. */
+  /** The plan of a campaign's call; null for a click-to-call. */
   readonly voice: VoiceCall | null;
-  /** Where that is; null before its answer. */
+  /** Of a campaign's call; null before its answer. */
   readonly position: Position | null;
-  /** What the caller entered, by variable. */
+  /** What the caller entered, by variable name. */
   readonly collected: Readonly<Record<string, string>>;
-  /** What is to be noted on the caller's lead. */
+  /** Fields to set on the caller's lead. */
   readonly lead_fields: Readonly<Record<string, string>>;
-  /** When the caller asked to be called again. */
+  /** When the caller asked to be called back. */
   readonly callback_at: Date | null;
   readonly opted_out: boolean;
   readonly legs: readonly Leg[];
@@ -138,23 +138,23 @@ export type Call = {
   readonly settings: CallSettings;
 };
 
-/** Somebody who can be called for the account. */
+/** A person who takes calls for the account. */
 export type Agent = { readonly number: string; readonly target: DialTarget };
 
-/** How the call's customer is reached: over its trunk. */
+/** How the customer is dialed over the call's trunk. */
 export type Line = { readonly customer: DialTarget; readonly caller_id: string };
 
-/** The name a leg has at the switch: unique for ever, and it says whose it is. */
+/** Returns the leg's name at the switch, which is unique forever and identifies its call. */
 export function legName(call: Pick<Call, "account_id" | "id">, leg: Pick<Leg, "id">): string {
   return `${callName(call)}-${leg.id}`;
 }
 
-/** The name of a call's bridge and recording, and what its legs have in common. */
+/** Returns the name of the call's bridge and recording, and the prefix of its legs' names. */
 export function callName({ account_id, id }: Pick<Call, "account_id" | "id">): string {
   return `trk-${account_id}-${id}`;
 }
 
-/** The ids in a leg's name; null when it is no name of ours. */
+/** Returns the ids in a leg's name; null when it is not one of our names. */
 export function readLegName(
   name: string,
 ): { account_id: number; call_id: number; leg_id: number } | null {
@@ -163,22 +163,22 @@ export function readLegName(
   return { account_id: Number(account), call_id: Number(call), leg_id: Number(leg) };
 }
 
-/** Where the API has a call's recording. */
+/** Returns the API path of the call's recording. */
 export function recordingPath({ id }: Pick<Call, "id">): string {
   return `/api/v1/calls/${id}/recording`;
 }
 
-/** What a playback of a campaign's call is called at the switch. */
+/** Returns the name of a playback at the switch. */
 export function playbackName(call: Pick<Call, "account_id" | "id">, visit: number): string {
   return `${callName(call)}-p${visit}`;
 }
 
-/** What a message that a caller leaves is called. */
+/** Returns the name of a message that a caller leaves. */
 export function messageName(call: Pick<Call, "account_id" | "id">, visit: number): string {
   return `${callName(call)}-m${visit}`;
 }
 
-/** The name of the call in a message's name; null when it is no name of ours. */
+/** Returns the call's name within a message's name; null when it is not one of our names. */
 export function callOfMessage(name: string): string | null {
   return /^(trk-\d{1,15}-\d{1,15})-m\d{1,9}$/.exec(name)?.[1] ?? null;
 }

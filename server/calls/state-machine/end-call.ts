@@ -100,7 +100,7 @@ export function pulsesOf(call: Call, leg: Leg, at: Date): number {
   return Math.max(1, Math.ceil(ms / (call.settings.pulse_seconds * 1_000)));
 }
 
-/** Something stood blocker it. */
+/** The outcome of a call that was blocked. */
 export function outcomeOfBlocker(ended_reason: CallBlocker): Outcome {
   return { status: "canceled", disposition: "canceled", ended_reason, ended_by: "system" };
 }

@@ -100,7 +100,7 @@ const question = (more: Partial<Extract<MenuNode, { type: "menu" }>> = {}): Menu
   ...more,
 });
 
-test("a clip is played once somebody answers, and its end ends the call", () => {
+test("plays a clip once the call is answered, and hangs up when it ends", () => {
   const run = answer({
     variables: { name: "Asha" },
     content: { call_type: "obd_voice_call", prompt: say("hello {{name}}") },
@@ -114,7 +114,7 @@ test("a clip is played once somebody answers, and its end ends the call", () => 
   );
 });
 
-test("what cannot be played fails the recipient, who may be called again", () => {
+test("fails a recipient to whom nothing could be played, who may be retried", () => {
   const run = answer({ attempts_max: 2 });
   played(run, false);
   take(run, { type: "ended", leg: 1, ending: hung_up });
@@ -123,7 +123,7 @@ test("what cannot be played fails the recipient, who may be called again", () =>
   assert.deepEqual([after.state, after.otherwise, after.due_at], ["waiting", "failed", at(301)]);
 });
 
-test("a machine that a menu sends round and round is let go in the end", () => {
+test("ends a call that loops through its menu forever", () => {
   const run = answer(
     menu({
       main: {
@@ -141,7 +141,7 @@ test("a machine that a menu sends round and round is let go in the end", () => {
   assert.deepEqual([run.call.stage, run.call.ended_reason], ["ending", "too_long"]);
 });
 
-test("a key breaks in on a question, and a wrong one or none is asked about again, so often and no more", () => {
+test("lets a key interrupt a menu's prompt, and repeats it after an invalid key or a time-out up to its tries", () => {
   const run = answer(menu({ main: question() }));
   assert.deepEqual(spoken(run), ["press 1"]);
   press(run, "5");
@@ -165,7 +165,7 @@ test("a key breaks in on a question, and a wrong one or none is asked about agai
   );
 });
 
-test("digits are captured up to #, to the longest or to the time-out, begun anew by *, and fill later prompts", () => {
+test("captures digits up to #, the longest length or the time-out, restarts on *, and fills them into later prompts", () => {
   const capture: MenuNode = {
     type: "capture",
     prompt: say("your pin"),
@@ -193,7 +193,7 @@ test("digits are captured up to #, to the longest or to the time-out, begun anew
   assert.deepEqual(entered("1", "#", "1", "wait"), [undefined, "bye", []]);
 });
 
-test("a message ends by #, by its own end or by the caller's, and a time-out gives it up", () => {
+test("ends a message on #, on its limits or when the caller hangs up, and gives it up after a time-out", () => {
   const record: MenuNode = {
     type: "record",
     prompt: say("speak"),
@@ -231,7 +231,7 @@ test("a message ends by #, by its own end or by the caller's, and a time-out giv
   assert.deepEqual(done(stuck), ["stop_message", "hang_up", "end_bridge"]);
 });
 
-test("a caller is put through to one agent after the other, and the menu goes on when nobody answers", () => {
+test("rings one agent after the other for a caller, and goes on with the menu when none answers", () => {
   const transfer: MenuNode = {
     type: "transfer",
     prompt: null,
@@ -261,7 +261,7 @@ const ai: Partial<VoiceCall> = {
   content: { call_type: "ai_bot", agent: {} as never, transfer_to: { extension: "101" } },
 };
 
-test("an AI agent notes fields, is asked to call again, puts through and ends, and is closed whatever ends it", () => {
+test("lets an AI agent set fields, schedule a callback, transfer and hang up, and closes it however it ends", () => {
   const run = answer(ai);
   assert.deepEqual(done(run), ["converse"]);
   take(run, { type: "tool", tool: { name: "set_lead_field", field: "budget", value: "5" } });
@@ -292,7 +292,7 @@ test("an AI agent notes fields, is asked to call again, puts through and ends, a
   );
 });
 
-test("a conversation that was lost goes to a person where there is one, and otherwise ends as such", () => {
+test("transfers a caller whose AI agent is lost to a person, or ends the call as agent_lost", () => {
   const lost = { type: "conversation_ended", reason: "lost" } as const;
   const run = answer(ai);
   take(run, lost);
@@ -302,7 +302,7 @@ test("a conversation that was lost goes to a person where there is one, and othe
   assert.equal(alone.call.ended_reason, "agent_lost");
 });
 
-test("a dial that was withdrawn ends uncounted, and its recipient waits on", () => {
+test("does not count a withdrawn dial as an attempt, and lets its recipient wait", () => {
   const states = (["held", "night_window", "suppressed"] as const).map((blocker) => {
     const next = runTransition(dialled({}), line, {
       type: "withdrawn",
@@ -437,7 +437,7 @@ function tellAny(run: Run, what: string, leg: number): void {
   }
 }
 
-test("whatever a caller, a menu and a switch do: the call goes forward, ends once, closes its agent and leaves its recipient in one state", () => {
+test("any sequence of events: a campaign's call only goes forward, ends once, closes its AI agent and leaves its recipient in one state", () => {
   const anyEvents = fc.array(fc.tuple(anyTold, fc.integer({ min: 1, max: 4 })), {
     maxLength: 40,
     size: "max",

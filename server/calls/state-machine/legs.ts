@@ -15,7 +15,7 @@ export function liveLegs(call: Call): readonly Leg[] {
   return call.legs.filter(isLive);
 }
 
-/** The call with one leg more, about to be dialled; its id is the number of legs. */
+/** Returns the call with a new leg that is about to be dialed; its id is the number of legs. */
 export function addLeg(call: Call, leg: Pick<Leg, "role" | "number" | "on_trunk">, at: Date): Call {
   const added: Leg = {
     ...leg,
@@ -37,7 +37,7 @@ export function patchLeg(call: Call, id: number, patch: Partial<Leg>): Call {
   return { ...call, legs: call.legs.map((leg) => (leg.id === id ? { ...leg, ...patch } : leg)) };
 }
 
-/** How a leg or a call that came to this shows in the report. */
+/** Returns the status that the report shows for this outcome. */
 export function shownStatus(outcome: LegOutcome): CallStatus {
   switch (outcome) {
     case "hung_up":

@@ -1,31 +1,31 @@
-// An IVR menu as it was when its campaign was launched.
+// An IVR menu, as it was when its campaign was launched.
 
-/** What is played: a clip, or a text that is spoken with the recipient's and the captured {{variables}}. */
+/** An audio clip, or a text that is synthesized with the recipient's and the captured {{variables}}. */
 export type Prompt =
   | { readonly audio: { readonly name: string; readonly duration_ms: number } }
   | { readonly say: string; readonly language: string };
 
-/** Names a node of the menu. */
+/** The name of a node of the menu. */
 export type NodeName = string;
 
 /**
- * One node. `next` and the like name the node that follows.
- * - play: plays, goes on.
- * - menu: plays and waits for a key of `keys`; a key breaks in. `timeout_seconds` after the prompt without a
- *   key, and after a wrong key, it is asked again, `tries` times in all; then `otherwise`.
+ * One node. `next`, `otherwise` and `keys` name the node that follows.
+ * - play: plays a prompt and goes on.
+ * - menu: plays and waits for a key of `keys`; a key interrupts. `timeout_seconds` after the prompt without
+ *   a key, and after an invalid key, it asks again, `tries` times in all; then `otherwise`.
  * - capture: takes `min_digits` to `max_digits`, ended by `#`, by the last digit or by the time-out.
- * - record: takes a message.
- * - transfer: to an agent; `otherwise` when nobody answers.
- * - opt_out: calls never again; says so and hangs up.
- * - set_field: notes a value for the caller's lead.
- * - hang_up: says a last word, if there is one.
+ * - record: records a message.
+ * - transfer: transfers to an agent; `otherwise` when no agent answers.
+ * - opt_out: suppresses further calls, confirms it and hangs up.
+ * - set_field: sets a field of the caller's lead.
+ * - hang_up: plays a last prompt, if there is one, and hangs up.
  */
 export type MenuNode =
   | { readonly type: "play"; readonly prompt: Prompt; readonly next: NodeName }
   | {
       readonly type: "menu";
       readonly prompt: Prompt;
-      /** A key of 0-9, * or # to the node it leads to. */
+      /** Maps a key (0-9, * or #) to the node it leads to. */
       readonly keys: Readonly<Record<string, NodeName>>;
       readonly invalid_prompt: Prompt | null;
       readonly timeout_seconds: number;
@@ -60,15 +60,15 @@ export type MenuNode =
   | { readonly type: "opt_out"; readonly prompt: Prompt | null }
   | {
       readonly type: "set_field";
-      /** Of the lead: a custom field's key. */
+      /** The key of a custom field of the lead. */
       readonly field: string;
-      /** May hold {{variables}}. */
+      /** May contain {{variables}}. */
       readonly value: string;
       readonly next: NodeName;
     }
   | { readonly type: "hang_up"; readonly prompt: Prompt | null };
 
-/** Where a caller is transferred to. */
+/** The target of a transfer. */
 export type TransferTarget = { readonly extension: string } | { readonly agent_group_id: number };
 
 export type Menu = {

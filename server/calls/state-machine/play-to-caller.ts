@@ -1,4 +1,4 @@
-// What is played, asked and recorded with whoever answered a campaign's call.
+// Prompts played to the caller of a campaign's call, and its position.
 import { fillText } from "./script-text.ts";
 import type { Call } from "./call.ts";
 import { endCall, type Outcome } from "./end-call.ts";
@@ -7,22 +7,22 @@ import { liveLegs } from "./legs.ts";
 import type { Prompt } from "./menu.ts";
 import { initial_position, type Position } from "./voice-position.ts";
 
-/** A step that tells nothing. */
+/** A transition without events. */
 export type SilentTransition = Omit<Transition, "events">;
 
-/** Where the call is. */
+/** Returns the call's position. */
 export function positionOf({ position }: Call): Position {
   return position ?? initial_position;
 }
 
-/** The call at its next visit: what an earlier one began means nothing any more. */
+/** Moves the call to its next visit: playbacks and timers of earlier visits no longer count. */
 export function moveTo(call: Call, to: Partial<Position> & Pick<Position, "doing">): Call {
   const { node, tries, visit } = positionOf(call);
   const next: Position = { ...initial_position, node, tries, ...to, visit: visit + 1 };
   return { ...call, position: next };
 }
 
-/** Plays the prompts one after the other. */
+/** Plays the prompts in order. */
 export function play(
   call: Call,
   prompts: readonly Prompt[],
@@ -35,21 +35,21 @@ export function play(
   return { call: playing, commands: [command] };
 }
 
-/** Silent, if anything is being played. */
+/** Returns the command that stops the playback, if anything is being played. */
 export function stopPlaying(call: Call): Command[] {
   const { doing } = positionOf(call);
   const isPlaying = doing === "playing" || doing === "asking";
   return isPlaying ? [{ type: "stop_playing", leg: callerOf(call) }] : [];
 }
 
-/** The leg of whoever was called; the step's event came from it or with it alive. */
+/** Returns the recipient's leg, which is live during any event of the conversation. */
 export function callerOf(call: Call): number {
   const caller = liveLegs(call).find(({ role }) => role === "customer");
-  if (!caller) throw new Error(`call ${call.id} has nobody on the line`);
+  if (!caller) throw new Error(`call ${call.id} has no recipient on the line`);
   return caller.id;
 }
 
-/** Variables of the recipient, and over them what the caller entered. */
+/** Returns the recipient's variables, overridden by what the caller entered. */
 export function variablesOf({
   voice,
   collected,
@@ -62,7 +62,7 @@ function fillPrompt(call: Call, prompt: Prompt): Prompt {
   return { ...prompt, say: fillText(prompt.say, variablesOf(call)).text };
 }
 
-/** Ends a call that was answered, of our own accord. */
+/** Ends an answered call from our side. */
 export function endAnsweredCall(
   call: Call,
   at: Date,

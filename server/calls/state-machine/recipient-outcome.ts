@@ -1,8 +1,8 @@
-// What becomes of a campaign's recipient when a call to them is over.
+// The state of a campaign's recipient after a call to them.
 import type { LegOutcome } from "../../drivers/voice/driver.ts";
 import type { Call } from "./call.ts";
 
-/** States in which nothing more follows. */
+/** States after which the recipient is not called again. */
 export type FinalState =
   | "answered"
   | "machine"
@@ -14,17 +14,17 @@ export type FinalState =
 
 export type RecipientOutcome = {
   readonly state: "waiting" | FinalState;
-  /** In place of waiting, where the campaign is over by now. */
+  /** Instead of waiting, when the campaign is over by now. */
   readonly otherwise: FinalState;
-  /** Of one that waits. */
+  /** When a waiting recipient is due. */
   readonly due_at: Date | null;
-  /** At the caller's wish, beside the attempts. */
+  /** The caller asked for it: it does not count against the attempts. */
   readonly callback: boolean;
-  /** Nobody was dialled: it counts as no attempt. */
+  /** No leg was dialed: it does not count as an attempt. */
   readonly uncounted: boolean;
 };
 
-/** What a later attempt may change. Declined means no; an unallocated number stays one. */
+/** Dispositions that are worth a retry: a declined call or an unallocated number is not. */
 export const retryable: ReadonlySet<string> = new Set<LegOutcome>([
   "busy",
   "no_answer",
@@ -33,7 +33,7 @@ export const retryable: ReadonlySet<string> = new Set<LegOutcome>([
   "failed",
 ]);
 
-/** Of a call that is over; null for one that is no campaign's. */
+/** Returns the recipient's state after a call that is over; null for a click-to-call. */
 export function recipientOutcome(call: Call): RecipientOutcome | null {
   const { voice, ended_reason, ended_at, callback_at } = call;
   if (!voice || !ended_at) return null;
@@ -49,7 +49,7 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
   return due_at ? { ...waiting, due_at } : ended;
 }
 
-/** When a retry follows, or null. */
+/** Returns when the retry is due, or null. */
 function retryAt({ voice, attempt, disposition, ended_at }: Call): Date | null {
   const { attempts_max, callbacks, answering_machine, retry_after_minutes } = voice!;
   const isMachine = disposition === "machine" && answering_machine === "retry";
@@ -59,7 +59,7 @@ function retryAt({ voice, attempt, disposition, ended_at }: Call): Date | null {
 }
 
 function finalState({ disposition, ended_reason, answered_by, answered_at }: Call): FinalState {
-  // Answered, but nothing could be played.
+  // Answered, but the prompt could not be played.
   if (ended_reason === "playback_failed") return "failed";
   if (answered_at !== null) return answered_by === "machine" ? "machine" : "answered";
   if (ended_reason === "suppressed") return "suppressed";

@@ -21,7 +21,7 @@ function callWith(stage: Call["stage"], parties: readonly Party[], more: Partial
   );
 }
 
-test("a talk is joined again, by its two alone, and an agent who lost the race is let go", () => {
+test("bridges the two parties again, and hangs up an agent who answered second", () => {
   const call = callWith("talking", [
     { role: "agent", state: "answered", answered_at: later },
     { role: "agent", state: "answered", answered_at: at },
@@ -33,7 +33,7 @@ test("a talk is joined again, by its two alone, and an agent who lost the race i
   ]);
 });
 
-test("after a transfer the extension has the customer, and the agent is let go", () => {
+test("bridges the customer with the extension after a transfer, and hangs up the agent", () => {
   const call = callWith(
     "talking",
     [
@@ -50,7 +50,7 @@ test("after a transfer the extension has the customer, and the agent is let go",
   ]);
 });
 
-test("a customer whom the agent has put through hears it ring", () => {
+test("plays ringback to a customer whom the agent has transferred", () => {
   const call = callWith("talking", [
     { role: "agent", state: "ended", answered_at: at },
     { role: "customer", state: "answered", answered_at: at },
@@ -59,7 +59,7 @@ test("a customer whom the agent has put through hears it ring", () => {
   assert.deepEqual(resumeCommands(call), [{ type: "ringback", leg: 2 }]);
 });
 
-test("an agent hears the customer being called, and the others who were rung are let go", () => {
+test("plays ringback to the agent while the customer rings, and hangs up the other agents", () => {
   const call = callWith("customer", [
     { role: "agent", state: "answered", answered_at: at },
     { role: "agent", state: "ringing" },
@@ -71,7 +71,7 @@ test("an agent hears the customer being called, and the others who were rung are
   ]);
 });
 
-test("what rings goes on ringing, and what is ending goes on ending", () => {
+test("leaves ringing agents alone, and hangs up the legs of a call that is ending", () => {
   assert.deepEqual(resumeCommands(callWith("agent", [{ role: "agent", state: "ringing" }])), []);
   assert.deepEqual(resumeCommands(callWith("ending", [{ role: "customer", state: "answered" }])), [
     { type: "hang_up", leg: 1 },

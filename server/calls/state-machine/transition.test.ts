@@ -95,7 +95,7 @@ const done = (run: Run) =>
   );
 const told = (run: Run) => run.events.map(({ type }) => type);
 
-test("the agent is called first, then the customer; the two are joined and recorded, and paid by the pulse", () => {
+test("calls the agent, then the customer, bridges and records them, and bills by the pulse", () => {
   const run = talking();
   take(run, ended(2, "hung_up"), 100);
   take(run, ended(1, "hung_up"), 101);
@@ -137,7 +137,7 @@ test("the agent is called first, then the customer; the two are joined and recor
   );
 });
 
-test("what the switch is to dial is the agent's phone with the customer's number, then the customer with the line's", () => {
+test("dials the agent with the customer's number as caller id, then the customer with the line's", () => {
   const dials = calling().commands.filter((command) => command.type === "dial");
   assert.deepEqual(dials, [
     {
@@ -153,7 +153,7 @@ test("what the switch is to dial is the agent's phone with the customer's number
 
 const blockers: readonly CallBlocker[] = ["suppressed", "already_in_call", "night_window"];
 for (const blocker of blockers) {
-  test(`a call that ${blocker} stands blocker is canceled, uncharged, with nobody called`, () => {
+  test(`cancels a call blocked as ${blocker}, uncharged, without calling anyone`, () => {
     const run = open({ plan: { max_retry: 3 } });
     take(run, { type: "placed", blocker });
     assert.equal(result(run), `canceled canceled ${blocker} system`);
@@ -179,7 +179,7 @@ const of_agent: Record<Exclude<LegOutcome, "hung_up" | "unplaced">, [string, boo
   lost: ["failed lost node_lost system", false],
 };
 for (const [outcome, [expected, again]] of Object.entries(of_agent)) {
-  test(`an agent's ${outcome} ends the call as ${expected}${again ? ", to be tried again" : ""}`, () => {
+  test(`an agent's ${outcome} ends the call as ${expected}${again ? ", with a retry" : ""}`, () => {
     const run = placed({ plan: { max_retry: 1, retry_after_minutes: 7 } });
     take(run, ringing(1), 1);
     const end = ending(outcome as LegOutcome, { cause: 17, sip_status: 486 });
@@ -206,7 +206,7 @@ const of_customer: typeof of_agent = {
   lost: ["failed lost node_lost system", false],
 };
 for (const [outcome, [expected, again]] of Object.entries(of_customer)) {
-  test(`a customer's ${outcome} ends the call as ${expected}${again ? ", to be tried again" : ""}`, () => {
+  test(`a customer's ${outcome} ends the call as ${expected}${again ? ", with a retry" : ""}`, () => {
     const run = calling({ plan: { max_retry: 1, retry_after_minutes: 7 } });
     const end = ending(outcome as LegOutcome, { cause: 17, sip_status: 486 });
     take(run, { type: "ended", leg: 2, ending: end }, 5);
@@ -220,7 +220,7 @@ for (const [outcome, [expected, again]] of Object.entries(of_customer)) {
   });
 }
 
-test("an agent who hangs up before the customer answers ends the call, which is not tried again", () => {
+test("ends a call without a retry when the agent hangs up before the customer answers", () => {
   const run = calling({ plan: { max_retry: 3 } });
   take(run, ended(1, "hung_up"), 5);
   assert.equal(done(run).at(-1), "hang_up 2");
@@ -229,7 +229,7 @@ test("an agent who hangs up before the customer answers ends the call, which is 
   assert.equal(run.call.retry_at, null);
 });
 
-test("a switch that goes away while the customer rings has lost the call, whichever leg is missed first", () => {
+test("ends a call as lost when the switch goes away while the customer rings, whichever leg is missed first", () => {
   for (const first of [1, 2]) {
     const run = calling({});
     take(run, ended(first, "lost"), 5);
@@ -238,7 +238,7 @@ test("a switch that goes away while the customer rings has lost the call, whiche
   }
 });
 
-test("a talk is ended by whoever hangs up, and lost when the switch went away under it", () => {
+test("attributes the end of a conversation to the party that hung up, or to the lost switch", () => {
   const by = (leg: number, outcome: LegOutcome) => {
     const run = talking({ settings: { recorded: false } });
     take(run, ended(leg, outcome), 30);
@@ -251,7 +251,7 @@ test("a talk is ended by whoever hangs up, and lost when the switch went away un
   assert.equal(by(2, "lost"), "completed answered node_lost system");
 });
 
-test("a command or want of credit ends a call at every stage, once", () => {
+test("ends a call once at any stage by an API hangup or for lack of credit", () => {
   const hangup = (run: Run, reason: "hung_up_by_api" | "credit") => {
     assert.ok(take(run, { type: "hangup", reason }, 20));
     assert.ok(!take(run, { type: "hangup", reason: "credit" }, 20));
@@ -273,7 +273,7 @@ test("a command or want of credit ends a call at every stage, once", () => {
   assert.equal(hangup(talking({ plan }), "credit"), "completed answered credit system");
 });
 
-test("when nobody is free the call ends as not answered, to be tried again", () => {
+test("ends a call as no-answer, with a retry, when no agent is free", () => {
   const run = open({ plan: { max_retry: 1 } });
   take(run, { type: "placed", blocker: null });
   take(run, { type: "agents_chosen", agents: [] }, 1);
@@ -281,7 +281,7 @@ test("when nobody is free the call ends as not answered, to be tried again", () 
   assert.notEqual(run.call.retry_at, null);
 });
 
-test("after an agent who did not answer others are asked for, until nobody is left", () => {
+test("asks for further agents after one did not answer, until none is left", () => {
   const run = placed({ plan: { policy_applied: "next_in_group" } });
   take(run, ended(1, "no_answer"), 30);
   assert.equal(done(run).at(-1), "choose_agents");
@@ -292,7 +292,7 @@ test("after an agent who did not answer others are asked for, until nobody is le
   assert.equal(result(run), "busy busy agent_busy agent");
 });
 
-test("of several agents who ring at once the first to answer has the call, and the others are let go", () => {
+test("gives the call to the first of several ringing agents to answer, and hangs up the others", () => {
   const run = placed({ plan: { policy_applied: "ring_all" }, settings: { recorded: false } });
   take(run, ended(1, "no_answer"), 30);
   take(run, choose("102", "103", "104"), 30);
@@ -314,7 +314,7 @@ test("of several agents who ring at once the first to answer has the call, and t
   assert.equal(run.call.cost, 3, "each leg that was answered");
 });
 
-test("who rings still when another agent has the call is not put through", () => {
+test("does not bridge an agent who answers after another has the call", () => {
   const run = placed({ plan: { policy_applied: "ring_all" } });
   take(run, ended(1, "no_answer"), 30);
   take(run, choose("102", "103", "104"), 30);
@@ -325,7 +325,7 @@ test("who rings still when another agent has the call is not put through", () =>
   assert.deepEqual(bridge, { type: "bridge", legs: [3, 5] });
 });
 
-test("a leg that certainly reached nobody is dialled again: the agent's by whoever chooses, the customer's at once", () => {
+test("dials a leg that was never placed again: the agent's by a new choice, the customer's at once", () => {
   const run = placed();
   take(run, ended(1, "unplaced"), 1);
   assert.deepEqual(run.commands.at(-1), { type: "choose_agents", again: "101" });
@@ -337,7 +337,7 @@ test("a leg that certainly reached nobody is dialled again: the agent's by whoev
   assert.equal(run.call.stage, "customer");
 });
 
-test("keys are told, and the customer's are kept", () => {
+test("publishes every key, and keeps the customer's", () => {
   const run = talking();
   for (const digit of ["1", "#"]) take(run, { type: "digit", leg: 2, digit }, 20);
   take(run, { type: "digit", leg: 1, digit: "5" }, 21);
@@ -355,7 +355,7 @@ test("keys are told, and the customer's are kept", () => {
   );
 });
 
-test("the agent's * and the digit, or the customer's digit, sends the call to the extension behind it", () => {
+test("transfers the call to the extension of a key: * and the key from the agent, the key alone from the customer", () => {
   const plan = { extension_for_transfer: "5", extension_for_dis: "7" };
   const asks = (leg: number, ...digits: string[]) => {
     const run = talking({ plan });
@@ -378,7 +378,7 @@ test("the agent's * and the digit, or the customer's digit, sends the call to th
   assert.ok(!done(early).includes("find_extension"), "nobody talks yet");
 });
 
-test("an extension that answers a transfer takes the agent's place", () => {
+test("lets an extension that answers a transfer take the agent's place", () => {
   const run = talking({ settings: { recorded: false } });
   take(run, { type: "transfer_requested", by: "agent", to: agent("205") }, 20);
   assert.equal(done(run).at(-1), "dial 3");
@@ -400,7 +400,7 @@ test("an extension that answers a transfer takes the agent's place", () => {
   assert.equal(run.call.cost, 3);
 });
 
-test("a transfer that nobody answers changes nothing for who talks; after the agent has left it ends the call", () => {
+test("keeps the parties talking after an unanswered transfer, and ends the call if the agent has left", () => {
   const run = talking({ settings: { recorded: false } });
   take(run, { type: "transfer_requested", by: "customer", to: agent("205") }, 20);
   take(run, ended(3, "no_answer"), 50);
@@ -413,13 +413,13 @@ test("a transfer that nobody answers changes nothing for who talks; after the ag
   assert.equal(result(run), "completed answered transfer_not_answered system");
 });
 
-test("a transfer to nobody, or of a call in which nobody talks, changes nothing", () => {
+test("ignores a transfer to no extension, and one of a call without a conversation", () => {
   assert.ok(!take(talking(), { type: "transfer_requested", by: "agent", to: null }, 20));
   assert.ok(!take(calling(), { type: "transfer_requested", by: "api", to: agent("205") }, 20));
   assert.ok(!take(placed(), { type: "transfer_requested", by: "api", to: agent("205") }, 20));
 });
 
-test("automatic retries go on to max_retry, and never after one that a person asked for", () => {
+test("retries automatically up to max_retry, and never after a retry that a user requested", () => {
   const retry = (more: Parameters<typeof callValue>[0]) => {
     const run = placed({ plan: { max_retry: 2 }, ...more });
     take(run, ended(1, "no_answer"), 30);
@@ -432,7 +432,7 @@ test("automatic retries go on to max_retry, and never after one that a person as
   assert.equal(retry({ attempt: 1, plan: { max_retry: 0 } }), null);
 });
 
-test("a pulse is paid once it has begun, and an answered leg pays one at least", () => {
+test("bills a pulse once it has begun, and at least one for an answered leg", () => {
   const cost = (seconds: number) => {
     const run = talking({ settings: { recorded: false, pulse_seconds: 30 } });
     take(run, ended(2, "hung_up"), 10 + seconds);
@@ -441,7 +441,7 @@ test("a pulse is paid once it has begun, and an answered leg pays one at least",
   assert.deepEqual([0, 1, 30, 30.001, 60, 61].map(cost), [1, 1, 1, 2, 2, 3]);
 });
 
-test("a recording that failed is told of as nothing, and one that comes while they talk ends nothing", () => {
+test("publishes no failed recording, and does not end a conversation when its recording arrives", () => {
   const run = talking();
   take(run, { type: "recorded", ok: false }, 20);
   assert.equal(run.call.stage, "talking");
@@ -552,7 +552,7 @@ function bringToEnd(run: Run, seconds: number): void {
   }
 }
 
-test("whatever happens, a stage never goes back and what has ended stays as it is", () => {
+test("any sequence of events: a stage never goes back, and what has ended stays as it is", () => {
   fc.assert(
     fc.property(anyRun, (asked) => {
       const run = play(asked, (before, { call }) => {
@@ -569,7 +569,7 @@ test("whatever happens, a stage never goes back and what has ended stays as it i
   );
 });
 
-test("whatever happens, no customer is called before an agent answered, and none is rung twice (I10)", () => {
+test("any sequence of events: no customer is called before an agent answered, and none is rung twice (I10)", () => {
   fc.assert(
     fc.property(anyRun, (asked) => {
       const run = play(asked, (before, { call }) => {
@@ -590,7 +590,7 @@ test("whatever happens, no customer is called before an agent answered, and none
   );
 });
 
-test("whatever happens, an event that comes twice changes nothing the second time", () => {
+test("any sequence of events: a duplicate event changes nothing", () => {
   fc.assert(
     fc.property(anyRun, (asked) => {
       play(asked, (_before, run, event, seconds) => {
@@ -603,7 +603,7 @@ test("whatever happens, an event that comes twice changes nothing the second tim
   );
 });
 
-test("whatever happens, only agents who answered are joined with the customer, who is in every bridge", () => {
+test("any sequence of events: only agents who answered are bridged with the customer, who is in every bridge", () => {
   fc.assert(
     fc.property(anyRun, (asked) => {
       let commands = 0;
@@ -622,7 +622,7 @@ test("whatever happens, only agents who answered are joined with the customer, w
   );
 });
 
-test("whatever happens, each leg that lives when the end is decided is hung up, and the call ends once with one outcome", () => {
+test("any sequence of events: every live leg is hung up when the end is decided, and the call ends once with one outcome", () => {
   fc.assert(
     fc.property(anyRun, (asked) => {
       const decide = (before: Call, { call, commands }: Run) => {
@@ -651,7 +651,7 @@ test("whatever happens, each leg that lives when the end is decided is hung up, 
   );
 });
 
-test("whatever happens, a call costs the started pulses of its answered legs, of which credit that is used up begins none, and is tried again only where that may help", () => {
+test("any sequence of events: a call costs the started pulses of its answered legs, within its credit, and is retried only where that may help", () => {
   const helps = new Set(["busy", "no_answer", "congestion", "unreachable", "failed"]);
   fc.assert(
     fc.property(anyRun, (asked) => {

@@ -1,4 +1,4 @@
-// What is done on a campaign's calls, as it was at the launch.
+// The plan of a campaign's calls, as it was at the launch.
 import type { AgentPlan } from "../../drivers/ai-agent/driver.ts";
 import type { Menu, Prompt, TransferTarget } from "./menu.ts";
 
@@ -7,12 +7,12 @@ export type CallType = (typeof call_types)[number];
 
 export const machine_policies = ["off", "play", "hang_up", "retry"] as const;
 /**
- * What is done when a machine answers. `off`: nobody listens for it. `retry` hangs up and tries again, as
- * with nobody there.
+ * What happens when an answering machine answers. `off` does not listen for it; `retry` hangs up and retries,
+ * as after no answer.
  */
 export type MachinePolicy = (typeof machine_policies)[number];
 
-/** By its call type: a clip; a script, spoken to each recipient beforehand; a menu; an agent. */
+/** By call type: an audio clip; a script, synthesized for each recipient in advance; a menu; an AI agent. */
 export type VoiceContent =
   | { readonly call_type: "obd_voice_call"; readonly prompt: Prompt }
   | { readonly call_type: "obd_smartvoice"; readonly script: string; readonly language: string }
@@ -30,13 +30,13 @@ export type VoicePlan = {
   readonly answering_machine: MachinePolicy;
 };
 
-/** The campaign's part of a call, and its recipient. */
+/** The campaign's plan and recipient of a call. */
 export type VoiceCall = VoicePlan & {
   readonly recipient_id: number;
   readonly variables: Readonly<Record<string, string>>;
-  /** Of obd_smartvoice. */
+  /** The synthesized script of obd_smartvoice. */
   readonly audio: { readonly name: string; readonly duration_ms: number } | null;
-  /** Attempts that may be made in all, callbacks beside. */
+  /** The most attempts, callbacks not counted. */
   readonly attempts_max: number;
   readonly callbacks: number;
   readonly retry_after_minutes: number;

@@ -1,13 +1,13 @@
 import type { Prompt, NodeName } from "./menu.ts";
 
 /**
- * What goes on between a campaign's call and who answered:
- * - detecting: listening whether it is a person;
- * - playing: something that is played to its end, then what follows it;
- * - asking: a question that a key breaks in on; waiting: for (further) keys, after it;
- * - recording: what the caller says;
- * - transferring: an agent is being looked for; bridged: one talks to the caller;
- * - conversing: an AI agent does.
+ * What a campaign's call is doing:
+ * - detecting: listening for an answering machine;
+ * - playing: a prompt that is played to its end;
+ * - asking: a prompt that a key interrupts; waiting: for (further) keys after it;
+ * - recording: a message of the caller;
+ * - transferring: looking for an agent; bridged: an agent talks to the caller;
+ * - conversing: an AI agent talks to the caller.
  */
 export type Activity =
   | "detecting"
@@ -19,24 +19,24 @@ export type Activity =
   | "bridged"
   | "conversing";
 
-/** Where a campaign's call is; stored, so that whoever leads it next goes on from here. */
+/** Where a campaign's call is; stored, so that the next node leader goes on from here. */
 export type Position = {
   readonly doing: Activity;
-  /** Of a menu. */
+  /** The menu's current node. */
   readonly node: NodeName | null;
-  /** Counts what was begun: a playback or timer of an earlier visit means nothing any more. */
+  /** Counts playbacks and timers: those of an earlier visit no longer count. */
   readonly visit: number;
-  /** Wrong or missing answers at this node. */
+  /** Invalid or missing answers at this node. */
   readonly tries: number;
-  /** Captured so far. */
+  /** Digits captured so far. */
   readonly digits: string;
   /** While playing and asking. */
   readonly prompts: readonly Prompt[];
-  /** Called off, in words of the report, once what is being played is over. */
+  /** Why the call ends once the current prompt is played. */
   readonly then_end: "opted_out" | "menu_ended" | null;
 };
 
-/** Nothing has happened yet. */
+/** The position before the answer. */
 export const initial_position: Position = {
   doing: "playing",
   node: null,

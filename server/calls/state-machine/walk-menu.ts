@@ -17,18 +17,18 @@ import { startTransfer } from "./start-transfer.ts";
 
 type Asking = Extract<MenuNode, { type: "menu" | "capture" }>;
 
-/** A recording that nobody tells the end of is given up so long after its limit. */
+/** How long after its limit a message whose end was never reported is given up. */
 const overdue_seconds = 15;
 
-/** Prompts, keys and waits of one call: a menu may send a machine round for ever. */
+/** Prompts, keys and waits of one call: without a limit, a menu could loop forever with a machine. */
 const visits_max = 500;
 
-/** The menu of an obd_ivr call, else null. */
+/** Returns the menu of an obd_ivr call, else null. */
 export function menuOf({ voice }: Call): Menu | null {
   return voice?.content.call_type === "obd_ivr" ? voice.content.menu : null;
 }
 
-/** Enters a node of the call's menu; who has been at 500 is let go. */
+/** Enters a node of the call's menu; the 500th visit ends the call. */
 export function enterNode(call: Call, node: NodeName, at: Date): Transition {
   if (positionOf(call).visit >= visits_max) return endAnsweredCall(call, at, "too_long");
   const entered = walkInto(
@@ -44,20 +44,20 @@ function walkInto(call: Call, name: NodeName, at: Date): Transition {
   switch (node.type) {
     case "play":
     case "record":
-      return quiet(play(call, [node.prompt], { doing: "playing" }));
+      return withoutEvents(play(call, [node.prompt], { doing: "playing" }));
     case "menu":
     case "capture":
-      return quiet(play(call, [node.prompt], { doing: "asking" }));
+      return withoutEvents(play(call, [node.prompt], { doing: "asking" }));
     case "transfer":
       if (!node.prompt) return startTransfer(call, node.to);
-      return quiet(play(call, [node.prompt], { doing: "playing" }));
+      return withoutEvents(play(call, [node.prompt], { doing: "playing" }));
     case "opt_out":
     case "hang_up": {
       const isOptOut = node.type === "opt_out";
       const leaving = { ...call, opted_out: call.opted_out || isOptOut };
       const then_end = isOptOut ? "opted_out" : "menu_ended";
       if (!node.prompt) return endAnsweredCall(leaving, at, then_end);
-      return quiet(play(leaving, [node.prompt], { doing: "playing", then_end }));
+      return withoutEvents(play(leaving, [node.prompt], { doing: "playing", then_end }));
     }
     case "set_field": {
       const { text } = fillText(node.value, variablesOf(call));
@@ -67,7 +67,7 @@ function walkInto(call: Call, name: NodeName, at: Date): Transition {
   }
 }
 
-/** What a node's prompt led to, now that it was played. */
+/** Goes on after a node's prompt was played. */
 export function afterPrompt(call: Call, at: Date): Transition | null {
   const { doing, node: name } = positionOf(call);
   const node = menuOf(call)!.nodes[name!]!;
@@ -84,17 +84,17 @@ export function afterPrompt(call: Call, at: Date): Transition | null {
   }
 }
 
-/** A key, where the menu asks for one; elsewhere it means nothing, but that it ends a message. */
+/** Handles a key where the menu asks for one; elsewhere `#` ends a message and other keys mean nothing. */
 export function handleMenuKey(call: Call, digit: string, at: Date): Transition | null {
   const { doing, node: name, visit } = positionOf(call);
   const node = name === null ? undefined : menuOf(call)?.nodes[name];
   if (doing === "recording")
     return digit === "#" ? { call, events: [], commands: [{ type: "stop_message", visit }] } : null;
   if (doing !== "asking" && doing !== "waiting") return null;
-  const silenced = stopPlaying(call);
+  const stop = stopPlaying(call);
   const next =
     node?.type === "menu" ? chooseKey(call, node, digit, at) : enterDigit(call, node, digit, at);
-  return { ...next, commands: [...silenced, ...next.commands] };
+  return { ...next, commands: [...stop, ...next.commands] };
 }
 
 function chooseKey(
@@ -132,7 +132,7 @@ function finishCapture(
   return withNotes(next, { menu: [{ node: positionOf(call).node!, key: digits || "invalid" }] });
 }
 
-/** Nothing was pressed for so long as the node waits, or a message was never told to be over. */
+/** Handles a time-out: no key was pressed in time, or the end of a message was never reported. */
 export function handleMenuTimeout(call: Call, at: Date): Transition | null {
   const { doing, node: name, digits, visit } = positionOf(call);
   const node = name === null ? undefined : menuOf(call)?.nodes[name];
@@ -151,7 +151,7 @@ function askAgain(call: Call, node: Asking, at: Date): Transition {
   const tries = positionOf(call).tries + 1;
   if (tries >= node.tries) return enterNode(call, node.otherwise, at);
   const prompts = node.invalid_prompt ? [node.invalid_prompt, node.prompt] : [node.prompt];
-  return quiet(play(call, prompts, { doing: "asking", tries }));
+  return withoutEvents(play(call, prompts, { doing: "asking", tries }));
 }
 
 function waitForKey(call: Call, node: Asking, digits: string): Transition {
@@ -179,7 +179,7 @@ function recordMessage(call: Call, node: MenuNode & { type: "record" }): Transit
   };
 }
 
-/** A message is in, or is not to be had; null when the call is elsewhere. */
+/** Goes on after a message was recorded, or failed; null when the call is elsewhere. */
 export function afterMessage(
   call: Call,
   recording: string,
@@ -196,7 +196,7 @@ export function afterMessage(
   });
 }
 
-/** Whoever left a message and hung up has left it. */
+/** The message of a caller who hung up while leaving it: it is complete. */
 export function messageAtHangUp(call: Call): Notes {
   const { doing, node, visit } = positionOf(call);
   if (doing !== "recording") return {};
@@ -205,11 +205,11 @@ export function messageAtHangUp(call: Call): Notes {
   };
 }
 
-/** The step with these notes before its own. */
-export function withNotes(step: Transition, before: Notes): Transition {
-  const { menu = [], said = [], messages = [] } = step.notes ?? {};
+/** Returns the transition with these notes before its own. */
+export function withNotes(next: Transition, before: Notes): Transition {
+  const { menu = [], said = [], messages = [] } = next.notes ?? {};
   return {
-    ...step,
+    ...next,
     notes: {
       menu: [...(before.menu ?? []), ...menu],
       said: [...(before.said ?? []), ...said],
@@ -218,6 +218,6 @@ export function withNotes(step: Transition, before: Notes): Transition {
   };
 }
 
-function quiet(step: SilentTransition): Transition {
-  return { ...step, events: [] };
+function withoutEvents(next: SilentTransition): Transition {
+  return { ...next, events: [] };
 }

@@ -128,7 +128,7 @@ async function bill({ account_id }: Call) {
   return rows[0];
 }
 
-test("a stored call is read as its leader had it, at every step of its life", async () => {
+test("reads a stored call exactly as the node leader had it, after every transition", async () => {
   let call = await claimed();
   for (const one of talk(90)) {
     call = await live(call, one);
@@ -139,7 +139,7 @@ test("a stored call is read as its leader had it, at every step of its life", as
   assert.equal(call.stage, "ended");
 });
 
-test("each step's events is on the call's report and in the outbox", async () => {
+test("stores the events of each transition on the call's report and in the outbox", async () => {
   const call = await live(await claimed(), ...talk(90));
   const { rows } = await db.pool.query<{ type: string; data: { call_id: number } }>(
     "select type, data from call_events where account_id = $1 and call_id = $2 order by id",
@@ -164,7 +164,7 @@ test("each step's events is on the call's report and in the outbox", async () =>
   assert.deepEqual(outbox.rows, rows);
 });
 
-test("a leader that was replaced writes nothing at all", async () => {
+test("writes nothing for a node leader that was replaced", async () => {
   const call = await live(await claimed(), ...placing);
   const taken = next(call, unanswered, 30);
   await db.pool.query("select from adopt_calls($1, $2, $3, '{}')", [
@@ -186,7 +186,7 @@ test("a leader that was replaced writes nothing at all", async () => {
   assert.equal(await writeTransition(db.pool, fence + 1, call, taken, at(30)), true);
 });
 
-test("another account's call, or one that is not there, is nobody's to write", async () => {
+test("writes no call of another account, and none that does not exist", async () => {
   const call = await claimed();
   const taken = next(call, { type: "placed", blocker: null }, 0);
   for (const other of [{ account_id: 999_999 }, { id: 999_999 }]) {
@@ -196,7 +196,7 @@ test("another account's call, or one that is not there, is nobody's to write", a
   }
 });
 
-test("a stage never goes back, and a call ends once", async () => {
+test("never moves a stage back, and ends a call once", async () => {
   const ringing = await live(await claimed(), ...placing);
   const calling = await live(ringing, [{ type: "answered", leg: 1 }, 10]);
   const back = {
@@ -211,7 +211,7 @@ test("a stage never goes back, and a call ends once", async () => {
   assert.deepEqual(await bill(over), paid);
 });
 
-test("a step whose answer was lost may be stored again: it stands once", async () => {
+test("stores a transition once when it is repeated after a lost answer", async () => {
   const call = await live(await claimed(), ...placing);
   const taken = next(call, unanswered, 30);
   assert.equal(await writeTransition(db.pool, fence, call, taken, at(30)), true);
@@ -221,7 +221,7 @@ test("a step whose answer was lost may be stored again: it stands once", async (
   assert.deepEqual(await Promise.all(afterwards), stood);
 });
 
-test("a call that nobody answered gives all its credit back, and its pair is free", async () => {
+test("releases all credit and the pair of a call that was not answered", async () => {
   const call = await live(await claimed(10), ...placing);
   assert.equal(await count("call_pairs", call), 1);
   await live(call, [unanswered, 30]);
@@ -229,7 +229,7 @@ test("a call that nobody answered gives all its credit back, and its pair is fre
   assert.equal(await count("call_pairs", call), 0);
 });
 
-test("what was reserved and not used is given back, and only the ended call's pair is freed", async () => {
+test("releases unused credit, and only the pair of the call that ended", async () => {
   const call = await live(await claimed(10), ...placing);
   await db.pool.query(
     "insert into call_pairs (account_id, from_number, to_phone, call_id) values ($1, '102', $2, $3)",
@@ -245,13 +245,13 @@ test("what was reserved and not used is given back, and only the ended call's pa
   assert.equal(await count("call_pairs", call), 1);
 });
 
-test("a talk that went on beyond what was reserved is paid from the balance", async () => {
+test("charges the balance for a conversation that outlasted its reservation", async () => {
   const call = await live(await claimed(10), ...talk(150));
   assert.equal(call.cost, 6);
   assert.deepEqual(await bill(call), { left: 4, reserved: 6, captured: 6, released: 0, open: 0 });
 });
 
-test("what the account cannot pay is not billed: a talk costs what was reserved for it, and so it is told", async () => {
+test("does not bill or report what the account cannot pay: the call costs what was reserved", async () => {
   const call = await live(await claimed(3), ...talk(150));
   assert.deepEqual(await bill(call), { left: 1, reserved: 2, captured: 2, released: 0, open: 0 });
   const { cost, billed_seconds } = await storedCall({ db }, call.account_id, call.id);
@@ -264,7 +264,7 @@ test("what the account cannot pay is not billed: a talk costs what was reserved 
   assert.deepEqual(rows, [{ told: "120" }]);
 });
 
-test("credit that was added meanwhile is settled with the rest", async () => {
+test("settles credit that was reserved during the call with the rest", async () => {
   const call = await live(await claimed(10), ...placing);
   await db.pool.query("select top_up_call($1, $2, $3, 3, $4)", [
     call.account_id,
@@ -276,7 +276,7 @@ test("credit that was added meanwhile is settled with the rest", async () => {
   assert.deepEqual(await bill(call), { left: 6, reserved: 5, captured: 4, released: 1, open: 0 });
 });
 
-test("a call that something stands blocker is ended uncharged, and another's pair stays taken", async () => {
+test("ends a blocked call uncharged, and leaves another call's pair taken", async () => {
   const first = await live(await claimed(10), ...placing);
   const account = { account_id: first.account_id, owner_id: 1 };
   const { id } = await makeCall({ db, clock }, account, { place });
