@@ -2,7 +2,7 @@ import { chmodSync, constants, lstatSync, mkdirSync, statSync } from "node:fs";
 import { cp, mkdir, mkdtemp, open, readdir, rename, rm, symlink } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
 import { EmbeddedPostgresError, or_database_url } from "./embedded-postgres-error.ts";
-import type { NativePackage } from "./locate-binaries.ts";
+import type { NativePackage } from "./native-package.ts";
 
 /** What only compilers need; a third of the size. */
 const build_only = new Set(["pkgconfig", "pgxs", "include"]);

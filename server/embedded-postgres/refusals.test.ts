@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { cacheBinaries } from "./cache-binaries.ts";
-import { nativePackage } from "./locate-binaries.ts";
+import { nativePackage } from "./native-package.ts";
 import { liveServer } from "./postmaster-pid.ts";
 import {
   is_root,
