@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import * as fs from "node:fs";
 import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -138,25 +139,25 @@ async function runInitdb(
   );
 }
 
-function run(
+async function run(
   place: Place,
   program: string,
   args: readonly string[],
   cwd: string,
 ): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
-      ...place.account,
-      cwd,
-      env: { LC_ALL: "C" },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let output = "";
-    child.stdout.on("data", (part: Buffer) => (output += part.toString()));
-    child.stderr.on("data", (part: Buffer) => (output += part.toString()));
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, output }));
+  const child = spawn(program, args, {
+    ...place.account,
+    cwd,
+    env: { LC_ALL: "C" },
+    stdio: ["ignore", "pipe", "pipe"],
   });
+  // Until then it may have no streams (EMFILE), and its "error" must have a listener.
+  await once(child, "spawn");
+  let output = "";
+  child.stdout.on("data", (part: Buffer) => (output += part.toString()));
+  child.stderr.on("data", (part: Buffer) => (output += part.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, output };
 }
 
 function violations(output: string): string {

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { openSlots } from "../../lib/slots.ts";
@@ -37,12 +38,16 @@ export function openPackagedSpeech({ recognize_command }: PackagedSpeechOptions)
   let speaker: Speaker | null = null;
   let idle: NodeJS.Timeout | undefined;
 
-  const start = (): Speaker => {
+  const start = async (): Promise<Speaker> => {
     const path = fileURLToPath(new URL("./packaged-speaker.ts", import.meta.url));
     // Nothing of our environment is its business.
     const child = spawn(process.execPath, [path], { stdio: "pipe", env: {} });
     child.on("exit", () => {
       if (speaker === child) speaker = null;
+    });
+    // Until then it may have no streams (EMFILE), and its "error" must have a listener.
+    await once(child, "spawn").catch((error: unknown) => {
+      throw new SpeechError("failed", "the packaged speaker could not be run", { cause: error });
     });
     // What it cannot take is told by its end.
     child.stdin.on("error", () => {});
@@ -50,8 +55,8 @@ export function openPackagedSpeech({ recognize_command }: PackagedSpeechOptions)
   };
   const ask = async (order: SpeakerOrder): Promise<SpeakerAnswer> => {
     clearTimeout(idle);
-    speaker ??= start();
-    const child = speaker;
+    const child = speaker ?? (await start());
+    speaker = child;
     holdOpen(child, true);
     try {
       return await answerOf(child, order);
@@ -99,12 +104,10 @@ async function answerOf(child: Speaker, order: SpeakerOrder): Promise<SpeakerAns
     complaint = `${complaint}${piece.toString("utf8")}`.slice(0, complaint_bytes_max);
   };
   const onClose = () => fail(`ended: ${complaint.trim()}`);
-  const onError = (error: Error) => fail(`could not be run: ${error.message}`);
   const timer = setTimeout(() => fail(`took longer than ${seconds_max} s`), seconds_max * 1_000);
   child.stdout.on("data", onData);
   child.stderr.on("data", onComplaint);
   child.on("close", onClose);
-  child.on("error", onError);
   child.stdin.write(`${JSON.stringify(order)}\n`);
   try {
     return await promise;
@@ -113,6 +116,5 @@ async function answerOf(child: Speaker, order: SpeakerOrder): Promise<SpeakerAns
     child.stdout.off("data", onData);
     child.stderr.off("data", onComplaint);
     child.off("close", onClose);
-    child.off("error", onError);
   }
 }

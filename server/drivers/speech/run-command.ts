@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
 import { SpeechError } from "./driver.ts";
 
 /** How a command ended by itself. */
@@ -22,15 +23,12 @@ export async function runCommand(
   input: Buffer,
   { seconds_max, output_bytes_max }: CommandLimits,
 ): Promise<CommandAnswer> {
-  // A process group of its own: what it started itself ends with it.
-  const child = spawn(command!, words, { stdio: "pipe", detached: true });
+  const child = await startCommand(command!, words);
   const { promise, resolve, reject } = Promise.withResolvers<CommandAnswer>();
-  const fail = (what: string, cause?: unknown) =>
-    reject(new SpeechError("failed", `${command} ${what}`, { cause }));
+  const fail = (what: string) => reject(new SpeechError("failed", `${command} ${what}`));
   const output: Buffer[] = [];
   let output_bytes = 0;
   let complaint = "";
-  child.on("error", (error) => fail("could not be run", error));
   child.stdout.on("data", (piece: Buffer) => {
     output_bytes += piece.length;
     if (output_bytes > output_bytes_max) fail("gave too much sound");
@@ -54,6 +52,21 @@ export async function runCommand(
     endGroup(child.pid);
     child.stdout.destroy();
     child.stderr.destroy();
+  }
+}
+
+async function startCommand(
+  command: string,
+  words: readonly string[],
+): Promise<ChildProcessWithoutNullStreams> {
+  try {
+    // A process group of its own: what it started itself ends with it.
+    const child = spawn(command, words, { stdio: "pipe", detached: true });
+    // Until then it may have no streams (EMFILE), and its "error" must have a listener.
+    await once(child, "spawn");
+    return child;
+  } catch (error) {
+    throw new SpeechError("failed", `${command} could not be run`, { cause: error });
   }
 }
 
