@@ -15,10 +15,12 @@ const bin = join(installed, String(version), "bin");
 
 /** PostgreSQL refuses to run as root. */
 const nobody = 65_534;
-const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+const is_root = process.getuid?.() === 0;
 
 const dir = scratchFolder("trunkline-installed-postgres-");
-if ("uid" in user) chownSync(dir, nobody, nobody);
+if (is_root) chownSync(dir, nobody, nobody);
+// PostgreSQL's programs fail in a working directory that their user may not enter.
+const user = { cwd: dir, ...(is_root && { uid: nobody, gid: nobody }) };
 const data = join(dir, "data");
 const port = await freePort();
 execFileSync(

@@ -1,9 +1,19 @@
 import { execFileSync } from "node:child_process";
-import { constants, existsSync, readdirSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { closedFolder } from "../../server/lib/closed-folder.ts";
 
-/** Where `npm run asterisk:install` unpacks; git does not see it. */
-export const asterisk_cache = join(import.meta.dirname, "../../.cache/asterisk");
+const clone = join(import.meta.dirname, "../..");
+const is_root = process.getuid?.() === 0;
+
+/**
+ * Where `npm run asterisk:install` unpacks: `.cache/asterisk` in the clone (git ignores it), or a system
+ * folder when root's clone is closed to user nobody, who runs Asterisk then.
+ */
+export const asterisk_cache =
+  is_root && closedFolder(clone) !== null
+    ? "/var/cache/trunkline-asterisk"
+    : join(clone, ".cache/asterisk");
 
 /** The unpacked Asterisk and sipp: programs with libraries of their own, foreign to the system. */
 export type AsteriskFiles = {
@@ -47,18 +57,11 @@ function findLoader(root: string, libraries: string): string {
 export const nobody = 65_534;
 
 /**
- * The command that runs `words` as an ordinary user and lets it die with this process, however that
- * ends. Throws when this process is root and `folder` is closed to others.
+ * The command that runs `words` as an ordinary user and ends it with this process, however that ends.
  */
-export function unprivileged(words: readonly string[], folder: string): [string, string[]] {
+export function unprivileged(words: readonly string[]): [string, string[]] {
   const dies = ["--pdeathsig", "SIGKILL"];
-  if (process.getuid?.() !== 0) return ["setpriv", [...dies, ...words]];
-  for (let dir = folder; ; dir = dirname(dir)) {
-    if ((statSync(dir).mode & constants.S_IXOTH) === 0) {
-      throw new Error(`${dir} is closed to others, so that user nobody cannot run what is in it`);
-    }
-    if (dir === dirname(dir)) break;
-  }
+  if (!is_root) return ["setpriv", [...dies, ...words]];
   const user = [`--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups", "--inh-caps=-all"];
   return ["setpriv", [...user, ...dies, ...words]];
 }

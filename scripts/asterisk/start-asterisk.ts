@@ -54,9 +54,9 @@ export async function startAsterisk(options: {
     "-C",
     join(run_dir, "etc/asterisk.conf"),
   ];
-  const child = launch([...asterisk, "-f"], files.root, run_dir);
+  const child = launch([...asterisk, "-f"], run_dir);
   const cli = async (command: string) => {
-    const [program, words] = unprivileged([...asterisk, "-rx", command], files.root);
+    const [program, words] = unprivileged([...asterisk, "-rx", command]);
     return (await promisify(execFile)(program, words)).stdout;
   };
   const running: RunningAsterisk = {
@@ -78,9 +78,9 @@ export async function startAsterisk(options: {
   return running;
 }
 
-function launch(words: readonly string[], root: string, run_dir: string): ChildProcess {
+function launch(words: readonly string[], run_dir: string): ChildProcess {
   const output = openSync(join(run_dir, "output.log"), "a");
-  const [program, rest] = unprivileged(words, root);
+  const [program, rest] = unprivileged(words);
   const child = spawn(program, rest, {
     cwd: run_dir,
     // More arenas are only more memory under load; see docs/guides/asterisk.md.

@@ -1,6 +1,7 @@
-import { chmodSync, constants, lstatSync, mkdirSync, statSync } from "node:fs";
+import { chmodSync, constants, lstatSync, mkdirSync } from "node:fs";
 import { cp, mkdir, mkdtemp, open, readdir, rename, rm, symlink } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
+import { closedFolder } from "../lib/closed-folder.ts";
 import { EmbeddedPostgresError, or_database_url } from "./embedded-postgres-error.ts";
 import type { NativePackage } from "./native-package.ts";
 
@@ -56,12 +57,8 @@ function ownDirectory(parent: string): string {
 
 /** As root, the server's user must be able to get there. */
 function refuseHiddenParent(parent: string): void {
-  if (process.getuid?.() !== 0) return;
-  for (let dir = parent; ; dir = dirname(dir)) {
-    if ((statSync(dir).mode & constants.S_IXOTH) === 0)
-      throw new Error(`${dir} is closed to others`);
-    if (dir === dirname(dir)) return;
-  }
+  const closed = process.getuid?.() === 0 ? closedFolder(parent) : null;
+  if (closed !== null) throw new Error(`${closed} is closed to others`);
 }
 
 function isPresent(copy: string): boolean {

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, type TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { folder, placeIn, type Place } from "../place.ts";
 import { isServerOf, liveServer, orphanedBackends } from "../postmaster-pid.ts";
 import { signalProcess } from "../processes.ts";
 import { startEmbeddedPostgres } from "../start-embedded-postgres.ts";
+import { programFor } from "./program-for.ts";
 import type { Owned, StarterLine } from "./starter.ts";
 
 export const is_root = process.getuid?.() === 0;
@@ -92,10 +92,11 @@ export async function openScene(t: TestContext, uid?: number): Promise<Scene> {
 }
 
 function spawnStarter(data_dir: string, uid: number | undefined, command: readonly string[]) {
-  const script = fileURLToPath(new URL("starter.ts", import.meta.url));
-  const [program, ...args] = [...command, process.execPath, script, data_dir] as const;
+  const other_user = uid !== undefined && is_root;
+  const { node, starter } = programFor(other_user);
+  const [program, ...args] = [...command, node, starter, data_dir] as const;
   return spawn(program, args, {
-    ...(uid !== undefined && is_root ? { uid, gid: uid } : {}),
+    ...(other_user ? { uid, gid: uid } : {}),
     cwd: "/",
     detached: true,
     stdio: ["pipe", "pipe", "inherit"],
@@ -106,6 +107,8 @@ function followStarter(child: ReturnType<typeof spawnStarter>): Starter {
   const lines: string[] = [];
   const told = Promise.withResolvers<Owned>();
   told.promise.catch(() => {}); // Whoever waits for it hears of it.
+  // Without a listener, a failed spawn is an uncaught exception, and aborts the whole test file.
+  child.on("error", told.reject);
   createInterface(child.stdout).on("line", (text) => {
     const line = JSON.parse(text) as StarterLine;
     if ("log" in line) lines.push(line.log);
