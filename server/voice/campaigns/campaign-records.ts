@@ -24,7 +24,7 @@ export type CampaignFilter = {
   readonly is_test?: boolean | undefined;
 };
 
-export type CampaignRow = Readonly<Record<RecipientState, number>> & {
+type CampaignRow = Readonly<Record<RecipientState, number>> & {
   readonly id: number;
   readonly public_id: string;
   readonly name: string;
