@@ -14,6 +14,7 @@ import { openSandboxVoiceDriver } from "./drivers/voice/sandbox/open-sandbox-dri
 import { openNotifications } from "./engine/notifications.ts";
 import type { App } from "./engine/app.ts";
 import { systemClock } from "./lib/clock.ts";
+import { systemRandom } from "./lib/random.ts";
 import { openDatabase } from "./lib/database/database.ts";
 import { isDatabaseUnavailable } from "./lib/database/database-errors.ts";
 import {
@@ -69,7 +70,15 @@ async function start(config: Config): Promise<void> {
   const drivers = { chatDrivers, voiceDrivers, agentDrivers, speech };
   const outgoing = openOutgoingHttp(config.callback_allow);
   stops.unshift(() => outgoing.close());
-  const app: App = { db, clock: systemClock, log, notifications, outgoing, ...drivers };
+  const app: App = {
+    db,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    notifications,
+    outgoing,
+    ...drivers,
+  };
   const receiver = openWebhookReceiver(app);
   stops.unshift(() => sandbox.close());
   stops.unshift(() => voiceSandbox.close());

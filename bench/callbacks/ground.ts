@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { App } from "../../server/engine/app.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
+import { systemRandom } from "../../server/lib/random.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { makeEndpoint } from "../../test/support/callback-makers.ts";
@@ -35,6 +36,7 @@ export async function layGround(database_url: string): Promise<Ground> {
   const app: App = {
     db: openDatabase(database_url, log),
     clock: systemClock,
+    random: systemRandom,
     log,
     notifications: openNotifications(database_url, log),
     chatDrivers: {},

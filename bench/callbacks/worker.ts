@@ -1,6 +1,7 @@
 // Ours: the worker role as it runs in production, with this machine's receivers allowed.
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
+import { systemRandom } from "../../server/lib/random.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { startWorker } from "../../server/worker.ts";
@@ -29,6 +30,7 @@ startWorker({
   notifications: openNotifications(url, log),
   log,
   clock: systemClock,
+  random: systemRandom,
   chatDrivers: {},
   voiceDrivers: {},
   agentDrivers: {},

@@ -2,6 +2,7 @@
 import { openNotifications } from "../../server/engine/notifications.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
+import { systemRandom } from "../../server/lib/random.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import {
@@ -87,6 +88,7 @@ export function openMakersApp(database_url: string): App {
   return {
     db: openDatabase(database_url, log),
     clock: systemClock,
+    random: systemRandom,
     log,
     notifications: openNotifications(database_url, log),
     chatDrivers: {},

@@ -8,6 +8,7 @@ import { buildHttpServer } from "../../server/api/http-server.ts";
 import { openAsteriskDriver } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
+import { systemRandom } from "../../server/lib/random.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { startWorker } from "../../server/worker.ts";
@@ -38,6 +39,7 @@ const app = openApiApp({
   notifications: openNotifications(url, log),
   log,
   clock: systemClock,
+  random: systemRandom,
   chatDrivers: {},
   voiceDrivers: { asterisk: openAsteriskDriver(log) },
   agentDrivers: {},

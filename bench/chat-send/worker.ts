@@ -2,6 +2,7 @@
 import { openMetaDriver } from "../../server/drivers/chat/meta/open-meta-driver.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
+import { systemRandom } from "../../server/lib/random.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { default_settings, startWorker } from "../../server/worker.ts";
@@ -36,6 +37,7 @@ const app = {
   notifications: openNotifications(url, log),
   log,
   clock: systemClock,
+  random: systemRandom,
   chatDrivers: { whatsapp },
   voiceDrivers: {},
   agentDrivers: {},

@@ -4,6 +4,7 @@ import pg from "pg";
 import { openNotifications } from "../../server/engine/notifications.ts";
 import type { App } from "../../server/engine/app.ts";
 import { systemClock } from "../../server/lib/clock.ts";
+import { systemRandom } from "../../server/lib/random.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import {
@@ -40,6 +41,7 @@ export async function layGround(
   const app: App = {
     db: openDatabase(database_url, log),
     clock: systemClock,
+    random: systemRandom,
     log,
     notifications: openNotifications(database_url, log),
     chatDrivers: { whatsapp: openTestWhatsapp() },

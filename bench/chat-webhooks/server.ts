@@ -9,6 +9,7 @@ import { applyWebhooks } from "../../server/chat/inbound/apply-webhooks.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
 import { systemClock } from "../../server/lib/clock.ts";
+import { systemRandom } from "../../server/lib/random.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { openTestWhatsapp } from "../../test/support/chat-webhooks.ts";
@@ -31,6 +32,7 @@ const log = openLog("warn");
 const app = openApiApp({
   db: openDatabase(url, log),
   clock: systemClock,
+  random: systemRandom,
   log,
   notifications: openNotifications(url, log),
   chatDrivers: { whatsapp: openTestWhatsapp() },

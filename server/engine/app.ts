@@ -6,12 +6,14 @@ import type { VoiceDrivers } from "../drivers/voice/driver.ts";
 import type { Database } from "../lib/database/database.ts";
 import type { Log } from "../lib/log.ts";
 import type { OutgoingHttp } from "../lib/outgoing/outgoing-http.ts";
+import type { Random } from "../lib/random.ts";
 import type { Notifications } from "./notifications.ts";
 
 /** What every verb stands on; made once in main.ts (and by tests, with a clock of their own). */
 export type App = {
   readonly db: Database;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly notifications: Notifications;
   readonly chatDrivers: ChatDrivers;

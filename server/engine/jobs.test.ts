@@ -6,6 +6,7 @@ import { eventually } from "../../test/support/eventually.ts";
 import { passTime } from "../../test/support/pass-time.ts";
 import { openDatabase } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
+import { systemRandom } from "../lib/random.ts";
 import { addJob, notifyJob, type NewJob } from "./add-job.ts";
 import type { App } from "./app.ts";
 import { openNotifications } from "./notifications.ts";
@@ -34,6 +35,7 @@ before(async () => {
     db,
     log,
     clock,
+    random: systemRandom,
     notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},

@@ -7,6 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
 import { systemClock } from "../lib/clock.ts";
+import { systemRandom } from "../lib/random.ts";
 import { openDatabase } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
@@ -39,6 +40,7 @@ function openApp(): App {
     db,
     log,
     clock: systemClock,
+    random: systemRandom,
     notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},

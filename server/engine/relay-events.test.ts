@@ -5,6 +5,7 @@ import { sql } from "kysely";
 import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { systemClock } from "../lib/clock.ts";
+import { systemRandom } from "../lib/random.ts";
 import { openDatabase, type Tx } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
@@ -26,6 +27,7 @@ before(async () => {
     db,
     log,
     clock: systemClock,
+    random: systemRandom,
     notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "../../test/support/eventually.ts";
 import { systemClock } from "../lib/clock.ts";
+import { systemRandom } from "../lib/random.ts";
 import type { Database } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
@@ -25,6 +26,7 @@ function localNotifications(): Notifications {
 const app = (): App => ({
   db: {} as Database,
   clock: systemClock,
+  random: systemRandom,
   log: openLog("silent", { readable: false }),
   notifications: localNotifications(),
   chatDrivers: {},

@@ -133,7 +133,7 @@ async function workNext(
     await endJob(app, key, answer?.again_at);
   } catch (err) {
     app.log.error({ err, ...about }, "a job failed; it is retried");
-    const retry_at = new Date(app.clock.now().getTime() + retryMs(claimed.attempts));
+    const retry_at = new Date(app.clock.now().getTime() + retryMs(claimed.attempts, app.random()));
     await putBack(app.db.pool, [...key, retry_at, claimed.attempts]);
   } finally {
     kept.stop();
@@ -149,9 +149,9 @@ async function endJob(app: App, key: number[], again_at: Date | undefined): Prom
 }
 
 /** Jitter, so that what failed together does not come back together. */
-function retryMs(attempts: number): number {
+function retryMs(attempts: number, random: number): number {
   const delay_ms = Math.min(retry_max_ms, retry_first_ms * 2 ** (attempts - 1));
-  return delay_ms * (0.5 + Math.random() / 2);
+  return delay_ms * (0.5 + random / 2);
 }
 
 type Claim = Pick<Job, "id" | "kind" | "subject" | "payload" | "attempts" | "fence">;

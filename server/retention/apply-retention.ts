@@ -47,7 +47,7 @@ async function visit(
     purged += step.purged;
     more ||= step.more;
   }
-  if (!more) await putOff(app.db.pool, [account_id, due_at, anew_ms(), now]);
+  if (!more) await putOff(app.db.pool, [account_id, due_at, anew_ms(app), now]);
   return purged;
 }
 

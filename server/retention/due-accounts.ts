@@ -12,8 +12,8 @@ export type DueAccount = {
 };
 
 /** How long an account is left alone: some six hours, so that all accounts spread over them. */
-export function anew_ms(): number {
-  return (5 + 2 * Math.random()) * hours_ms;
+export function anew_ms({ random }: Pick<App, "random">): number {
+  return (5 + 2 * random()) * hours_ms;
 }
 
 /** Each account that is due now, once, the longest waiting first. */

@@ -49,7 +49,7 @@ async function visit(
   const gone = await deleteAtNodes(app, account_id, found, stopping);
   await markDeleted(app, account_id, gone);
   if (stopping.aborted) return gone.length;
-  const again_ms = silent.size > 0 ? silent_ms : anew_ms();
+  const again_ms = silent.size > 0 ? silent_ms : anew_ms(app);
   if (found.length < recordings_max || gone.length === 0)
     await putOff(app.db.pool, [account_id, due_at, again_ms, now]);
   return gone.length;

@@ -10,6 +10,7 @@ import { relayEvents } from "../../server/engine/relay-events.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
 import { checkJob, workJobs, type JobHandler } from "../../server/engine/work-jobs.ts";
 import { systemClock } from "../../server/lib/clock.ts";
+import { systemRandom } from "../../server/lib/random.ts";
 import { openDatabase, type Tx } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { localOutgoing } from "../support/local-outgoing.ts";
@@ -23,6 +24,7 @@ const app: App = {
   db,
   log,
   clock: systemClock,
+  random: systemRandom,
   notifications: openNotifications(url, log),
   chatDrivers: {},
   voiceDrivers: {},

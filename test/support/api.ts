@@ -10,6 +10,7 @@ import type { VoiceDrivers } from "../../server/drivers/voice/driver.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
+import { systemRandom } from "../../server/lib/random.ts";
 import { openOutgoingHttp } from "../../server/lib/outgoing/open-outgoing-http.ts";
 import { cloneDatabase } from "./database.ts";
 import { testClock, type TestClock } from "./clock.ts";
@@ -70,6 +71,7 @@ export async function startApi(
   const app = openApiApp({
     db,
     clock,
+    random: systemRandom,
     log,
     notifications,
     chatDrivers,

@@ -1,6 +1,7 @@
 // The worker role alone, as a process of its own that a test can kill. It never outlives the test.
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
+import { systemRandom } from "../../server/lib/random.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { startWorker } from "../../server/worker.ts";
@@ -16,6 +17,7 @@ startWorker({
   notifications,
   log,
   clock: systemClock,
+  random: systemRandom,
   chatDrivers: {},
   voiceDrivers: {},
   agentDrivers: {},

@@ -42,7 +42,7 @@ export async function clickToCall(
 ): Promise<ClickToCallAnswer> {
   const { account, actor } = owner;
   const now = app.clock.now();
-  const validated = await validateClickToCall(app.db, account, asked, now);
+  const validated = await validateClickToCall(app, account, asked, now);
   if (validated.violations.length > 0) throw invalid(validated.violations);
   refuseOutsideWindow(validated.window, validated.scheduled_at ?? now);
   const { trunk } = validated;

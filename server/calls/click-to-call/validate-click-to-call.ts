@@ -2,7 +2,8 @@
 import type { CallingWindow } from "../../accounts/accounts/calling-window.ts";
 import type { Caller } from "../../accounts/caller.ts";
 import { readPersonPhone } from "../../audience/intake/read-person-phone.ts";
-import { statement, type Database } from "../../lib/database/database.ts";
+import type { App } from "../../engine/app.ts";
+import { statement } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { parseTime } from "../../lib/parse-time.ts";
@@ -37,7 +38,7 @@ type Account = Pick<Caller["account"], "id" | "country_code" | "time_zone">;
  * as the schema asks.
  */
 export async function validateClickToCall(
-  db: Pick<Database, "pool">,
+  { db, random }: Pick<App, "db" | "random">,
   account: Account,
   body: unknown,
   now: Date,
@@ -73,7 +74,7 @@ export async function validateClickToCall(
     ...groups,
     auto_block_minutes: typeof block === "string" ? null : block,
     window: ground!,
-    trunk: chooseTrunk(ways.trunks, Math.random()),
+    trunk: chooseTrunk(ways.trunks, random()),
   };
 }
 

@@ -10,6 +10,7 @@ import { makeAccount, makeCredits } from "../../../test/support/makers.ts";
 import type { App } from "../../engine/app.ts";
 import { openNotifications } from "../../engine/notifications.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { systemRandom } from "../../lib/random.ts";
 import { openDatabase } from "../../lib/database/database.ts";
 import { openLog } from "../../lib/log.ts";
 import { localOutgoing } from "../../../test/support/local-outgoing.ts";
@@ -26,6 +27,7 @@ before(async () => {
     db,
     log,
     clock: systemClock,
+    random: systemRandom,
     notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},

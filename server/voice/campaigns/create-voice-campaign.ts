@@ -83,7 +83,7 @@ export async function launchCampaign(
   { campaign, inflow, now }: { campaign: Campaign; inflow: Inflow; now: Date },
 ): Promise<VoiceCampaignAnswer> {
   const { account_id } = actor;
-  const { trunk_id } = await requireTrunk(app.db.query, account_id);
+  const { trunk_id } = await requireTrunk(app.db.query, account_id, app.random());
   const due_at = (campaign.scheduled_at ?? now).toISOString();
   const state = campaign.plan.content.call_type === "obd_smartvoice" ? "synthesizing" : "waiting";
   const campaign_id = await nextCampaignId(app);

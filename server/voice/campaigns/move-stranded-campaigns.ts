@@ -9,7 +9,7 @@ import { statement } from "../../lib/database/database.ts";
  */
 export async function moveStrandedCampaigns(app: App): Promise<number> {
   for (const { account_id, id, trunk_id } of await findStranded(app.db.pool, [])) {
-    const chosen = chooseTrunk(await findTrunks(app.db.pool, [account_id, null]), Math.random());
+    const chosen = chooseTrunk(await findTrunks(app.db.pool, [account_id, null]), app.random());
     if (!chosen) continue;
     const values = [account_id, id, trunk_id, chosen.trunk_id];
     if ((await moveCampaign(app.db.pool, values)).length === 0) continue;

@@ -27,7 +27,7 @@ export async function previewVoiceCampaign(
   const now = app.clock.now();
   const db = app.db.query;
   return withRecipients(app, account, asked, now, async (order, inflow) => {
-    const { shares } = await requireTrunk(db, account.id);
+    const { shares } = await requireTrunk(db, account.id, app.random());
     const { suppressed, brought } = await countSuppressed(app, account.id, inflow, now);
     const { valid: total, rejected, duplicates } = brought;
     if (total === 0) throw nobodyLeft(order.source.send_to, brought);

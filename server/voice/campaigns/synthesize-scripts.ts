@@ -51,7 +51,7 @@ async function speakBatch(app: App, campaign: Campaign): Promise<number> {
   const { script, language } = content;
   const values = [campaign.account_id, campaign.id, window_rows];
   const next = await findUnspoken(app.db.pool, values);
-  const first = Math.floor(Math.random() * Math.ceil(next.length / batch_rows)) * batch_rows;
+  const first = Math.floor(app.random() * Math.ceil(next.length / batch_rows)) * batch_rows;
   const batch = next.slice(first, first + batch_rows);
   const texts = new Map(batch.map(({ id, variables }) => [id, textOf(script, variables)]));
   const spoken = new Map<string | null, Spoken>([[null, { audio: null }]]);

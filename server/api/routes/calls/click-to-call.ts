@@ -23,7 +23,7 @@ export const clickToCallRoutes = [
     error: ClickToCallError,
     // clickToCall validates a call of the right shape.
     explain: async ({ app, caller, body }) =>
-      (await validateClickToCall(app.db, caller.account, body, app.clock.now())).violations,
+      (await validateClickToCall(app, caller.account, body, app.clock.now())).violations,
     handle: ({ app, caller, actor, body, keyed, write }) =>
       clickToCall(
         app,

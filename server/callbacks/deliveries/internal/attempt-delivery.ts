@@ -37,7 +37,7 @@ export async function attemptDelivery(
   const { answer, error } = outcome;
   const { failing_since } = deliverer.endpoint ?? endpoint;
   const { attempts } = due;
-  const follows = afterAttempt({ attempts, answer, failing_since }, now, Math.random());
+  const follows = afterAttempt({ attempts, answer, failing_since }, now, app.random());
   adjustWindow(deliverer, follows.state === "delivered");
   // What was said at a URL that the endpoint has left counts for nothing.
   const isPast = (deliverer.endpoint ?? endpoint).url !== endpoint.url;

@@ -16,7 +16,7 @@ test("a message must begin within 0.8 s of the turn that marked it, also while i
   const recorded = Promise.withResolvers<void>();
   const plan = { kind: "template", name: "offer", language: "en", body: [], buttons: [] };
   const sender = {
-    app: { clock: { now: () => new Date() } },
+    app: { clock: { now: () => new Date() }, random: () => 0.5 },
     lease: { account_id: 1, mayAct: () => true },
     number: { provider_phone_number_id: "1", business_account_id: "2" },
     settings: default_settings,

@@ -147,7 +147,7 @@ function failureOf(
   const isKnown = error instanceof ChatSendError;
   if (!isKnown) app.log.error({ err: error }, "a chat driver threw what is no ChatSendError");
   const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
-  const action = decideAction(failure, marked, Math.random());
+  const action = decideAction(failure, marked, app.random());
   const campaign = campaigns.get(marked.campaign_id);
   if (action.slow_ms !== undefined) pause(action.slow_ms);
   if (action.marketing_route && campaign) campaign.marketing = number.marketing_onboarded;

@@ -1,6 +1,7 @@
 // A real Asterisk, by its REST interface. What each call does there was seen on Asterisk 22; our
 // dialplan and settings (asterisk/etc) belong to it.
 import type { Log } from "../../../lib/log.ts";
+import { systemRandom, type Random } from "../../../lib/random.ts";
 import { VoiceError, type VoiceDriver, type VoiceNode } from "../driver.ts";
 import { ariPath, expectDone, openAriClient, readStream, type AriSettings } from "./ari-client.ts";
 import { idAtSwitch } from "./names.ts";
@@ -14,11 +15,13 @@ export type AsteriskOptions = {
   readonly request_timeout_ms?: number;
   /** Between two signs of life that a connection must give; one without three in a row is given up. */
   readonly ping_ms?: number;
+  /** Spreads reconnections. */
+  readonly random?: Random;
 };
 
 /** Opens the driver; it connects when a session is opened. */
 export function openAsteriskDriver(log: Log, options: AsteriskOptions = {}): VoiceDriver {
-  const limits = { request_timeout_ms, ping_ms, ...options };
+  const limits = { request_timeout_ms, ping_ms, random: systemRandom, ...options };
   return {
     open: (node, hear, mayAct) =>
       openSession(node, settingsOf(node), hear, { log, mayAct, ...limits }),

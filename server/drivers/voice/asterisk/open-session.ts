@@ -1,5 +1,6 @@
 // The one connection of an Asterisk's leader.
 import type { Log } from "../../../lib/log.ts";
+import type { Random } from "../../../lib/random.ts";
 import type { VoiceEvent, VoiceNode, VoiceSession } from "../driver.ts";
 import {
   ariPath,
@@ -44,6 +45,7 @@ type SessionOptions = {
   readonly log: Log;
   readonly request_timeout_ms: number;
   readonly ping_ms: number;
+  readonly random: Random;
   readonly mayAct: (() => boolean) | undefined;
 };
 
@@ -54,7 +56,7 @@ export function openSession(
   hear: (event: VoiceEvent) => void,
   options: SessionOptions,
 ): VoiceSession {
-  const { log, request_timeout_ms, ping_ms, mayAct } = options;
+  const { log, request_timeout_ms, mayAct } = options;
   let silent = false;
   const parts = openParts(node, ari, { request_timeout_ms, mayAct }, (event) => {
     if (!silent) hear(event);
@@ -62,7 +64,7 @@ export function openSession(
   const { client, legs, playing, recordings, media, tell } = parts;
   const { origin } = new URL(ari.url);
   let epoch: string | null = null;
-  const connection = stayConnected(ari, ping_ms, {
+  const connection = stayConnected(ari, options, {
     prepare: () => prepare(client, ari.app),
     connected(started) {
       if (epoch !== null && epoch !== started) forgetAll(parts);

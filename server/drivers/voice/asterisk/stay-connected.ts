@@ -1,5 +1,6 @@
 // The WebSocket over which Asterisk tells what happens: made again, for ever, whenever it is lost.
 import { WebSocket } from "ws";
+import type { Random } from "../../../lib/random.ts";
 import { authorization, type AriSettings } from "./ari-client.ts";
 
 const handshake_timeout_ms = 3_000;
@@ -24,7 +25,11 @@ export type Connection = {
  * Connects and stays so until `close`. A connection that says nothing for two rounds of `ping_ms`, not
  * even to a ping, is given up: one that is half open tells nothing of its own accord.
  */
-export function stayConnected(ari: AriSettings, ping_ms: number, to: Connection) {
+export function stayConnected(
+  ari: AriSettings,
+  { ping_ms, random }: { readonly ping_ms: number; readonly random: Random },
+  to: Connection,
+) {
   let closed = false;
   let socket: WebSocket | null = null;
   let failures = 0;
@@ -38,7 +43,7 @@ export function stayConnected(ari: AriSettings, ping_ms: number, to: Connection)
         if (failures === 0) to.waiting(why);
         const delay_ms = Math.min(delay_max_ms, first_delay_ms * 2 ** Math.min(failures, 10));
         failures += 1;
-        timer = setTimeout(connect, delay_ms * (0.5 + Math.random() / 2));
+        timer = setTimeout(connect, delay_ms * (0.5 + random() / 2));
       },
     });
   };

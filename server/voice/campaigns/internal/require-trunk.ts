@@ -7,13 +7,14 @@ import {
 import type { DB } from "../../../lib/database/database.ts";
 import { Refusal } from "../../../lib/errors.ts";
 
-/** The trunk of a new campaign, and its shares on all of its nodes. Unavailable when there is none. */
+/** The trunk of a new campaign, and its shares on all of its nodes. `random` is in [0, 1). Unavailable when there is none. */
 export async function requireTrunk(
   db: Kysely<DB>,
   accountId: number,
+  random: number,
 ): Promise<{ readonly trunk_id: number; readonly shares: readonly TrunkOnNode[] }> {
   const trunks = await findTrunks(db, [accountId, null]);
-  const chosen = chooseTrunk(trunks, Math.random());
+  const chosen = chooseTrunk(trunks, random);
   if (!chosen)
     throw new Refusal("unavailable", "No calls can be placed just now: no trunk can be used", {
       headers: { "retry-after": "60" },
