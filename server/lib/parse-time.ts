@@ -1,4 +1,5 @@
 // The one reader of times from outside (design: Times, one parser for all).
+import { LRUCache } from "lru-cache";
 
 const form =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2}))?$/;
@@ -85,9 +86,8 @@ export function zoneOffset(timeZone: string, instant_ms: number): number {
   return wall_ms - whole_ms;
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>();
 /** More than there are zones: spellings in another case count too. */
-const formats_max = 2_000;
+const formats = new LRUCache<string, Intl.DateTimeFormat>({ max: 2_000 });
 
 /** Making a format costs a thousand times its use. Throws RangeError when there is no such zone. */
 function zoneFormat(timeZone: string): Intl.DateTimeFormat {
@@ -105,7 +105,6 @@ function zoneFormat(timeZone: string): Intl.DateTimeFormat {
     minute: "2-digit",
     second: "2-digit",
   });
-  if (formats.size >= formats_max) formats.clear();
   formats.set(timeZone, made);
   return made;
 }

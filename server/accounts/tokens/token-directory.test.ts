@@ -6,7 +6,7 @@ import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeAccount, makeToken, type TestAccount } from "../../../test/support/makers.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { accountTokensSubject } from "./token-directory.ts";
+import { accountTokensSubject, openTokenDirectory } from "./token-directory.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -88,4 +88,24 @@ test("requests that bring one new token together cost one look-up", async () => 
     void Promise.all(callers);
   });
   assert.ok(await api.app.tokens.find(token));
+});
+
+test("a full directory keeps the token used last and drops the one used longest ago", async (t) => {
+  const directory = openTokenDirectory(api.app, 2);
+  const now_ms = performance.now();
+  t.mock.method(performance, "now", () => now_ms);
+  const owner = await makeAccount(api.app);
+  const [used, idle, added] = [
+    owner.token,
+    await makeToken(api.app, owner),
+    await makeToken(api.app, owner),
+  ];
+  for (const token of [used, idle, used, added]) assert.ok(await directory.find(token));
+  await api.app.db.pool.query("update accounts set name = 'Renamed' where account_id = $1", [
+    owner.account_id,
+  ]);
+  const isCached = async (token: string) =>
+    (await directory.find(token))!.account.name !== "Renamed";
+  assert.deepEqual([await isCached(used), await isCached(added)], [true, true]);
+  assert.equal(await isCached(idle), false);
 });

@@ -1,6 +1,7 @@
 // Tells whom a token acts for. Looked up at most once in a few seconds per token and process;
 // a revocation purges the copies of every process.
 import { timingSafeEqual } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
 import { openSlots } from "../../lib/slots.ts";
@@ -33,8 +34,9 @@ type Entry = {
   readonly read_at_ms: number;
 };
 
-export function openTokenDirectory(app: App): TokenDirectory {
-  const entries = new Map<string, Entry>();
+/** Keeps the callers of the `max` tokens used last. */
+export function openTokenDirectory(app: App, max = entries_max): TokenDirectory {
+  const entries = new LRUCache<string, Entry>({ max });
   const reads = new Map<string, Promise<Entry | null>>();
   const strangers = openSlots(strangers_at_once_max, strangers_waiting_max);
   const lastUses = openLastUses(app.db);
@@ -46,8 +48,8 @@ export function openTokenDirectory(app: App): TokenDirectory {
         ? (key: string) => key.startsWith(`${account}:`)
         : (key: string) => key === subject;
     // Outdated, not gone: whom we know need not stand in the strangers' line.
-    for (const [key, entry] of entries)
-      if (isMeant(key)) entries.set(key, { ...entry, read_at_ms: Number.NEGATIVE_INFINITY });
+    for (const key of [...entries.keys()].filter(isMeant))
+      entries.set(key, { ...entries.peek(key)!, read_at_ms: Number.NEGATIVE_INFINITY });
     // A read that is under way may have seen the state before: its entry is not kept.
     for (const key of reads.keys()) if (isMeant(key)) reads.delete(key);
   });
@@ -59,7 +61,6 @@ export function openTokenDirectory(app: App): TokenDirectory {
     const reading = (entries.has(subject) ? fromDatabase() : strangers.use(fromDatabase))
       .then((entry) => {
         if (reads.get(subject) !== reading) return entry;
-        if (entries.size >= entries_max) entries.clear();
         if (entry) entries.set(subject, entry);
         else entries.delete(subject);
         return entry;

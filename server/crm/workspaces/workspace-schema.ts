@@ -1,6 +1,7 @@
 // What leads of a workspace are checked against: its picklists and custom fields, in one version.
 // Kept per process. create_leads compares the version, so a stale copy lets nothing wrong in; what
 // it would refuse is validated anew by a fresh one.
+import { LRUCache } from "lru-cache";
 import type { App } from "../../engine/app.ts";
 import { statement, type Executor } from "../../lib/database/database.ts";
 
@@ -52,8 +53,9 @@ const entries_max = 10_000;
 
 type Entry = { readonly schema: WorkspaceSchema; readonly read_at_ms: number };
 
-export function openWorkspaceSchemas(app: App): WorkspaceSchemas {
-  const entries = new Map<string, Entry>();
+/** Keeps the `max` schemas used last. */
+export function openWorkspaceSchemas(app: App, max = entries_max): WorkspaceSchemas {
+  const entries = new LRUCache<string, Entry>({ max });
   let notifications_received = 0;
   app.notifications.on("workspace", (subject) => {
     notifications_received++;
@@ -67,7 +69,6 @@ export function openWorkspaceSchemas(app: App): WorkspaceSchemas {
     const schema = await readWorkspaceSchema(app.db.pool, accountId, workspaceId);
     // What was read while a notification came in may be what the notification is about: used, but not kept.
     if (heard_before !== notifications_received) return schema;
-    if (entries.size >= entries_max) entries.clear();
     const kept = entries.get(subject);
     if (!schema) entries.delete(subject);
     else if (!kept || kept.schema.version <= schema.version) {
