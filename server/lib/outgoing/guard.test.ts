@@ -73,6 +73,52 @@ test("no address of a special block is open, in either family", () => {
     for (const end of [value, value + (1n << free_bits) - 1n]) assert.ok(!isOpen(colons(end)));
 });
 
+test("the first and the last address of each special block are refused by what they are", () => {
+  for (const [kind, ...ends] of [
+    ["an unspecified address", "0.0.0.0", "0.255.255.255"],
+    ["an unspecified address", "::", "::"],
+    ["a loopback address", "127.0.0.0", "127.255.255.255"],
+    ["a loopback address", "::1", "::1"],
+    ["a private address", "10.0.0.0", "10.255.255.255"],
+    ["a private address", "172.16.0.0", "172.31.255.255"],
+    ["a private address", "192.168.0.0", "192.168.255.255"],
+    ["a private address", "fc00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+    ["a private address", "fec0::", "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+    ["a carrier's shared address", "100.64.0.0", "100.127.255.255"],
+    ["a link-local address", "169.254.0.0", "169.254.255.255"],
+    ["a link-local address", "fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+    ["a documentation address", "192.0.2.0", "192.0.2.255"],
+    ["a documentation address", "198.51.100.0", "198.51.100.255"],
+    ["a documentation address", "203.0.113.0", "203.0.113.255"],
+    ["a documentation address", "2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff"],
+    ["a documentation address", "3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff"],
+    ["a benchmarking address", "198.18.0.0", "198.19.255.255"],
+    ["a multicast address", "224.0.0.0", "239.255.255.255"],
+    ["a multicast address", "ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+    ["a broadcast address", "255.255.255.255", "255.255.255.255"],
+    ["a platform's own address", "168.63.129.16", "168.63.129.16"],
+    ["an IPv4 address in the form of IPv6", "::2", "::ffff:ffff"],
+    ["an IPv4 address in the form of IPv6", "::ffff:0:0", "::ffff:ffff:ffff"],
+    ["a translated IPv4 address", "64:ff9b::", "64:ff9b::ffff:ffff"],
+    ["a translated IPv4 address", "64:ff9b:1::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff"],
+    ["a translated IPv4 address", "2001::", "2001:0:ffff:ffff:ffff:ffff:ffff:ffff"],
+    ["a translated IPv4 address", "2002::", "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+    ["a reserved address", "192.0.0.0", "192.0.0.255"],
+    ["a reserved address", "192.31.196.0", "192.31.196.255"],
+    ["a reserved address", "192.52.193.0", "192.52.193.255"],
+    ["a reserved address", "192.88.99.0", "192.88.99.255"],
+    ["a reserved address", "192.175.48.0", "192.175.48.255"],
+    ["a reserved address", "240.0.0.0", "255.255.255.254"],
+    ["a reserved address", "2001:1::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff"],
+    ["a reserved address", "2620:4f:8000::", "2620:4f:8000:ffff:ffff:ffff:ffff:ffff"],
+    ["a reserved address", "100::", "100::ffff:ffff:ffff:ffff"],
+    ["a reserved address", "2001:2::", "2001:2:0:ffff:ffff:ffff:ffff:ffff"],
+    ["a reserved address", "4000::", "fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+  ] as const)
+    for (const end of ends)
+      assert.match(guard.validateAddress(end, 443) ?? "open", new RegExp(` is ${kind};`), end);
+});
+
 test("every other address is open: what is public, and the neighbours of each special block", () => {
   const ipv6 = bits(125n).map((low) => (1n << 125n) + low);
   fc.assert(

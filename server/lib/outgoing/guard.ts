@@ -47,7 +47,7 @@ export function openGuard(allowed: readonly string[]): Guard {
         opening.addresses.check(address, family),
     );
     if (isOpened) return null;
-    const kind = specialKind(address, family);
+    const kind = specialKind(address);
     if (kind === null) return web_ports.has(port) ? null : closedPort(port);
     return name === undefined
       ? `${address} is ${kind}; ${remedy}`
