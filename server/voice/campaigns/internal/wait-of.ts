@@ -15,10 +15,10 @@ type Campaign = Readonly<Record<RecipientState, number>> & {
  * be. What stands against every call comes before what stands against the next one.
  */
 export function waitOf(campaign: Campaign, window: CallingWindow, now: Date): Wait | null {
-  const { state, holds, unspoken, waiting, calling, has_trunk, has_due } = campaign;
-  if (state !== "running" || holds.length > 0 || unspoken + waiting === 0) return null;
+  const { state, holds, synthesizing, waiting, calling, has_trunk, has_due } = campaign;
+  if (state !== "running" || holds.length > 0 || synthesizing + waiting === 0) return null;
   if (!has_trunk) return "no_trunk";
   if (!mayCallAt(window, now)) return "calling_window";
   if (calling > 0 || has_due) return null;
-  return unspoken > 0 ? "speech" : "retry";
+  return synthesizing > 0 ? "speech" : "retry";
 }
