@@ -1,5 +1,6 @@
 // The recipients of a campaign in the order of their ids, by state, number or error.
 import { sql, type Kysely } from "kysely";
+import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
@@ -16,29 +17,27 @@ export type RecipientFilter = {
   readonly error?: string | undefined;
 };
 
-export type CampaignPlace = { readonly account_id: number; readonly campaign_id: number };
-
 /** A page of recipients. Refuses: not-found; 422 on a cursor that is not of this list. */
 export async function listRecipients(
   db: Kysely<DB>,
-  place: CampaignPlace,
+  key: CampaignKey,
   filter: RecipientFilter,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: RecipientAnswer[]; next_cursor: string | null }> {
   const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
-  await requireCampaign(db, place);
-  const found = await recipientsAfter(db, place, filter, { id: after, limit: at.limit + 1 });
+  await requireCampaign(db, key);
+  const found = await recipientsAfter(db, key, filter, { id: after, limit: at.limit + 1 });
   const { rows, next } = page(found, at.limit);
   return { data: rows, next_cursor: next };
 }
 
 /** Refuses: not-found. */
-export async function requireCampaign(db: Kysely<DB>, place: CampaignPlace): Promise<void> {
+export async function requireCampaign(db: Kysely<DB>, key: CampaignKey): Promise<void> {
   const found = await db
     .selectFrom("chat_campaigns")
     .select("id")
-    .where("account_id", "=", place.account_id)
-    .where("id", "=", place.campaign_id)
+    .where("account_id", "=", key.account_id)
+    .where("id", "=", key.campaign_id)
     .executeTakeFirst();
   if (!found) throw notFound();
 }
@@ -49,7 +48,7 @@ export async function requireCampaign(db: Kysely<DB>, place: CampaignPlace): Pro
  */
 export async function recipientsAfter(
   db: Kysely<DB>,
-  place: CampaignPlace,
+  key: CampaignKey,
   filter: RecipientFilter,
   after: { id: number; limit: number },
 ): Promise<RecipientAnswer[]> {
@@ -58,8 +57,8 @@ export async function recipientsAfter(
     .select(["id", "phone", "variables", "state", "error_code", "error", "dispatches"])
     .select(["provider_message_id", "due_at", "dispatched_at", "accepted_at", "sent_at"])
     .select(["delivered_at", "read_at", "ended_at"])
-    .where("account_id", "=", place.account_id)
-    .where("campaign_id", "=", place.campaign_id)
+    .where("account_id", "=", key.account_id)
+    .where("campaign_id", "=", key.campaign_id)
     .where("id", ">", after.id);
   if (filter.state !== undefined) {
     // Spelt out, because of a parameter the planner cannot tell that the index of open ones has it.
@@ -69,7 +68,7 @@ export async function recipientsAfter(
   if (filter.phone !== undefined) query = query.where("phone", "=", filter.phone);
   if (filter.error !== undefined) query = query.where("error", "=", filter.error);
   const bounded = query.orderBy("id").limit(after.limit);
-  const rows = await searches.use(place.account_id, () => bounded.execute());
+  const rows = await searches.use(key.account_id, () => bounded.execute());
   return rows.map(recipientOf);
 }
 

@@ -1,8 +1,9 @@
 // A chat campaign as it is asked for and as it goes out (contract 2.2 and 4.2).
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
+import { recipients_max } from "../../audience/intake/limits.ts";
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
-import { contacts_max, recipients_max, variables_max } from "./intake/limits.ts";
+import { contacts_max, variables_max } from "./intake/limits.ts";
 
 const uuid = "^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
 

@@ -1,9 +1,16 @@
 // Creates a campaign and submits it (contract 4.2): its recipients, its credit and its events in one
 // transaction. It is never a draft.
-import type pg from "pg";
 import { sql } from "kysely";
 import type { Caller } from "../../accounts/caller.ts";
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
+import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
+import type { Recipient } from "../../audience/intake/open-intake.ts";
+import type { IntakeSummary, RecipientSource } from "../../audience/intake/recipient-source.ts";
+import {
+  writeWithRecipients,
+  type CampaignWrites,
+  type RecipientTarget,
+} from "../../audience/intake/write-with-recipients.ts";
 import { reserveCredits } from "../../credits/reserve-credits.ts";
 import { addJob } from "../../engine/add-job.ts";
 import type { App } from "../../engine/app.ts";
@@ -13,39 +20,18 @@ import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, invalid, type FieldError } from "../../lib/errors.ts";
 import type { CampaignHead, ChatCampaignAnswer } from "./chat-campaign-schema.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
-import { refuseWithoutCredit } from "./intake/refuse-without-credit.ts";
-import {
-  removeSuppressed,
-  storeLines,
-  storeRows,
-  type CampaignPlace,
-} from "./intake/store-recipients.ts";
+import { affordableRecipients, insufficientCredit } from "./intake/affordable-recipients.ts";
+import { openBodySource } from "./intake/gather-recipients.ts";
+import { chat_format, prefixOf } from "./intake/recipient-format.ts";
+import { insertRecipients, removeSuppressed } from "./intake/store-recipients.ts";
 import { validateCampaign, type CampaignOrder } from "./validate-campaign.ts";
 import type { PreparedCampaign } from "./prepare-campaign.ts";
-
-/** Runs a write in a transaction; the second kind may last, and has the connection for COPY. */
-export type CampaignWrites = {
-  write<Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer>;
-  writeWithClient<Answer>(
-    statement_seconds: number,
-    effect: (tx: Tx, client: pg.PoolClient) => Promise<Answer>,
-  ): Promise<Answer>;
-};
 
 /** Whose campaign it is. */
 export type CampaignOwner = {
   readonly account: Caller["account"];
   readonly actor: UserActor;
 };
-
-/** Writes the recipients of a campaign and says how many it wrote, and how many numbers it trimmed. */
-export type StoreRecipients = (
-  tx: Tx,
-  place: CampaignPlace,
-) => Promise<{ readonly stored: number; readonly invalid: number; readonly duplicate: number }>;
-
-/** One statement of a campaign may take so long. */
-export const statement_seconds = 600;
 
 /**
  * The campaign of a JSON body. Refuses bad-request, validation-failed and insufficient-credit in the
@@ -55,33 +41,47 @@ export async function createChatCampaign(
   app: App,
   owner: CampaignOwner,
   writes: CampaignWrites,
-  { head, sent, counts, recipients }: PreparedCampaign & { readonly head: CampaignHead },
+  { head, sent, recipients }: PreparedCampaign & { readonly head: CampaignHead },
 ): Promise<ChatCampaignAnswer> {
   const now = app.clock.now();
   const has_recipients = sent > 0;
   const order = await validateCampaign(app.db.query, owner.account, head, { has_recipients, now });
-  if (counts.valid === 0) throw noValidContacts(counts);
-  await refuseWithoutCredit(app.db.query, owner.account.id, counts.valid, now);
-  const { valid: stored, ...trimmed } = counts;
-  const answer =
-    recipients.form === "rows"
-      ? await writes.write((tx) =>
-          writeCampaign(tx, owner.actor, order, now, async (_tx, place) => {
-            await storeRows(tx, place, recipients.phones, recipients.variables);
-            return { stored, ...trimmed };
-          }),
-        )
-      : await writes.writeWithClient(statement_seconds, (tx, client) =>
-          writeCampaign(tx, owner.actor, order, now, async (_tx, place) => {
-            await storeLines(client, place, recipients.chunks, statement_seconds);
-            return { stored, ...trimmed };
-          }),
-        );
-  wakeSenders(app, owner.account.id, [order.chat_number_id]);
+  const { valid } = recipients;
+  if (valid === 0) throw noValidContacts(recipients);
+  const affordable = await affordableRecipients(app.db.query, owner.account.id, valid, now);
+  if (valid > affordable) throw insufficientCredit();
+  return submitCampaign(app, owner, writes, { order, source: openBodySource(recipients), now });
+}
+
+/** A validated campaign and where its recipients come from. */
+type Submission = {
+  readonly order: CampaignOrder;
+  readonly source: RecipientSource<Recipient>;
+  readonly now: Date;
+};
+
+/** Writes a campaign with its recipients. Refuses as createChatCampaign does. */
+export async function submitCampaign(
+  app: App,
+  { actor }: CampaignOwner,
+  writes: CampaignWrites,
+  { order, source, now }: Submission,
+): Promise<ChatCampaignAnswer> {
+  const { account_id } = actor;
+  const key = { account_id, campaign_id: await nextCampaignId(app) };
+  const target: RecipientTarget<Recipient> = {
+    copy_sql: chat_format.copy_sql,
+    prefix: prefixOf(key),
+    insert: (tx, recipients) => insertRecipients(tx, key, recipients),
+  };
+  const answer = await writeWithRecipients(writes, source, target, (tx, store) =>
+    writeCampaign(tx, actor, { key, order, now }, store),
+  );
+  wakeSenders(app, account_id, [order.chat_number_id]);
   return answer;
 }
 
-/** What a campaign is refused with that nobody would get: says what was trimmed. */
+/** The refusal of a campaign without any recipient left; says why the others were trimmed. */
 export function noValidContacts(trimmed: {
   readonly invalid: number;
   readonly duplicate: number;
@@ -92,49 +92,40 @@ export function noValidContacts(trimmed: {
     [trimmed.duplicate, "duplicate"],
     [trimmed.blacklisted ?? 0, "suppressed"],
   ] as const;
-  const told = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
-  const detail = told.length > 0 ? told.join(", ") : "there were none";
+  const reasons = parts.filter(([count]) => count > 0).map(([count, text]) => `${count} ${text}`);
+  const detail = reasons.length > 0 ? reasons.join(", ") : "there were none";
   return new Refusal("bad-request", `No valid contacts remain: ${detail}`);
 }
 
 /**
- * Writes a campaign whose fields were validated. The reservation takes the balance's lock, which others
- * wait for, and comes last. Refuses bad-request when nobody is left, and insufficient-credit.
+ * Writes it. The reservation locks the balance, which every campaign of the account waits for, and so
+ * comes last. Refuses bad-request without a recipient left, and insufficient-credit.
  */
-export async function writeCampaign(
+async function writeCampaign(
   tx: Tx,
   actor: CampaignOwner["actor"],
-  order: CampaignOrder,
-  now: Date,
-  storeRecipients: StoreRecipients,
+  { key, order, now }: { readonly key: CampaignKey } & Pick<Submission, "order" | "now">,
+  store: () => Promise<IntakeSummary>,
 ): Promise<ChatCampaignAnswer> {
-  const { account_id } = actor;
-  await keepGrounds(tx, account_id, order);
-  const campaign_id = await nextCampaignId(tx);
-  const place = { account_id, campaign_id };
-  const { stored, ...unfit } = await storeRecipients(tx, place);
-  const blacklisted = await removeSuppressed(tx, place, stored, now);
-  const total = stored - blacklisted;
-  if (total === 0) throw noValidContacts({ ...unfit, blacklisted });
+  const { account_id, campaign_id } = key;
+  await lockNumberAndTemplate(tx, account_id, order);
+  const { valid, invalid: impossible, duplicate } = await store();
+  const blacklisted = await removeSuppressed(tx, key, valid, now);
+  const total = valid - blacklisted;
+  const trimmed = { invalid: impossible, duplicate, blacklisted };
+  if (total === 0) throw noValidContacts(trimmed);
   await tx
     .insertInto("chat_counts")
-    .values({ ...place, slot: "controls", queued: total })
+    .values({ ...key, slot: "controls", queued: total })
     .execute();
   const { scheduled_at } = order;
   const state = scheduled_at ? "scheduled" : "running";
-  if (scheduled_at)
-    await addJob(
-      tx,
-      {
-        account_id,
-        kind: "chat.start_campaign",
-        subject: String(campaign_id),
-        run_at: scheduled_at,
-      },
-      now,
-    );
-  const trimmed = { ...unfit, blacklisted };
-  await recordEvents(tx, newsOf(place, order, { total, trimmed }, now));
+  if (scheduled_at) {
+    const subject = String(campaign_id);
+    const job = { account_id, kind: "chat.start_campaign", subject, run_at: scheduled_at } as const;
+    await addJob(tx, job, now);
+  }
+  await recordEvents(tx, eventsFor(key, order, { total, trimmed }, now));
   await recordAudit(tx, actor, {
     at: now,
     action: "chat_campaign.created",
@@ -165,9 +156,9 @@ export async function writeCampaign(
   };
 }
 
-/** It was created; one that is not scheduled begins at once. */
-function newsOf(
-  { account_id, campaign_id }: CampaignPlace,
+/** It was created; unless it is scheduled, it also starts at once. */
+function eventsFor(
+  { account_id, campaign_id }: CampaignKey,
   { name, scheduled_at }: CampaignOrder,
   { total, trimmed }: Pick<EventData<"chat.campaign.created">, "trimmed"> & { total: number },
   occurred_at: Date,
@@ -189,8 +180,12 @@ function newsOf(
   return [created, { account_id, type: "chat.campaign.started", occurred_at, data: campaign }];
 }
 
-/** Number and template stay until the campaign is there: whoever takes them away looks for campaigns. */
-async function keepGrounds(tx: Tx, accountId: number, order: CampaignOrder): Promise<void> {
+/** Keeps number and template until the commit: whoever deletes them looks for campaigns. */
+async function lockNumberAndTemplate(
+  tx: Tx,
+  accountId: number,
+  order: CampaignOrder,
+): Promise<void> {
   const number = await tx
     .selectFrom("chat_numbers")
     .select("id")
@@ -214,10 +209,10 @@ async function keepGrounds(tx: Tx, accountId: number, order: CampaignOrder): Pro
   if (violations.length > 0) throw invalid(violations);
 }
 
-/** Before the campaign itself, because its row is written last, complete. */
-async function nextCampaignId(tx: Tx): Promise<number> {
+/** Before the campaign itself: its recipients name it, and its row is written last, complete. */
+async function nextCampaignId({ db }: Pick<App, "db">): Promise<number> {
   const { rows } = await sql<{ id: number }>`
-    select nextval(pg_get_serial_sequence('chat_campaigns', 'id')) as id`.execute(tx);
+    select nextval(pg_get_serial_sequence('chat_campaigns', 'id')) as id`.execute(db.query);
   return rows[0]!.id;
 }
 

@@ -6,7 +6,7 @@ import type { App } from "../../engine/app.ts";
 import type { DB } from "../../lib/database/database.ts";
 import type { CampaignHead, CampaignPreview } from "./chat-campaign-schema.ts";
 import { noValidContacts } from "./create-chat-campaign.ts";
-import { samples_max } from "./intake/trim-numbers.ts";
+import { samples_max } from "./intake/recipient-format.ts";
 import { validateCampaign } from "./validate-campaign.ts";
 import type { PreparedCampaign } from "./prepare-campaign.ts";
 import { renderMessage } from "../messages/render-message.ts";
@@ -18,24 +18,29 @@ import { renderMessage } from "../messages/render-message.ts";
 export async function previewChatCampaign(
   app: App,
   account: Caller["account"],
-  { head, sent, counts, samples, recipients }: PreparedCampaign & { readonly head: CampaignHead },
+  { head, sent, recipients }: PreparedCampaign & { readonly head: CampaignHead },
 ): Promise<CampaignPreview> {
   const now = app.clock.now();
   const db = app.db.query;
   const order = await validateCampaign(db, account, head, { has_recipients: sent > 0, now });
   if (recipients.form !== "rows") throw new Error("a preview is of recipients as they are");
-  const { phones, variables } = recipients;
+  const { rows, rejects, valid, invalid, duplicate } = recipients;
+  const phones = rows.map(({ phone }) => phone);
   const suppressed = await suppressedOf(db, account.id, phones, now);
-  const needed = counts.valid - suppressed.size;
-  if (needed === 0) throw noValidContacts({ ...counts, blacklisted: suppressed.size });
+  const needed = valid - suppressed.size;
+  const trimmed = { invalid, duplicate, blacklisted: suppressed.size };
+  if (needed === 0) throw noValidContacts(trimmed);
 
   const first = phones.findIndex((phone) => !suppressed.has(phone));
-  const values = JSON.parse(variables[first] ?? "null") as Record<string, string> | null;
+  const values = JSON.parse(rows[first]?.variables ?? "null") as Record<string, string> | null;
   const rendered = renderMessage(order.plan, values, "preview");
-  const blacklisted = phones
-    .filter((phone) => suppressed.has(phone))
-    .slice(0, samples_max)
-    .map((phone_number) => ({ phone_number, reason: "blacklisted" as const }));
+  const reasons = rejects.reasons as readonly ("invalid" | "duplicate")[];
+  const samples = [
+    ...rejects.values.map((phone_number, i) => ({ phone_number, reason: reasons[i]! })),
+    ...phones
+      .filter((phone) => suppressed.has(phone))
+      .map((phone_number) => ({ phone_number, reason: "blacklisted" as const })),
+  ];
   const available = await availableCredits(db, account.id, "chat");
   const starts_at = order.scheduled_at ?? now;
   const waiting = await waitingOn(db, account.id, order.chat_number_id);
@@ -44,12 +49,8 @@ export async function previewChatCampaign(
   const begins_ms = Math.max(starts_at.getTime(), busy_until_ms);
   return {
     total_contacts: needed,
-    trimmed: {
-      invalid: counts.invalid,
-      duplicate: counts.duplicate,
-      blacklisted: suppressed.size,
-    },
-    trimmed_samples: [...samples, ...blacklisted].slice(0, samples_max),
+    trimmed,
+    trimmed_samples: samples.slice(0, samples_max),
     credits: { needed, available, sufficient: available >= needed },
     mm_lite: order.mm_lite,
     starts_at: starts_at.toISOString(),

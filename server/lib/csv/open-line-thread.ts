@@ -5,36 +5,39 @@ import { invalidField } from "../errors.ts";
 
 const heap_mb_max = 256;
 
-/** Such a thread tells the header, then (once it was told the terms) lines for COPY, then how it ended. */
-export type LineThreadMessage<Told> =
+/** What such a thread is started with: an open file, and how many rows it may have. */
+export type LineThreadData = { readonly fd: number; readonly rows_max: number };
+
+/** Such a thread sends the header, then (once it has the terms) lines for COPY, then how it ended. */
+export type LineThreadMessage<Progress> =
   | { kind: "header"; header: string[] }
-  | { kind: "lines"; lines: Uint8Array; told: Told }
-  | { kind: "end"; told: Told }
+  | { kind: "lines"; lines: Uint8Array; progress: Progress }
+  | { kind: "end"; progress: Progress }
   | { kind: "refused"; reason: string };
 
-/** It is told the terms, then one `taken` per message of lines. */
+/** It receives the terms, then one `taken` per message of lines. */
 export type LineThreadOrder<Terms> = { kind: "terms"; terms: Terms } | { kind: "taken" };
 
 /** A file that is being read. */
-export type LineThread<Terms, Told> = {
-  readonly header: readonly string[];
+export type LineThread<Terms, Progress> = {
+  readonly header: string[];
   /** Lines for COPY; once. The file may still be refused. */
   lines(terms: Terms): AsyncGenerator<Uint8Array>;
-  /** What became of the rows so far; null before the first lines. */
-  told(): Told | null;
+  /** What the thread reported with the last lines; null before the first. */
+  progress(): Progress | null;
   /** Resolves when the thread is gone: the file may be closed after it. */
   close(): Promise<void>;
 };
 
 /**
- * Starts the thread on an open file (workerData `data`) and reads its header. Refuses what is no CSV or
+ * Starts a thread that runs runLineThread, and reads the file's header. Refuses what is no CSV or
  * has too many rows, on `file`. All of it may take `seconds_max`.
  */
-export async function openLineThread<Terms, Told>(
+export async function openLineThread<Terms, Progress>(
   module: URL,
-  data: { readonly fd: number },
+  data: LineThreadData,
   seconds_max: number,
-): Promise<LineThread<Terms, Told>> {
+): Promise<LineThread<Terms, Progress>> {
   const thread = new Worker(module, {
     workerData: data,
     resourceLimits: { maxOldGenerationSizeMb: heap_mb_max },
@@ -44,15 +47,15 @@ export async function openLineThread<Terms, Told>(
   const messages = on(thread, "message", {
     close: ["exit"],
     signal: AbortSignal.timeout(seconds_max * 1_000),
-  }) as AsyncIterableIterator<[LineThreadMessage<Told>]>;
-  const next = async (): Promise<Exclude<LineThreadMessage<Told>, { kind: "refused" }>> => {
+  }) as AsyncIterableIterator<[LineThreadMessage<Progress>]>;
+  const next = async (): Promise<Exclude<LineThreadMessage<Progress>, { kind: "refused" }>> => {
     const result = await messages.next();
-    if (result.done === true) throw new Error("the thread that reads the recipients ended early");
+    if (result.done === true) throw new Error("the thread that reads the CSV ended early");
     const [message] = result.value;
     if (message.kind === "refused") throw invalidField("file", message.reason);
     return message;
   };
-  let told: Told | null = null;
+  let progress: Progress | null = null;
   try {
     const first = await next();
     if (first.kind !== "header") throw new Error("the thread did not begin with the header");
@@ -63,13 +66,13 @@ export async function openLineThread<Terms, Told>(
         for (;;) {
           const message = await next();
           if (message.kind === "header") continue;
-          ({ told } = message);
+          ({ progress } = message);
           if (message.kind === "end") return;
           yield message.lines;
           order({ kind: "taken" });
         }
       },
-      told: () => told,
+      progress: () => progress,
       close,
     };
   } catch (error) {

@@ -1,11 +1,11 @@
 // The recipients of a campaign in the order of their ids, each with what its last call came to.
 import { sql, type Kysely } from "kysely";
+import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
 import type { MenuStep } from "../../calls/records/call-record-schema.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { RecipientState, VoiceRecipientAnswer } from "./campaign-record-schema.ts";
-import type { CampaignPlace } from "./find-campaign-place.ts";
 
 /** What narrows a list or an export of recipients; each is optional and all must hold. */
 export type RecipientFilter = {
@@ -17,12 +17,12 @@ export type RecipientFilter = {
 /** A page of recipients; 422 on a cursor that is not of this list. */
 export async function listRecipients(
   db: Kysely<DB>,
-  place: CampaignPlace,
+  key: CampaignKey,
   filter: RecipientFilter,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: VoiceRecipientAnswer[]; next_cursor: string | null }> {
   const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
-  const found = await recipientsAfter(db, place, filter, { id: after, limit: at.limit + 1 });
+  const found = await recipientsAfter(db, key, filter, { id: after, limit: at.limit + 1 });
   const { rows, next } = page(found, at.limit);
   return { data: rows, next_cursor: next };
 }
@@ -36,7 +36,7 @@ type RecipientRow = Omit<VoiceRecipientAnswer, "due_at" | "finished_at" | "varia
 /** The next recipients after an id that the filter lets through. */
 export async function recipientsAfter(
   db: Kysely<DB>,
-  { account_id, campaign_id }: CampaignPlace,
+  { account_id, campaign_id }: CampaignKey,
   filter: RecipientFilter,
   after: { id: number; limit: number },
 ): Promise<VoiceRecipientAnswer[]> {

@@ -1,10 +1,10 @@
 // Which keys a campaign's callers pressed, and where.
 import { sql, type Kysely } from "kysely";
+import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
 import type { CallType } from "../../calls/voice-shapes.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { KeyCount } from "./campaign-record-schema.ts";
-import type { CampaignPlace } from "./find-campaign-place.ts";
 
 /**
  * How often each key was pressed, node by node of a menu; of a campaign without one, each key on its
@@ -12,10 +12,10 @@ import type { CampaignPlace } from "./find-campaign-place.ts";
  */
 export async function countKeys(
   db: Kysely<DB>,
-  place: CampaignPlace & { readonly call_type: CallType },
+  key: CampaignKey & { readonly call_type: CallType },
 ): Promise<KeyCount[]> {
-  const count = place.call_type === "obd_ivr" ? countMenuKeys : countPlainKeys;
-  return searches.use(place.account_id, () => count(db, place));
+  const count = key.call_type === "obd_ivr" ? countMenuKeys : countPlainKeys;
+  return searches.use(key.account_id, () => count(db, key));
 }
 
 /** Numbers of several digits count together: a million callers would enter a million of them. */
@@ -24,7 +24,7 @@ const shortKey = sql`key is null or length(key) = 1 or key in ('timeout', 'inval
 /** From the index alone: 0.3 s for 200,000 callers with 3 steps each. */
 async function countMenuKeys(
   db: Kysely<DB>,
-  { account_id, campaign_id }: CampaignPlace,
+  { account_id, campaign_id }: CampaignKey,
 ): Promise<KeyCount[]> {
   const steps = sql`call_menu_steps where account_id = ${account_id} and campaign_id = ${campaign_id}`;
   const { rows } = await sql<KeyCount>`
@@ -41,7 +41,7 @@ async function countMenuKeys(
 
 async function countPlainKeys(
   db: Kysely<DB>,
-  { account_id, campaign_id }: CampaignPlace,
+  { account_id, campaign_id }: CampaignKey,
 ): Promise<KeyCount[]> {
   const { rows } = await sql<KeyCount>`
     select null as node, k.key, count(*)::int as count, count(distinct c.recipient_id)::int as callers

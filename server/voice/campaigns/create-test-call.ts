@@ -1,13 +1,12 @@
 // A campaign of one call, to hear what a voice file's recipients will.
+import type { SourceRow } from "../../audience/intake/open-intake.ts";
+import { openBatchSource } from "../../audience/intake/recipient-source.ts";
+import type { CampaignWrites } from "../../audience/intake/write-with-recipients.ts";
 import { isSuppressed } from "../../audience/suppressions/suppressions.ts";
 import type { App } from "../../engine/app.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
-import {
-  launchCampaign,
-  type CampaignOwner,
-  type CampaignWrites,
-} from "./create-voice-campaign.ts";
-import { openCallInflow } from "./internal/recipient-source.ts";
+import { launchCampaign, type CampaignOwner } from "./create-voice-campaign.ts";
+import { voice_format, type VoiceRecipient } from "./intake/recipient-format.ts";
 import { findReadyFile, buildVoicePlan } from "./internal/build-voice-plan.ts";
 import { planVariables } from "./internal/plan-variables.ts";
 import type { NewTestCall, VoiceCampaignAnswer } from "./voice-campaign-schema.ts";
@@ -53,6 +52,13 @@ export async function createTestCall(
     callback_url: null,
     is_test: true,
   } as const;
-  const inflow = openCallInflow({ number, phone, variables: JSON.stringify(variables) });
-  return launchCampaign(app, owner, writes, { campaign, inflow, now });
+  const recipient = { number, phone, variables: JSON.stringify(variables) };
+  const recipients = openBatchSource(voice_format, 1, () =>
+    onlyRow({ row: 1, value: number, recipient }),
+  );
+  return launchCampaign(app, owner, writes, { campaign, recipients, now });
+}
+
+async function* onlyRow(row: SourceRow<VoiceRecipient>) {
+  yield [row];
 }

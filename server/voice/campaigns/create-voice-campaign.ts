@@ -1,34 +1,30 @@
 // Launches a voice campaign (contract 4.3): whom it calls, what is done on its calls and its events in
 // one transaction. Credit is not asked for: a campaign that has none pauses.
-import type pg from "pg";
 import { sql } from "kysely";
 import type { Caller } from "../../accounts/caller.ts";
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
+import type { IntakeSummary, RecipientSource } from "../../audience/intake/recipient-source.ts";
+import {
+  writeWithRecipients,
+  type CampaignWrites,
+  type RecipientTarget,
+} from "../../audience/intake/write-with-recipients.ts";
 import { keepCampaignEndpoint } from "../../callbacks/endpoints/keep-campaign-endpoint.ts";
 import { addJob } from "../../engine/add-job.ts";
 import type { App } from "../../engine/app.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { nobodyLeft, type Brought, type Inflow } from "./internal/recipient-source.ts";
-import type { RecipientTerms } from "./intake/sinks.ts";
-import { storeLines, storeRejects, storeRows } from "./intake/store-people.ts";
+import {
+  prefixOf,
+  voice_format,
+  type RecipientTerms,
+  type VoiceRecipient,
+} from "./intake/recipient-format.ts";
+import { insertRecipients, insertRejects } from "./intake/store-recipients.ts";
+import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk } from "./internal/require-trunk.ts";
 import { recordCampaignEvents, type CampaignNews } from "./internal/record-campaign-event.ts";
 import type { NewVoiceCampaign, VoiceCampaignAnswer } from "./voice-campaign-schema.ts";
-import {
-  statement_seconds,
-  withRecipients,
-  type AskedVoiceCampaign,
-  type VoiceOrder,
-} from "./with-recipients.ts";
-
-/** Runs a write in a transaction; the second kind may last, and has the connection for COPY. */
-export type CampaignWrites = {
-  write<Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer>;
-  writeWithClient<Answer>(
-    statement_seconds: number,
-    effect: (tx: Tx, client: pg.PoolClient) => Promise<Answer>,
-  ): Promise<Answer>;
-};
+import { withRecipients, type AskedVoiceCampaign, type VoiceOrder } from "./with-recipients.ts";
 
 /** Whose campaign it is. */
 export type CampaignOwner = {
@@ -47,9 +43,10 @@ export async function createVoiceCampaign(
   asked: AskedVoiceCampaign,
 ): Promise<VoiceCampaignAnswer> {
   const now = app.clock.now();
-  return withRecipients(app, owner.account, asked, now, (order, inflow) =>
-    launchCampaign(app, owner, writes, { campaign: campaignOf(asked.body, order), inflow, now }),
-  );
+  return withRecipients(app, owner.account, asked, now, (order, recipients) => {
+    const campaign = campaignOf(asked.body, order);
+    return launchCampaign(app, owner, writes, { campaign, recipients, now });
+  });
 }
 
 /** A campaign that is to be launched. */
@@ -75,35 +72,35 @@ function campaignOf(body: NewVoiceCampaign, order: VoiceOrder): Campaign {
   };
 }
 
-/** Launches what was found good, to whoever flows in. Refuses: validation-failed (nobody), unavailable. */
+type Launch = {
+  readonly campaign: Campaign;
+  readonly recipients: RecipientSource<VoiceRecipient>;
+  readonly now: Date;
+};
+
+/** Launches a validated campaign. Refuses: validation-failed (no recipients), unavailable. */
 export async function launchCampaign(
   app: App,
   { actor }: CampaignOwner,
   writes: CampaignWrites,
-  { campaign, inflow, now }: { campaign: Campaign; inflow: Inflow; now: Date },
+  { campaign, recipients, now }: Launch,
 ): Promise<VoiceCampaignAnswer> {
   const { account_id } = actor;
   const { trunk_id } = await requireTrunk(app.db.query, account_id, app.random());
-  const due_at = (campaign.scheduled_at ?? now).toISOString();
-  const state = campaign.plan.content.call_type === "obd_smartvoice" ? "synthesizing" : "waiting";
-  const campaign_id = await nextCampaignId(app);
-  const terms: RecipientTerms = { account_id, campaign_id, state, due_at };
-  const made = { campaign, terms, trunk_id, now };
-  const few = await inflow.rows?.();
-  if (few?.valid === 0) throw nobodyLeft(campaign.source.send_to, few);
-  const answer = few
-    ? await writes.write((tx) =>
-        writeCampaign(tx, actor, made, async () => {
-          await storeRows(tx, terms, few.recipients);
-          return few;
-        }),
-      )
-    : await writes.writeWithClient(statement_seconds, (tx, client) =>
-        writeCampaign(tx, actor, made, async () => {
-          await storeLines(client, inflow.chunks(terms), statement_seconds);
-          return inflow.brought();
-        }),
-      );
+  const terms: RecipientTerms = {
+    account_id,
+    campaign_id: await nextCampaignId(app),
+    state: campaign.plan.content.call_type === "obd_smartvoice" ? "synthesizing" : "waiting",
+    due_at: (campaign.scheduled_at ?? now).toISOString(),
+  };
+  const target: RecipientTarget<VoiceRecipient> = {
+    copy_sql: voice_format.copy_sql,
+    prefix: prefixOf(terms),
+    insert: (tx, few) => insertRecipients(tx, terms, few),
+  };
+  const answer = await writeWithRecipients(writes, recipients, target, (tx, store) =>
+    writeCampaign(tx, actor, { campaign, terms, trunk_id, now }, store),
+  );
   if (!campaign.scheduled_at) app.notifications.send("voice_work", String(trunk_id));
   return answer;
 }
@@ -115,15 +112,15 @@ type Made = {
   readonly now: Date;
 };
 
-/** In the order of the foreign keys; the counts, which others wait for, come last. */
+/** In the order of the foreign keys; the endpoint, which other launches wait for, comes last. */
 async function writeCampaign(
   tx: Tx,
   actor: CampaignOwner["actor"],
   made: Made,
-  store: () => Promise<Brought>,
+  store: () => Promise<IntakeSummary>,
 ): Promise<VoiceCampaignAnswer> {
   const { campaign, terms, now } = made;
-  const { account_id, campaign_id } = terms;
+  const { account_id, campaign_id, state } = terms;
   await tx
     .insertInto("call_campaigns")
     .values({
@@ -134,45 +131,51 @@ async function writeCampaign(
       created_at: now,
     })
     .execute();
-  const brought = await store();
-  if (brought.valid === 0) throw nobodyLeft(campaign.source.send_to, brought);
-  const public_id = await insertCampaign(tx, actor, made, brought);
-  await storeRejects(tx, terms, brought.rejects);
-  await tellOfCampaign(tx, actor, made, { public_id, brought });
-  const { callback_url } = campaign;
-  if (callback_url) await keepCampaignEndpoint(tx, account_id, callback_url, now);
+  const summary = await store();
+  if (summary.valid === 0) throw noRecipients(campaign.source.send_to, summary);
+  const public_id = await insertCampaign(tx, actor, made, summary);
+  await insertRejects(tx, terms, summary.rejects);
   await tx
     .insertInto("voice_counts")
-    .values({ account_id, campaign_id, slot: 9, [terms.state]: brought.valid })
+    .values({ account_id, campaign_id, slot: 9, [state]: summary.valid })
     .execute();
+  await recordLaunch(tx, actor, made, { public_id, summary });
+  const { callback_url } = campaign;
+  if (callback_url) await keepCampaignEndpoint(tx, account_id, callback_url, now);
   return { success: true, id: public_id, campaignId: campaign_id };
 }
 
-/** The news, the audit entry, and the job that begins it later. */
-async function tellOfCampaign(
+/** Records the job that starts it later, its events and the audit entry. */
+async function recordLaunch(
   tx: Tx,
   actor: CampaignOwner["actor"],
   { campaign, terms, now }: Made,
-  { public_id, brought }: { readonly public_id: string; readonly brought: Brought },
+  { public_id, summary }: { readonly public_id: string; readonly summary: IntakeSummary },
 ): Promise<void> {
   const { account_id, campaign_id } = terms;
   const { name, scheduled_at } = campaign;
-  const { valid: total, rejected, duplicates } = brought;
-  const told = { id: campaign_id, public_id, name };
+  const { valid: total, invalid: rejected, duplicate: duplicates } = summary;
+  if (scheduled_at) {
+    const subject = String(campaign_id);
+    const job = {
+      account_id,
+      kind: "voice.start_campaign",
+      subject,
+      run_at: scheduled_at,
+    } as const;
+    await addJob(tx, job, now);
+  }
+  const launched = { id: campaign_id, public_id, name };
   const more = { total, rejected, duplicates, scheduled_at: scheduled_at?.toISOString() ?? null };
-  const news: CampaignNews[] = [{ type: "voice.campaign.created", more }];
-  if (!scheduled_at) news.push({ type: "voice.campaign.started", more: {} });
-  await recordCampaignEvents(tx, account_id, told, news, now);
+  const events: CampaignNews[] = [{ type: "voice.campaign.created", more }];
+  if (!scheduled_at) events.push({ type: "voice.campaign.started", more: {} });
+  await recordCampaignEvents(tx, account_id, launched, events, now);
   await recordAudit(tx, actor, {
     at: now,
     action: campaign.is_test ? "voice_test.called" : "voice_campaign.created",
     subject_id: campaign_id,
     detail: { total },
   });
-  if (!scheduled_at) return;
-  const subject = String(campaign_id);
-  const job = { account_id, kind: "voice.start_campaign", subject, run_at: scheduled_at } as const;
-  await addJob(tx, job, now);
 }
 
 /** Before the campaign itself: lines of COPY name it, and may be made in another thread. */
@@ -186,7 +189,7 @@ async function insertCampaign(
   tx: Tx,
   actor: CampaignOwner["actor"],
   { campaign, terms, trunk_id, now }: Made,
-  { valid, rejected, duplicates }: Brought,
+  { valid, invalid, duplicate }: IntakeSummary,
 ): Promise<string> {
   const { plan, source, scheduled_at, ...fields } = campaign;
   const { public_id } = await tx
@@ -203,8 +206,8 @@ async function insertCampaign(
       state: scheduled_at ? "scheduled" : "running",
       scheduled_at,
       total: valid,
-      rejected,
-      duplicates,
+      rejected: invalid,
+      duplicates: duplicate,
       created_by: actor.user_id,
       created_at: now,
       started_at: scheduled_at ? null : now,

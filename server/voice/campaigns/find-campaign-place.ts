@@ -1,17 +1,15 @@
 import type { Kysely } from "kysely";
+import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
 import type { CallType } from "../../calls/voice-shapes.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-
-/** Where a campaign's rows are. */
-export type CampaignPlace = { readonly account_id: number; readonly campaign_id: number };
 
 /** The campaign behind either id of its launch: the campaignId or the uuid. Refuses: not-found. */
 export async function findCampaignPlace(
   db: Kysely<DB>,
   account_id: number,
   either: string,
-): Promise<CampaignPlace & { readonly call_type: CallType }> {
+): Promise<CampaignKey & { readonly call_type: CallType }> {
   const query = db
     .selectFrom("voice_campaigns")
     .select(["id", "call_type"])

@@ -1,10 +1,10 @@
 // The rows that a launch left out, in their order, each with the reason.
 import type { Kysely } from "kysely";
+import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
-import type { CampaignPlace } from "./find-campaign-place.ts";
 import type { VoiceReject } from "./voice-campaign-schema.ts";
 
 const csv_page_rows = 1_000;
@@ -12,12 +12,12 @@ const csv_page_rows = 1_000;
 /** A page of them; 422 on a cursor that is not of this list. */
 export async function listVoiceRejects(
   db: Kysely<DB>,
-  place: CampaignPlace,
+  key: CampaignKey,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: VoiceReject[]; next_cursor: string | null }> {
   const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
   // No file has so many rows, and the column holds no larger number.
-  const found = await rejectsAfter(db, place, Math.min(after, 2 ** 31 - 1), at.limit + 1);
+  const found = await rejectsAfter(db, key, Math.min(after, 2 ** 31 - 1), at.limit + 1);
   const { rows, next } = page(
     found.map((reject) => ({ id: reject.row, reject })),
     at.limit,
@@ -28,19 +28,19 @@ export async function listVoiceRejects(
 /** All of them as chunks of CSV with a header line. */
 export function exportVoiceRejects(
   { db }: Pick<App, "db">,
-  place: CampaignPlace,
+  key: CampaignKey,
 ): AsyncGenerator<string> {
   return writeCsv<VoiceReject>({
     header: ["row", "value", "reason"],
     page_rows: csv_page_rows,
-    next: (after, limit) => rejectsAfter(db.query, place, after?.row ?? 0, limit),
+    next: (after, limit) => rejectsAfter(db.query, key, after?.row ?? 0, limit),
     cells: ({ row, value, reason }) => [row, value, reason],
   });
 }
 
 function rejectsAfter(
   db: Kysely<DB>,
-  { account_id, campaign_id }: CampaignPlace,
+  { account_id, campaign_id }: CampaignKey,
   after: number,
   limit: number,
 ): Promise<VoiceReject[]> {

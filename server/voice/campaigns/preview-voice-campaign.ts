@@ -6,11 +6,13 @@ import {
   callableFrom,
   type CallingWindow,
 } from "../../accounts/accounts/calling-window.ts";
+import type { Rejects } from "../../audience/intake/open-intake.ts";
+import type { RecipientSource } from "../../audience/intake/recipient-source.ts";
 import { suppressedAmong } from "../../audience/suppressions/suppressions.ts";
 import { availableCredits } from "../../credits/credits.ts";
 import type { App } from "../../engine/app.ts";
 import type { DB } from "../../lib/database/database.ts";
-import { nobodyLeft, type Brought, type Inflow } from "./internal/recipient-source.ts";
+import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk } from "./internal/require-trunk.ts";
 import type { VoiceCampaignPreview } from "./voice-campaign-schema.ts";
 import { withRecipients, type AskedVoiceCampaign } from "./with-recipients.ts";
@@ -26,11 +28,12 @@ export async function previewVoiceCampaign(
 ): Promise<VoiceCampaignPreview> {
   const now = app.clock.now();
   const db = app.db.query;
-  return withRecipients(app, account, asked, now, async (order, inflow) => {
+  return withRecipients(app, account, asked, now, async (order, recipients) => {
     const { shares } = await requireTrunk(db, account.id, app.random());
-    const { suppressed, brought } = await countSuppressed(app, account.id, inflow, now);
-    const { valid: total, rejected, duplicates } = brought;
-    if (total === 0) throw nobodyLeft(order.source.send_to, brought);
+    const suppressed = await countSuppressed(app, account.id, recipients, now);
+    const summary = recipients.summary();
+    const { valid: total, invalid: rejected, duplicate: duplicates, rejects } = summary;
+    if (total === 0) throw noRecipients(order.source.send_to, summary);
     const available = await availableCredits(db, account.id, "call");
     const needed = total - suppressed;
     const calls_per_second = shares.reduce((sum, share) => sum + share.calls_per_second, 0);
@@ -43,7 +46,7 @@ export async function previewVoiceCampaign(
       rejected,
       duplicates,
       suppressed,
-      rejects: samplesOf(brought),
+      rejects: samplesOf(rejects),
       credits: { needed, available, sufficient: available >= needed },
       starts_at: starts_at?.toISOString() ?? null,
       finishes_at: finishes_at?.toISOString() ?? null,
@@ -55,18 +58,18 @@ export async function previewVoiceCampaign(
 async function countSuppressed(
   { db }: Pick<App, "db">,
   accountId: number,
-  inflow: Inflow,
+  recipients: RecipientSource<unknown>,
   now: Date,
-): Promise<{ suppressed: number; brought: Brought }> {
+): Promise<number> {
   let suppressed = 0;
-  for await (const chunk of inflow.chunks(null)) {
+  for await (const chunk of recipients.lines(null)) {
     const phones = Buffer.from(chunk).toString("latin1").trimEnd().split("\n");
     suppressed += (await suppressedAmong(db.pool, accountId, "voice", phones, now)).size;
   }
-  return { suppressed, brought: inflow.brought() };
+  return suppressed;
 }
 
-function samplesOf({ rejects: { rows, values, reasons } }: Brought) {
+function samplesOf({ rows, values, reasons }: Rejects) {
   return rows
     .slice(0, samples_max)
     .map((row, i) => ({ row, value: values[i]!, reason: reasons[i]! }));

@@ -1,8 +1,8 @@
 // A voice campaign as it is asked for and answered (contract 2.3 and 4.3).
 import Type, { type Static } from "typebox";
+import { recipients_max } from "../../audience/intake/limits.ts";
 import { call_types } from "../../calls/voice-shapes.ts";
 import { closed, id, nullable, optional, phone10, timestamp } from "../../lib/schemas.ts";
-import { recipients_max } from "./intake/limits.ts";
 
 export const send_tos = ["Numbers", "csv", "Group"] as const;
 /** Where the recipients come from. */

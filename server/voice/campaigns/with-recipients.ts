@@ -1,17 +1,19 @@
-// A launch as it came in, up to the point where all of it was validated: then its recipients may flow in.
+// Validates all of a launch as it came in, then opens the source of its recipients.
 import type { Caller } from "../../accounts/caller.ts";
+import { recipients_max, statement_seconds } from "../../audience/intake/limits.ts";
+import {
+  openFileSource,
+  type RecipientFile,
+  type RecipientSource,
+} from "../../audience/intake/recipient-source.ts";
 import type { App } from "../../engine/app.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import { openLineThread } from "../../lib/csv/open-line-thread.ts";
 import { Refusal, invalid, type FieldError } from "../../lib/errors.ts";
-import {
-  openFileInflow,
-  openPeopleInflow,
-  type Inflow,
-  type PeopleFile,
-} from "./internal/recipient-source.ts";
+import type { VoiceFileTerms } from "./intake/file-thread.ts";
 import { locateColumns } from "./intake/locate-columns.ts";
-import type { PeopleThreadData } from "./intake/people-thread.ts";
+import { openSource } from "./intake/open-source.ts";
+import type { VoiceRecipient } from "./intake/recipient-format.ts";
 import {
   validateVoiceCampaign,
   type ValidatedVoiceCampaign,
@@ -40,9 +42,13 @@ export type VoiceOrder = {
     : NonNullable<ValidatedVoiceCampaign[Key]>;
 };
 
-/** One statement of a campaign, and the reading of its file, may take so long. */
-export const statement_seconds = 600;
-const people_thread = new URL("./intake/people-thread.ts", import.meta.url);
+const file_thread = new URL("./intake/file-thread.ts", import.meta.url);
+
+/** Uses a validated campaign and its recipients. */
+type Use<Answer> = (
+  order: VoiceOrder,
+  recipients: RecipientSource<VoiceRecipient>,
+) => Promise<Answer>;
 
 /** Refuses validation-failed, all violations at once, or hands on the order and its recipients. */
 export async function withRecipients<Answer>(
@@ -50,21 +56,21 @@ export async function withRecipients<Answer>(
   account: Caller["account"],
   asked: AskedVoiceCampaign,
   now: Date,
-  use: (order: VoiceOrder, inflow: Inflow) => Promise<Answer>,
+  use: Use<Answer>,
 ): Promise<Answer> {
   const validated = await validateVoiceCampaign(app.db.query, account, asked.body, now);
   if (validated.send_to === "csv") return withFile(account, asked, validated, use);
   const order = orderOf(asked, validated, []);
   const { source, plan } = order;
   if (source.send_to === "csv") throw new Error("a file is read by withFile");
-  return use(order, openPeopleInflow(app, account, source, planVariables(plan)));
+  return use(order, openSource(app.db.pool, account, source, planVariables(plan)));
 }
 
 async function withFile<Answer>(
   account: Caller["account"],
   asked: AskedVoiceCampaign,
   validated: ValidatedVoiceCampaign,
-  use: (order: VoiceOrder, inflow: Inflow) => Promise<Answer>,
+  use: Use<Answer>,
 ): Promise<Answer> {
   const { fd } = asked;
   if (fd === null) {
@@ -74,7 +80,7 @@ async function withFile<Answer>(
     throw refusalOf(asked, validated, [{ field: "file", reason }]);
   }
   return csvParsing.use(account.id, async () => {
-    const file = await openPeopleFile({ fd });
+    const file = await openFile(fd);
     if (file instanceof Refusal) throw refusalOf(asked, validated, file.errors ?? []);
     try {
       const { source, plan } = validated;
@@ -82,17 +88,20 @@ async function withFile<Answer>(
       const variables = plan ? planVariables(plan) : [];
       const located = column === null ? null : locateColumns(file.header, column, variables);
       const order = orderOf(asked, validated, located?.violations ?? []);
-      return await use(order, openFileInflow(account, file, located!));
+      const { country_code } = account;
+      const termsOf = (prefix: string | null) => ({ ...located!, country_code, prefix });
+      return await use(order, openFileSource(file, termsOf));
     } finally {
       await file.close();
     }
   });
 }
 
-/** What is no CSV is told together with the other fields' violations. */
-async function openPeopleFile(data: PeopleThreadData): Promise<PeopleFile | Refusal> {
+/** That a file is not CSV is reported together with the other fields' violations. */
+async function openFile(fd: number): Promise<RecipientFile<VoiceFileTerms> | Refusal> {
   try {
-    return await openLineThread(people_thread, data, statement_seconds);
+    const data = { fd, rows_max: recipients_max };
+    return await openLineThread(file_thread, data, statement_seconds);
   } catch (error) {
     if (error instanceof Refusal && error.type === "validation-failed") return error;
     throw error;

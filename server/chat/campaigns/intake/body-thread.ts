@@ -2,21 +2,15 @@
 // that it starts soon.
 import { parentPort, workerData } from "node:worker_threads";
 import { Refusal, type FieldError, type RefusalType } from "../../../lib/errors.ts";
-import { gatherRecipients, type Recipients } from "./gather-recipients.ts";
 import { readBody, type BodyReading } from "./read-body.ts";
+import type { ContactsOptions } from "./read-contacts.ts";
 
 /** What the thread is started with. */
-export type BodyThreadData = {
-  readonly body: Uint8Array;
-  readonly account_id: number;
-  readonly valid_only: boolean;
-  /** As lines of COPY, or as they are. */
-  readonly form: Recipients["form"];
-};
+export type BodyThreadData = ContactsOptions & { readonly body: Uint8Array };
 
-/** The one thing it tells. */
+/** Its only message. */
 export type BodyThreadMessage =
-  | { kind: "read"; reading: BodyReading; recipients: Recipients }
+  | { kind: "read"; reading: BodyReading }
   | {
       kind: "refused";
       type: RefusalType;
@@ -24,27 +18,21 @@ export type BodyThreadMessage =
       errors: readonly FieldError[] | undefined;
     };
 
-const port = parentPort!;
-const { body, account_id, ...options } = workerData as BodyThreadData;
+const { body, ...options } = workerData as BodyThreadData;
 try {
-  let gathering = gatherRecipients(options.form, account_id);
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const reading = readBody(
-    bytes,
-    options,
-    () => (gathering = gatherRecipients(options.form, account_id)).sink,
-  );
-  const recipients = gathering.end();
+  const reading = readBody(bytes, options);
+  const { recipients } = reading;
   const lists = recipients.form === "lines" ? recipients.chunks : [];
-  tell(
-    { kind: "read", reading, recipients },
+  send(
+    { kind: "read", reading },
     lists.map(({ buffer }) => buffer as ArrayBuffer),
   );
 } catch (error) {
   if (!(error instanceof Refusal)) throw error;
-  tell({ kind: "refused", type: error.type, detail: error.message, errors: error.errors }, []);
+  send({ kind: "refused", type: error.type, detail: error.message, errors: error.errors }, []);
 }
 
-function tell(message: BodyThreadMessage, transfer: ArrayBuffer[]): void {
-  port.postMessage(message, transfer);
+function send(message: BodyThreadMessage, transfer: ArrayBuffer[]): void {
+  parentPort!.postMessage(message, transfer);
 }

@@ -1,56 +1,56 @@
-import type { RecipientSink } from "./read-contacts.ts";
-import { openLineWriter } from "./recipient-lines.ts";
+import {
+  openLineIntake,
+  openRowIntake,
+  type Intake,
+  type Recipient,
+} from "../../../audience/intake/open-intake.ts";
+import type { IntakeSummary, RecipientSource } from "../../../audience/intake/recipient-source.ts";
+import { chat_format, placeholderPrefix, stampLines } from "./recipient-format.ts";
 
-/** A few recipients as they are. */
-export type RecipientRows = {
-  readonly form: "rows";
-  readonly phones: readonly string[];
-  /** JSON text or null, by the same index. */
-  readonly variables: readonly (string | null)[];
-};
+/** The recipients of a body; many are lines of COPY with a placeholder for their campaign. */
+export type Recipients = IntakeSummary &
+  (
+    | { readonly form: "lines"; readonly chunks: readonly Uint8Array[] }
+    | { readonly form: "rows"; readonly rows: readonly Recipient[] }
+  );
 
-/** Recipients that wait to be stored; many are lines of COPY. */
-export type Recipients =
-  | { readonly form: "lines"; readonly chunks: readonly Uint8Array[] }
-  | RecipientRows;
-
-/** Gathers recipients for one account in the given form. */
+/** Gathers recipients of one account in the given form. */
 export function gatherRecipients(
   form: Recipients["form"],
   accountId: number,
-): { readonly sink: RecipientSink; end(): Recipients } {
-  return form === "lines" ? gatherLines(accountId) : gatherRows();
-}
-
-function gatherLines(accountId: number) {
-  const writer = openLineWriter(accountId);
+): Pick<Intake<Recipient>, "take"> & { end(): Recipients } {
+  if (form === "rows") {
+    const { take, counts, rejects, recipients: rows } = openRowIntake(chat_format);
+    return { take, end: () => ({ ...counts(), rejects: rejects(), form, rows }) };
+  }
+  const intake = openLineIntake(chat_format, placeholderPrefix(accountId));
   const chunks: Uint8Array[] = [];
   const keep = (all: boolean) => {
-    const chunk = writer.take(all);
+    const chunk = intake.takeLines(all);
     if (chunk) chunks.push(chunk);
   };
-  const sink: RecipientSink = {
-    add(phone, variables) {
-      writer.add(phone, variables);
+  return {
+    take(row) {
+      intake.take(row);
       keep(false);
     },
-  };
-  const end = (): Recipients => {
-    keep(true);
-    return { form: "lines", chunks };
-  };
-  return { sink, end };
-}
-
-/** Gathers recipients as they are. */
-export function gatherRows(): { readonly sink: RecipientSink; end(): RecipientRows } {
-  const phones: string[] = [];
-  const variables: (string | null)[] = [];
-  const sink: RecipientSink = {
-    add(phone, text) {
-      phones.push(phone);
-      variables.push(text);
+    end() {
+      keep(true);
+      return { ...intake.counts(), rejects: intake.rejects(), form, chunks };
     },
   };
-  return { sink, end: () => ({ form: "rows", phones, variables }) };
+}
+
+/** Opens the source of recipients that were gathered. */
+export function openBodySource(gathered: Recipients): RecipientSource<Recipient> {
+  return {
+    readFew:
+      gathered.form === "rows" ? async () => ({ ...gathered, recipients: gathered.rows }) : null,
+    async *lines(prefix) {
+      const chunks = gathered.form === "lines" ? gathered.chunks : [];
+      for (const chunk of chunks) yield stampLines(chunk, prefix!);
+    },
+    counts: () => gathered,
+    summary: () => gathered,
+  };
 }

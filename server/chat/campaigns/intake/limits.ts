@@ -1,8 +1,6 @@
-// How much a campaign may bring. Apart from the schemas, which take long to load in a thread.
+// How much a campaign's body may bring. Apart from the schemas, which take long to load in a thread.
 
 /** Recipients of one JSON body; files take more. */
 export const contacts_max = 100_000;
-/** Recipients of one campaign, whichever way they come. */
-export const recipients_max = 1_000_000;
 /** Values that one recipient may bring. */
 export const variables_max = 1_000;

@@ -1,6 +1,7 @@
+import { locateColumn, otherColumns } from "../../../audience/intake/locate-column.ts";
+import type { VariableColumn } from "../../../audience/intake/run-file-thread.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { unstorable } from "../../../lib/json-body.ts";
-import type { FileColumns } from "./file-thread.ts";
 import { variables_max } from "./limits.ts";
 
 /** What the form says of the file's columns, as it came. */
@@ -14,47 +15,44 @@ const phone_columns = ["phone_number", "phone"];
 
 /**
  * Finds the column of the numbers and those of the variables: the ones that `variables` names, a JSON
- * object {variable: column}, or else every other column that has a header. Names every violation.
+ * object {variable: column}, or else every other column that has a header. Reports every violation.
  */
 export function locateColumns(
   header: readonly string[],
   fields: ColumnFields,
-): { readonly columns: FileColumns; readonly violations: readonly FieldError[] } {
+): {
+  readonly phone_at: number;
+  readonly variables: readonly VariableColumn[];
+  readonly violations: readonly FieldError[];
+} {
   const violations: FieldError[] = [];
   const find = (column: string, field: string): number => {
-    const at = header.indexOf(column);
-    if (at < 0) violations.push({ field, reason: "is not a column of the file" });
-    else if (header.lastIndexOf(column) !== at)
-      violations.push({ field, reason: "is the header of two columns" });
-    return at;
+    const at = locateColumn(header, column);
+    if (typeof at === "number") return at;
+    violations.push({ field, reason: at });
+    return -1;
   };
   const given = fields.phone_column?.trim() || undefined;
   const column = given ?? phone_columns.find((name) => header.includes(name));
-  let phone = -1;
   if (column === undefined)
     violations.push({
       field: "phone_column",
       reason: `is required, as the file has no column ${phone_columns.join(" or ")}`,
     });
-  else phone = find(column, "phone_column");
-  const named = fields.variables?.trim() ? readVariables(fields.variables) : null;
-  if (typeof named === "string") {
-    violations.push({ field: "variables", reason: named });
-    return { columns: { phone, variables: [] }, violations };
+  const phone_at = column === undefined ? -1 : find(column, "phone_column");
+  if (fields.variables?.trim()) {
+    const named = readVariables(fields.variables);
+    if (typeof named === "string") violations.push({ field: "variables", reason: named });
+    const entries = typeof named === "string" ? [] : named;
+    const variables = entries.map(([name, from]) => ({
+      name,
+      at: find(from.trim(), `variables.${name}`),
+    }));
+    return { phone_at, variables, violations };
   }
-  const variables = named
-    ? named.map(([name, from]) => ({ name, at: find(from.trim(), `variables.${name}`) }))
-    : otherColumns(header, phone, violations);
-  return { columns: { phone, variables }, violations };
-}
-
-function otherColumns(header: readonly string[], phone: number, violations: FieldError[]) {
-  const others = header
-    .map((name, at) => ({ name, at }))
-    .filter(({ name, at }) => name !== "" && at !== phone);
-  const doubled = others.find(({ name, at }) => header.indexOf(name) !== at);
-  if (doubled) violations.push({ field: "file", reason: `has two columns "${doubled.name}"` });
-  return others;
+  const { columns, doubled } = otherColumns(header, [phone_at]);
+  if (doubled !== null) violations.push({ field: "file", reason: `has two columns "${doubled}"` });
+  return { phone_at, variables: columns, violations };
 }
 
 /** The entries of the JSON object, or what is wrong with it. */

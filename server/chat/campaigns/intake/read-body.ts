@@ -2,10 +2,10 @@
 // own for large ones.
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../../lib/canonical-json.ts";
-import { openPhoneReader } from "../../../lib/chat-phone-numbers.ts";
 import { parseListBody, place_of_list } from "../../../lib/json-list-body.ts";
-import { openContactsReader, type ContactsReading, type RecipientSink } from "./read-contacts.ts";
+import { openContactsReader, type ContactsOptions, type ContactsReading } from "./read-contacts.ts";
 
+/** A body that was read. */
 export type BodyReading = ContactsReading & {
   /** The body without its contacts, of any shape. */
   readonly head: unknown;
@@ -14,22 +14,17 @@ export type BodyReading = ContactsReading & {
 };
 
 /**
- * Reads a body. `openSink` is called for each list of contacts that is begun: the last one counts.
- * Throws what parseJsonBody throws; what is wrong with contacts is in the reading.
+ * Reads a body. Of several lists of contacts the last one counts. Throws what parseJsonBody throws;
+ * what is wrong with contacts is in the reading.
  */
-export function readBody(
-  body: Buffer,
-  options: { readonly valid_only: boolean },
-  openSink: () => RecipientSink,
-): BodyReading {
-  const read = openPhoneReader(options);
-  let reader = openContactsReader(read, openSink());
+export function readBody(body: Buffer, options: ContactsOptions): BodyReading {
+  let reader = openContactsReader(options);
   const rest = parseListBody(body, "contacts", {
-    begin: () => void (reader = openContactsReader(read, openSink())),
+    begin: () => void (reader = openContactsReader(options)),
     entry: (json, index) => reader.entry(json, index),
   });
   const { head, contacts } = takeContacts(rest);
-  if (contacts !== place_of_list) reader = openContactsReader(read, openSink());
+  if (contacts !== place_of_list) reader = openContactsReader(options);
   // A list under an escaped name.
   if (Array.isArray(contacts))
     for (const [index, row] of (contacts as readonly unknown[]).entries()) reader.row(row, index);

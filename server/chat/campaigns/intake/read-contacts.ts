@@ -1,22 +1,25 @@
 import { createHash } from "node:crypto";
-import type { PhoneReader } from "../../../lib/chat-phone-numbers.ts";
+import { openPhoneReader } from "../../../lib/chat-phone-numbers.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { parseJsonText } from "../../../lib/json-body.ts";
+import { gatherRecipients, type Recipients } from "./gather-recipients.ts";
 import { contactViolations, isContact, storageViolations } from "./validate-contact.ts";
 import { contacts_max } from "./limits.ts";
-import { openTrimming, type NumberCounts, type TrimmedNumber } from "./trim-numbers.ts";
+import { recipientOf } from "./recipient-format.ts";
 import { variablesText } from "./variables-text.ts";
 
-/** Takes the recipients; `variables` is JSON text or null. */
-export type RecipientSink = { add(phone: string, variables: string | null): void };
+export type ContactsOptions = {
+  readonly account_id: number;
+  readonly valid_only: boolean;
+  readonly form: Recipients["form"];
+};
 
 /** What a list of contacts comes to. */
 export type ContactsReading = {
-  /** What is wrong with their shape; recipients that were added are worth nothing then. */
+  /** What is wrong with their shape; if anything is, the recipients are not to be used. */
   readonly violations: readonly FieldError[];
   readonly sent: number;
-  readonly counts: NumberCounts;
-  readonly samples: readonly TrimmedNumber[];
+  readonly recipients: Recipients;
 };
 
 export type ContactsReader = {
@@ -33,9 +36,10 @@ const violations_max = 1_000;
 const contact_bytes_max = 262_144;
 const hashed_characters = 65_536;
 
-/** Validates the shape of contacts, trims their numbers, and hands on what is left. */
-export function openContactsReader(read: PhoneReader, sink: RecipientSink): ContactsReader {
-  const trimming = openTrimming(read);
+/** Validates the shape of contacts and gathers the recipients among them. */
+export function openContactsReader(options: ContactsOptions): ContactsReader {
+  const readPhone = openPhoneReader(options);
+  const recipients = gatherRecipients(options.form, options.account_id);
   const hash = createHash("sha256");
   const violations: FieldError[] = [];
   let sent = 0;
@@ -59,8 +63,8 @@ export function openContactsReader(read: PhoneReader, sink: RecipientSink): Cont
       hash.update(told);
       told = "";
     }
-    const digits = trimming.take(phone_number);
-    if (digits !== null) sink.add(digits, text === "{}" ? null : text);
+    const recipient = recipientOf(readPhone, phone_number, text);
+    recipients.take({ row: index + 1, value: phone_number, recipient });
   };
 
   return {
@@ -85,7 +89,7 @@ export function openContactsReader(read: PhoneReader, sink: RecipientSink): Cont
           reason: `must have at most ${contacts_max} entries`,
         });
       const sha256 = hash.update(told).digest();
-      return { violations, sent, counts: trimming.counts(), samples: trimming.samples, sha256 };
+      return { violations, sent, recipients: recipients.end(), sha256 };
     },
   };
 }

@@ -1,19 +1,17 @@
 import { sql } from "kysely";
-import type pg from "pg";
+import type { CampaignKey } from "../../../audience/intake/campaign-key.ts";
+import type { Recipient } from "../../../audience/intake/open-intake.ts";
 import type { Tx } from "../../../lib/database/database.ts";
-import { openCopy } from "../../../lib/database/open-copy.ts";
-import { suppressedCount } from "./refuse-without-credit.ts";
-import { copy_sql, stampLines } from "./recipient-lines.ts";
-
-export type CampaignPlace = { readonly account_id: number; readonly campaign_id: number };
+import { suppressedCount } from "./affordable-recipients.ts";
 
 /** Stores a few recipients, in their order, in one statement. */
-export async function storeRows(
+export async function insertRecipients(
   tx: Tx,
-  { account_id, campaign_id }: CampaignPlace,
-  phones: readonly string[],
-  variables: readonly (string | null)[],
+  { account_id, campaign_id }: CampaignKey,
+  recipients: readonly Recipient[],
 ): Promise<void> {
+  const phones = recipients.map(({ phone }) => phone);
+  const variables = recipients.map((recipient) => recipient.variables);
   await sql`
     insert into chat_recipients (account_id, campaign_id, phone, variables)
     select ${account_id}::bigint, ${campaign_id}::bigint, phone, variables::jsonb
@@ -22,31 +20,15 @@ export async function storeRows(
     order by position`.execute(tx);
 }
 
-/** Stores recipients that are lines of COPY already, on the transaction's own connection. */
-export async function storeLines(
-  client: pg.PoolClient,
-  { campaign_id }: CampaignPlace,
-  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  seconds_max: number,
-): Promise<void> {
-  const copy = openCopy(client, copy_sql, seconds_max);
-  try {
-    for await (const chunk of chunks) await copy.write(stampLines(chunk, campaign_id));
-    await copy.end();
-  } finally {
-    await copy.abandon();
-  }
-}
-
 /**
- * Takes out whom the account must not write to, and returns how many of the `stored` recipients that
- * were. The planner knows nothing of rows that were just written: left to itself it compared each
- * suppression with each recipient, 24 s for 1,000 and 100,000. So it is told how: a look-up for each
- * recipient where there are more suppressions, one pass over both otherwise.
+ * Deletes suppressed recipients and returns how many of the `stored` ones that were. The planner has
+ * no statistics of rows just written: left to itself it compared each suppression with each
+ * recipient, 24 s for 1,000 and 100,000. So the join is prescribed: a look-up for each recipient
+ * where there are more suppressions, one pass over both otherwise.
  */
 export async function removeSuppressed(
   tx: Tx,
-  { account_id, campaign_id }: CampaignPlace,
+  { account_id, campaign_id }: CampaignKey,
   stored: number,
   now: Date,
 ): Promise<number> {

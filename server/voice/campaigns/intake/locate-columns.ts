@@ -1,10 +1,11 @@
+import { locateColumn } from "../../../audience/intake/locate-column.ts";
+import type { VariableColumn } from "../../../audience/intake/run-file-thread.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import type { PlanVariable } from "../internal/plan-variables.ts";
-import type { VariableColumn } from "./people-thread.ts";
 
 /** Where a file's header has what a campaign needs, and what is wrong with it. */
 export type Located = {
-  readonly number_at: number;
+  readonly phone_at: number;
   readonly variables: readonly VariableColumn[];
   readonly violations: readonly FieldError[];
 };
@@ -16,25 +17,26 @@ export function locateColumns(
   variables: readonly PlanVariable[],
 ): Located {
   const violations: FieldError[] = [];
-  const number_at = header.indexOf(numberColumn);
-  if (number_at < 0)
-    violations.push({
-      field: "csv_number_column",
-      reason: `is not a column of the file, ${shown(header)}`,
-    });
-  else if (header.lastIndexOf(numberColumn) !== number_at)
-    violations.push({ field: "csv_number_column", reason: "is the header of two columns" });
-  const located: VariableColumn[] = [];
+  const at = locateColumn(header, numberColumn);
+  if (typeof at === "string") {
+    const reason = header.includes(numberColumn) ? at : `${at}, ${shown(header)}`;
+    violations.push({ field: "csv_number_column", reason });
+  }
   for (const { name, required } of variables) {
-    const at = header.indexOf(name);
-    if (at >= 0) located.push({ name, at, required });
+    const [first, last] = [header.indexOf(name), header.lastIndexOf(name)];
     const reason =
-      at < 0
+      first < 0
         ? required && `has no column "${name}", which the script needs a value of`
-        : header.lastIndexOf(name) !== at && `has two columns "${name}"`;
+        : first !== last && `has two columns "${name}"`;
     if (reason) violations.push({ field: "file", reason });
   }
-  return { number_at, variables: located, violations };
+  return {
+    phone_at: typeof at === "number" ? at : -1,
+    variables: variables
+      .map(({ name, required }) => ({ name, required, at: header.indexOf(name) }))
+      .filter(({ at: place }) => place >= 0),
+    violations,
+  };
 }
 
 function shown(header: readonly string[]): string {

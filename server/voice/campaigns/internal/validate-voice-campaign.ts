@@ -2,12 +2,12 @@
 import type { Kysely } from "kysely";
 import type { Caller } from "../../../accounts/caller.ts";
 import { findGroup } from "../../../audience/groups/groups.ts";
+import { recipients_max } from "../../../audience/intake/limits.ts";
 import { call_types, type VoicePlan } from "../../../calls/voice-shapes.ts";
 import type { DB } from "../../../lib/database/database.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
 import { readStart } from "../../../lib/read-start.ts";
-import { recipients_max } from "../intake/limits.ts";
 import { validateNumberList } from "../intake/number-list.ts";
 import { findReadyFile, buildVoicePlan } from "./build-voice-plan.ts";
 import { send_tos, type SendTo } from "../voice-campaign-schema.ts";

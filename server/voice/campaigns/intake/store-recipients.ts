@@ -1,16 +1,18 @@
 import { sql } from "kysely";
-import type pg from "pg";
+import type { CampaignKey } from "../../../audience/intake/campaign-key.ts";
+import type { Rejects } from "../../../audience/intake/open-intake.ts";
 import type { Tx } from "../../../lib/database/database.ts";
-import { openCopy } from "../../../lib/database/open-copy.ts";
-import type { Rejects } from "./open-intake.ts";
-import { copy_sql, type RecipientRows, type RecipientTerms } from "./sinks.ts";
+import type { RecipientTerms, VoiceRecipient } from "./recipient-format.ts";
 
 /** Stores a few recipients, in their order, in one statement. */
-export async function storeRows(
+export async function insertRecipients(
   tx: Tx,
   { account_id, campaign_id, state, due_at }: RecipientTerms,
-  { numbers, phones, variables }: RecipientRows,
+  recipients: readonly VoiceRecipient[],
 ): Promise<void> {
+  const numbers = recipients.map(({ number }) => number);
+  const phones = recipients.map(({ phone }) => phone);
+  const variables = recipients.map((recipient) => recipient.variables);
   await sql`
     insert into voice_recipients (account_id, campaign_id, state, due_at, id, number, phone, variables)
     select ${account_id}::bigint, ${campaign_id}::bigint, ${state}, ${due_at}::timestamptz,
@@ -20,25 +22,10 @@ export async function storeRows(
     order by position`.execute(tx);
 }
 
-/** Stores recipients that are lines of COPY already, on the transaction's own connection. */
-export async function storeLines(
-  client: pg.PoolClient,
-  chunks: AsyncIterable<Uint8Array>,
-  seconds_max: number,
-): Promise<void> {
-  const copy = openCopy(client, copy_sql, seconds_max);
-  try {
-    for await (const chunk of chunks) await copy.write(chunk);
-    await copy.end();
-  } finally {
-    await copy.abandon();
-  }
-}
-
-/** Stores who was left out, and why. */
-export async function storeRejects(
+/** Stores the rejected rows, with their reasons. */
+export async function insertRejects(
   tx: Tx,
-  { account_id, campaign_id }: Pick<RecipientTerms, "account_id" | "campaign_id">,
+  { account_id, campaign_id }: CampaignKey,
   { rows, values, reasons }: Rejects,
 ): Promise<void> {
   if (rows.length === 0) return;

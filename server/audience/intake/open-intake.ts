@@ -1,0 +1,116 @@
+// Takes in the rows of a list, a group, a file or a body one by one: counts them, drops duplicates and
+// lists rejected rows. Loads little, because threads load it.
+import { openLineBuffer } from "../../lib/csv/line-buffer.ts";
+import { openNumberSet } from "../../lib/open-number-set.ts";
+
+/** What every recipient has; a channel may add to it. */
+export type Recipient = {
+  /** E.164 digits. */
+  readonly phone: string;
+  /** JSON text or null. */
+  readonly variables: string | null;
+};
+
+/** Why a row is not a recipient. */
+export type Rejected<Reason> = { readonly rejected: Reason };
+
+/** A row that its channel validated. */
+export type SourceRow<R, Reason = string> = {
+  /** The row of a file, whose header is row 1, or the place in a list. */
+  readonly row: number;
+  /** The number as it was given. */
+  readonly value: string;
+  readonly recipient: R | Rejected<Reason>;
+};
+
+export type IntakeCounts = {
+  readonly valid: number;
+  readonly invalid: number;
+  readonly duplicate: number;
+};
+
+/** Rejected rows in their order, by the same index. */
+export type Rejects<Reason = string> = {
+  readonly rows: readonly number[];
+  /** At most 64 characters of each. */
+  readonly values: readonly string[];
+  readonly reasons: readonly Reason[];
+};
+
+/** How a channel stores its recipients, and which rows it lists as rejected. */
+export type RecipientFormat<R, Reason = string> = {
+  /** The COPY that takes the lines. */
+  readonly copy_sql: string;
+  /** The columns after the prefix in COPY's text format; `position` counts valid recipients from 1. */
+  columnsOf(recipient: R, position: number): string;
+  /** Rows listed, of the invalid ones and of the duplicates each. */
+  readonly rejects_max: number;
+  /** Null: duplicates are not listed. */
+  readonly duplicate_reason: Reason | null;
+};
+
+export type Intake<R, Reason = string> = {
+  /** Takes one row; of equal phones the first valid row stays. */
+  take(row: SourceRow<R, Reason>): void;
+  counts(): IntakeCounts;
+  rejects(): Rejects<Reason>;
+};
+
+const shown_characters_max = 64;
+
+function openIntake<R extends { readonly phone: string }, Reason>(
+  format: RecipientFormat<R, Reason>,
+  add: (recipient: R, position: number) => void,
+): Intake<R, Reason> {
+  const seen = openNumberSet();
+  const counts = { valid: 0, invalid: 0, duplicate: 0 };
+  const rejects = { rows: [] as number[], values: [] as string[], reasons: [] as Reason[] };
+  const reject = (
+    kind: "invalid" | "duplicate",
+    { row, value }: SourceRow<R, Reason>,
+    reason: Reason | null,
+  ) => {
+    if (counts[kind]++ >= format.rejects_max || reason === null) return;
+    rejects.rows.push(row);
+    rejects.values.push(value.slice(0, shown_characters_max).toWellFormed());
+    rejects.reasons.push(reason);
+  };
+  return {
+    take(row) {
+      const { recipient } = row;
+      if ("rejected" in recipient) return reject("invalid", row, recipient.rejected);
+      if (!seen.add(recipient.phone)) return reject("duplicate", row, format.duplicate_reason);
+      add(recipient, ++counts.valid);
+    },
+    counts: () => ({ ...counts }),
+    rejects: () => rejects,
+  };
+}
+
+/** Opens an intake that keeps its recipients as they are. */
+export function openRowIntake<R extends { readonly phone: string }, Reason>(
+  format: RecipientFormat<R, Reason>,
+): Intake<R, Reason> & { readonly recipients: readonly R[] } {
+  const recipients: R[] = [];
+  const intake = openIntake(format, (recipient) => void recipients.push(recipient));
+  return { ...intake, recipients };
+}
+
+/**
+ * Opens an intake that makes a line of COPY of each recipient: the prefix (the first columns, each
+ * with its tab) and the channel's columns. Without a prefix, a line is the phone.
+ */
+export function openLineIntake<R extends { readonly phone: string }, Reason>(
+  format: RecipientFormat<R, Reason>,
+  prefix: string | null,
+): Intake<R, Reason> & { takeLines(all?: boolean): Uint8Array | null } {
+  const lines = openLineBuffer();
+  const intake = openIntake(format, (recipient, position) =>
+    lines.add(
+      prefix === null
+        ? `${recipient.phone}\n`
+        : `${prefix}${format.columnsOf(recipient, position)}\n`,
+    ),
+  );
+  return { ...intake, takeLines: lines.take };
+}

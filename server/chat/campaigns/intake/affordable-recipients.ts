@@ -1,0 +1,74 @@
+import { sql, type Kysely } from "kysely";
+import type { RecipientSource } from "../../../audience/intake/recipient-source.ts";
+import { availableCredits } from "../../../credits/credits.ts";
+import type { DB } from "../../../lib/database/database.ts";
+import { Refusal } from "../../../lib/errors.ts";
+
+/**
+ * Returns how many recipients the account could pay for, however many of them its suppressions take
+ * out, counted up to `most`. Locks nothing: it only spares the writing of what would be undone.
+ */
+export async function affordableRecipients(
+  db: Kysely<DB>,
+  accountId: number,
+  most: number,
+  now: Date,
+): Promise<number> {
+  const available = await availableCredits(db, accountId, "chat");
+  if (available >= most) return available;
+  return available + (await suppressedCount(db, accountId, most - available, now));
+}
+
+/** The refusal of a campaign that cannot be paid for. */
+export function insufficientCredit(): Refusal {
+  return new Refusal(
+    "insufficient-credit",
+    "There is not enough chat credit for so many recipients",
+  );
+}
+
+/**
+ * Refuses insufficient-credit as soon as more recipients have come than the account could pay for. A
+ * file is read to its end first, without its other lines: that it is not CSV is reported before credit.
+ */
+export function withinCredit<R>(
+  source: RecipientSource<R>,
+  affordable: number,
+  { is_file }: { readonly is_file: boolean },
+): RecipientSource<R> {
+  const { readFew } = source;
+  const exceeds = ({ valid }: { readonly valid: number }) => valid > affordable;
+  return {
+    ...source,
+    readFew:
+      readFew &&
+      (async () => {
+        const few = await readFew();
+        if (exceeds(few)) throw insufficientCredit();
+        return few;
+      }),
+    async *lines(prefix) {
+      for await (const chunk of source.lines(prefix)) {
+        if (!exceeds(source.counts())) yield chunk;
+        else if (!is_file) break;
+      }
+      if (exceeds(source.counts())) throw insufficientCredit();
+    },
+  };
+}
+
+/** How many numbers the account must not write to, counted up to `most`. */
+export async function suppressedCount(
+  db: Kysely<DB>,
+  accountId: number,
+  most: number,
+  now: Date,
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (
+      select from suppressions
+      where account_id = ${accountId} and channel in ('all', 'chat')
+        and (expires_at is null or expires_at > ${now})
+      limit ${most}) s`.execute(db);
+  return rows[0]!.count;
+}

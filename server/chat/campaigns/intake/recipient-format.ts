@@ -1,0 +1,50 @@
+import type { Recipient, RecipientFormat } from "../../../audience/intake/open-intake.ts";
+import type { CampaignKey } from "../../../audience/intake/campaign-key.ts";
+import type { PhoneReader } from "../../../lib/chat-phone-numbers.ts";
+import { copyText } from "../../../lib/csv/copy-line.ts";
+
+/** How many trimmed numbers are shown. */
+export const samples_max = 20;
+
+/** How recipients of chat are stored, after the prefix of their campaign. */
+export const chat_format: RecipientFormat<Recipient> = {
+  copy_sql: "copy chat_recipients (campaign_id, account_id, phone, variables) from stdin",
+  columnsOf: ({ phone, variables }) => `${phone}\t${copyText(variables)}`,
+  rejects_max: samples_max,
+  duplicate_reason: "duplicate",
+};
+
+/** Validates a number: the recipient, or a rejection when it is not possible. No variables are null. */
+export function recipientOf(
+  readPhone: PhoneReader,
+  text: string,
+  variables: string | null,
+): Recipient | { readonly rejected: string } {
+  const phone = readPhone(text);
+  if (phone === null) return { rejected: "invalid" };
+  return { phone, variables: variables === "{}" ? null : variables };
+}
+
+/** The first columns of a campaign's lines. */
+export function prefixOf({ account_id, campaign_id }: CampaignKey): string {
+  return `${campaign_id}\t${account_id}\t`;
+}
+
+const id_digits = 16;
+const newline = 10;
+
+/**
+ * The prefix of lines that are made before their campaign has an id, often in another thread: a
+ * placeholder of fixed width that stampLines overwrites.
+ */
+export function placeholderPrefix(account_id: number): string {
+  return `${"0".repeat(id_digits)}\t${account_id}\t`;
+}
+
+/** Writes a campaign's prefix into every line; PostgreSQL accepts the leading zeros. */
+export function stampLines(lines: Uint8Array, prefix: string): Buffer {
+  const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength);
+  const id = Buffer.from(prefix.slice(0, prefix.indexOf("\t")).padStart(id_digits, "0"), "latin1");
+  for (let at = 0; at < bytes.length; at = bytes.indexOf(newline, at) + 1) bytes.set(id, at);
+  return bytes;
+}

@@ -1,0 +1,37 @@
+import { once } from "node:events";
+import { finished } from "node:stream/promises";
+import type pg from "pg";
+import { from as copyFrom } from "pg-copy-streams";
+
+/**
+ * Stores lines in text format by one COPY … FROM STDIN, which may take `seconds_max`; until it ends,
+ * nothing else runs on the connection. Whatever it throws, the caller must roll back.
+ */
+export async function copyLines(
+  client: pg.PoolClient,
+  copy_sql: string,
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  seconds_max: number,
+): Promise<void> {
+  const stream = copyFrom(copy_sql);
+  // The pool's limit for one query is far below what a large file takes.
+  stream.query_timeout = seconds_max * 1_000;
+  const failures: Error[] = [];
+  stream.on("error", (error) => void failures.push(error));
+  client.query(stream);
+  try {
+    for await (const chunk of chunks) {
+      if (failures.length > 0) throw failures[0]!;
+      if (!stream.write(chunk)) await once(stream, "drain");
+    }
+    if (failures.length > 0) throw failures[0]!;
+    stream.end();
+    await finished(stream);
+  } finally {
+    // Makes the server undo the COPY, and waits for it: the connection takes no statement before.
+    if (!stream.writableFinished && failures.length === 0) {
+      stream.destroy();
+      await once(stream, "close").catch(() => {});
+    }
+  }
+}

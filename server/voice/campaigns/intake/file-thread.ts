@@ -1,0 +1,24 @@
+// The thread of an uploaded file of voice recipients.
+import {
+  openVariablesReader,
+  runFileThread,
+  type FileTerms,
+  type VariableColumn,
+} from "../../../audience/intake/run-file-thread.ts";
+import { tenDigits } from "../../../lib/phone-numbers.ts";
+import { recipientOf, voice_format } from "./recipient-format.ts";
+
+/** How the rows of a file are read. */
+export type VoiceFileTerms = FileTerms & {
+  readonly country_code: string;
+  readonly variables: readonly VariableColumn[];
+};
+
+await runFileThread(voice_format, ({ country_code, variables }: VoiceFileTerms) => {
+  const readVariables = openVariablesReader(variables);
+  return (value, cells) => {
+    const number = tenDigits(value, country_code);
+    const phone = number === null ? null : country_code + number;
+    return recipientOf(phone, number ?? "", readVariables(cells));
+  };
+});

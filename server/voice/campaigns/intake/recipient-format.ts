@@ -1,0 +1,43 @@
+import type { Recipient, RecipientFormat, Rejected } from "../../../audience/intake/open-intake.ts";
+import { copyText } from "../../../lib/csv/copy-line.ts";
+
+export type VoiceRecipient = Recipient & {
+  /** The number as calls show it. */
+  readonly number: string;
+};
+
+/** How recipients of voice are stored, after the prefix of their campaign. */
+export const voice_format: RecipientFormat<VoiceRecipient> = {
+  copy_sql: `copy voice_recipients
+    (account_id, campaign_id, state, due_at, id, number, phone, variables) from stdin`,
+  columnsOf: ({ number, phone, variables }, position) =>
+    `${position}\t${number}\t${phone}\t${copyText(variables)}`,
+  rejects_max: 100_000,
+  duplicate_reason: "is the number of an earlier row",
+};
+
+/** Validates a row by its phone (null: it is no number) and the required variable that is missing. */
+export function recipientOf(
+  phone: string | null,
+  number: string,
+  { variables, missing }: { readonly variables: string | null; readonly missing: string | null },
+): VoiceRecipient | Rejected<string> {
+  if (phone === null)
+    return { rejected: "is no number of ten digits, with or without the country code" };
+  if (missing !== null) return { rejected: `has no value for the variable ${missing}` };
+  return { phone, number, variables };
+}
+
+/** What all recipients of a campaign have in common. */
+export type RecipientTerms = {
+  readonly account_id: number;
+  readonly campaign_id: number;
+  readonly state: "waiting" | "unspoken";
+  /** ISO 8601. */
+  readonly due_at: string;
+};
+
+/** The first columns of a campaign's lines. */
+export function prefixOf({ account_id, campaign_id, state, due_at }: RecipientTerms): string {
+  return `${account_id}\t${campaign_id}\t${state}\t${due_at}\t`;
+}
