@@ -1,14 +1,17 @@
 import { parseTime } from "./parse-time.ts";
 
-/** How far from now a time still means now. */
-const tolerance_ms = 60_000;
+/** A time at most so far from now, before or after, means now. */
+const now_within_ms = 60_000;
 
-/** When a campaign begins, null for now (which "" is, too), or why it cannot begin then. */
+/**
+ * Reads when a campaign or a call starts: a time, or null for now, which an empty text means, too.
+ * Returns the reason when the text is not a time, or is in the past.
+ */
 export function readStart(text: string, timeZone: string, now: Date): Date | string | null {
   if (text === "") return null;
   const time = parseTime(text, timeZone);
   if (typeof time === "string") return time;
   const ahead_ms = time.getTime() - now.getTime();
-  if (ahead_ms < -tolerance_ms) return "is in the past; leave it out to begin now";
-  return ahead_ms > tolerance_ms ? time : null;
+  if (ahead_ms < -now_within_ms) return "is in the past; leave it out to start now";
+  return ahead_ms > now_within_ms ? time : null;
 }

@@ -6,7 +6,7 @@ import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
-import { parseTime } from "../../lib/parse-time.ts";
+import { readStart } from "../../lib/read-start.ts";
 import { isExtension } from "../../telephony/agent-groups/agent-number.ts";
 import {
   chooseTrunk,
@@ -45,7 +45,7 @@ export async function validateClickToCall(
 ): Promise<ValidatedClickToCall> {
   const text = textsOf(body);
   const from = agentOf(text("from_number"), account.country_code);
-  const start = startOf(text("schedulled_at"), account.time_zone, now);
+  const start = readStart(text("schedulled_at") ?? "", account.time_zone, now);
   const block = minutesOf(text("auto_block_time"));
   const groups = {
     agent_not_pick_group_id: groupIdOf(text("agent_not_pick_group")),
@@ -115,19 +115,6 @@ function textsOf(body: unknown): (field: string) => string | null {
 function agentOf(text: string | null, countryCode: string): string | null {
   if (text === null || isExtension(text)) return text;
   return readPersonPhone(text, countryCode);
-}
-
-/** How far in the past a time still means now. */
-const tolerance_ms = 60_000;
-
-/** When the call is placed, null for now, or why it cannot be then. */
-function startOf(text: string | null, timeZone: string, now: Date): Date | string | null {
-  if (text === null) return null;
-  const time = parseTime(text, timeZone);
-  if (typeof time === "string") return time;
-  const ahead_ms = time.getTime() - now.getTime();
-  if (ahead_ms < -tolerance_ms) return "is in the past; leave it out to call now";
-  return ahead_ms > 0 ? time : null;
 }
 
 function minutesOf(text: string | null): number | string | null {
