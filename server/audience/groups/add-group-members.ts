@@ -3,7 +3,6 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
 import { members_added_max, type AddedMembers, type NewMembers } from "./group-schema.ts";
-import type { Person } from "../intake/stage-people.ts";
 import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
 import { touchGroup } from "./internal/touch-group.ts";
 
@@ -53,6 +52,12 @@ export function validateMembers(body: unknown, countryCode: string): FieldError[
     return isWrong ? [{ field: `members.${i}.phone_number`, reason: phone_reason }] : [];
   });
 }
+
+type Person = {
+  readonly phone: string;
+  readonly name: string | null;
+  readonly variables: Readonly<Record<string, string>>;
+};
 
 /** Returns how many of the people the group had already. */
 async function writeMembers(

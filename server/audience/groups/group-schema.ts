@@ -3,6 +3,7 @@ import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import { closed, id, nullable, optional, pageQuery, timestamp } from "../../lib/schemas.ts";
 import { CsvRejects, csvFile } from "../intake/csv-schema.ts";
+import { member_name_characters_max, variable_characters_max } from "../intake/import-limits.ts";
 import { personPhone } from "../suppressions/suppression-schema.ts";
 
 const name = shownName("Unique in the account");
@@ -28,9 +29,7 @@ export const GroupAnswer = Type.Object({
 });
 export type GroupAnswer = Static<typeof GroupAnswer>;
 
-export const member_name_characters_max = 255;
 export const variable_name_characters_max = 255;
-export const variable_characters_max = 4_096;
 const variables_max = 500;
 /** Members that one request may add; a CSV file takes more. */
 export const members_added_max = 10_000;

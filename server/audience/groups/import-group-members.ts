@@ -2,25 +2,18 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
-import { cellText } from "../../lib/csv/cell-text.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import { invalid, invalidField, type FieldError } from "../../lib/errors.ts";
-import {
-  member_name_characters_max,
-  variable_characters_max,
-  variable_name_characters_max,
-  type MemberImport,
-} from "./group-schema.ts";
+import { variable_name_characters_max, type MemberImport } from "./group-schema.ts";
 import { requireGroup } from "./groups.ts";
 import {
   import_seconds_max,
   default_phone_column,
-  locateColumn,
+  locatePeopleColumn,
   queryPeople,
   stagePeople,
-  type ReadPerson,
 } from "../intake/stage-people.ts";
-import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
+import { otherColumns } from "../intake/locate-column.ts";
 import { touchGroup } from "./internal/touch-group.ts";
 
 /** An upload that has arrived in full: an open file and the text of the other parts. */
@@ -47,9 +40,10 @@ export async function importGroupMembers(
   const { account_id } = actor;
   return csvParsing.use(account_id, () =>
     clientTransaction(app.db, import_seconds_max, async (tx, client) => {
-      const { people_count, ...staged } = await stagePeople(client, account_id, fd, (header) =>
-        openReader(header, fields, group.country_code),
-      );
+      const { people_count, ...staged } = await stagePeople(client, fd, (header) => ({
+        country_code: group.country_code,
+        ...locateColumns(header, fields),
+      }));
       await touchGroup(tx, account_id, group.id, now);
       const known = await queryPeople<{ count: number }>(client, count_known_sql, [
         account_id,
@@ -79,59 +73,22 @@ const insert_sql = `
   on conflict (account_id, group_id, phone) do update set
     name = excluded.name, variables = excluded.variables`;
 
-function openReader(
-  header: readonly string[],
-  fields: ReadonlyMap<string, string>,
-  countryCode: string,
-): ReadPerson {
+function locateColumns(header: readonly string[], fields: ReadonlyMap<string, string>) {
   const violations: FieldError[] = [];
-  const locate = (field: string, wanted: string) => {
-    const at = locateColumn(header, wanted.trim(), field);
-    if (typeof at === "number") return at;
-    violations.push(at);
-    return -1;
-  };
-  const phoneAt = locate(
+  const locate = (field: string, name: string) =>
+    locatePeopleColumn(header, name.trim(), field, violations);
+  const phone_at = locate(
     "phone_number_column",
     fields.get("phone_number_column") || default_phone_column,
   );
   const named = fields.get("name_column") || (header.includes("name") ? "name" : null);
-  const nameAt = named === null ? -1 : locate("name_column", named);
-  const variables = header
-    .map((key, at) => ({ key, at }))
-    .filter(({ key, at }) => key !== "" && at !== phoneAt && at !== nameAt);
-  if (variables.some(({ key }) => key.length > variable_name_characters_max)) {
+  const name_at = named === null ? -1 : locate("name_column", named);
+  const { columns: variables, doubled } = otherColumns(header, [phone_at, name_at]);
+  if (variables.some(({ name }) => name.length > variable_name_characters_max)) {
     const reason = `has a header of more than ${variable_name_characters_max} characters`;
     violations.push({ field: "file", reason });
   }
-  const doubled = variables.find(({ key, at }) => header.lastIndexOf(key) !== at);
-  if (doubled) violations.push({ field: "file", reason: `has two columns "${doubled.key}"` });
+  if (doubled !== null) violations.push({ field: "file", reason: `has two columns "${doubled}"` });
   if (violations.length > 0) throw invalid(violations);
-  return (cells) => {
-    const phone = readPersonPhone(cellText(cells[phoneAt]), countryCode);
-    const name = cellText(cells[nameAt]);
-    const values = variables
-      .map(({ key, at }): [string, string] => [key, cellText(cells[at])])
-      .filter(([, value]) => value !== "");
-    const errors = reasonsAgainst(phone, name, values);
-    if (phone === null || errors.length > 0) return { errors };
-    return { phone, name: name || null, variables: Object.fromEntries(values) };
-  };
-}
-
-function reasonsAgainst(
-  phone: string | null,
-  name: string,
-  values: readonly [string, string][],
-): FieldError[] {
-  const errors: FieldError[] = [];
-  if (phone === null) errors.push({ field: "phone_number", reason: phone_reason });
-  const tooLong = (max: number) => `must have at most ${max} characters`;
-  if (name.length > member_name_characters_max)
-    errors.push({ field: "name", reason: tooLong(member_name_characters_max) });
-  for (const [key, value] of values) {
-    if (value.length > variable_characters_max)
-      errors.push({ field: key, reason: tooLong(variable_characters_max) });
-  }
-  return errors;
+  return { phone_at, name_at, variables };
 }

@@ -1,13 +1,11 @@
 // What the answers to uploaded lists of people have in common.
 import Type from "typebox";
+import { rejects_told_max } from "./import-limits.ts";
 
 export const csvFile = Type.String({
   format: "binary",
   description: "A CSV of at most 256 MB and 1,000,000 rows",
 });
-
-/** How many rejected rows an answer tells of; it counts the others. */
-export const rejects_told_max = 100;
 
 export const CsvRejects = {
   duplicate_count: Type.Integer({ description: "Rows with a number of an earlier row" }),

@@ -1,19 +1,14 @@
 // An uploaded list of people becomes the temporary table `people`, by which a verb then writes in
 // one statement and in the phones' order. It is all one transaction: a broken file leaves nothing.
 import type pg from "pg";
-import { copyCsvRows } from "../../lib/csv/copy-csv-rows.ts";
-import type { FieldError } from "../../lib/errors.ts";
-import { rejects_told_max } from "./csv-schema.ts";
-
-/** What a row says; null variables are none. */
-export type Person = {
-  readonly phone: string;
-  readonly name: string | null;
-  readonly variables: Readonly<Record<string, string>>;
-};
-
-/** Reads one row's cells: a person, or what is wrong with them. */
-export type ReadPerson = (cells: readonly string[]) => Person | { readonly errors: FieldError[] };
+import { copyLines } from "../../lib/csv/copy-lines.ts";
+import { openLineThread, type LineThread } from "../../lib/csv/open-line-thread.ts";
+import { invalidField, type FieldError } from "../../lib/errors.ts";
+import { recipients_max } from "./limits.ts";
+import { locateColumn } from "./locate-column.ts";
+import type { FileProgress } from "./run-file-thread.ts";
+import { people_format } from "./people-format.ts";
+import type { PeopleTerms } from "./people-thread.ts";
 
 export type Staged = {
   readonly total_rows: number;
@@ -25,78 +20,42 @@ export type Staged = {
 };
 
 export const import_seconds_max = 600;
-const rows_max = 1_000_000;
-/** A batch is validated in some ten milliseconds: the process serves requests in between. */
-const batch_rows = 2_000;
+const people_thread = new URL("./people-thread.ts", import.meta.url);
 
 /**
- * Fills `people (phone primary key, name, variables)`, dropped at commit, with the first row of each
- * phone. `onHeader` finds the columns or refuses. Refuses what is no CSV, on `file`.
+ * Fills `people (phone primary key, name, variables)`, dropped at commit, with the first valid row of
+ * each phone. `onHeader` locates the columns or refuses. Refuses what is no CSV, on `file`.
  */
 export async function stagePeople(
   client: pg.PoolClient,
-  accountId: number,
   fd: number,
-  onHeader: (header: readonly string[]) => ReadPerson,
+  onHeader: (header: readonly string[]) => Omit<PeopleTerms, "prefix">,
 ): Promise<Staged> {
-  await client.query(`
-    create temporary table people_cells (account_id bigint, row_number integer, cells text[])
-    on commit drop`);
   await client.query(`
     create temporary table people (phone text primary key, name text, variables jsonb not null)
     on commit drop`);
-  let readPerson: ReadPerson | null = null;
-  const copy_sql = "copy people_cells (account_id, row_number, cells) from stdin";
-  const file = { fd, copy_sql, rows_max, seconds_max: import_seconds_max };
-  const total_rows = await copyCsvRows(client, file, async (header) => {
-    readPerson = onHeader(header);
-    return [accountId];
-  });
-  return { total_rows, ...(await validateCells(client, readPerson!)) };
-}
-
-async function validateCells(
-  client: pg.PoolClient,
-  readPerson: ReadPerson,
-): Promise<Omit<Staged, "total_rows">> {
-  const counts = { people_count: 0, duplicate_count: 0, rejected_count: 0 };
-  const rejects: Staged["rejects"] = [];
-  await client.query(
-    "declare cells no scroll cursor for select row_number, cells from people_cells",
+  const data = { fd, rows_max: recipients_max };
+  const file: LineThread<PeopleTerms, FileProgress<FieldError[]>> = await openLineThread(
+    people_thread,
+    data,
+    import_seconds_max,
   );
-  for (;;) {
-    const { rows } = await client.query<{ row_number: number; cells: string[] }>(
-      `fetch ${batch_rows} from cells`,
-    );
-    if (rows.length === 0) break;
-    const people: Person[] = [];
-    for (const { row_number, cells } of rows) {
-      const read = readPerson(cells);
-      if (!("errors" in read)) people.push(read);
-      else if (++counts.rejected_count <= rejects_told_max)
-        rejects.push({ row_number, errors: read.errors });
-    }
-    const added = await addPeople(client, people);
-    counts.people_count += added;
-    counts.duplicate_count += people.length - added;
+  try {
+    const lines = file.lines({ ...onHeader(file.header), prefix: "" });
+    await copyLines(client, people_format.copy_sql, lines, import_seconds_max);
+  } finally {
+    await file.close();
   }
-  await client.query("close cells");
-  return { ...counts, rejects };
-}
-
-async function addPeople(client: pg.PoolClient, people: readonly Person[]): Promise<number> {
-  const { rowCount } = await client.query(
-    `insert into people (phone, name, variables)
-     select phone, name, variables::jsonb
-     from unnest($1::text[], $2::text[], $3::text[]) as sent (phone, name, variables)
-     on conflict do nothing`,
-    [
-      people.map(({ phone }) => phone),
-      people.map(({ name }) => name),
-      people.map(({ variables }) => JSON.stringify(variables)),
-    ],
-  );
-  return rowCount ?? 0;
+  const { counts, rejects } = file.progress()!;
+  const total_rows = counts.valid + counts.invalid + counts.duplicate;
+  if (total_rows === 0) throw invalidField("file", "has no rows below its header");
+  return {
+    total_rows,
+    people_count: counts.valid,
+    duplicate_count: counts.duplicate,
+    rejected_count: counts.invalid,
+    rejects: rejects!.rows.map((row_number, i) => ({ row_number, errors: rejects!.reasons[i]! })),
+  };
 }
 
 /** One statement over all of `people`, which may last longer than the pool lets a query. */
@@ -112,19 +71,17 @@ export function queryPeople<Row extends pg.QueryResultRow>(
 /** The column of the numbers where none is named. */
 export const default_phone_column = "phone_number";
 
-/** Where a column stands in the header, or a violation on `field` unless it is there exactly once. */
-export function locateColumn(
+/** Locates the column of the numbers, or of the names; -1 with the violation on `field` added. */
+export function locatePeopleColumn(
   header: readonly string[],
-  wanted: string,
+  name: string,
   field: string,
-): number | FieldError {
-  const at = header.indexOf(wanted);
-  if (at < 0) {
-    const reason =
-      wanted === default_phone_column
-        ? `is required, as the file has no column ${wanted}`
-        : "is not a column of the file";
-    return { field, reason };
-  }
-  return header.lastIndexOf(wanted) === at ? at : { field, reason: "is the header of two columns" };
+  violations: FieldError[],
+): number {
+  const at = locateColumn(header, name);
+  if (typeof at === "number") return at;
+  const isDefault = name === default_phone_column && !header.includes(name);
+  const reason = isDefault ? `is required, as the file has no column ${name}` : at;
+  violations.push({ field, reason });
+  return -1;
 }

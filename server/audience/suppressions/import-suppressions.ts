@@ -2,20 +2,17 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
-import { cellText } from "../../lib/csv/cell-text.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
 import { parseTime } from "../../lib/parse-time.ts";
 import {
   import_seconds_max,
   default_phone_column,
-  locateColumn,
+  locatePeopleColumn,
   queryPeople,
   stagePeople,
-  type ReadPerson,
 } from "../intake/stage-people.ts";
 import { reasonAgainstExpiry, type Locale } from "./validate-suppression.ts";
-import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
 import { holds_longer } from "./suppress.ts";
 import { channels, type Channel, type SuppressionImport } from "./suppression-schema.ts";
 
@@ -44,9 +41,13 @@ export async function importSuppressions(
   const { account_id } = actor;
   return csvParsing.use(account_id, () =>
     clientTransaction(app.db, import_seconds_max, async (tx, client) => {
-      const { people_count, ...staged } = await stagePeople(client, account_id, fd, (header) =>
-        openReader(header, asked.column, locale),
-      );
+      const { people_count, ...staged } = await stagePeople(client, fd, (header) => {
+        const violations: FieldError[] = [];
+        const field = "phone_number_column";
+        const phone_at = locatePeopleColumn(header, asked.column, field, violations);
+        if (violations.length > 0) throw invalid(violations);
+        return { country_code: locale.country_code, phone_at, name_at: -1, variables: [] };
+      });
       const { rowCount } = await queryPeople(client, insert_sql, [
         account_id,
         asked.channel,
@@ -89,14 +90,4 @@ function readFields(fields: ReadonlyMap<string, string>, locale: Locale, now: Da
   const column = (fields.get("phone_number_column") || default_phone_column).trim();
   const expires_at = expiry === null ? null : parseTime(expiry, locale.time_zone);
   return { violations, column, channel, reason, expires_at };
-}
-
-function openReader(header: readonly string[], column: string, locale: Locale): ReadPerson {
-  const at = locateColumn(header, column, "phone_number_column");
-  if (typeof at !== "number") throw invalid([at]);
-  return (cells) => {
-    const phone = readPersonPhone(cellText(cells[at]), locale.country_code);
-    if (phone === null) return { errors: [{ field: "phone_number", reason: phone_reason }] };
-    return { phone, name: null, variables: {} };
-  };
 }
