@@ -11,14 +11,14 @@ import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
  */
 export async function cancelCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
-  // Holds before campaigns: the order of everybody who locks both. Nothing is left for them to hold.
+  const { name } = await lockOpenCampaign(tx, account_id, id, "cancelled");
+  // Nothing is left for them to hold.
   await tx
     .deleteFrom("chat_holds")
     .where("account_id", "=", account_id)
     .where("scope", "=", "campaign")
     .where("subject_id", "=", id)
     .execute();
-  const { name } = await lockOpenCampaign(tx, account_id, id, "cancelled");
   await tx
     .updateTable("chat_campaigns")
     .set({ state: "cancelled" })

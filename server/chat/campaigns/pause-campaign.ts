@@ -9,10 +9,9 @@ import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
  */
 export async function pauseCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
-  // Holds before campaigns: the order of everybody who locks both.
+  await lockOpenCampaign(tx, account_id, id, "paused");
   const held = { account_id, scope: "campaign", subject_id: id } as const;
   const isNew = await hold(tx, { ...held, reason: "manual", detail: null }, now);
-  await lockOpenCampaign(tx, account_id, id, "paused");
   if (!isNew) return;
   await recordAudit(tx, actor, { at: now, action: "chat_campaign.paused", subject_id: id });
 }

@@ -33,12 +33,11 @@ export async function resendRecipient(
     .executeTakeFirst();
   if (!found) throw notFound();
   refuseTooEarly(found, now);
+  const { chat_number_id } = await lockOpenCampaign(tx, account_id, campaign_id, "sent again");
   const { dispatches } = found;
   const moves = [{ campaign_id, id, dispatches, state: "queued" as const }];
   const moved = await moveRecipients(tx, account_id, moves, now);
   if (moved.length === 0) throw new Refusal("conflict", "News of this message has just come in");
-  // After the recipient, as everybody who locks both.
-  const { chat_number_id } = await lockOpenCampaign(tx, account_id, campaign_id, "sent again");
   await tx
     .updateTable("chat_campaigns")
     .set({ work_at: now })

@@ -12,7 +12,7 @@ const reasons_lifted = ["manual", "error_threshold"] as const;
  */
 export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
-  // Holds before campaigns: the order of everybody who locks both.
+  const { state } = await lockOpenCampaign(tx, account_id, id, "resumed");
   const lifted = await tx
     .deleteFrom("chat_holds")
     .where("account_id", "=", account_id)
@@ -21,7 +21,6 @@ export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date
     .where("reason", "in", reasons_lifted)
     .returning("reason")
     .execute();
-  const { state } = await lockOpenCampaign(tx, account_id, id, "resumed");
   if (state === "running")
     await tx
       .updateTable("chat_campaigns")

@@ -133,13 +133,17 @@ export type Lifted = {
   readonly number_ids: readonly number[];
 };
 
-/** Takes a hold away and makes the running campaigns it concerned due at once; other holds on them stay. */
+/**
+ * Takes a hold away and makes the running campaigns it concerned due at once; other holds on them
+ * stay. Locks those campaigns first (the order of lockOpenCampaign).
+ */
 export async function liftHold(
   tx: Tx,
   held: HoldSubject & { readonly account_id: number; readonly reason: HoldReason },
   now: Date,
 ): Promise<Lifted> {
   const { account_id, scope, subject_id, reason } = held;
+  const campaign_ids = await lockCampaigns(tx, account_id, held);
   const gone = await tx
     .deleteFrom("chat_holds")
     .where("account_id", "=", account_id)
@@ -149,7 +153,7 @@ export async function liftHold(
     .returning("subject_id")
     .executeTakeFirst();
   if (!gone) return { lifted: false, number_ids: [] };
-  return { lifted: true, number_ids: await wakeCampaigns(tx, account_id, held, now) };
+  return { lifted: true, number_ids: await wakeCampaigns(tx, account_id, campaign_ids, now) };
 }
 
 const concerned: Readonly<
@@ -161,26 +165,35 @@ const concerned: Readonly<
   account: () => sql<boolean>`true`,
 };
 
-/** In the order of ids, as everybody who locks several campaigns does. */
+/** Locks the running campaigns that a hold concerns, in the order of their ids; none without the hold. */
+async function lockCampaigns(
+  tx: Tx,
+  accountId: number,
+  { scope, subject_id, reason }: HoldSubject & { readonly reason: HoldReason },
+): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select c.id from chat_campaigns c
+    where c.account_id = ${accountId} and c.state = 'running' and ${concerned[scope](subject_id)}
+      and exists (
+        select from chat_holds h
+        where h.account_id = ${accountId} and h.scope = ${scope} and h.subject_id = ${subject_id}
+          and h.reason = ${reason})
+    order by c.id
+    for no key update`.execute(tx);
+  return rows.map(({ id: campaign_id }) => campaign_id);
+}
+
 async function wakeCampaigns(
   tx: Tx,
   accountId: number,
-  { scope, subject_id }: HoldSubject,
+  campaignIds: readonly number[],
   now: Date,
 ): Promise<number[]> {
-  const { rows } = await sql<{ id: number; chat_number_id: number }>`
-    with woken as materialized (
-      select c.id from chat_campaigns c
-      where c.account_id = ${accountId} and c.state = 'running' and ${concerned[scope](subject_id)}
-      order by c.id
-      for no key update
-    )
+  const { rows } = await sql<{ chat_number_id: number }>`
     update chat_campaigns c set work_at = least(c.work_at, ${now}::timestamptz)
-    from woken w
-    where c.account_id = ${accountId} and c.id = w.id
-    returning c.id, c.chat_number_id`.execute(tx);
-  const ids = rows.map(({ id: campaign_id }) => campaign_id);
-  await tellResumed(tx, accountId, ids, now);
+    where c.account_id = ${accountId} and c.id = any (${campaignIds}::bigint[])
+    returning c.chat_number_id`.execute(tx);
+  await tellResumed(tx, accountId, campaignIds, now);
   return [...new Set(rows.map(({ chat_number_id }) => chat_number_id))];
 }
 

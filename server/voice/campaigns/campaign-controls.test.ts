@@ -2,11 +2,14 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { makeSandboxTrunk } from "../../../test/support/call-makers.ts";
 import { checkVoiceCampaigns } from "../../../test/support/check-books.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
 import { makeVoiceCampaign, type RecipientToMake } from "../../../test/support/voice-makers.ts";
 import { completeCampaigns } from "./complete-campaigns.ts";
+import { hold, liftHolds } from "./internal/holds.ts";
+import { lockOpenCampaign } from "./lock-open-campaign.ts";
 import { moveStrandedCampaigns } from "./move-stranded-campaigns.ts";
 import { startVoiceCampaign } from "./start-voice-campaign.ts";
 import { drainVoiceCampaign } from "./drain-voice-campaign.ts";
@@ -260,3 +263,24 @@ test("an open campaign whose trunk is gone, off or another's goes on over one th
   assert.notEqual((await ask(account, "GET", String(ids[1]))).body.waiting_for, "no_trunk");
   assert.equal((await ask(account, "GET", String(ended.id))).body.status, "completed");
 });
+
+for (const control of ["pause", "resume", "cancel"] as const)
+  test(`a ${control} locks the campaign before its holds, so that it cannot deadlock`, async () => {
+    const account = await newAccount();
+    const { db, clock } = api.app;
+    const { id } = await makeVoiceCampaign(api.app, account);
+    const held = { account_id: account.account_id, campaign_id: id };
+    const manual = { reason: "manual", detail: null } as const;
+    if (control !== "pause")
+      await db.query.transaction().execute((tx) => hold(tx, held, manual, clock.now()));
+    const other = await db.query.transaction().execute(async (tx) => {
+      await lockOpenCampaign(tx, account.account_id, id, "held");
+      const waiting = ask(account, "POST", `${id}/${control}`);
+      await awaitsLock(db.query);
+      if (control === "pause") await hold(tx, held, manual, clock.now());
+      else await liftHolds(tx, held);
+      return { waiting };
+    });
+    const answer = await other.waiting;
+    assert.equal(answer.status, 200, answer.text);
+  });
