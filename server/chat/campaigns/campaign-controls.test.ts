@@ -1,6 +1,6 @@
 // Pause, resume, cancel and resend: what the requests of a sender make of them.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
 import { checkCampaigns, checkLedger } from "../../../test/support/check-books.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import {
@@ -424,30 +424,36 @@ test("a resend takes an explicit word for the duplicate, an unknown outcome and 
   assert.deepEqual(await scene.audit(), []);
 });
 
-for (const control of ["pause", "resume", "cancel", "lift"] as const)
-  test(`a ${control} locks the campaign before its holds, so that it cannot deadlock`, async (t) => {
-    const scene = await makeScene(t, shared);
-    const { db, clock } = scene.app;
-    const { account_id } = scene.account;
-    const id = await scene.campaign(1);
-    const held = { account_id, scope: "campaign", subject_id: id, reason: "manual" } as const;
-    if (control !== "pause") await setHold(scene, held);
-    const lift = () => db.query.transaction().execute((tx) => liftHold(tx, held, clock.now()));
-    const other = await db.query.transaction().execute(async (tx) => {
-      await tx
-        .selectFrom("chat_campaigns")
-        .select("id")
-        .where("account_id", "=", account_id)
-        .where("id", "=", id)
-        .forNoKeyUpdate()
-        .execute();
-      const waiting = control === "lift" ? lift() : scene.ask("POST", `/${id}/${control}`);
-      await awaitsLock(db.query);
-      if (control === "pause") await hold(tx, { ...held, detail: null }, clock.now());
-      else await liftHold(tx, held, clock.now());
-      return { waiting };
-    });
-    const answer = await other.waiting;
-    if ("status" in answer) assert.equal(answer.status, 200, answer.text);
-    else assert.equal(answer.lifted, false);
+async function locksCampaignFirst(
+  t: TestContext,
+  control: "pause" | "resume" | "cancel" | "lift",
+): Promise<void> {
+  const scene = await makeScene(t, shared);
+  const { db, clock } = scene.app;
+  const { account_id } = scene.account;
+  const id = await scene.campaign(1);
+  const held = { account_id, scope: "campaign", subject_id: id, reason: "manual" } as const;
+  if (control !== "pause") await setHold(scene, held);
+  const lift = () => db.query.transaction().execute((tx) => liftHold(tx, held, clock.now()));
+  const other = await db.query.transaction().execute(async (tx) => {
+    await tx
+      .selectFrom("chat_campaigns")
+      .select("id")
+      .where("account_id", "=", account_id)
+      .where("id", "=", id)
+      .forNoKeyUpdate()
+      .execute();
+    const waiting = control === "lift" ? lift() : scene.ask("POST", `/${id}/${control}`);
+    await awaitsLock(db.query);
+    if (control === "pause") await hold(tx, { ...held, detail: null }, clock.now());
+    else await liftHold(tx, held, clock.now());
+    return { waiting };
   });
+  const answer = await other.waiting;
+  if ("status" in answer) assert.equal(answer.status, 200, answer.text);
+  else assert.equal(answer.lifted, false);
+}
+
+for (const control of ["pause", "resume", "cancel", "lift"] as const)
+  test(`a ${control} locks the campaign before its holds, so that it cannot deadlock`, (t) =>
+    locksCampaignFirst(t, control));

@@ -264,23 +264,26 @@ test("an open campaign whose trunk is gone, off or another's goes on over one th
   assert.equal((await ask(account, "GET", String(ended.id))).body.status, "completed");
 });
 
-for (const control of ["pause", "resume", "cancel"] as const)
-  test(`a ${control} locks the campaign before its holds, so that it cannot deadlock`, async () => {
-    const account = await newAccount();
-    const { db, clock } = api.app;
-    const { id } = await makeVoiceCampaign(api.app, account);
-    const held = { account_id: account.account_id, campaign_id: id };
-    const manual = { reason: "manual", detail: null } as const;
-    if (control !== "pause")
-      await db.query.transaction().execute((tx) => hold(tx, held, manual, clock.now()));
-    const other = await db.query.transaction().execute(async (tx) => {
-      await lockOpenCampaign(tx, account.account_id, id, "held");
-      const waiting = ask(account, "POST", `${id}/${control}`);
-      await awaitsLock(db.query);
-      if (control === "pause") await hold(tx, held, manual, clock.now());
-      else await liftHolds(tx, held);
-      return { waiting };
-    });
-    const answer = await other.waiting;
-    assert.equal(answer.status, 200, answer.text);
+async function locksCampaignFirst(control: "pause" | "resume" | "cancel"): Promise<void> {
+  const account = await newAccount();
+  const { db, clock } = api.app;
+  const { id } = await makeVoiceCampaign(api.app, account);
+  const held = { account_id: account.account_id, campaign_id: id };
+  const manual = { reason: "manual", detail: null } as const;
+  if (control !== "pause")
+    await db.query.transaction().execute((tx) => hold(tx, held, manual, clock.now()));
+  const other = await db.query.transaction().execute(async (tx) => {
+    await lockOpenCampaign(tx, account.account_id, id, "held");
+    const waiting = ask(account, "POST", `${id}/${control}`);
+    await awaitsLock(db.query);
+    if (control === "pause") await hold(tx, held, manual, clock.now());
+    else await liftHolds(tx, held);
+    return { waiting };
   });
+  const answer = await other.waiting;
+  assert.equal(answer.status, 200, answer.text);
+}
+
+for (const control of ["pause", "resume", "cancel"] as const)
+  test(`a ${control} locks the campaign before its holds, so that it cannot deadlock`, () =>
+    locksCampaignFirst(control));
