@@ -155,7 +155,7 @@ async function runCarried(
   return { ...carried, contender, in_flight, whole_per_second: count / seconds, cpu_ms };
 }
 
-/** A fifth of a second's calls may go at once, see server/calls/leader/pace.ts. */
+/** A fifth of a second's calls may go at once, see server/calls/leader/node/pace.ts. */
 async function runPaced(stage: Stage, rate: number): Promise<PacedRun> {
   const { asterisk, ground } = stage;
   const count = rate * size.paced_seconds;

@@ -193,7 +193,7 @@ create table voice_counts (
 
 alter table calls
   add column recipient_id int,
-  -- Where a campaign's call is (calls/state-machine/voice-position.ts); null before its answer.
+  -- Where a campaign's call is (calls/state-machine/transitions/voice-position.ts); null before its answer.
   add column position json,
   -- What was captured, and what the caller's lead is to get: {key: text}.
   add column collected jsonb not null default '{}',

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql, type Kysely } from "kysely";
-import { compileValidator } from "../server/api/checks/compile-validator.ts";
+import { compileValidator } from "../server/api/compile-validator.ts";
 import { applyWebhooks } from "../server/chat/inbound/apply-webhooks.ts";
 import { pauseCampaign } from "../server/chat/campaigns/pause-campaign.ts";
 import { openSenders } from "../server/chat/sender/send-campaigns.ts";

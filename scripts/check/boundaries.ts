@@ -28,7 +28,7 @@ const ladder: Ladder = [
  */
 const entities: Readonly<Record<string, Ladder>> = {
   accounts: [["tokens", "users"], ["roles"], ["accounts"], ["audit"]],
-  audience: [["groups"], ["suppressions"], ["intake"]],
+  audience: [["recipients"], ["groups"], ["suppressions"], ["intake"]],
   callbacks: [["deliveries", "replays"], ["endpoints"]],
   calls: [["leader"], ["audio", "controls", "records"], ["state-machine"], ["click-to-call"]],
   chat: [

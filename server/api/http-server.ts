@@ -7,7 +7,7 @@ import type { Caller } from "../accounts/caller.ts";
 import { Refusal, unavailable } from "../lib/errors.ts";
 import { parseJsonBody } from "../lib/json-body.ts";
 import type { ApiApp } from "./api-app.ts";
-import { compileValidator } from "./checks/compile-validator.ts";
+import { compileValidator } from "./compile-validator.ts";
 import { openIdempotency, type KeyedRequest, type StoredAnswer } from "./checks/idempotency.ts";
 import { publishOpenApi } from "./openapi.ts";
 import {

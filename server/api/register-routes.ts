@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { Refusal } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
 import { guard } from "./checks/authenticate.ts";
-import { compileValidator } from "./checks/compile-validator.ts";
+import { compileValidator } from "./compile-validator.ts";
 import { findReplay, openHandler, openPublicHandler } from "./checks/serve-request.ts";
 import { sendStored } from "./checks/idempotency.ts";
 import { openLargeBodies } from "./bodies/large-bodies.ts";

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import type { Static, TSchema } from "typebox";
-import { compileValidator } from "../api/checks/compile-validator.ts";
-import { fieldErrors } from "../api/checks/field-errors.ts";
+import { compileValidator } from "../api/compile-validator.ts";
+import { fieldErrors } from "../api/field-errors.ts";
 import { UsageError, type Command, type Words } from "./command.ts";
 
 /** Options that every command has. */

@@ -178,7 +178,7 @@ function groupOf({ account_id, group_by, time_zone, country_code }: CallsAsked):
       };
     case "number":
       return {
-        // As the leader chooses what to show (calls/leader/trunk-line.ts).
+        // As the leader chooses what to show (calls/leader/dialer/trunk-line.ts).
         parts: sql`case when c.recipient_id is not null then c.from_number else c.cli_number end as part,
           case when c.recipient_id is null and c.cli_number is null then c.trunk_id end as more`,
         key: sql`coalesce(part, t.caller_ids[1])`,

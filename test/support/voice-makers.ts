@@ -1,5 +1,5 @@
 // Makers of voice campaigns and their calls at any point of their life, as launch and leaders leave them.
-import type { CallType, VoiceContent } from "../../server/calls/voice-shapes.ts";
+import type { CallType, VoiceContent } from "../../server/calls/state-machine/voice-plan.ts";
 import type { App } from "../../server/engine/app.ts";
 import type { RecipientState } from "../../server/voice/campaigns/campaign-record-schema.ts";
 import { makeSandboxTrunk } from "./call-makers.ts";

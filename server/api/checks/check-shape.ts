@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
-import { compileValidator } from "./compile-validator.ts";
-import { fieldErrors } from "./field-errors.ts";
+import { compileValidator } from "../compile-validator.ts";
+import { fieldErrors } from "../field-errors.ts";
 
 /** A body and its violations of a schema. While there are any, the body may have any shape. */
 export type CheckedBody<Body> = {

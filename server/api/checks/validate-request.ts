@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
 import { invalid, notFound, type FieldError } from "../../lib/errors.ts";
 import { unstorable } from "../../lib/json-body.ts";
-import { fieldErrors, mergeErrors } from "./field-errors.ts";
+import { fieldErrors, mergeErrors } from "../field-errors.ts";
 import type { RequestContext, GuardedRoute } from "../route.ts";
 
 /**

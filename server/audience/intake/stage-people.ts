@@ -7,8 +7,8 @@ import { invalidField, type FieldError } from "../../lib/errors.ts";
 import { recipients_max } from "./limits.ts";
 import { locateColumn } from "./locate-column.ts";
 import type { FileProgress } from "./run-file-thread.ts";
-import { people_format } from "./people-format.ts";
-import type { PeopleTerms } from "./people-thread.ts";
+import { people_format } from "./internal/people-format.ts";
+import type { PeopleTerms } from "./internal/people-thread.ts";
 
 export type Staged = {
   readonly total_rows: number;
@@ -20,7 +20,7 @@ export type Staged = {
 };
 
 export const import_seconds_max = 600;
-const people_thread = new URL("./people-thread.ts", import.meta.url);
+const people_thread = new URL("./internal/people-thread.ts", import.meta.url);
 
 /**
  * Fills `people (phone primary key, name, variables)`, dropped at commit, with the first valid row of

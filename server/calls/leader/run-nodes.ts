@@ -8,10 +8,10 @@ import {
 } from "../../engine/leased-workers.ts";
 import { lease_times, type LeaseTimes } from "../../engine/leases.ts";
 import { statement } from "../../lib/database/database.ts";
-import type { LeaderTimes } from "./leader.ts";
-import { leadNode, type LeaderHandle } from "./lead-node.ts";
+import type { LeaderTimes } from "./node/leader.ts";
+import { leadNode, type LeaderHandle } from "./node/lead-node.ts";
 
-export type { LeaderTimes } from "./leader.ts";
+export type { LeaderTimes } from "./node/leader.ts";
 
 /** Nodes serve the whole installation: their leases are nobody's. */
 const operator_account_id = 0;

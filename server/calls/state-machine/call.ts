@@ -2,7 +2,7 @@
 import type { AnsweredBy, DialTarget, LegOutcome } from "../../drivers/voice/driver.ts";
 import type { NoPickPolicy } from "../click-to-call/click-to-call-schema.ts";
 import type { VoiceCall } from "./voice-plan.ts";
-import type { Position } from "./voice-position.ts";
+import type { Position } from "./transitions/voice-position.ts";
 
 /**
  * The stage of a call, which only goes forward:

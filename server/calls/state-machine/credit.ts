@@ -1,6 +1,6 @@
 // The credit of a call that goes on: every pulse is reserved before it begins.
 import type { Call } from "./call.ts";
-import { pulsesOf } from "./end-call.ts";
+import { pulsesOf } from "./transitions/end-call.ts";
 import type { CallEvent, Transition } from "./events-and-commands.ts";
 
 /** When the first pulse without reserved credit begins; null while no leg is answered, and once the call is ending. */

@@ -3,7 +3,7 @@ import type { AgentEnd, AgentTool } from "../../drivers/ai-agent/driver.ts";
 import type { AnsweredBy, DialTarget, Ending, MessageLimits } from "../../drivers/voice/driver.ts";
 import type { Agent, Call } from "./call.ts";
 import type { Prompt, TransferTarget } from "./menu.ts";
-import type { OutboxEvent } from "./outbox-event.ts";
+import type { OutboxEvent } from "./transitions/outbox-event.ts";
 
 /** What can happen to a call. A leg is named by its id within the call. */
 export type CallEvent = { readonly at: Date } &

@@ -1,11 +1,11 @@
 // Prompts played to the caller of a campaign's call, and its position.
 import { fillText } from "./script-text.ts";
 import type { Call } from "./call.ts";
-import { endCall, type Outcome } from "./end-call.ts";
+import { endCall, type Outcome } from "./transitions/end-call.ts";
 import type { Command, Transition } from "./events-and-commands.ts";
 import { liveLegs } from "./legs.ts";
 import type { Prompt } from "./menu.ts";
-import { initial_position, type Position } from "./voice-position.ts";
+import { initial_position, type Position } from "./transitions/voice-position.ts";
 
 /** A transition without events. */
 export type SilentTransition = Omit<Transition, "events">;

@@ -1,12 +1,12 @@
 // A call after its node leader changed or reconnected.
 import type { Call, Leg } from "./call.ts";
 import type { Command } from "./events-and-commands.ts";
-import { agentOnLine } from "./handle-leg-answered.ts";
+import { agentOnLine } from "./transitions/handle-leg-answered.ts";
 import { hangUpLeg, liveLegs } from "./legs.ts";
-import { detect_ms } from "./handle-campaign-event.ts";
+import { detect_ms } from "./transitions/handle-campaign-event.ts";
 import { positionOf } from "./play-to-caller.ts";
-import { transferTarget } from "./start-transfer.ts";
-import { menuOf } from "./walk-menu.ts";
+import { transferTarget } from "./transitions/start-transfer.ts";
+import { menuOf } from "./transitions/walk-menu.ts";
 
 /**
  * Returns the commands that bring the switch in line with a call whose legs are known. The previous node

@@ -7,9 +7,9 @@ import { leg_outcomes, type Ending, type LegOutcome } from "../../drivers/voice/
 import type { EventData } from "../../engine/event-catalogue.ts";
 import { stages, type Agent, type Call, type Line } from "./call.ts";
 import type { CallBlocker, CallEvent, Command, Request } from "./events-and-commands.ts";
-import { pulsesOf } from "./end-call.ts";
+import { pulsesOf } from "./transitions/end-call.ts";
 import { liveLegs } from "./legs.ts";
-import type { OutboxEvent } from "./outbox-event.ts";
+import type { OutboxEvent } from "./transitions/outbox-event.ts";
 import { transition } from "./transition.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z").getTime();

@@ -2,29 +2,29 @@
 // and the commands to execute once both are stored.
 import { recordingPath, type Call, type Line } from "./call.ts";
 import { handlePulseDue, handlePulseRefused } from "./credit.ts";
-import { dialAgents } from "./dial-legs.ts";
+import { dialAgents } from "./transitions/dial-legs.ts";
 import {
   endCall,
   finishCall,
   finishIfOver,
   outcomeOfAgents,
   outcomeOfBlocker,
-} from "./end-call.ts";
+} from "./transitions/end-call.ts";
 import type { CallEvent, Transition } from "./events-and-commands.ts";
-import { handleCampaignEvent, isConversing } from "./handle-campaign-event.ts";
-import { handleKeyPress } from "./handle-key-press.ts";
-import { handleLegAnswered } from "./handle-leg-answered.ts";
-import { handleLegEnded } from "./handle-leg-ended.ts";
+import { handleCampaignEvent, isConversing } from "./transitions/handle-campaign-event.ts";
+import { handleKeyPress } from "./transitions/handle-key-press.ts";
+import { handleLegAnswered } from "./transitions/handle-leg-answered.ts";
+import { handleLegEnded } from "./transitions/handle-leg-ended.ts";
 import { findLeg, liveLegs, patchLeg } from "./legs.ts";
-import { outboxEvent } from "./outbox-event.ts";
+import { outboxEvent } from "./transitions/outbox-event.ts";
 import {
   dialTransfer,
   handleAgentFound,
   handleAgentRequested,
   handleTransferRefused,
   handleTransferRequested,
-} from "./transfer.ts";
-import { withNotes } from "./walk-menu.ts";
+} from "./transitions/transfer.ts";
+import { withNotes } from "./transitions/walk-menu.ts";
 
 /** Returns what follows from the event, or null when it changes nothing: it is late, a duplicate, or irrelevant. */
 export function transition(call: Call, line: Line, event: CallEvent): Transition | null {

@@ -2,7 +2,7 @@
 import { statement, type Executor } from "../../lib/database/database.ts";
 import type { Call, Leg } from "./call.ts";
 import type { Transition } from "./events-and-commands.ts";
-import { recipientOutcome } from "./recipient-outcome.ts";
+import { recipientOutcome } from "./transitions/recipient-outcome.ts";
 
 const writeCall = statement<{ written: boolean }>(
   "select write_call($1, $2, $3, $4, $5, $6, $7, $8) as written",

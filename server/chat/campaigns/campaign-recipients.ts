@@ -1,6 +1,6 @@
 // The recipients of a campaign in the order of their ids, by state, number or error.
 import { sql, type Kysely } from "kysely";
-import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
+import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";

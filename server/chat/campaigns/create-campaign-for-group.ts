@@ -1,8 +1,8 @@
 // Creates a campaign for the members of a saved group.
 import { findGroup } from "../../audience/groups/groups.ts";
 import { recipients_max } from "../../audience/intake/limits.ts";
-import { openBatchSource, readGroup } from "../../audience/intake/recipient-source.ts";
-import type { CampaignWrites } from "../../audience/intake/write-with-recipients.ts";
+import { openBatchSource, readGroup } from "../../audience/recipients/recipient-source.ts";
+import type { CampaignWrites } from "../../audience/recipients/write-with-recipients.ts";
 import type { App } from "../../engine/app.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import type { FieldError } from "../../lib/errors.ts";

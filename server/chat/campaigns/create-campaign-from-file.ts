@@ -1,7 +1,7 @@
 // Creates a campaign for the recipients of an uploaded CSV file, up to a million of them.
 import { recipients_max, statement_seconds } from "../../audience/intake/limits.ts";
-import { openFileSource, type RecipientFile } from "../../audience/intake/recipient-source.ts";
-import type { CampaignWrites } from "../../audience/intake/write-with-recipients.ts";
+import { openFileSource, type RecipientFile } from "../../audience/recipients/recipient-source.ts";
+import type { CampaignWrites } from "../../audience/recipients/write-with-recipients.ts";
 import type { App } from "../../engine/app.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import { openLineThread } from "../../lib/csv/open-line-thread.ts";

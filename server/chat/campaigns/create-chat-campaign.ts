@@ -3,14 +3,14 @@
 import { sql } from "kysely";
 import type { Caller } from "../../accounts/caller.ts";
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
-import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
+import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { Recipient } from "../../audience/intake/open-intake.ts";
-import type { IntakeSummary, RecipientSource } from "../../audience/intake/recipient-source.ts";
+import type { IntakeSummary, RecipientSource } from "../../audience/recipients/recipient-source.ts";
 import {
   writeWithRecipients,
   type CampaignWrites,
   type RecipientTarget,
-} from "../../audience/intake/write-with-recipients.ts";
+} from "../../audience/recipients/write-with-recipients.ts";
 import { reserveCredits } from "../../credits/reserve-credits.ts";
 import { addJob } from "../../engine/add-job.ts";
 import type { App } from "../../engine/app.ts";

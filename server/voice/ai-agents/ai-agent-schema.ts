@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import { instruction_characters_max } from "../../calls/state-machine/script-text.ts";
-import type { TransferTarget } from "../../calls/voice-shapes.ts";
+import type { TransferTarget } from "../../calls/state-machine/menu.ts";
 import {
   agent_driver_names,
   rule_outcomes,

@@ -1,7 +1,7 @@
 // A voice campaign and whom it calls, as the API shows them once they are there.
 import Type, { type Static } from "typebox";
 import { MenuStep } from "../../calls/records/call-record-schema.ts";
-import { call_types } from "../../calls/voice-shapes.ts";
+import { call_types } from "../../calls/state-machine/voice-plan.ts";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 import { hold_reasons, HoldAnswer } from "./internal/holds.ts";
 

@@ -2,7 +2,7 @@
 // counts are the total and the status fits the holds at whatever instant one reads.
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { callableFrom, type CallingWindow } from "../../accounts/accounts/calling-window.ts";
-import type { CallType } from "../../calls/voice-shapes.ts";
+import type { CallType } from "../../calls/state-machine/voice-plan.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";

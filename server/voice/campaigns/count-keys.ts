@@ -1,7 +1,7 @@
 // Which keys a campaign's callers pressed, and where.
 import { sql, type Kysely } from "kysely";
-import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
-import type { CallType } from "../../calls/voice-shapes.ts";
+import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
+import type { CallType } from "../../calls/state-machine/voice-plan.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { KeyCount } from "./campaign-record-schema.ts";

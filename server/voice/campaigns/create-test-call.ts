@@ -1,7 +1,7 @@
 // A campaign of one call, to hear what a voice file's recipients will.
 import type { SourceRow } from "../../audience/intake/open-intake.ts";
-import { openBatchSource } from "../../audience/intake/recipient-source.ts";
-import type { CampaignWrites } from "../../audience/intake/write-with-recipients.ts";
+import { openBatchSource } from "../../audience/recipients/recipient-source.ts";
+import type { CampaignWrites } from "../../audience/recipients/write-with-recipients.ts";
 import { isSuppressed } from "../../audience/suppressions/suppressions.ts";
 import type { App } from "../../engine/app.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";

@@ -1,5 +1,5 @@
 // A campaign's recipients as CSV.
-import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
+import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
 import { recipientsAfter, type RecipientFilter } from "./campaign-recipients.ts";

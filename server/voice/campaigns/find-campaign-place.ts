@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
-import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
-import type { CallType } from "../../calls/voice-shapes.ts";
+import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
+import type { CallType } from "../../calls/state-machine/voice-plan.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 

@@ -1,6 +1,6 @@
 // The rows that a launch left out, in their order, each with the reason.
 import type { Kysely } from "kysely";
-import type { CampaignKey } from "../../audience/intake/campaign-key.ts";
+import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";

@@ -7,7 +7,7 @@ import {
   type CallingWindow,
 } from "../../accounts/accounts/calling-window.ts";
 import type { Rejects } from "../../audience/intake/open-intake.ts";
-import type { RecipientSource } from "../../audience/intake/recipient-source.ts";
+import type { RecipientSource } from "../../audience/recipients/recipient-source.ts";
 import { suppressedAmong } from "../../audience/suppressions/suppressions.ts";
 import { availableCredits } from "../../credits/credits.ts";
 import type { App } from "../../engine/app.ts";

@@ -1,7 +1,7 @@
 // Speaks the scripts of obd_smartvoice campaigns to each recipient's values, a little ahead of the calls.
 import { fillText } from "../../calls/state-machine/script-text.ts";
 import { synthesizeAudio } from "../../calls/audio/audio-files.ts";
-import type { VoicePlan } from "../../calls/voice-shapes.ts";
+import type { VoicePlan } from "../../calls/state-machine/voice-plan.ts";
 import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";

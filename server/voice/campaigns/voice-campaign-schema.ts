@@ -1,7 +1,7 @@
 // A voice campaign as it is asked for and answered (contract 2.3 and 4.3).
 import Type, { type Static } from "typebox";
 import { recipients_max } from "../../audience/intake/limits.ts";
-import { call_types } from "../../calls/voice-shapes.ts";
+import { call_types } from "../../calls/state-machine/voice-plan.ts";
 import { closed, id, nullable, optional, phone10, timestamp } from "../../lib/schemas.ts";
 
 export const send_tos = ["Numbers", "csv", "Group"] as const;

@@ -5,7 +5,7 @@ import {
   openFileSource,
   type RecipientFile,
   type RecipientSource,
-} from "../../audience/intake/recipient-source.ts";
+} from "../../audience/recipients/recipient-source.ts";
 import type { App } from "../../engine/app.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import { openLineThread } from "../../lib/csv/open-line-thread.ts";

@@ -1,7 +1,7 @@
 // Voice files as they go in and come out of the API.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
-import { machine_policies, type MachinePolicy } from "../../calls/voice-shapes.ts";
+import { machine_policies, type MachinePolicy } from "../../calls/state-machine/voice-plan.ts";
 import { spoken_characters_max } from "../../calls/state-machine/script-text.ts";
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
 import { language, script, spokenText } from "./content-schema.ts";

@@ -1,7 +1,7 @@
 // Menus as they go in and come out of the API, and as they are stored.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
-import type { MenuNode, TransferTarget } from "../../calls/voice-shapes.ts";
+import type { MenuNode, TransferTarget } from "../../calls/state-machine/menu.ts";
 import { closed, id, optional, timestamp } from "../../lib/schemas.ts";
 import {
   default_language,

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { Menu, MenuNode, Prompt } from "../../calls/voice-shapes.ts";
+import type { Menu, MenuNode, Prompt } from "../../calls/state-machine/menu.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import type { GraphNode, MenuGraph, MenuPrompt } from "./menu-schema.ts";

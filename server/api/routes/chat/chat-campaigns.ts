@@ -14,7 +14,7 @@ import { campaignTimeViolations } from "../../../chat/campaigns/validate-campaig
 import { prepareCampaign } from "../../../chat/campaigns/prepare-campaign.ts";
 import { previewChatCampaign } from "../../../chat/campaigns/preview-chat-campaign.ts";
 import { shapeChecker, type CheckedBody } from "../../checks/check-shape.ts";
-import { mergeErrors } from "../../checks/field-errors.ts";
+import { mergeErrors } from "../../field-errors.ts";
 import { bodyOfForm, parseUpload } from "../../bodies/parse-upload.ts";
 import type { RateLimit } from "../../checks/rate-limit.ts";
 import { route, type RequestContext, type UnparsedRequest } from "../../route.ts";

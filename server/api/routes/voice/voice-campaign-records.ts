@@ -5,7 +5,7 @@ import type { Actor } from "../../../accounts/audit/record-audit.ts";
 import { phone_reason, readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
 import { CallRecord } from "../../../calls/records/call-record-schema.ts";
 import { listCalls } from "../../../calls/records/call-records.ts";
-import { call_types } from "../../../calls/voice-shapes.ts";
+import { call_types } from "../../../calls/state-machine/voice-plan.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { invalidField } from "../../../lib/errors.ts";

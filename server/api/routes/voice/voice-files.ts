@@ -20,7 +20,7 @@ import {
   readVoiceFileAudio,
 } from "../../../voice/files/voice-files.ts";
 import { shapeChecker, type CheckedBody } from "../../checks/check-shape.ts";
-import { mergeErrors } from "../../checks/field-errors.ts";
+import { mergeErrors } from "../../field-errors.ts";
 import { bodyOfForm, parseUpload } from "../../bodies/parse-upload.ts";
 import {
   route,

@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import type { RecipientSource } from "../../../audience/intake/recipient-source.ts";
+import type { RecipientSource } from "../../../audience/recipients/recipient-source.ts";
 import { availableCredits } from "../../../credits/credits.ts";
 import type { DB } from "../../../lib/database/database.ts";
 import { Refusal } from "../../../lib/errors.ts";

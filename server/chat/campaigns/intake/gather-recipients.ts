@@ -4,7 +4,10 @@ import {
   type Intake,
   type Recipient,
 } from "../../../audience/intake/open-intake.ts";
-import type { IntakeSummary, RecipientSource } from "../../../audience/intake/recipient-source.ts";
+import type {
+  IntakeSummary,
+  RecipientSource,
+} from "../../../audience/recipients/recipient-source.ts";
 import { chat_format, placeholderPrefix, stampLines } from "./recipient-format.ts";
 
 /** The recipients of a body; many are lines of COPY with a placeholder for their campaign. */

@@ -1,5 +1,5 @@
 import type { Recipient, RecipientFormat } from "../../../audience/intake/open-intake.ts";
-import type { CampaignKey } from "../../../audience/intake/campaign-key.ts";
+import type { CampaignKey } from "../../../audience/recipients/campaign-key.ts";
 import type { PhoneReader } from "../../../lib/chat-phone-numbers.ts";
 import { copyText } from "../../../lib/csv/copy-line.ts";
 

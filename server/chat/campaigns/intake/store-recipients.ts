@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { CampaignKey } from "../../../audience/intake/campaign-key.ts";
+import type { CampaignKey } from "../../../audience/recipients/campaign-key.ts";
 import type { Recipient } from "../../../audience/intake/open-intake.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { suppressedCount } from "./affordable-recipients.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { compileValidator } from "../../../api/checks/compile-validator.ts";
-import { fieldErrors } from "../../../api/checks/field-errors.ts";
+import { compileValidator } from "../../../api/compile-validator.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
 import { Contact } from "../chat-campaign-schema.ts";
 import { contactViolations, isContact } from "./validate-contact.ts";
 

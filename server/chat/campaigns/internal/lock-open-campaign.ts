@@ -1,4 +1,4 @@
-import { lockCampaign } from "../../../audience/intake/lock-campaign.ts";
+import { lockCampaign } from "../../../audience/recipients/lock-campaign.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 
 /** Locks a campaign that is not over yet, so that it stays as it is until the commit. Before its holds. */

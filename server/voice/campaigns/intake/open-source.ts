@@ -4,7 +4,7 @@ import {
   openBatchSource,
   readGroup,
   type RecipientSource,
-} from "../../../audience/intake/recipient-source.ts";
+} from "../../../audience/recipients/recipient-source.ts";
 import type { Executor } from "../../../lib/database/database.ts";
 import type { Source } from "../internal/validate-voice-campaign.ts";
 import type { PlanVariable } from "../internal/plan-variables.ts";

@@ -32,7 +32,7 @@ export function recipientOf(
 export type RecipientTerms = {
   readonly account_id: number;
   readonly campaign_id: number;
-  readonly state: "waiting" | "unspoken";
+  readonly state: "waiting" | "synthesizing";
   /** ISO 8601. */
   readonly due_at: string;
 };

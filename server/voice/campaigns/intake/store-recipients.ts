@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { CampaignKey } from "../../../audience/intake/campaign-key.ts";
+import type { CampaignKey } from "../../../audience/recipients/campaign-key.ts";
 import type { Rejects } from "../../../audience/intake/open-intake.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import type { RecipientTerms, VoiceRecipient } from "./recipient-format.ts";

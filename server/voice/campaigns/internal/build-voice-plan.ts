@@ -1,14 +1,13 @@
 // What is done on a campaign's calls, taken from its voice file as it is at the launch: later changes of
 // the file, its menu or its agent change no campaign.
 import type { Kysely, Selectable } from "kysely";
+import type { Menu, TransferTarget } from "../../../calls/state-machine/menu.ts";
 import type {
   CallType,
   MachinePolicy,
-  Menu,
-  TransferTarget,
   VoiceContent,
   VoicePlan,
-} from "../../../calls/voice-shapes.ts";
+} from "../../../calls/state-machine/voice-plan.ts";
 import type { AgentPlan } from "../../../drivers/ai-agent/driver.ts";
 import type { DB } from "../../../lib/database/database.ts";
 import { Refusal } from "../../../lib/errors.ts";

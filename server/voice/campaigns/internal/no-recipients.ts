@@ -1,4 +1,4 @@
-import type { IntakeSummary } from "../../../audience/intake/recipient-source.ts";
+import type { IntakeSummary } from "../../../audience/recipients/recipient-source.ts";
 import { invalidField, type Refusal } from "../../../lib/errors.ts";
 import type { SendTo } from "../voice-campaign-schema.ts";
 

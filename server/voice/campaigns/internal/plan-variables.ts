@@ -1,5 +1,5 @@
 import { placeholdersOf } from "../../../calls/state-machine/script-text.ts";
-import type { VoicePlan } from "../../../calls/voice-shapes.ts";
+import type { VoicePlan } from "../../../calls/state-machine/voice-plan.ts";
 
 /** A variable that a campaign's texts name. */
 export type PlanVariable = {

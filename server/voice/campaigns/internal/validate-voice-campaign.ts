@@ -3,7 +3,7 @@ import type { Kysely } from "kysely";
 import type { Caller } from "../../../accounts/caller.ts";
 import { findGroup } from "../../../audience/groups/groups.ts";
 import { recipients_max } from "../../../audience/intake/limits.ts";
-import { call_types, type VoicePlan } from "../../../calls/voice-shapes.ts";
+import { call_types, type VoicePlan } from "../../../calls/state-machine/voice-plan.ts";
 import type { DB } from "../../../lib/database/database.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";

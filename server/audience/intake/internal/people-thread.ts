@@ -1,0 +1,38 @@
+// The thread of an uploaded list of people.
+import {
+  openVariablesReader,
+  runFileThread,
+  type FileTerms,
+  type VariableColumn,
+} from "../run-file-thread.ts";
+import { cellText } from "../../../lib/csv/cell-text.ts";
+import type { FieldError } from "../../../lib/errors.ts";
+import { phone_reason, readPersonPhone } from "../read-person-phone.ts";
+import { member_name_characters_max, variable_characters_max } from "../import-limits.ts";
+import { people_format } from "./people-format.ts";
+
+/** How the rows of a file are read; `name_at` is -1 without a column of names. */
+export type PeopleTerms = FileTerms & {
+  readonly country_code: string;
+  readonly name_at: number;
+  readonly variables: readonly VariableColumn[];
+};
+
+await runFileThread(people_format, ({ country_code, name_at, variables }: PeopleTerms) => {
+  const readVariables = openVariablesReader(variables);
+  return (value, cells) => {
+    const phone = readPersonPhone(value, country_code);
+    const name = cellText(cells[name_at]);
+    const rejected: FieldError[] = [];
+    if (phone === null) rejected.push({ field: "phone_number", reason: phone_reason });
+    const limit = (field: string, text: string, max: number) => {
+      if (text.length > max)
+        rejected.push({ field, reason: `must have at most ${max} characters` });
+    };
+    limit("name", name, member_name_characters_max);
+    for (const { name: field, at } of variables)
+      limit(field, cellText(cells[at]), variable_characters_max);
+    if (phone === null || rejected.length > 0) return { rejected };
+    return { phone, name: name || null, variables: readVariables(cells).variables };
+  };
+});

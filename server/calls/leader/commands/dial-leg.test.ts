@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../../../test/support/api.ts";
+import { leadNodes, openDesk } from "../../../../test/support/call-desk.ts";
+import {
+  makeCallingAccount,
+  makeSandboxTrunk,
+  setCalling,
+} from "../../../../test/support/call-makers.ts";
+import { openSandboxVoiceDriver } from "../../../drivers/voice/sandbox/open-sandbox-driver.ts";
+
+let api: TestApi;
+const sandbox = openSandboxVoiceDriver({ pace: 50 });
+
+before(async () => {
+  const open: typeof sandbox.open = (node, heard) =>
+    sandbox.open(node, (event) => {
+      heard(event);
+      // The agent is rung, and the connection is gone before it answers.
+      if (event.type === "ringing") heard({ type: "disconnected" });
+    });
+  api = await startApi({ voiceDrivers: { sandbox: { ...sandbox, open } } });
+});
+after(async () => {
+  await sandbox.close();
+  await api.close();
+});
+
+test("does not dial a customer after the time the phone would have rung", async () => {
+  const { app } = api;
+  await makeSandboxTrunk(app);
+  const account = await makeCallingAccount(app);
+  await setCalling(app, account, { customer_ring_seconds: 5 });
+  const desk = await openDesk(api, account);
+  const leaders = leadNodes(app);
+  const campaign = await desk.call({ to_number: "9800777900", from_number: "101" });
+  const report = await desk.reported(campaign, "failed");
+  assert.equal(report.ended_reason, "customer_unreachable");
+  await leaders.stop();
+});

@@ -1,0 +1,104 @@
+// Dials a leg: waits for the rate limit and the switch, and checks the customer's blockers last.
+import { setTimeout as delay } from "node:timers/promises";
+import { VoiceError, type Dial, type Ending } from "../../../drivers/voice/driver.ts";
+import { settledWithin } from "../../../lib/settled-within.ts";
+import { callName, legName } from "../../state-machine/call.ts";
+import type { Command } from "../../state-machine/events-and-commands.ts";
+import { findLeg, liveLegs } from "../../state-machine/legs.ts";
+import { blockerAtDial } from "../dialer/call-blockers.ts";
+import { mayAct, type Leader, type LiveCall } from "../node/leader.ts";
+
+type DialCommand = Command & { type: "dial" };
+
+const retry_ms = 500;
+
+const canceled: Ending = { outcome: "canceled", cause: null, sip_status: null, by: "us" };
+const unreachable: Ending = {
+  outcome: "unreachable",
+  cause: null,
+  sip_status: null,
+  by: "far_end",
+};
+
+/** Dials in the background; the call is told of the leg's end if it could not be dialed. */
+export function startDialing(leader: Leader, live: LiveCall, command: DialCommand): void {
+  const give_up = new AbortController();
+  const done = dial(leader, live, command, give_up.signal)
+    .catch((err: unknown) => leader.app.log.error({ err }, "dialing a leg failed"))
+    .finally(() => live.dialing.delete(command.leg));
+  live.dialing.set(command.leg, { done, give_up });
+}
+
+/**
+ * Waits for the leg's turn and the switch, no longer than it would ring, and dials; a request that
+ * certainly never left is repeated.
+ */
+async function dial(
+  leader: Leader,
+  live: LiveCall,
+  command: DialCommand,
+  given_up: AbortSignal,
+): Promise<void> {
+  const { app, session } = leader;
+  const leg = findLeg(live.call, command.leg)!;
+  const end = (ending: Ending) =>
+    leader.dispatch(live, { type: "ended", leg: leg.id, ending, at: app.clock.now() });
+  const began_ms = performance.now();
+  const give_up_at_ms = began_ms + command.ring_seconds * 1_000;
+  // An agent waits for this leg.
+  const isUrgent = leg.role === "customer" && live.call.voice === null;
+  for (;;) {
+    await leader.pace.acquire(isUrgent);
+    if (leg.on_trunk) await leader.trunk_paces.get(live.trunk.id)?.acquire(isUrgent);
+    const ready = Promise.race([leader.connected.promise, aborted(given_up)]);
+    await settledWithin(ready, give_up_at_ms - performance.now());
+    if (given_up.aborted) return end(canceled);
+    // The other party does not wait forever, and the calling window may have closed.
+    if (!leader.is_connected || performance.now() >= give_up_at_ms) return end(unreachable);
+    if (!mayAct(leader)) return;
+    if (leg.role === "customer") {
+      // A leg that is dialed once more was claimed by a node leader that died since.
+      const waited_ms = leg.id === 1 ? performance.now() - began_ms : Infinity;
+      const blocker = await blockerAtDial(leader, live, waited_ms);
+      if (blocker && live.call.voice)
+        return leader.dispatch(live, {
+          type: "withdrawn",
+          leg: leg.id,
+          blocker,
+          at: app.clock.now(),
+        });
+      if (blocker) return end(canceled);
+      if (!mayAct(leader)) return;
+    }
+    if (leg.role === "customer" && isAgentMissing(live)) {
+      await delay(retry_ms);
+      continue;
+    }
+    try {
+      return await session.dial(orderOf(live, command));
+    } catch (error) {
+      if (!(error instanceof VoiceError)) throw error;
+      if (error.failure === "refused") return end(error.ending ?? unreachable);
+      if (error.failure === "unknown") return leader.reconcileIn(retry_ms);
+      if (performance.now() > give_up_at_ms) return end(unreachable);
+      app.log.warn({ err: error }, "could not reach the switch; dialing again");
+      await delay(retry_ms);
+    }
+  }
+}
+
+function orderOf({ call }: LiveCall, { leg, to, caller_id, ring_seconds }: DialCommand): Dial {
+  return { leg: legName(call, { id: leg }), call: callName(call), to, caller_id, ring_seconds };
+}
+
+/** The agent whom the customer is called for may have left during a loss of the connection. */
+function isAgentMissing({ call, missing }: LiveCall): boolean {
+  return liveLegs(call).some(({ role, id }) => role === "agent" && missing.has(id));
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

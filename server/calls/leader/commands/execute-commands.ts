@@ -1,0 +1,83 @@
+// Executes the commands of a stored transition, at the switch and in this process.
+import { VoiceError } from "../../../drivers/voice/driver.ts";
+import { callName, legName } from "../../state-machine/call.ts";
+import type { Command } from "../../state-machine/events-and-commands.ts";
+import { startDialing } from "./dial-leg.ts";
+import { executeCampaignCommand } from "./execute-campaign-command.ts";
+import { findExtension } from "../events/find-extension.ts";
+import { mayAct, type Leader, type LiveCall } from "../node/leader.ts";
+
+/** How soon calls are reconciled after a failed request. */
+const reconcile_ms = 500;
+
+/**
+ * Executes the commands in order; dialing goes on in the background. What fails is repeated after the next
+ * reconciliation with the switch; nothing is begun once the lease is no longer certain.
+ */
+export async function executeCommands(
+  leader: Leader,
+  live: LiveCall,
+  commands: readonly Command[],
+): Promise<void> {
+  for (const command of commands) {
+    if (!mayAct(leader)) return;
+    try {
+      await executeCommand(leader, live, command);
+    } catch (error) {
+      const at = { account_id: live.call.account_id, call_id: live.call.id, err: error };
+      leader.app.log.warn(at, `a command of a call failed: ${command.type}`);
+      live.needs_resume = true;
+      leader.reconcileIn(reconcile_ms);
+    }
+  }
+}
+
+async function executeCommand(leader: Leader, live: LiveCall, command: Command): Promise<void> {
+  const { app, session } = leader;
+  const { call } = live;
+  const nameOf = (id: number) => legName(call, { id });
+  switch (command.type) {
+    case "dial":
+      return startDialing(leader, live, command);
+    case "hang_up":
+      return hangUp(leader, live, command.leg);
+    case "ringback":
+      return session.ringback(nameOf(command.leg));
+    case "stop_ringback":
+      return session.stopRingback(nameOf(command.leg));
+    case "bridge":
+      return session.bridge(callName(call), command.legs.map(nameOf));
+    case "record":
+      return record(leader, live);
+    case "end_bridge":
+      return session.endBridge(callName(call));
+    case "find_extension": {
+      const to = await findExtension(app.db.query, call, command.digit);
+      const { by } = command;
+      return leader.dispatch(live, { type: "transfer_requested", by, to, at: app.clock.now() });
+    }
+    default:
+      return executeCampaignCommand(leader, live, command);
+  }
+}
+
+/** Hangs up a leg; one that is still being dialed is kept back, or hung up once it is at the switch. */
+async function hangUp(leader: Leader, live: LiveCall, leg: number): Promise<void> {
+  const dialing = live.dialing.get(leg);
+  if (!dialing) return leader.session.hangUp(legName(live.call, { id: leg }));
+  dialing.give_up.abort();
+  void dialing.done
+    .then(() => leader.session.hangUp(legName(live.call, { id: leg })))
+    .catch(() => leader.reconcileIn(reconcile_ms));
+}
+
+async function record(leader: Leader, live: LiveCall): Promise<void> {
+  try {
+    await leader.session.record(callName(live.call), callName(live.call));
+  } catch (error) {
+    // After any other failure the recording may be running, or begins late.
+    if (error instanceof VoiceError && error.failure === "refused")
+      leader.dispatch(live, { type: "recorded", ok: false, at: leader.app.clock.now() });
+    throw error;
+  }
+}

@@ -1,0 +1,23 @@
+import type { AgentPlan } from "../../../drivers/ai-agent/driver.ts";
+import type { Call } from "../../state-machine/call.ts";
+import { variablesOf } from "../../state-machine/play-to-caller.ts";
+import { fillText, instruction_characters_max } from "../../state-machine/script-text.ts";
+
+/** Returns the AI agent's plan with the recipient's variables filled into its texts. */
+export function fillAgentPlan(plan: AgentPlan, call: Pick<Call, "voice" | "collected">): AgentPlan {
+  const variables = variablesOf(call);
+  const fill = (text: string) => fillText(text, variables).text;
+  return {
+    ...plan,
+    greeting: fill(plan.greeting),
+    instructions: fillText(plan.instructions, variables, instruction_characters_max).text,
+    fallback: fill(plan.fallback),
+    closing: fill(plan.closing),
+    rules: plan.rules.map((rule) => ({
+      ...rule,
+      say: fill(rule.say),
+      set: rule.set ? { ...rule.set, value: fill(rule.set.value) } : null,
+    })),
+    fields: plan.fields.map((field) => ({ ...field, question: fill(field.question) })),
+  };
+}

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../../../test/support/api.ts";
+import { leadNodes, openDesk } from "../../../../test/support/call-desk.ts";
+import {
+  makeCallingAccount,
+  makeSandboxTrunk,
+  setCalling,
+} from "../../../../test/support/call-makers.ts";
+import { eventually } from "../../../../test/support/eventually.ts";
+import type { TestAccount } from "../../../../test/support/makers.ts";
+import type { VoiceEvent, VoiceSession } from "../../../drivers/voice/driver.ts";
+import { openSandboxVoiceDriver } from "../../../drivers/voice/sandbox/open-sandbox-driver.ts";
+import { suppress } from "../../../audience/suppressions/suppress.ts";
+
+let api: TestApi;
+const sandbox = openSandboxVoiceDriver({ pace: 50 });
+/** What happens just before anybody's answer is heard. */
+let beforeAnswer = async () => {};
+/** What the leader hears of its switch. */
+let tellLeader: (event: VoiceEvent) => void;
+/** Of a switch that was restarted, nothing is left. */
+let isSwitchEmpty = false;
+
+before(async () => {
+  const open: typeof sandbox.open = (node, heard) => {
+    tellLeader = heard;
+    const session = sandbox.open(node, (event) => {
+      if (event.type === "answered") void beforeAnswer().then(() => heard(event));
+      else heard(event);
+    });
+    const survey: VoiceSession["survey"] = async () =>
+      isSwitchEmpty ? { epoch: "another", legs: [], bridges: [] } : session.survey();
+    return { ...session, survey };
+  };
+  api = await startApi({ voiceDrivers: { sandbox: { ...sandbox, open } } });
+  await makeSandboxTrunk(api.app);
+});
+after(async () => {
+  await sandbox.close();
+  await api.close();
+});
+
+const roles = ({ legs }: { legs: { role: string }[] }) => legs.map(({ role }) => role);
+const endings = ({ status, ended_reason }: { status: string; ended_reason: string | null }) => [
+  status,
+  ended_reason,
+];
+
+/** The report of a call to a number of its own, once it is over, and led as a worker does. */
+async function reportOf(account: TestAccount, meanwhile: () => Promise<void> = async () => {}) {
+  const desk = await openDesk(api, account);
+  const campaign = await desk.call({ to_number: "9800777900", from_number: "101" });
+  await meanwhile();
+  const leaders = leadNodes(api.app);
+  try {
+    return await desk.reported(campaign, "canceled");
+  } finally {
+    await leaders.stop();
+  }
+}
+
+test("does not call a customer who opts out while the agent is rung", async () => {
+  const account = await makeCallingAccount(api.app);
+  const { account_id } = account;
+  const optOut = {
+    account_id,
+    phone: "919800777900",
+    channel: "voice",
+    reason: "opted out",
+    source: "manual",
+    expires_at: null,
+    created_by: null,
+  } as const;
+  beforeAnswer = async () => {
+    const tx = api.app.db.query.transaction();
+    await tx.execute((inside) => suppress(inside, optOut, api.clock.now()));
+  };
+  const report = await reportOf(account);
+  beforeAnswer = async () => {};
+  assert.deepEqual(endings(report), ["canceled", "suppressed"]);
+  assert.deepEqual([roles(report), report.cost], [["agent"], 1]);
+});
+
+test("does not call a customer whose calling window closes while the agent is rung", async () => {
+  const account = await makeCallingAccount(api.app);
+  await setCalling(api.app, account, { night_calling: false, time_zone: "UTC" });
+  api.clock.set("2026-11-02T20:59:59Z");
+  beforeAnswer = async () => api.clock.set("2026-11-02T21:00:00Z");
+  const report = await reportOf(account);
+  beforeAnswer = async () => {};
+  assert.deepEqual(endings(report), ["canceled", "night_window"]);
+  assert.deepEqual(roles(report), ["agent"]);
+});
+
+test("does not place a call of an account that has lost the feature", async () => {
+  const { db } = api.app;
+  const account = await makeCallingAccount(api.app);
+  const { account_id } = account;
+  const desk = await openDesk(api, account);
+  await desk.call({ to_number: "9800777900", from_number: "101" });
+  const accounts = db.query.updateTable("accounts").where("account_id", "=", account_id);
+  await accounts.set({ features: [] }).execute();
+  const leaders = leadNodes(api.app);
+  const calls = db.query.selectFrom("calls").select(["stage", "status", "ended_reason"]);
+  const readCall = () => calls.where("account_id", "=", account_id).executeTakeFirstOrThrow();
+  await eventually(async () => (await readCall()).stage === "ended");
+  await leaders.stop();
+  assert.deepEqual(endings(await readCall()), ["canceled", "not_allowed"]);
+});
+
+test("does not place a call that waited for more than an hour", async () => {
+  const account = await makeCallingAccount(api.app);
+  const report = await reportOf(account, async () => api.clock.advance(3_600_001));
+  assert.deepEqual(endings(report), ["canceled", "too_late"]);
+  assert.deepEqual([roles(report), report.cost], [[], 0]);
+});
+
+test("bills a call lost with its switch until the switch was last seen", async () => {
+  const { app, clock } = api;
+  const account = await makeCallingAccount(app);
+  await setCalling(app, account, { calls_recorded: false });
+  const desk = await openDesk(api, account);
+  const leaders = leadNodes(app);
+  const campaign = await desk.call({ to_number: "9800777900", from_number: "101" });
+  await desk.reported(campaign, "in-progress");
+  tellLeader({ type: "disconnected" });
+  clock.advance(36_000_000);
+  isSwitchEmpty = true;
+  tellLeader({ type: "connected", epoch: "another" });
+  const report = await desk.reported(campaign, "completed");
+  isSwitchEmpty = false;
+  await leaders.stop();
+  assert.deepEqual([report.ended_reason, report.cost], ["node_lost", 2]);
+});

@@ -1,0 +1,64 @@
+// Why a call must not go on: checked when it is claimed, when its agent answers (agents may have rung for half
+// an hour), and just before the customer is dialed.
+import { mayCallAt } from "../../../accounts/accounts/calling-window.ts";
+import { isSuppressed } from "../../../audience/suppressions/suppressions.ts";
+import type { Call } from "../../state-machine/call.ts";
+import type { CallBlocker } from "../../state-machine/events-and-commands.ts";
+import type { Leader, LiveCall } from "../node/leader.ts";
+import { isCampaignOpen, type Claimed, type TrunkShare } from "../node/leader-statements.ts";
+
+/** A call this late is no longer expected: its node was away, or the queue too long. */
+const late_ms_max = 3_600_000;
+
+/** Returns why a claimed call must not be placed, or null. */
+export function blockerAtClaim(claimed: Claimed, trunk: TrunkShare, at: Date): CallBlocker | null {
+  const { call, suppressed, pair_taken } = claimed;
+  if (at.getTime() - call.due_at.getTime() > late_ms_max) return "too_late";
+  if (!call.settings.allowed || !isTrunkAllowed(trunk, call)) return "not_allowed";
+  if (suppressed) return "suppressed";
+  if (pair_taken) return "already_in_call";
+  return mayCallAt(call.settings, at) ? null : "night_window";
+}
+
+/** Returns why the customer must not be called although the agent has answered, or null. */
+export async function blockerBeforeCustomer(
+  { app }: Leader,
+  { call }: LiveCall,
+): Promise<CallBlocker | null> {
+  const now = app.clock.now();
+  if (!mayCallAt(call.settings, now)) return "night_window";
+  const { account_id, to_phone } = call;
+  return (await isSuppressed(app.db.pool, account_id, "voice", to_phone, now))
+    ? "suppressed"
+    : null;
+}
+
+/** After waiting this long, a campaign's dial is checked again (I6). */
+const waited_ms_max = 500;
+
+/**
+ * Returns why the customer's leg must not be dialed, or null. The recipient of a campaign was checked when it
+ * was claimed; that may have changed while the dial waited for the rate limit or the switch.
+ */
+export async function blockerAtDial(
+  { app }: Leader,
+  { call }: LiveCall,
+  waited_ms: number,
+): Promise<CallBlocker | null> {
+  const now = app.clock.now();
+  if (!mayCallAt(call.settings, now)) return "night_window";
+  if (!call.voice || waited_ms < waited_ms_max) return null;
+  if (!(await isCampaignOpen(app.db.pool, call))) return "held";
+  const { account_id, to_phone } = call;
+  return (await isSuppressed(app.db.pool, account_id, "voice", to_phone, now))
+    ? "suppressed"
+    : null;
+}
+
+/** Whether the account may use the trunk. */
+export function isTrunkAllowed(
+  { only_account_id }: TrunkShare,
+  { account_id }: Pick<Call, "account_id">,
+): boolean {
+  return only_account_id === null || only_account_id === account_id;
+}

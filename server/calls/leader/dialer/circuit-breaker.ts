@@ -1,0 +1,60 @@
+// Pauses a campaign when most of its calls fail: its trunk is at fault, not its recipients.
+import { statement, type Executor } from "../../../lib/database/database.ts";
+import type { Call } from "../../state-machine/call.ts";
+
+/** The last calls that are counted, and how many of them may fail. */
+const window = 30;
+const failures_max = 20;
+
+/** Dispositions that blame the trunk rather than the recipient. */
+const failures: ReadonlySet<string> = new Set(["congestion", "unreachable", "failed", "lost"]);
+
+export type CircuitBreaker = {
+  /** Records a campaign's call that is over; returns why the campaign must be paused, or null. */
+  record(call: Call): string | null;
+};
+
+export function openCircuitBreaker(): CircuitBreaker {
+  const recent = new Map<string, (string | null)[]>();
+  return {
+    record({ account_id, campaign_id, disposition, sip_status, initiated_at, legs }) {
+      // A call that was withdrawn does not count.
+      if (initiated_at === null || legs[0]?.outcome === "canceled") return null;
+      const key = `${account_id}:${campaign_id}`;
+      const outcomes = recent.get(key) ?? [];
+      recent.delete(key);
+      const isFailure = disposition !== null && failures.has(disposition);
+      const detail = sip_status === null ? disposition : `${disposition} (SIP ${sip_status})`;
+      outcomes.push(isFailure ? detail : null);
+      if (outcomes.length > window) outcomes.shift();
+      const failed = outcomes.filter((outcome) => outcome !== null);
+      if (failed.length >= failures_max)
+        return `${failed.length} of the last ${outcomes.length} calls failed, most lately: ${detail}`;
+      recent.set(key, outcomes);
+      if (recent.size > 10_000) recent.delete(recent.keys().next().value!);
+      return null;
+    },
+  };
+}
+
+const hold = statement(`
+  with held as (
+    insert into voice_holds (account_id, campaign_id, reason, detail, set_at)
+    select v.account_id, v.id, 'error_threshold', $3, $4 from voice_campaigns v
+    where v.account_id = $1 and v.id = $2 and v.state = 'running'
+    on conflict do nothing returning account_id, campaign_id
+  )
+  insert into events (account_id, type, occurred_at, data)
+  select v.account_id, 'voice.campaign.paused', $4, json_build_object('campaign_id', v.id,
+    'id', v.public_id, 'name', v.name, 'paused_reason', 'error_threshold', 'detail', $3::text)
+  from held h join voice_campaigns v on v.account_id = h.account_id and v.id = h.campaign_id`);
+
+/** Pauses a running campaign and publishes that; does nothing when it is already paused for this. */
+export async function pauseCampaign(
+  db: Executor,
+  { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,
+  detail: string,
+  now: Date,
+): Promise<void> {
+  await hold(db, [account_id, campaign_id, detail, now]);
+}

@@ -1,0 +1,170 @@
+// In which order a node's leader calls the recipients of campaigns.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { makeCallingAccount } from "../../../../test/support/call-makers.ts";
+import { openCallScene, type CallScene } from "../../../../test/support/call-scene.ts";
+import { eventually } from "../../../../test/support/eventually.ts";
+import { makeVoiceCampaign, type RecipientToMake } from "../../../../test/support/voice-makers.ts";
+import { claimRecipients, findDialable } from "../node/leader-statements.ts";
+import { suppress } from "../../../audience/suppressions/suppress.ts";
+
+let scene: CallScene;
+
+before(async () => {
+  scene = await openCallScene();
+});
+after(() => scene.close());
+
+/** Numbers that are unallocated unless said: their calls are over at once. */
+let numbers = 0;
+function people(count: number, code = "404"): RecipientToMake[] {
+  return Array.from({ length: count }, () => {
+    numbers += 1;
+    const number = `9${String(numbers).padStart(3, "0")}777${code}`;
+    return { number, phone: `91${number}` };
+  });
+}
+
+type Made = { readonly account_id: number; readonly id: number };
+
+/** When its recipients were called, one after the other. */
+async function order(): Promise<number[]> {
+  const calls = await scene.app.db.query
+    .selectFrom("calls")
+    .select("campaign_id")
+    .where("recipient_id", "is not", null)
+    .orderBy("id")
+    .execute();
+  return calls.map(({ campaign_id }) => campaign_id);
+}
+
+async function allCalled(campaigns: readonly Made[]): Promise<void> {
+  await eventually(async () => {
+    const { rows } = await scene.app.db.pool.query(
+      "select from voice_recipients where state in ('waiting', 'calling') and campaign_id = any ($1)",
+      [campaigns.map(({ id }) => id)],
+    );
+    return rows.length === 0;
+  });
+}
+
+test("rotates over accounts, and over the campaigns of each, also with one free slot at a time", async () => {
+  const { app, account, trunk_id } = scene;
+  const other = await makeCallingAccount(app);
+  await app.db.query.updateTable("trunk_nodes").set({ calls_max: 1 }).execute();
+  const launch = async (of: typeof account, count: number, more = {}): Promise<Made> => {
+    const campaign = { trunk_id, ...more };
+    const { id } = await makeVoiceCampaign(app, of, { campaign, recipients: people(count) });
+    return { account_id: of.account_id, id };
+  };
+  const first = await launch(account, 24);
+  const second = await launch(account, 4);
+  const others = await launch(other, 4);
+  const trial = await launch(account, 1, { is_test: true });
+  const leaders = scene.startLeaders();
+  await allCalled([first, second, others, trial]);
+  await leaders.stop();
+  const called = await order();
+  const last = (id: number) => called.lastIndexOf(id);
+  assert.equal(called.length, 33);
+  assert.ok(last(others.id) < 12, String(called));
+  assert.ok(last(second.id) < 20, String(called));
+  assert.ok(last(trial.id) < 4, String(called));
+});
+
+test("finds other accounts' campaigns behind a thousand campaigns of one account", async () => {
+  const { app, account, trunk_id } = scene;
+  const other = await makeCallingAccount(app);
+  await app.db.pool.query(
+    `with made as (
+      insert into call_campaigns (account_id, kind, created_by, created_at)
+      select $1, 'voice', $2, now() from generate_series(1, 1000) returning id
+    ), launched as (
+      insert into voice_campaigns (account_id, id, name, call_type, send_to, voice_file_id, trunk_id, plan,
+        state, total, created_by, created_at)
+      select $1, id, 'one of many', 'obd_voice_call', 'Numbers', 1, $3, '{}', 'running', 1, $2, now() from made
+      returning id
+    )
+    insert into voice_recipients (account_id, campaign_id, id, number, phone, state, due_at)
+    select $1, id, 1, '9800000000', '919800000000', 'waiting', '-infinity' from launched`,
+    [account.account_id, account.owner_id, trunk_id],
+  );
+  const campaign = { trunk_id };
+  const { id } = await makeVoiceCampaign(app, other, { campaign, recipients: people(1) });
+  const found = await findDialable(app.db.pool, [[trunk_id], app.clock.now()]);
+  await app.db.pool.query("update voice_campaigns set state = 'failed', finished_at = now()");
+  assert.ok(found.some(({ campaign_id }) => campaign_id === id));
+});
+
+test("does not call a recipient who opted out after the previous node leader died", async () => {
+  const { app, account, trunk_id, node_id } = scene;
+  const { account_id } = account;
+  const [person] = people(1);
+  const made = await makeVoiceCampaign(app, account, {
+    campaign: { trunk_id },
+    recipients: [person!],
+  });
+  const claim = { account_id, campaign_id: made.id, node_id, fence: 0, take: 1, caller_id: "0" };
+  const [call] = await claimRecipients(app.db.pool, claim, app.clock.now());
+  // It dies here.
+  const told = {
+    channel: "voice",
+    reason: "opted out",
+    source: "manual",
+    created_by: null,
+  } as const;
+  await app.db.query
+    .transaction()
+    .execute((tx) =>
+      suppress(
+        tx,
+        { account_id, phone: call!.to_phone, expires_at: null, ...told },
+        app.clock.now(),
+      ),
+    );
+  const leaders = scene.startLeaders();
+  await allCalled([{ account_id, id: made.id }]);
+  await leaders.stop();
+  const row = await app.db.query
+    .selectFrom("calls")
+    .select(["ended_reason", "ringing_at"])
+    .where("account_id", "=", account_id)
+    .where("id", "=", call!.id)
+    .executeTakeFirstOrThrow();
+  assert.deepEqual(row, { ended_reason: "suppressed", ringing_at: null });
+});
+
+test("lets a recipient claimed by a dead node leader wait, uncounted, when the campaign was paused since", async () => {
+  const { app, account, trunk_id, node_id } = scene;
+  const { account_id } = account;
+  const made = await makeVoiceCampaign(app, account, {
+    campaign: { trunk_id },
+    recipients: people(1),
+  });
+  const claim = { account_id, campaign_id: made.id, node_id, fence: 0, take: 1, caller_id: "0" };
+  await claimRecipients(app.db.pool, claim, app.clock.now());
+  // It dies here.
+  await scene.ask("POST", `/api/v1/voice/campaigns/${made.id}/pause`);
+  const leaders = scene.startLeaders();
+  const seen = async () => (await scene.ask("GET", `/api/v1/voice/campaigns/${made.id}`)).body;
+  await eventually(async () => (await seen()).in_progress === 0);
+  const { pending, attempts, cost } = await seen();
+  assert.deepEqual([pending, attempts, cost], [1, 0, 0]);
+  await scene.ask("POST", `/api/v1/voice/campaigns/${made.id}/resume`);
+  await allCalled([{ account_id, id: made.id }]);
+  await leaders.stop();
+  const called = await seen();
+  assert.deepEqual([called.pending, called.failed, called.attempts], [0, 1, 1]);
+});
+
+test("goes on with the credit that unanswered calls release", async () => {
+  const { app, trunk_id } = scene;
+  const account = await makeCallingAccount(app, { credits: 2 });
+  await app.db.query.updateTable("trunk_nodes").set({ calls_max: 4 }).execute();
+  const recipients = people(6, "480");
+  const { id } = await makeVoiceCampaign(app, account, { campaign: { trunk_id }, recipients });
+  const leaders = scene.startLeaders();
+  await allCalled([{ account_id: account.account_id, id }]);
+  await leaders.stop();
+  assert.equal((await order()).filter((one) => one === id).length, 6);
+});

@@ -1,0 +1,120 @@
+// The dialer: calls the next recipients of the campaigns over the node's trunks, as many as there are slots, a
+// few of each account in rotation.
+import { mayCallAt } from "../../../accounts/accounts/calling-window.ts";
+import type { Call } from "../../state-machine/call.ts";
+import type { Command } from "../../state-machine/events-and-commands.ts";
+import type { Leader, LiveCall } from "../node/leader.ts";
+import {
+  claimRecipients,
+  findDialable,
+  type DialableCampaign,
+  type NodeLimits,
+  type TrunkShare,
+} from "../node/leader-statements.ts";
+import { isTrunkAllowed } from "./call-blockers.ts";
+import { executeCommands } from "../commands/execute-commands.ts";
+import { roomOn, serializeClaim, trackCall } from "./place-calls.ts";
+
+export type Dialer = {
+  /** Campaigns may have new recipients who are due: looks for them before the next dial. */
+  refresh(): void;
+  /** Dials for each account once; returns whether any call was made, and when the rate limit admits the next. */
+  dial(): Promise<{ readonly placed: boolean; readonly next_in_ms: number }>;
+};
+
+export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
+  /** Campaigns with recipients who are due, rotating over accounts, and over the campaigns of each. */
+  let queue: readonly DialableCampaign[] = [];
+  let is_stale = true;
+
+  return {
+    refresh() {
+      is_stale = true;
+    },
+    async dial() {
+      if (is_stale) {
+        is_stale = false;
+        queue = await findQueue(leader, queue);
+      }
+      let next_in_ms = Infinity;
+      const served = new Set<number>();
+      const last = new Set<DialableCampaign>();
+      const gone = new Set<DialableCampaign>();
+      try {
+        for (const campaign of queue) {
+          const { account_id, trunk_id } = campaign;
+          if (served.has(account_id)) continue;
+          const trunk = leader.trunks.get(trunk_id);
+          const room = trunk && roomOn(leader, limits, trunk);
+          if (room) next_in_ms = Math.min(next_in_ms, room.next_in_ms);
+          if (room?.take === 0) continue;
+          // A campaign without due recipients, or that must not dial, is looked for again at the next poll.
+          gone.add(campaign);
+          if (!trunk || !room || !mayDial(leader, campaign, trunk)) continue;
+          const calls = await serializeClaim(leader, () =>
+            claimSome(leader, campaign, trunk, room.take),
+          );
+          if (calls === 0) continue;
+          served.add(account_id);
+          if (calls < room.take) continue;
+          gone.delete(campaign);
+          last.add(campaign);
+        }
+      } finally {
+        const left = queue.filter((campaign) => !gone.has(campaign));
+        const rank = (campaign: DialableCampaign) =>
+          Number(served.has(campaign.account_id)) + Number(last.has(campaign));
+        queue = left.toSorted((one, other) => rank(one) - rank(other));
+      }
+      return { placed: served.size > 0, next_in_ms };
+    },
+  };
+}
+
+/** Known campaigns keep their place; a test goes before its account's campaigns, but not before others'. */
+async function findQueue(
+  { app, trunks }: Leader,
+  known: readonly DialableCampaign[],
+): Promise<DialableCampaign[]> {
+  const found = await findDialable(app.db.pool, [[...trunks.keys()], app.clock.now()]);
+  const left = new Map(found.map((one) => [keyOf(one), one]));
+  const queue = known.flatMap((one) => left.get(keyOf(one)) ?? []);
+  for (const one of queue) left.delete(keyOf(one));
+  for (const one of left.values()) {
+    const own = queue.findIndex(({ account_id }) => one.is_test && account_id === one.account_id);
+    queue.splice(own < 0 ? queue.length : own, 0, one);
+  }
+  return queue;
+}
+
+function keyOf({ account_id, campaign_id }: DialableCampaign): string {
+  return `${account_id}:${campaign_id}`;
+}
+
+function mayDial(leader: Leader, campaign: DialableCampaign, trunk: TrunkShare): boolean {
+  return isTrunkAllowed(trunk, campaign) && mayCallAt(campaign, leader.app.clock.now());
+}
+
+async function claimSome(
+  leader: Leader,
+  { account_id, campaign_id }: DialableCampaign,
+  trunk: TrunkShare,
+  take: number,
+): Promise<number> {
+  const { app, node_id, lease } = leader;
+  if (!lease.mayAct()) return 0;
+  // For a trunk without caller ids the carrier sets one.
+  const caller_id = trunk.caller_ids[0] ?? "0";
+  const of = { account_id, campaign_id, node_id, fence: lease.fence, take, caller_id };
+  const calls = await claimRecipients(app.db.pool, of, app.clock.now());
+  for (const call of calls) dial(leader, trackCall(leader, call, false), call);
+  return calls.length;
+}
+
+/** Dials the leg that the claim has stored. */
+function dial(leader: Leader, live: LiveCall, call: Call): void {
+  const { customer: to, caller_id } = live.line;
+  const ring_seconds = call.settings.customer_ring_seconds;
+  const command: Command = { type: "dial", leg: 1, to, caller_id, ring_seconds };
+  live.pending = live.pending.then(() => executeCommands(leader, live, [command]));
+}

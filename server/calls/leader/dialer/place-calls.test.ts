@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openDesk } from "../../../../test/support/call-desk.ts";
+import { makeCallingAccount } from "../../../../test/support/call-makers.ts";
+import { openCallScene, type CallScene } from "../../../../test/support/call-scene.ts";
+import { eventually } from "../../../../test/support/eventually.ts";
+
+let scene: CallScene;
+
+before(async () => {
+  scene = await openCallScene();
+});
+after(() => scene.close());
+
+/** Of a leader that hears of nothing. */
+const poll_ms = 500;
+
+test("places a waiting call as soon as another call frees its slot", async () => {
+  const { app, node_id } = scene;
+  await app.db.query
+    .updateTable("voice_nodes")
+    .set({ calls_max: 1 })
+    .where("id", "=", node_id)
+    .execute();
+  scene.startLeaders();
+  // One that waits for its poll waits for nearly all of it, every time: a busy machine now and then.
+  await eventually(async () => Math.min(...(await gapsOfCalls())) < poll_ms / 2);
+});
+
+/** How long the one place is free between calls that wait for it. */
+async function gapsOfCalls(): Promise<number[]> {
+  const campaigns: number[] = [];
+  // Over at once, for the agent declines.
+  for (let i = 0; i < 9; i++)
+    campaigns.push(await scene.call({ from_number: "603", to_number: `980000000${i}` }));
+  const times: { began_ms: number; ended_ms: number }[] = [];
+  for (const campaign of campaigns) {
+    const { initiated_at, ended_at } = await scene.reported(campaign, "busy");
+    times.push({ began_ms: Date.parse(initiated_at), ended_ms: Date.parse(ended_at) });
+  }
+  const gaps_ms = times.slice(1).map(({ began_ms }, i) => began_ms - times[i]!.ended_ms);
+  assert.ok(
+    gaps_ms.every((gap_ms) => gap_ms >= 0),
+    String(gaps_ms),
+  );
+  return gaps_ms;
+}
+
+test("does not delay an account's one call behind another account's many, also with one free slot at a time", async () => {
+  const { app, api } = scene;
+  const other = await openDesk(api, await makeCallingAccount(app));
+  // All due at once, however long it takes to submit them.
+  const due = new Date(api.clock.now().getTime() + 600_000);
+  const asked = { from_number: "603", schedulled_at: due.toISOString() };
+  const many: number[] = [];
+  for (let i = 0; i < 20; i++)
+    many.push(await scene.call({ ...asked, to_number: `981000000${i % 10}` }));
+  const one = await other.call({ ...asked, to_number: "9820000000" });
+  api.clock.advance(600_000);
+  for (const campaign of many) await scene.reported(campaign, "busy");
+  await other.reported(one, "busy");
+  const { rows } = await app.db.pool.query<{ campaign_id: number }>(
+    `select c.campaign_id from call_events e
+    join calls c on c.account_id = e.account_id and c.id = e.call_id
+    where e.type = 'call.initiated' and c.campaign_id = any ($1) order by e.id`,
+    [[...many, one]],
+  );
+  const earlier = rows.findIndex(({ campaign_id }) => campaign_id === one);
+  assert.ok(earlier >= 0 && earlier < many.length - 5, `${earlier} went before`);
+});

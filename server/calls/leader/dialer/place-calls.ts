@@ -1,0 +1,126 @@
+// Claims calls that are due, as many as the node and its trunks have slots for.
+import { callName, type Call } from "../../state-machine/call.ts";
+import type { Leader, LiveCall } from "../node/leader.ts";
+import {
+  adoptCallsOfNode,
+  claimCalls,
+  type Claimed,
+  type NodeLimits,
+  type TrunkShare,
+} from "../node/leader-statements.ts";
+import { blockerAtClaim } from "./call-blockers.ts";
+import { lineOf } from "./trunk-line.ts";
+
+/** The most calls in one claim, so that no account's backlog delays the others. */
+const claim_max = 20;
+
+/** The result of placing an account's calls. */
+export type Placed = {
+  readonly calls: number;
+  /** Further calls of the account may be due. */
+  readonly more: boolean;
+  /** In how many ms the rate limit admits the next call; Infinity where it is not the obstacle. */
+  readonly next_in_ms: number;
+};
+
+/** Claims calls of the account once for each trunk with free slots. */
+export async function placeCalls(
+  leader: Leader,
+  limits: NodeLimits,
+  account_id: number,
+): Promise<Placed> {
+  let calls = 0;
+  let more = false;
+  let next_in_ms = Infinity;
+  for (const [trunk_id, trunk] of leader.trunks) {
+    const room = roomOn(leader, limits, trunk);
+    if (room.take > 0) {
+      const taken = await serializeClaim(leader, () =>
+        claimSome(leader, account_id, trunk_id, room.take),
+      );
+      calls += taken;
+      more ||= taken === room.take;
+    } else {
+      more = true;
+      next_in_ms = Math.min(next_in_ms, room.next_in_ms);
+    }
+  }
+  return { calls, more, next_in_ms };
+}
+
+/** Returns how many calls may be claimed over the trunk now, and when its rate limit admits the next. */
+export function roomOn(
+  leader: Leader,
+  limits: NodeLimits,
+  trunk: TrunkShare,
+): { readonly take: number; readonly next_in_ms: number } {
+  const paces = [leader.pace, leader.trunk_paces.get(trunk.id)!];
+  const on_trunk = [...leader.calls.values()].filter((live) => live.trunk.id === trunk.id).length;
+  const places = Math.min(limits.calls_max - leader.calls.size, trunk.calls_max - on_trunk);
+  const take = Math.min(claim_max, places, ...paces.map((pace) => pace.room()));
+  const in_ms = Math.max(...paces.map((pace) => pace.roomIn_ms()));
+  return { take: Math.max(0, take), next_in_ms: places > 0 ? in_ms : Infinity };
+}
+
+/** Runs claims and adoptions one at a time: a call just claimed must not look orphaned. */
+export function serializeClaim<Answer>(
+  leader: Leader,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const done = leader.claiming.then(work);
+  leader.claiming = Promise.allSettled([done]);
+  return done;
+}
+
+async function claimSome(
+  leader: Leader,
+  account_id: number,
+  trunk_id: number,
+  take: number,
+): Promise<number> {
+  const { app, node_id, lease } = leader;
+  if (!lease.mayAct()) return 0;
+  const of = { account_id, node_id, trunk_id, fence: lease.fence, take };
+  const claimed = await claimCalls(app.db.pool, of, app.clock.now());
+  for (const each of claimed) place(leader, each);
+  return claimed.length;
+}
+
+function place(leader: Leader, claimed: Claimed): void {
+  const live = trackCall(leader, claimed.call, false);
+  const at = leader.app.clock.now();
+  leader.dispatch(live, { type: "placed", blocker: blockerAtClaim(claimed, live.trunk, at), at });
+}
+
+/** Adopts calls without a node leader, of previous ones or of claims whose answer was lost, and returns them. */
+export function adoptOrphanedCalls(leader: Leader): Promise<LiveCall[]> {
+  return serializeClaim(leader, async () => {
+    const { app, node_id, lease } = leader;
+    const known = [...leader.calls.values()].map(({ call }) => call);
+    const adopted = await adoptCallsOfNode(app.db.pool, node_id, lease.fence, known);
+    return adopted.map((call) => trackCall(leader, call, true));
+  });
+}
+
+/** Starts handling a call in this process. */
+export function trackCall(leader: Leader, call: Call, adopted: boolean): LiveCall {
+  const trunk = leader.trunks.get(call.trunk_id);
+  if (!trunk) throw new Error(`trunk ${call.trunk_id} is not on node ${leader.node_id}`);
+  const live: LiveCall = {
+    call,
+    line: lineOf(call, trunk),
+    trunk,
+    adopted,
+    pending: Promise.resolve(),
+    dialing: new Map(),
+    missing: new Map(),
+    needs_resume: false,
+    credit_timer: null,
+    ending_timer: null,
+    wait_timer: null,
+    playing: Promise.resolve(),
+    conversation: null,
+  };
+  leader.calls.set(callName(call), live);
+  return live;
+}

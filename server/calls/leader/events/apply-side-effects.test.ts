@@ -1,0 +1,270 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  makeCallingAccount,
+  makeNode,
+  makeSandboxTrunk,
+  makeTrunk,
+} from "../../../../test/support/call-makers.ts";
+import { makeCall } from "../../../../test/support/call-report-makers.ts";
+import { callValue, storedCall } from "../../../../test/support/call-values.ts";
+import { checkLedger } from "../../../../test/support/check-books.ts";
+import { testClock } from "../../../../test/support/clock.ts";
+import { cloneDatabase, type TestDatabase } from "../../../../test/support/database.ts";
+import { openDatabase, type Database } from "../../../lib/database/database.ts";
+import { openLog } from "../../../lib/log.ts";
+import { addAttempt } from "../../controls/add-attempt.ts";
+import type { Call, Line } from "../../state-machine/call.ts";
+import { answerRequest, transition } from "../../state-machine/transition.ts";
+import { applySideEffects, hasSideEffects } from "./apply-side-effects.ts";
+import { storeTransition } from "./store-transition.ts";
+
+const noon = new Date("2026-03-01T12:00:00Z");
+const later = (minutes: number) => new Date(noon.getTime() + minutes * 60_000);
+const clock = testClock();
+const line: Line = {
+  customer: { kind: "trunk", endpoint: "carrier", number: "919876543210" },
+  caller_id: "101",
+};
+
+let database: TestDatabase;
+let db: Database;
+
+before(async () => {
+  clock.set(noon);
+  database = await cloneDatabase();
+  db = openDatabase(database.url, openLog("silent", { readable: false }));
+});
+after(async () => {
+  await checkLedger(db.pool);
+  await db.close();
+  await database.drop();
+});
+
+type Made = Parameters<typeof makeCall>[2];
+
+async function made(credits: number, more: Made = {}): Promise<Call> {
+  const account = await makeCallingAccount({ db, clock }, { credits });
+  const { id } = await makeCall({ db, clock }, account, {
+    ...more,
+    call: { stage: "agent", ...more.call },
+  });
+  return storedCall({ db }, account.account_id, id);
+}
+
+/** Ends the call at noon because no agent is free, and stores that as its node leader does. */
+async function endUnanswered(call: Call): Promise<void> {
+  const placed = transition(call, line, { type: "placed", blocker: null, at: noon })!;
+  const next = answerRequest(placed, line, { type: "agents_chosen", agents: [], at: noon });
+  await storeTransition(db, 0, { before: call, line, next }, noon);
+}
+
+const attempts = ({ account_id, campaign_id }: Call) =>
+  db.query
+    .selectFrom("calls")
+    .selectAll()
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", campaign_id)
+    .orderBy("attempt")
+    .execute();
+
+const blocks = ({ account_id }: Call) =>
+  db.query
+    .selectFrom("suppressions")
+    .select(["phone", "channel", "source", "expires_at"])
+    .where("account_id", "=", account_id)
+    .execute();
+
+const with_retry = { max_retry: 1, retry_after_minutes: 7, auto_block_minutes: 60 };
+const until = (minutes: number) => [
+  {
+    phone: "919876543210",
+    channel: "voice",
+    source: "auto_block",
+    expires_at: later(minutes),
+  },
+];
+
+test("queues the next attempt like the last one, with credit of its own, and does not block the customer yet", async () => {
+  // The credit that the ended call releases pays for it.
+  const first = await made(2, { asked: with_retry, call: { cli_number: "8000000001" } });
+  await endUnanswered(first);
+  const [ended, next, ...more] = await attempts(first);
+  assert.deepEqual(more, []);
+  assert.deepEqual(ended!.retry_at, later(7));
+  const { from_number, to_number, to_phone, cli_number, node_id, trunk_id } = first;
+  assert.partialDeepStrictEqual(next, {
+    from_number,
+    to_number,
+    to_phone,
+    cli_number,
+    node_id,
+    trunk_id,
+    attempt: 2,
+    stage: "queued",
+    status: "queued",
+    due_at: later(7),
+    queued_at: noon,
+    retried_leg: null,
+    reserved: 2,
+  });
+  const reservation = await db.query
+    .selectFrom("credit_reservations")
+    .select(["subject", "closed_at"])
+    .where("account_id", "=", first.account_id)
+    .where("id", "=", next!.reservation_id)
+    .executeTakeFirst();
+  assert.deepEqual(reservation, { subject: `call:${next!.id}`, closed_at: null });
+  assert.deepEqual(await blocks(first), []);
+});
+
+test("blocks the customer after the last attempt for the minutes requested", async () => {
+  const last = await made(2, { asked: with_retry, call: { attempt: 2 } });
+  await endUnanswered(last);
+  assert.equal((await attempts(last)).length, 1);
+  assert.deepEqual(await blocks(last), until(60));
+});
+
+test("without credit for the retry, no retry follows or is announced, and the customer is blocked", async () => {
+  const call = await made(2, { asked: with_retry });
+  // Another call of the account is quicker: the released credit is spent at once.
+  await db.pool.query(
+    `create function spend_at_once() returns trigger language plpgsql as $$
+     begin
+       if new.available = 2 then new.available := 1; end if; return new;
+     end $$`,
+  );
+  await db.pool.query(
+    `create trigger spend_at_once before update on credit_balances for each row
+     when (new.account_id = ${call.account_id}) execute function spend_at_once()`,
+  );
+  await endUnanswered(call);
+  await db.pool.query("drop function spend_at_once cascade");
+  await db.pool.query("update credit_balances set available = 2 where account_id = $1", [
+    call.account_id,
+  ]);
+  const [ended, ...more] = await attempts(call);
+  assert.deepEqual(more, []);
+  assert.equal(ended!.retry_at, null);
+  for (const table of ["call_events", "events"]) {
+    const { rows } = await db.pool.query<{ data: Record<string, unknown> }>(
+      `select data from ${table} where account_id = $1 and type = 'call.completed'`,
+      [call.account_id],
+    );
+    assert.equal(rows.length, 1);
+    assert.equal(rows[0]!.data["retry_at"], null);
+    assert.equal(rows[0]!.data["call_id"], call.id);
+  }
+  assert.deepEqual(await blocks(call), until(60));
+});
+
+test("keeps the longer of two blocks", async () => {
+  const { account_id } = await made(2);
+  const again = (minutes: number) =>
+    db.query.transaction().execute((tx) =>
+      applySideEffects(
+        tx,
+        callValue({ account_id }),
+        callValue({
+          account_id,
+          stage: "ended",
+          initiated_at: noon,
+          ended_at: noon,
+          plan: { auto_block_minutes: minutes },
+        }),
+        noon,
+      ),
+    );
+  for (const minutes of [30, 90, 60]) await again(minutes);
+  assert.deepEqual(await blocks(callValue({ account_id })), until(90));
+});
+
+test("only a call that was placed, has ended and is not retried blocks its customer", () => {
+  const over = { stage: "ended", ended_at: noon, initiated_at: noon } as const;
+  const plan = { auto_block_minutes: 5 };
+  assert.ok(hasSideEffects(callValue(over), callValue({ ...over, plan })));
+  assert.ok(!hasSideEffects(callValue(over), callValue({ ...over, retry_at: later(5), plan })));
+  assert.ok(!hasSideEffects(callValue(over), callValue(over)));
+  assert.ok(!hasSideEffects(callValue(), callValue({ ...over, initiated_at: null, plan })));
+  assert.ok(!hasSideEffects(callValue(over), callValue({ ...over, stage: "ending", plan })));
+});
+
+test("queues the chat message beside a call once, when its first attempt is placed", async () => {
+  const plan = { enable_chat: true };
+  const queued = callValue({ plan });
+  const placed = callValue({ plan, initiated_at: noon });
+  assert.ok(hasSideEffects(queued, placed));
+  assert.ok(!hasSideEffects(placed, placed));
+  assert.ok(!hasSideEffects(queued, queued), "the call was blocked");
+  assert.ok(!hasSideEffects(queued, { ...placed, attempt: 2 }));
+  assert.ok(!hasSideEffects(queued, callValue({ initiated_at: noon })));
+
+  const { account_id } = await made(2);
+  const call = { ...placed, account_id };
+  for (let i = 0; i < 2; i++)
+    await db.query.transaction().execute((tx) => applySideEffects(tx, queued, call, noon));
+  const jobs = await db.query
+    .selectFrom("jobs")
+    .select(["kind", "subject", "payload", "run_at"])
+    .where("account_id", "=", account_id)
+    .execute();
+  assert.deepEqual(jobs, [
+    {
+      kind: "chat.notify_call",
+      subject: "call_campaign:3",
+      payload: { phone: "919876543210", campaign_id: 3 },
+      run_at: noon,
+    },
+  ]);
+});
+
+const retry = (call: Call, retried_leg: "agent" | "customer" | null = "agent") =>
+  db.query.transaction().execute((tx) => {
+    const { account_id, campaign_id } = call;
+    return addAttempt(tx, { account_id, campaign_id, retried_leg, due_at: noon }, noon);
+  });
+
+test("adds no attempt without credit, and lets the transaction go on", async () => {
+  const call = await made(3);
+  assert.equal(await retry(call), null);
+  assert.equal((await attempts(call)).length, 1);
+});
+
+test("gives attempts that are added concurrently distinct numbers", async () => {
+  const call = await made(100);
+  const added = await Promise.all(Array.from({ length: 6 }, () => retry(call, "customer")));
+  const all = await attempts(call);
+  assert.deepEqual(
+    all.map(({ attempt }) => attempt),
+    [1, 2, 3, 4, 5, 6, 7],
+  );
+  assert.deepEqual(
+    added.map((one) => one!.call_id).toSorted((a, b) => a - b),
+    all
+      .slice(1)
+      .map(({ id }) => id)
+      .toSorted((a, b) => a - b),
+  );
+  assert.ok(all.slice(1).every(({ retried_leg }) => retried_leg === "customer"));
+});
+
+test("queues an attempt on the node of the last one, else on another active node of its trunk, else it waits there", async () => {
+  const [first, idle, second] = [
+    await makeNode({ db, clock }, { connected: true }),
+    await makeNode({ db, clock }),
+    await makeNode({ db, clock }, { connected: true }),
+  ];
+  const trunk_id = await makeTrunk({ db, clock }, [first, idle, second]);
+  await makeSandboxTrunk({ db, clock });
+  const call = await made(100, { place: { node_id: first, trunk_id } });
+  const node = async () => (await retry(call))!.node_id;
+  const stop = (id: number) =>
+    db.query.updateTable("voice_nodes").set({ active: false }).where("id", "=", id).execute();
+  assert.equal(await node(), first);
+  await stop(first);
+  assert.equal(await node(), second);
+  await stop(second);
+  assert.equal(await node(), idle);
+  await stop(idle);
+  assert.equal(await node(), idle);
+});

@@ -1,0 +1,85 @@
+// What commits with a transition: the message beside a call, the block after it, the opt-out, the lead's timeline.
+import { suppress, type Suppression } from "../../../audience/suppressions/suppress.ts";
+import { addJob } from "../../../engine/add-job.ts";
+import type { Tx } from "../../../lib/database/database.ts";
+import type { Call } from "../../state-machine/call.ts";
+
+/** Whether the transition from `before` to `call` has side effects. */
+export function hasSideEffects(before: Call, call: Call): boolean {
+  if (sendsMessage(before, call) || optsOut(before, call)) return true;
+  if (call.stage !== "ended") return false;
+  return call.voice ? recordingWorkspace(call) !== null : blocksCustomer(call);
+}
+
+/** Applies the side effects of a transition; to be called after it is written, in the same transaction. */
+export async function applySideEffects(tx: Tx, before: Call, call: Call, now: Date): Promise<void> {
+  if (sendsMessage(before, call)) await queueMessage(tx, call, now);
+  if (call.voice && optsOut(before, call)) {
+    const reason = "asked for on a call";
+    await suppressVoice(tx, call, { reason, source: "dtmf", expires_at: null }, now);
+  }
+  if (call.stage !== "ended") return;
+  if (call.voice) await queueRecord(tx, call, now);
+  else if (blocksCustomer(call)) await blockCustomer(tx, call, now);
+}
+
+/** Whether the transition places the campaign's first call, whose customer also gets a chat message. */
+function sendsMessage(before: Call, { attempt, initiated_at, plan }: Call): boolean {
+  const isPlaced = before.initiated_at === null && initiated_at !== null;
+  return isPlaced && attempt === 1 && plan.enable_chat;
+}
+
+/** Queues the chat message beside a call. */
+async function queueMessage(
+  tx: Tx,
+  { account_id, campaign_id, to_phone }: Call,
+  now: Date,
+): Promise<void> {
+  const subject = `call_campaign:${campaign_id}`;
+  const payload = { phone: to_phone, campaign_id };
+  await addJob(tx, { account_id, kind: "chat.notify_call", subject, run_at: now, payload }, now);
+}
+
+function optsOut(before: Call, call: Call): boolean {
+  return call.opted_out && !before.opted_out;
+}
+
+/** The workspace that records a campaign's call on the lead; null without one, and for a call that was not dialed. */
+function recordingWorkspace({ voice, ended_reason }: Call): number | null {
+  const isDialed = ended_reason !== "held" && ended_reason !== "night_window";
+  return voice && isDialed ? voice.crm_workspace_id : null;
+}
+
+async function queueRecord(tx: Tx, call: Call, now: Date): Promise<void> {
+  const { account_id, id: call_id } = call;
+  const workspace_id = recordingWorkspace(call);
+  if (workspace_id === null) return;
+  const payload = { call_id, workspace_id };
+  const subject = `call:${call_id}`;
+  await addJob(tx, { account_id, kind: "crm.record_call", subject, run_at: now, payload }, now);
+}
+
+/** Only a call that was placed, and that no retry follows, keeps further calls from the customer. */
+function blocksCustomer({ plan, initiated_at, retry_at }: Call): boolean {
+  return retry_at === null && plan.auto_block_minutes !== null && initiated_at !== null;
+}
+
+async function blockCustomer(tx: Tx, call: Call, now: Date): Promise<void> {
+  const until_ms = call.ended_at!.getTime() + call.plan.auto_block_minutes! * 60_000;
+  const expires_at = new Date(until_ms);
+  const reason = "auto_block_time of a call";
+  await suppressVoice(tx, call, { reason, source: "auto_block", expires_at }, now);
+}
+
+async function suppressVoice(
+  tx: Tx,
+  { account_id, to_phone: phone }: Call,
+  suppression: Pick<Suppression, "reason" | "source" | "expires_at">,
+  now: Date,
+): Promise<void> {
+  await suppress(
+    tx,
+    { account_id, phone, channel: "voice", created_by: null, ...suppression },
+    now,
+  );
+}

@@ -1,0 +1,111 @@
+// Runs the call state machine: stores what follows from an event, then executes its commands.
+import { isLeaseLost } from "../../../engine/leases.ts";
+import { callName, type Call } from "../../state-machine/call.ts";
+import type { CallEvent, Transition } from "../../state-machine/events-and-commands.ts";
+import { resumeCommands } from "../../state-machine/resume.ts";
+import { transition } from "../../state-machine/transition.ts";
+import { answerRequests } from "./answer-request.ts";
+import { blockerBeforeCustomer } from "../dialer/call-blockers.ts";
+import { pauseCampaign } from "../dialer/circuit-breaker.ts";
+import { executeCommands } from "../commands/execute-commands.ts";
+import type { Leader, LiveCall } from "../node/leader.ts";
+import { retryUntilStored } from "../node/retry-until-stored.ts";
+import { scheduleReservation } from "./schedule-reservation.ts";
+import { hasSideEffects } from "./apply-side-effects.ts";
+import { storeTransition } from "./store-transition.ts";
+import { watchRecording } from "./watch-recording.ts";
+
+/**
+ * Handles one event of a call. Commands are executed only after the transition is stored; while the database
+ * is away, the call waits for it. A call that belongs to another node leader by now is released.
+ */
+export async function handleEvent(leader: Leader, live: LiveCall, event: CallEvent): Promise<void> {
+  if (leader.calls.get(callName(live.call)) !== live) return;
+  try {
+    const next = await applyEvent(leader, live, event);
+    if (!next) return;
+    live.call = next.call;
+    if (live.call.stage === "ended") releaseCall(leader, live);
+    await executeCommands(leader, live, next.commands);
+    scheduleReservation(leader, live);
+    watchRecording(leader, live);
+  } catch (error) {
+    if (!isLeaseLost(error)) throw error;
+    releaseCall(leader, live);
+  }
+}
+
+/** Brings the switch in line with the call, after a reconnect or a takeover, behind the events under way. */
+export function resumeCall(leader: Leader, live: LiveCall): void {
+  live.pending = live.pending.then(() => resumeNow(leader, live));
+}
+
+async function resumeNow(leader: Leader, live: LiveCall): Promise<void> {
+  if (leader.calls.get(callName(live.call)) !== live) return;
+  live.needs_resume = false;
+  await executeCommands(leader, live, resumeCommands(live.call));
+  scheduleReservation(leader, live);
+  watchRecording(leader, live);
+}
+
+/** Returns the transition once it is stored; null when the event changes nothing. */
+async function applyEvent(
+  leader: Leader,
+  live: LiveCall,
+  event: CallEvent,
+): Promise<Transition | null> {
+  const next = transition(live.call, live.line, await withBlocker(leader, live, event));
+  if (!next) return null;
+  return leader.serializeAgentChoice(next, async () =>
+    store(leader, live, await answerRequests(leader, live, next)),
+  );
+}
+
+/** When the agent answers, the customer is called: only if nothing blocks that by now. */
+async function withBlocker(leader: Leader, live: LiveCall, event: CallEvent): Promise<CallEvent> {
+  const isAgent = event.type === "answered" && live.call.stage === "agent";
+  if (!isAgent) return event;
+  const blocker = await retryUntilStored(leader, () => blockerBeforeCustomer(leader, live));
+  return { ...event, blocker };
+}
+
+/** Stores the transition, if it changes what is stored; what needs no transaction of its own goes with others. */
+async function store(leader: Leader, live: LiveCall, next: Transition): Promise<Transition> {
+  const { app, lease } = leader;
+  const { call: before, line } = live;
+  if (next.call.steps === before.steps) return next;
+  const isBatchable =
+    next.call.stage !== "ended" &&
+    next.notes === undefined &&
+    next.request === undefined &&
+    !hasSideEffects(before, next.call);
+  const now = app.clock.now();
+  const stored = await retryUntilStored(leader, async () => {
+    if (!isBatchable) return storeTransition(app.db, lease.fence, { before, line, next }, now);
+    await leader.commitTransition({ before, next });
+    return next;
+  });
+  if (stored.call.stage === "ended" && stored.call.voice) await checkCircuit(leader, stored.call);
+  return stored;
+}
+
+/** Pauses the campaign once too many of its calls fail. */
+async function checkCircuit(leader: Leader, call: Call): Promise<void> {
+  const { app, breaker } = leader;
+  const detail = breaker.record(call);
+  if (detail === null) return;
+  await retryUntilStored(leader, () => pauseCampaign(app.db.pool, call, detail, app.clock.now()));
+}
+
+/** Stops handling the call in this process: its timers, its conversation and its dials end. */
+export function releaseCall(leader: Leader, live: LiveCall): void {
+  leader.calls.delete(callName(live.call));
+  if (live.credit_timer) clearTimeout(live.credit_timer);
+  if (live.ending_timer) clearTimeout(live.ending_timer);
+  if (live.wait_timer) clearTimeout(live.wait_timer);
+  live.credit_timer = live.ending_timer = live.wait_timer = null;
+  live.conversation?.end();
+  live.conversation = null;
+  for (const { give_up } of live.dialing.values()) give_up.abort();
+  leader.wake();
+}

@@ -1,0 +1,34 @@
+import { after, before, test } from "node:test";
+import { setCalling } from "../../../../test/support/call-makers.ts";
+import { openCallScene, type CallScene } from "../../../../test/support/call-scene.ts";
+import { eventually } from "../../../../test/support/eventually.ts";
+
+let scene: CallScene;
+
+before(async () => {
+  scene = await openCallScene();
+  scene.startLeaders();
+});
+after(() => scene.close());
+
+const args = "bigint, bigint, bigint, int, timestamptz";
+
+test("reserves credit for a conversation again once the database recovers", async () => {
+  const { app, account } = scene;
+  await setCalling(app, account, { call_pulse_seconds: 1 });
+  const campaign = await scene.call({ to_number: "9800777900", from_number: "101" });
+  const report = await scene.reported(campaign, "in-progress");
+  await app.db.pool.query(`alter function top_up_call(${args}) rename to top_up_call_later`);
+  await eventually(() => Date.now() - Date.parse(report.answered_at) > 1_500);
+  await app.db.pool.query(`alter function top_up_call_later(${args}) rename to top_up_call`);
+  await eventually(async () => {
+    const { reserved } = await app.db.query
+      .selectFrom("calls")
+      .select("reserved")
+      .where("campaign_id", "=", campaign)
+      .executeTakeFirstOrThrow();
+    return reserved >= 6;
+  });
+  await scene.ask("POST", `/api/v1/calls/${report.call_id}/hangup`);
+  await scene.reported(campaign, "completed");
+});

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { makeAgentGroup, makeExtension } from "../../../../test/support/call-makers.ts";
+import { openCallScene, type CallScene } from "../../../../test/support/call-scene.ts";
+
+let scene: CallScene;
+const members = ["711", "712", "713", "714", "715"];
+
+before(async () => {
+  scene = await openCallScene();
+  for (const member of members) await makeExtension(scene.app, scene.account, member);
+});
+after(() => scene.close());
+
+const groups = [
+  ["its group", "799", "from_group_id"],
+  ["the backup group", "486", "agent_not_pick_group"],
+] as const;
+
+for (const [what, from_number, field] of groups)
+  test(`concurrent calls ring different agents of ${what}`, () =>
+    eachRingsAnother(from_number, field));
+
+async function eachRingsAnother(from_number: string, field: string): Promise<void> {
+  const group = await makeAgentGroup(scene.app, scene.account, members);
+  const campaigns: number[] = [];
+  for (let i = 0; i < members.length; i++) {
+    const to_number = `9${group}${i}0777900`;
+    campaigns.push(await scene.call({ to_number, from_number, [field]: String(group) }));
+  }
+  const leaders = scene.startLeaders();
+  const rung: string[] = [];
+  for (const campaign of campaigns) {
+    const report = await scene.reported(campaign, "in-progress");
+    const agents = report.legs.filter(({ role }: { role: string }) => role === "agent");
+    rung.push(agents.at(-1).number);
+  }
+  assert.deepEqual(rung.toSorted(), members);
+  for (const campaign of campaigns) {
+    const [{ call_id }] = await scene.reports(campaign);
+    await scene.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+    await scene.reported(campaign, "completed");
+  }
+  await leaders.stop();
+}

@@ -1,0 +1,32 @@
+// Calls of an account choose agents from its groups one after the other: the legs of one call's agents are
+// stored before the next call looks which agents are free.
+import type { Transition } from "../../state-machine/events-and-commands.ts";
+
+export type SerializeAgentChoice = <Answer>(
+  next: Pick<Transition, "call" | "request">,
+  work: () => Promise<Answer>,
+) => Promise<Answer>;
+
+/** Runs `work`, which answers the transition's request and stores it; at once where it chooses from no group. */
+export function openSerializeAgentChoice(): SerializeAgentChoice {
+  const last = new Map<number, Promise<unknown>>();
+  return async (next, work) => {
+    const { account_id } = next.call;
+    if (!choosesFromGroup(next)) return work();
+    const done = (last.get(account_id) ?? Promise.resolve()).then(work);
+    const settled = done.catch(() => {});
+    last.set(account_id, settled);
+    try {
+      return await done;
+    } finally {
+      if (last.get(account_id) === settled) last.delete(account_id);
+    }
+  };
+}
+
+function choosesFromGroup({ call, request }: Pick<Transition, "call" | "request">): boolean {
+  if (request?.type === "choose_transfer_agent") return "agent_group_id" in request.to;
+  if (request?.type !== "choose_agents") return false;
+  const { legs, plan } = call;
+  return (legs.length === 0 ? plan.from_group_id : plan.agent_not_pick_group_id) !== null;
+}

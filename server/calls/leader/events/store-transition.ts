@@ -1,0 +1,81 @@
+// Stores a transition together with its side effects.
+import type { Database, Tx } from "../../../lib/database/database.ts";
+import { addAttempt } from "../../controls/add-attempt.ts";
+import type { Call, Line } from "../../state-machine/call.ts";
+import type { Transition } from "../../state-machine/events-and-commands.ts";
+import { answerRequest } from "../../state-machine/transition.ts";
+import { writeTransition } from "../../state-machine/write-transition.ts";
+import { applySideEffects, hasSideEffects } from "./apply-side-effects.ts";
+
+/**
+ * Stores the transition from `before` in one transaction with its side effects, and returns what was stored:
+ * the answer to `queue_retry` is part of it. A retry is paid with the credit that the end of the call
+ * releases; without credit for it, that transaction is rolled back and the end is stored without a retry.
+ * Fails as writeTransition does.
+ */
+export async function storeTransition(
+  db: Database,
+  fence: number,
+  { before, line, next }: { readonly before: Call; readonly line: Line; readonly next: Transition },
+  now: Date,
+): Promise<Transition> {
+  if (next.request?.type !== "queue_retry") {
+    await store(db, fence, before, next, now);
+    return next;
+  }
+  const { due_at } = next.request;
+  const queued = answerRequest(next, line, { type: "retry_queued", due_at, at: now });
+  if (await storeWithRetry(db, fence, before, queued, now)) return queued;
+  const refused = answerRequest(next, line, { type: "retry_refused", at: now });
+  await store(db, fence, before, refused, now);
+  return refused;
+}
+
+async function store(
+  { pool, query }: Database,
+  fence: number,
+  before: Call,
+  next: Transition,
+  now: Date,
+): Promise<void> {
+  if (!hasSideEffects(before, next.call)) {
+    await writeTransition(pool, fence, before, next, now);
+    return;
+  }
+  await query.transaction().execute(async (tx) => {
+    const isNew = await writeTransition(tx, fence, before, next, now);
+    if (isNew) await applySideEffects(tx, before, next.call, now);
+  });
+}
+
+/** Thrown to roll back the end of a call whose retry has no credit. */
+const no_credit = new Error("there is no credit for the retry");
+
+/** Stores the end of a call and queues its retry; false, with nothing stored, when there is no credit for it. */
+async function storeWithRetry(
+  { query }: Database,
+  fence: number,
+  before: Call,
+  next: Transition,
+  now: Date,
+): Promise<boolean> {
+  try {
+    await query.transaction().execute(async (tx) => {
+      const isNew = await writeTransition(tx, fence, before, next, now);
+      if (isNew && !(await queueRetry(tx, next.call, now))) throw no_credit;
+    });
+    return true;
+  } catch (error) {
+    if (error === no_credit) return false;
+    throw error;
+  }
+}
+
+async function queueRetry(
+  tx: Tx,
+  { account_id, campaign_id, retry_at }: Call,
+  now: Date,
+): Promise<boolean> {
+  const retry = { account_id, campaign_id, retried_leg: null, due_at: retry_at! };
+  return (await addAttempt(tx, retry, now)) !== null;
+}

@@ -1,0 +1,131 @@
+// The node leader: under the node's lease, it handles the switch's events, places calls that are due, and brings
+// every call of the node to its end.
+import type { VoiceEvent } from "../../../drivers/voice/driver.ts";
+import type { App } from "../../../engine/app.ts";
+import type { Lease } from "../../../engine/leases.ts";
+import { findVoiceNode } from "../../../telephony/nodes/find-voice-node.ts";
+import { openCircuitBreaker } from "../dialer/circuit-breaker.ts";
+import { handleEvent, releaseCall } from "../events/handle-event.ts";
+import { handleSwitchEvent } from "./handle-switch-event.ts";
+import type { CallEvent } from "../../state-machine/events-and-commands.ts";
+import type { Leader, LeaderTimes, LiveCall } from "./leader.ts";
+import { findLimits, recordConnection, type NodeLimits } from "./leader-statements.ts";
+import { openNodeWork, type NodeWork } from "./node-work.ts";
+import { openPace } from "./pace.ts";
+import { openSerializeAgentChoice } from "../events/serialize-agent-choice.ts";
+import { openTransitionCommits } from "../events/commit-transitions.ts";
+
+const retry_ms = 500;
+
+/** Wakes a running node leader. */
+export type LeaderHandle = Pick<
+  NodeWork,
+  "wake" | "hearWork" | "hearCommand" | "hearChange" | "hearCampaigns"
+>;
+
+/** The node, its lease, and when to stop. */
+export type Leading = {
+  readonly lease: Lease;
+  readonly node_id: number;
+  readonly times: LeaderTimes;
+  readonly stopping: AbortSignal;
+};
+
+/**
+ * Runs until a stop is requested, the lease is lost, the node is changed, or another process takes over the
+ * switch (`replaced`). Calls under way go on at the switch; the next node leader adopts them.
+ */
+export async function leadNode(
+  app: App,
+  leading: Leading,
+  onOpen: (handle: LeaderHandle) => void,
+): Promise<"replaced" | "over"> {
+  const { lease, node_id, stopping } = leading;
+  const limits = await findLimits(app, node_id);
+  if (!limits) return "over";
+  const replaced = new AbortController();
+  const { leader, work } = await openLeader(app, leading, limits, replaced);
+  onOpen(work);
+  const over = AbortSignal.any([stopping, lease.lost, replaced.signal]);
+  // At once, not after the iteration: without the lease it must not reconnect and replace the next one.
+  lease.lost.addEventListener("abort", () => void leader.session.close(), { once: true });
+  try {
+    while (!over.aborted && !work.isChanged()) {
+      try {
+        await work.iterate();
+      } catch (err) {
+        app.log.warn(
+          { err, subject_id: node_id },
+          "an iteration of a node leader failed; retrying",
+        );
+        await work.sleep(retry_ms);
+      }
+    }
+  } finally {
+    await leave(leader);
+  }
+  return replaced.signal.aborted ? "replaced" : "over";
+}
+
+async function openLeader(
+  app: App,
+  { lease, node_id, times }: Leading,
+  limits: NodeLimits,
+  replaced: AbortController,
+): Promise<{ leader: Leader; work: NodeWork }> {
+  const node = await findVoiceNode(app.db.query, node_id);
+  const paceOf = (per_second: number) => openPace(per_second, () => performance.now());
+  const hear = (event: VoiceEvent) => {
+    if (event.type === "replaced") replaced.abort();
+    handleSwitchEvent(leader, event);
+  };
+  const leader: Leader = {
+    app,
+    lease,
+    node_id,
+    driver: node.driver,
+    // This process only leads nodes of its own drivers.
+    session: app.voiceDrivers[node.driver]!.open(node, hear, lease.mayAct),
+    times,
+    calls: new Map(),
+    claiming: Promise.resolve(),
+    serializeAgentChoice: openSerializeAgentChoice(),
+    commitTransition: openTransitionCommits(app, lease),
+    breaker: openCircuitBreaker(),
+    trunks: new Map(limits.trunks.map((share) => [share.id, share])),
+    pace: paceOf(limits.calls_per_second),
+    trunk_paces: new Map(
+      limits.trunks.map(({ id, calls_per_second }) => [id, paceOf(calls_per_second)]),
+    ),
+    connected: Promise.withResolvers(),
+    is_connected: false,
+    connection: 0,
+    last_seen_at: null,
+    restarted: false,
+    dispatch: (live, event) => dispatch(leader, live, event),
+    reconcileIn: (ms) => work.reconcileIn(ms),
+    wake: () => work.wake(),
+  };
+  const work = openNodeWork(leader, limits);
+  return { leader, work };
+}
+
+function dispatch(leader: Leader, live: LiveCall, event: CallEvent): void {
+  live.pending = live.pending
+    .then(() => handleEvent(leader, live, event))
+    .catch((err: unknown) => {
+      const at = { account_id: live.call.account_id, call_id: live.call.id };
+      leader.app.log.error({ err, ...at }, "could not handle an event of a call");
+      leader.reconcileIn(retry_ms);
+    });
+}
+
+async function leave(leader: Leader): Promise<void> {
+  leader.pace.stop();
+  for (const pace of leader.trunk_paces.values()) pace.stop();
+  const pending = [...leader.calls.values()].map((live) => live.pending);
+  for (const live of leader.calls.values()) releaseCall(leader, live);
+  await leader.session.close();
+  await Promise.all(pending);
+  await recordConnection(leader.app, leader.lease, leader.node_id, null).catch(() => {});
+}

@@ -1,0 +1,235 @@
+// The SQL statements of a node leader.
+import { sql } from "kysely";
+import { statement, type Executor } from "../../../lib/database/database.ts";
+import type { CallingWindow } from "../../../accounts/accounts/calling-window.ts";
+import type { App } from "../../../engine/app.ts";
+import type { Lease } from "../../../engine/leases.ts";
+import type { Call, Stage } from "../../state-machine/call.ts";
+import { readCall } from "../../state-machine/read-call.ts";
+import type { TrunkLine } from "../dialer/trunk-line.ts";
+
+/** A trunk's share of the node. */
+export type TrunkShare = TrunkLine & {
+  readonly updated_at: Date;
+  /** Null: every account may use it. */
+  readonly only_account_id: number | null;
+  readonly calls_per_second: number;
+  readonly calls_max: number;
+};
+
+/** The load that the node may take, and its trunks. */
+export type NodeLimits = {
+  readonly calls_per_second: number;
+  readonly calls_max: number;
+  readonly active: boolean;
+  readonly trunks: readonly TrunkShare[];
+  /** Changes whenever an operator changes the node or its trunks. */
+  readonly version: string;
+};
+
+/**
+ * Finds the node's limits, or null when it was deleted. A trunk that was removed from the node keeps its calls
+ * under way but takes no new ones; an inactive trunk still takes calls submitted before.
+ */
+export async function findLimits(app: App, nodeId: number): Promise<NodeLimits | null> {
+  const { db } = app;
+  const node = await db.query
+    .selectFrom("voice_nodes")
+    .select(["calls_per_second", "calls_max", "active", "updated_at"])
+    .where("id", "=", nodeId)
+    .executeTakeFirst();
+  if (!node) return null;
+  const trunks = await findTrunks(db.pool, [nodeId]);
+  return { ...node, trunks, version: JSON.stringify([node, trunks]) };
+}
+
+const findTrunks = statement<TrunkShare>(`
+  select t.id, t.endpoint, t.number_format, t.number_prefix, t.caller_ids, t.caller_ids_only,
+    t.updated_at, t.only_account_id, coalesce(s.calls_per_second, 1) as calls_per_second,
+    coalesce(s.calls_max, 0) as calls_max
+  from trunks t
+  left join trunk_nodes s on s.trunk_id = t.id and s.node_id = $1
+  where s.node_id is not null or t.id in (
+    select c.trunk_id from calls c where c.node_id = $1 and c.stage not in ('queued', 'ended'))
+  order by t.id`);
+
+/** Finds the switch's epoch that was last reconciled, and when the switch was last seen. */
+export async function findLastSeen(
+  app: App,
+  nodeId: number,
+): Promise<{ readonly epoch: string | null; readonly last_seen_at: Date | null }> {
+  return app.db.query
+    .selectFrom("voice_nodes")
+    .select(["epoch", "last_seen_at"])
+    .where("id", "=", nodeId)
+    .executeTakeFirstOrThrow();
+}
+
+/** Records that the switch was seen just now. */
+export async function recordSeen(app: App, nodeId: number): Promise<void> {
+  await app.db.query
+    .updateTable("voice_nodes")
+    .set({ last_seen_at: app.clock.now() })
+    .where("id", "=", nodeId)
+    .execute();
+}
+
+/** Records the connection, or its loss (`epoch` null); does nothing without the node's lease. */
+export async function recordConnection(
+  app: App,
+  { account_id, name, fence }: Lease,
+  nodeId: number,
+  epoch: string | null,
+): Promise<void> {
+  const now = app.clock.now();
+  const at = epoch === null ? null : now;
+  await sql`
+    update voice_nodes n set connected_at = ${at}, last_seen_at = ${now}, epoch = coalesce(${epoch}, n.epoch)
+    where n.id = ${nodeId} and exists (
+      select from leases l
+      where l.account_id = ${account_id} and l.name = ${name} and l.fence = ${fence})
+  `.execute(app.db.query);
+}
+
+/** Finds accounts with calls that are due on the node, the longest waiting first. */
+export const findWaiting = statement<{ account_id: number }>(`
+  select account_id from calls
+  where node_id = $1 and stage = 'queued' and due_at <= $2
+  group by account_id order by min(due_at) limit 1000`);
+
+const findLiveAccounts = statement<{ account_id: number }>(`
+  select distinct account_id from calls
+  where node_id = $1 and stage not in ('queued', 'ended')`);
+
+const adoptCalls = statement<{ call: unknown }>(
+  "select call from adopt_calls($1, $2, $3, $4) as t(call)",
+);
+
+/**
+ * Adopts the calls under way on the node under this fencing token, except `known`: calls of previous node
+ * leaders, also those claimed at the last moment by one that did not know yet that it had lost the lease.
+ */
+export async function adoptCallsOfNode(
+  db: Executor,
+  nodeId: number,
+  fence: number,
+  known: readonly Pick<Call, "account_id" | "id">[],
+): Promise<Call[]> {
+  const adopted: Call[] = [];
+  for (const { account_id } of await findLiveAccounts(db, [nodeId])) {
+    const ids = known.filter((call) => call.account_id === account_id).map(({ id }) => id);
+    const rows = await adoptCalls(db, [account_id, nodeId, fence, ids]);
+    adopted.push(...rows.map(({ call }) => readCall(call)));
+  }
+  return adopted;
+}
+
+const selectClaimedCalls = statement<{ call: unknown; suppressed: boolean; pair_taken: boolean }>(
+  "select call, suppressed, pair_taken from claim_calls($1, $2, $3, $4, $5, $6)",
+);
+
+export type Claimed = {
+  readonly call: Call;
+  readonly suppressed: boolean;
+  readonly pair_taken: boolean;
+};
+
+/** Claims up to `take` due calls of the account over the trunk. */
+export async function claimCalls(
+  db: Executor,
+  of: { account_id: number; node_id: number; trunk_id: number; fence: number; take: number },
+  now: Date,
+): Promise<Claimed[]> {
+  const { account_id, node_id, trunk_id, fence, take } = of;
+  const rows = await selectClaimedCalls(db, [account_id, node_id, trunk_id, fence, take, now]);
+  return rows.map((row) => ({ ...row, call: readCall(row.call) }));
+}
+
+/** A campaign with recipients who are due. */
+export type DialableCampaign = CallingWindow & {
+  readonly account_id: number;
+  readonly campaign_id: number;
+  readonly trunk_id: number;
+  readonly is_test: boolean;
+};
+
+/** Finds campaigns over these trunks with recipients who are due, round robin by account, tests first. */
+export const findDialable = statement<DialableCampaign>(
+  `select account_id, campaign_id, trunk_id, is_test, time_zone, night_calling,
+    calling_from::text as calling_from, calling_to::text as calling_to
+  from find_dialable($1, $2)`,
+);
+
+const selectClaimedRecipients = statement<{ call: unknown }>(
+  "select call from claim_recipients($1, $2, $3, $4, $5, $6, $7) as t(call)",
+);
+
+/**
+ * Claims up to `take` due recipients of the campaign, skipping suppressed ones, and creates their calls with
+ * credit reserved; the legs are to be dialed at once.
+ */
+export async function claimRecipients(
+  db: Executor,
+  of: {
+    readonly account_id: number;
+    readonly campaign_id: number;
+    readonly node_id: number;
+    readonly fence: number;
+    readonly take: number;
+    readonly caller_id: string;
+  },
+  now: Date,
+): Promise<Call[]> {
+  const { account_id, campaign_id, node_id, fence, take, caller_id } = of;
+  const values = [account_id, campaign_id, node_id, fence, take, caller_id, now];
+  const rows = await selectClaimedRecipients(db, values);
+  return rows.map(({ call }) => readCall(call));
+}
+
+const findOpen = statement<{ open: boolean }>(`
+  select exists (
+    select from voice_campaigns v
+    where v.account_id = $1 and v.id = $2 and v.state = 'running'
+      and not exists (
+        select from voice_holds h where h.account_id = $1 and h.campaign_id = $2)) as open`);
+
+/** Whether the campaign is running and not paused. */
+export async function isCampaignOpen(
+  db: Executor,
+  { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,
+): Promise<boolean> {
+  const [row] = await findOpen(db, [account_id, campaign_id]);
+  return row!.open;
+}
+
+const topUpCall = statement<{ done: boolean }>("select top_up_call($1, $2, $3, $4, $5) as done");
+
+/** Reserves credit for the call; false when there is none. Fails with TL001 when the call is another node leader's. */
+export async function reserveCredit(
+  db: Executor,
+  call: Pick<Call, "account_id" | "id">,
+  fence: number,
+  amount: number,
+  now: Date,
+): Promise<boolean> {
+  const [answer] = await topUpCall(db, [call.account_id, call.id, fence, amount, now]);
+  return answer!.done;
+}
+
+/** Finds the commands of users for calls on the node, in order, with each call's stage. */
+export const findCommands = statement<{
+  account_id: number;
+  id: number;
+  call_id: number;
+  kind: "hangup" | "transfer";
+  target: string | null;
+  stage: Stage;
+}>(`
+  select m.account_id, m.id, m.call_id, m.kind, m.target, c.stage
+  from call_commands m
+  join calls c on c.account_id = m.account_id and c.id = m.call_id
+  where m.node_id = $1 order by m.account_id, m.id limit 500`);
+
+export const removeCommand = statement(
+  "delete from call_commands where account_id = $1 and id = $2",
+);

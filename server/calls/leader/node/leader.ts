@@ -1,0 +1,99 @@
+// The state of a node leader.
+import type { VoiceDriverName, VoiceSession } from "../../../drivers/voice/driver.ts";
+import type { App } from "../../../engine/app.ts";
+import type { Lease } from "../../../engine/leases.ts";
+import type { Call, Line } from "../../state-machine/call.ts";
+import type { CallEvent } from "../../state-machine/events-and-commands.ts";
+import type { CircuitBreaker } from "../dialer/circuit-breaker.ts";
+import type { TrunkShare } from "./leader-statements.ts";
+import type { Pace } from "./pace.ts";
+import type { SerializeAgentChoice } from "../events/serialize-agent-choice.ts";
+import type { CommitTransition } from "../events/commit-transitions.ts";
+
+/** How long the node leader waits for its switch; short in drills. */
+export type LeaderTimes = {
+  /** Between two reconciliations with the switch. */
+  readonly survey_ms: number;
+  /** How long a leg that the switch does not show is looked for. */
+  readonly missing_ms: number;
+  /** How long a recording is waited for after its call. */
+  readonly recording_ms: number;
+};
+
+/** A call that this node leader handles. */
+export type LiveCall = {
+  /** As last stored. */
+  call: Call;
+  readonly line: Line;
+  readonly trunk: TrunkShare;
+  /** Taken over: the previous node leader may have died before the switch got its dials. */
+  readonly adopted: boolean;
+  /** The end of its queue of events, which are handled one at a time. */
+  pending: Promise<void>;
+  /** Legs on their way to the switch; aborting keeps one that still waits from being dialed. */
+  readonly dialing: Map<
+    number,
+    { readonly done: Promise<void>; readonly give_up: AbortController }
+  >;
+  /**
+   * Live legs that the switch does not show: since when, by the monotonic clock, and until when they may have
+   * lived.
+   */
+  readonly missing: Map<number, { readonly since_ms: number; readonly gone_at: Date }>;
+  /** A command failed: resumeCommands follow the next reconciliation. */
+  needs_resume: boolean;
+  credit_timer: NodeJS.Timeout | null;
+  ending_timer: NodeJS.Timeout | null;
+  /** On a campaign's call: reports the `timeout` of `wait`. */
+  wait_timer: NodeJS.Timeout | null;
+  /** The end of the queue of prompts. */
+  playing: Promise<void>;
+  conversation: Conversation | null;
+};
+
+/** An AI agent's conversation with a caller. */
+export type Conversation = {
+  press: (digit: string) => void;
+  /** Stops the agent at once; no further event of it is dispatched. */
+  end(): void;
+};
+
+export type Leader = {
+  readonly app: App;
+  readonly lease: Lease;
+  readonly node_id: number;
+  readonly driver: VoiceDriverName;
+  readonly session: VoiceSession;
+  readonly times: LeaderTimes;
+  /** By the call's name. */
+  readonly calls: Map<string, LiveCall>;
+  /** The end of the queue of claims and adoptions: a call just claimed must not look orphaned. */
+  claiming: Promise<unknown>;
+  readonly serializeAgentChoice: SerializeAgentChoice;
+  readonly commitTransition: CommitTransition;
+  readonly breaker: CircuitBreaker;
+  trunks: ReadonlyMap<number, TrunkShare>;
+  /** Limit the rate of new legs, of the node and of each trunk. */
+  readonly pace: Pace;
+  readonly trunk_paces: Map<number, Pace>;
+  /** Resolved while the switch is connected. */
+  connected: PromiseWithResolvers<void>;
+  is_connected: boolean;
+  /** Counts connections and disconnections: work begun under an earlier one stops. */
+  connection: number;
+  /** When the switch was last connected; null once calls are reconciled. */
+  last_seen_at: Date | null;
+  /** Whether the switch restarted since its calls were dialed. */
+  restarted: boolean;
+  /** Queues an event of a call, behind those under way. */
+  readonly dispatch: (live: LiveCall, event: CallEvent) => void;
+  /** Reconciles with the switch within `ms`. */
+  reconcileIn(ms: number): void;
+  /** Wakes the node leader: a slot is free, or there may be work. */
+  wake(): void;
+};
+
+/** Whether the lease still allows requests to the switch; to be checked just before each. */
+export function mayAct({ lease }: Leader): boolean {
+  return lease.mayAct();
+}

@@ -1,0 +1,152 @@
+// The loop of a node leader: reconciles with the switch, executes users' commands, places calls that are due.
+import type { App } from "../../../engine/app.ts";
+import { settledWithin } from "../../../lib/settled-within.ts";
+import { reconcileCalls } from "./reconcile-calls.ts";
+import { openDialer, type Dialer } from "../dialer/open-dialer.ts";
+import type { Leader } from "./leader.ts";
+import { findLimits, findWaiting, type NodeLimits } from "./leader-statements.ts";
+import { executeUserCommands } from "../commands/execute-user-commands.ts";
+import { adoptOrphanedCalls, placeCalls } from "../dialer/place-calls.ts";
+import { resumeCall } from "../events/handle-event.ts";
+
+/** Notifications may be lost: everything is polled this often. */
+const poll_ms = 500;
+
+export type NodeWork = {
+  /** Runs one iteration: does what is due, or sleeps until there may be something. */
+  iterate(): Promise<void>;
+  sleep(ms: number): Promise<void>;
+  wake(): void;
+  reconcileIn(ms: number): void;
+  /** Calls of the account are queued. */
+  hearWork(accountId: number): void;
+  hearCommand(): void;
+  /** A campaign may have recipients to call. */
+  hearCampaigns(): void;
+  /** An operator may have changed the node. */
+  hearChange(): void;
+  isChanged(): boolean;
+};
+
+export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
+  const { app, node_id, times } = leader;
+  /** Accounts with queued calls. */
+  const waiting = new Set<number>();
+  const dialer = openDialer(leader, limits);
+  let polled_ms = -Infinity;
+  let reconcile_at_ms = Infinity;
+  let has_commands = true;
+  let may_be_changed = false;
+  let is_changed = false;
+  let sleeping = Promise.withResolvers<void>();
+
+  const poll = async () => {
+    polled_ms = performance.now();
+    has_commands = may_be_changed = true;
+    dialer.refresh();
+    for (const account_id of await accountsWaiting(leader)) waiting.add(account_id);
+  };
+  const work: NodeWork = {
+    async iterate() {
+      sleeping = Promise.withResolvers<void>();
+      if (performance.now() - polled_ms >= poll_ms) await poll();
+      if (may_be_changed) {
+        may_be_changed = false;
+        is_changed = await isChangedSince(app, node_id, limits);
+      }
+      if (performance.now() >= reconcile_at_ms) {
+        reconcile_at_ms = performance.now() + times.survey_ms;
+        for (const live of await adoptOrphanedCalls(leader)) live.needs_resume = true;
+        if (leader.is_connected) await reconcileCalls(leader);
+        for (const live of leader.calls.values()) if (live.needs_resume) resumeCall(leader, live);
+      }
+      if (has_commands) {
+        has_commands = false;
+        await executeUserCommands(leader);
+      }
+      const may_place = leader.is_connected && limits.active;
+      const { placed, next_in_ms } = may_place
+        ? await placeAndDial(leader, limits, waiting, dialer)
+        : none;
+      if (placed || is_changed) return;
+      await work.sleep(Math.min(next_in_ms, reconcile_at_ms - performance.now()));
+    },
+    sleep: (ms) => settledWithin(sleeping.promise, ms),
+    wake: () => sleeping.resolve(),
+    reconcileIn(ms) {
+      reconcile_at_ms = Math.min(reconcile_at_ms, performance.now() + ms);
+      work.wake();
+    },
+    hearWork(accountId) {
+      waiting.add(accountId);
+      work.wake();
+    },
+    hearCommand() {
+      has_commands = true;
+      work.wake();
+    },
+    hearCampaigns() {
+      dialer.refresh();
+      work.wake();
+    },
+    hearChange() {
+      may_be_changed = true;
+      work.wake();
+    },
+    isChanged: () => is_changed,
+  };
+  return work;
+}
+
+const none = { placed: false, next_in_ms: poll_ms };
+
+/** Click-to-calls go first: an agent waits for them. */
+async function placeAndDial(
+  leader: Leader,
+  limits: NodeLimits,
+  waiting: Set<number>,
+  dialer: Dialer,
+): Promise<typeof none> {
+  const calls = await placeAll(leader, limits, waiting);
+  const dials = await dialer.dial();
+  return {
+    placed: calls.placed || dials.placed,
+    next_in_ms: Math.min(calls.next_in_ms, dials.next_in_ms),
+  };
+}
+
+/**
+ * Places calls of each account once. An account that found no slot is first in the next iteration; one that
+ * placed calls goes to the back. Returns whether any call was placed, and when the rate limit admits the next;
+ * a slot that becomes free calls `wake`.
+ */
+async function placeAll(
+  leader: Leader,
+  limits: NodeLimits,
+  waiting: Set<number>,
+): Promise<typeof none> {
+  let { placed, next_in_ms } = none;
+  const passed_over: number[] = [];
+  for (const account_id of Array.from(waiting)) {
+    // A notification in the meantime adds it again.
+    waiting.delete(account_id);
+    const taken = await placeCalls(leader, limits, account_id);
+    if (taken.calls > 0) placed = true;
+    else if (taken.more) passed_over.push(account_id);
+    if (taken.calls > 0 && taken.more) waiting.add(account_id);
+    next_in_ms = Math.min(next_in_ms, taken.next_in_ms);
+  }
+  const behind = Array.from(waiting);
+  waiting.clear();
+  for (const account_id of [...passed_over, ...behind]) waiting.add(account_id);
+  return { placed, next_in_ms };
+}
+
+async function accountsWaiting({ app, node_id }: Leader): Promise<number[]> {
+  const found = await findWaiting(app.db.pool, [node_id, app.clock.now()]);
+  return found.map(({ account_id }) => account_id);
+}
+
+async function isChangedSince(app: App, nodeId: number, known: NodeLimits): Promise<boolean> {
+  return (await findLimits(app, nodeId))?.version !== known.version;
+}

@@ -1,0 +1,90 @@
+// Reconciles live calls with the switch: after each connection, periodically, and whenever an answer of the
+// switch was lost.
+import type { Ending, LiveLeg } from "../../../drivers/voice/driver.ts";
+import { callName, legName, readLegName, type Leg } from "../../state-machine/call.ts";
+import type { CallEvent } from "../../state-machine/events-and-commands.ts";
+import { liveLegs } from "../../state-machine/legs.ts";
+import type { Leader, LiveCall } from "./leader.ts";
+import { recordSeen } from "./leader-statements.ts";
+
+const lost: Ending = { outcome: "lost", cause: null, sip_status: null, by: "far_end" };
+const unplaced: Ending = { outcome: "unplaced", cause: null, sip_status: null, by: "us" };
+
+/**
+ * Dispatches the events that calls missed: legs that rang, answered or ended while disconnected. A leg that the
+ * switch does not show is looked up in its records, waited for, and at last given up. Channels and bridges
+ * without a call are hung up.
+ */
+export async function reconcileCalls(leader: Leader): Promise<void> {
+  const { legs, bridges } = await leader.session.survey();
+  await recordSeen(leader.app, leader.node_id);
+  const shown = new Map(legs.map((leg) => [leg.leg, leg]));
+  for (const live of leader.calls.values()) {
+    const missed: CallEvent[] = [];
+    for (const leg of liveLegs(live.call)) {
+      const found = shown.get(legName(live.call, leg));
+      if (found) missed.push(...eventsOfLiveLeg(leader, live, leg, found));
+      else if (!live.dialing.has(leg.id))
+        missed.push(...(await eventsOfMissingLeg(leader, live, leg)));
+    }
+    // The party that hung up first decides the outcome.
+    missed.sort((a, b) => a.at.getTime() - b.at.getTime());
+    for (const event of missed) leader.dispatch(live, event);
+  }
+  await removeOrphans(leader, legs, bridges);
+}
+
+function eventsOfLiveLeg(leader: Leader, live: LiveCall, leg: Leg, found: LiveLeg): CallEvent[] {
+  live.missing.delete(leg.id);
+  const at = leader.app.clock.now();
+  const isUnanswered = leg.state === "dialing" || leg.state === "ringing";
+  if (found.state === "answered" && isUnanswered) return [{ type: "answered", leg: leg.id, at }];
+  if (found.state === "ringing" && leg.state === "dialing")
+    return [{ type: "ringing", leg: leg.id, at }];
+  return [];
+}
+
+async function eventsOfMissingLeg(leader: Leader, live: LiveCall, leg: Leg): Promise<CallEvent[]> {
+  const ended = { type: "ended", leg: leg.id } as const;
+  const record = await leader.session.findRecord(legName(live.call, leg));
+  if (record !== null && record !== "unreadable") {
+    const { answered_at, ended_at, ending } = record;
+    return [{ ...ended, ending, answered_at, at: ended_at }];
+  }
+  const now = leader.app.clock.now();
+  const gone_at = later(leader.last_seen_at ?? now, leg.answered_at ?? leg.initiated_at);
+  const missing = live.missing.get(leg.id) ?? { since_ms: performance.now(), gone_at };
+  live.missing.set(leg.id, missing);
+  const left_ms = leader.times.missing_ms - (performance.now() - missing.since_ms);
+  if (left_ms > 0 && !leader.restarted) {
+    leader.reconcileIn(left_ms);
+    return [];
+  }
+  // The previous node leader stored the dial, but died before the switch got it.
+  const was_never_placed =
+    record === null && live.adopted && leg.state === "dialing" && !leader.restarted;
+  const ending = was_never_placed ? unplaced : lost;
+  // Not billed for the time in which its end could not be seen.
+  return [{ ...ended, ending, at: missing.gone_at }];
+}
+
+function later(one: Date, other: Date): Date {
+  return one > other ? one : other;
+}
+
+async function removeOrphans(
+  { session, calls, ...leader }: Leader,
+  legs: readonly LiveLeg[],
+  bridges: readonly string[],
+): Promise<void> {
+  for (const { leg } of legs) {
+    const ids = readLegName(leg);
+    const live = ids && calls.get(callName({ account_id: ids.account_id, id: ids.call_id }));
+    const isOurs = live && liveLegs(live.call).some(({ id }) => id === ids.leg_id);
+    if (isOurs || live?.dialing.has(ids!.leg_id)) continue;
+    if (leader.lease.mayAct()) await session.hangUp(leg);
+  }
+  for (const bridge of bridges) {
+    if (!calls.has(bridge) && leader.lease.mayAct()) await session.endBridge(bridge);
+  }
+}

@@ -1,0 +1,167 @@
+// How a call ends: its outcome, its cost, and whether it is retried.
+import type { Ending, LegOutcome } from "../../../drivers/voice/driver.ts";
+import { recordingPath, type Call, type CallStatus, type Leg } from "../call.ts";
+import { hangUpLeg, liveLegs, shownStatus } from "../legs.ts";
+import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
+import { recipientOutcome, retryable } from "./recipient-outcome.ts";
+import type { CallBlocker, Command, Transition } from "../events-and-commands.ts";
+
+/** The outcome of a call, in the terms of its report. */
+export type Outcome = {
+  readonly status: CallStatus;
+  readonly disposition: string;
+  readonly ended_reason: string;
+  readonly ended_by: "agent" | "customer" | "system" | "api";
+  readonly hangup_cause?: number | null;
+  readonly sip_status?: number | null;
+};
+
+/** Decides the outcome and hangs up the legs; the call is over once they have ended. */
+export function endCall(call: Call, at: Date, outcome: Outcome): Transition {
+  const decided: Call = { ...call, ...outcome, stage: "ending" };
+  const hang_ups = liveLegs(decided).map(hangUpLeg);
+  // Legs that were never joined have no bridge.
+  const bridge: Command[] = call.stage === "talking" ? [{ type: "end_bridge" }] : [];
+  const { commands: _none, ...next } = finishIfOver(decided, at);
+  return { ...next, commands: [...hang_ups, ...bridge] };
+}
+
+/** Finishes a call that is ending, once every leg has ended and the recording is complete; a retry is requested first. */
+export function finishIfOver(call: Call, at: Date): Transition {
+  if (liveLegs(call).length > 0 || call.recording_state === "recording")
+    return { call, events: [], commands: [] };
+  const ended_at = call.legs.reduce((last, leg) => later(last, leg.ended_at), call.ended_at) ?? at;
+  const over: Call = { ...call, ended_at };
+  const due_at = retryDueAt(over, ended_at);
+  return due_at === null
+    ? finish(over, ended_at, null)
+    : { call: over, events: [], commands: [], request: { type: "queue_retry", due_at } };
+}
+
+/** Finishes a call whose request for a retry was answered: `retry_at` is when it is due, or null. */
+export function finishCall(call: Call, retry_at: Date | null): Transition | null {
+  const { stage, ended_at } = call;
+  return stage === "ending" && ended_at !== null ? finish(call, ended_at, retry_at) : null;
+}
+
+function finish(call: Call, ended_at: Date, retry_at: Date | null): Transition {
+  const customer = call.legs.findLast(({ role }) => role === "customer");
+  const begun = call.legs.reduce((sum, leg) => sum + pulsesOf(call, leg, ended_at), 0);
+  // A pulse that begins while legs are hung up for lack of credit is not billed.
+  const pulses = call.ended_reason === "credit" ? Math.min(begun, call.reserved) : begun;
+  const over: Call = {
+    ...call,
+    stage: "ended",
+    hangup_cause: call.hangup_cause ?? customer?.cause ?? null,
+    sip_status: call.sip_status ?? customer?.sip_status ?? null,
+    ring_seconds: customer
+      ? seconds(customer.initiated_at, customer.answered_at ?? ended_at)
+      : null,
+    talk_seconds: customer?.answered_at
+      ? seconds(customer.answered_at, customer.ended_at ?? ended_at)
+      : null,
+    billed_seconds: pulses * call.settings.pulse_seconds,
+    cost: pulses,
+    retry_at,
+  };
+  const recipient = recipientOutcome(over);
+  const ended = recipient ? { ...over, retry_at: recipient.due_at } : over;
+  return { call: ended, events: [completedEvent(ended, ended_at)], commands: [] };
+}
+
+function completedEvent(call: Call, ended_at: Date): OutboxEvent {
+  return outboxEvent("call.completed", call, ended_at, {
+    type: call.voice ? "voice_campaign" : "click_to_call",
+    source: call.plan.source,
+    remark: call.plan.remark,
+    disposition: call.disposition,
+    ended_reason: call.ended_reason,
+    ended_by: call.ended_by,
+    answered_by: call.answered_by,
+    answered_at: call.answered_at?.toISOString() ?? null,
+    ring_seconds: call.ring_seconds,
+    talk_seconds: call.talk_seconds,
+    billed_seconds: call.billed_seconds,
+    hangup_cause_q850: call.hangup_cause,
+    sip_status: call.sip_status,
+    dtmf: call.dtmf,
+    collected: call.collected,
+    recording_url: call.recording_state === "ready" ? recordingPath(call) : null,
+    callback_at: call.callback_at?.toISOString() ?? null,
+    opted_out: call.opted_out,
+    retry_at: call.retry_at?.toISOString() ?? null,
+  });
+}
+
+/** Started pulses of an answered leg until `at` or its end: at least one. */
+export function pulsesOf(call: Call, leg: Leg, at: Date): number {
+  if (leg.answered_at === null) return 0;
+  const ms = (leg.ended_at ?? at).getTime() - leg.answered_at.getTime();
+  return Math.max(1, Math.ceil(ms / (call.settings.pulse_seconds * 1_000)));
+}
+
+/** The outcome of a call that was blocked. */
+export function outcomeOfBlocker(ended_reason: CallBlocker): Outcome {
+  return { status: "canceled", disposition: "canceled", ended_reason, ended_by: "system" };
+}
+
+/** The outcome when no agent answered: the last agent's leg decides. */
+export function outcomeOfAgents(call: Call): Outcome {
+  const last = call.legs.findLast(({ role }) => role === "agent");
+  if (!last?.outcome) {
+    return {
+      status: "no-answer",
+      disposition: "no_answer",
+      ended_reason: "no_free_agent",
+      ended_by: "system",
+    };
+  }
+  const { outcome, cause, sip_status } = last;
+  return {
+    status: shownStatus(outcome),
+    disposition: outcome,
+    ended_reason: reason("agent", outcome),
+    ended_by: outcome === "declined" || outcome === "busy" ? "agent" : "system",
+    hangup_cause: cause,
+    sip_status,
+  };
+}
+
+/** The outcome when the customer's leg ended, answered or not. */
+export function outcomeOfCustomer(leg: Leg, ending: Ending): Outcome {
+  const { outcome, cause, sip_status } = ending;
+  const talked = leg.answered_at !== null;
+  return {
+    status: talked ? "completed" : shownStatus(outcome),
+    disposition: talked ? "answered" : outcome,
+    ended_reason:
+      outcome === "lost" ? "node_lost" : talked ? "hung_up" : reason("customer", outcome),
+    ended_by:
+      outcome === "lost" || !(talked || outcome === "declined" || outcome === "busy")
+        ? "system"
+        : "customer",
+    hangup_cause: cause,
+    sip_status,
+  };
+}
+
+function reason(party: "agent" | "customer", outcome: LegOutcome): string {
+  return outcome === "lost" || outcome === "unplaced" ? "node_lost" : `${party}_${outcome}`;
+}
+
+/** When the automatic retry of a click-to-call is due, or null; recipientOutcome decides for a campaign's call. */
+function retryDueAt(call: Call, ended_at: Date): Date | null {
+  const { max_retry, retry_after_minutes } = call.plan;
+  const hasRetryLeft = call.retried_leg === null && call.attempt <= max_retry;
+  const isRetryable = call.disposition !== null && retryable.has(call.disposition);
+  if (call.voice || !hasRetryLeft || !isRetryable) return null;
+  return new Date(ended_at.getTime() + retry_after_minutes * 60_000);
+}
+
+function seconds(from: Date, to: Date): number {
+  return Math.max(0, Math.round((to.getTime() - from.getTime()) / 1_000));
+}
+
+function later(one: Date | null, other: Date | null): Date | null {
+  return one && other ? (one > other ? one : other) : (one ?? other);
+}

@@ -1,0 +1,483 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { callValue } from "../../../../test/support/call-values.ts";
+import { runTransition } from "../../../../test/support/run-transition.ts";
+import { messageName, playbackName, stages, type Call, type Line } from "../call.ts";
+import type { Command, CallEvent, Notes } from "../events-and-commands.ts";
+import { addLeg, liveLegs } from "../legs.ts";
+import type { Menu, MenuNode, Prompt } from "../menu.ts";
+import { recipientOutcome } from "./recipient-outcome.ts";
+import { resumeCommands } from "../resume.ts";
+import type { VoiceCall } from "../voice-plan.ts";
+
+const noon = new Date("2026-11-02T12:00:00Z").getTime();
+const at = (seconds: number) => new Date(noon + seconds * 1_000);
+const line: Line = {
+  customer: { kind: "trunk", endpoint: "carrier", number: "919876543210" },
+  caller_id: "8000000001",
+};
+const agent = (number: string) => ({
+  number,
+  target: { kind: "extension", endpoint: number, number } as const,
+});
+const hung_up = { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" } as const;
+const no_answer = { ...hung_up, outcome: "no_answer" } as const;
+const say = (text: string): Prompt => ({ say: text, language: "en" });
+
+/** A campaign's call whose leg has just been dialled. */
+function dialled(voice: Partial<VoiceCall>): Call {
+  const call = callValue({
+    stage: "customer",
+    status: "ringing",
+    reserved: 1,
+    initiated_at: at(0),
+    voice: {
+      content: { call_type: "obd_voice_call", prompt: say("hello") },
+      opt_out_key: null,
+      answering_machine: "off",
+      recipient_id: 1,
+      variables: {},
+      audio: null,
+      attempts_max: 1,
+      callbacks: 0,
+      retry_after_minutes: 5,
+      crm_workspace_id: null,
+      ...voice,
+    },
+  });
+  return addLeg(call, { role: "customer", number: call.to_phone, on_trunk: true }, at(0));
+}
+
+type Untimed<Event = CallEvent> = Event extends CallEvent ? Omit<Event, "at"> : never;
+type Run = {
+  call: Call;
+  commands: readonly Command[];
+  readonly menu: NonNullable<Notes["menu"]>[number][];
+};
+
+/** One event; `commands` are what it asks for. */
+function take(run: Run, event: Untimed, seconds = 1): boolean {
+  const next = runTransition(run.call, line, { ...event, at: at(seconds) });
+  run.commands = next?.commands ?? [];
+  if (!next) return false;
+  run.call = next.call;
+  run.menu.push(...(next.notes?.menu ?? []));
+  return true;
+}
+
+function answer(voice: Partial<VoiceCall>): Run {
+  const run: Run = { call: dialled(voice), commands: [], menu: [] };
+  assert.ok(take(run, { type: "answered", leg: 1 }));
+  return run;
+}
+
+/** What is being played has come to its end. */
+function played(run: Run, ok = true): boolean {
+  const playback = playbackName(run.call, run.call.position!.visit);
+  return take(run, { type: "played", leg: 1, playback, ok });
+}
+const press = (run: Run, digit: string) => take(run, { type: "digit", leg: 1, digit });
+const timeout = (run: Run) => take(run, { type: "timeout", visit: run.call.position!.visit });
+const done = ({ commands }: Run) => commands.map((command) => command.type);
+const spoken = ({ commands }: Run) =>
+  commands
+    .flatMap((command) => (command.type === "play" ? command.prompts : []))
+    .map((one) => "say" in one && one.say);
+
+const bye: MenuNode = { type: "hang_up", prompt: null };
+const menu = (nodes: Record<string, MenuNode>): Partial<VoiceCall> => ({
+  content: { call_type: "obd_ivr", menu: { start: "main", nodes: { bye, ...nodes } } },
+});
+const question = (more: Partial<Extract<MenuNode, { type: "menu" }>> = {}): MenuNode => ({
+  type: "menu",
+  prompt: say("press 1"),
+  keys: { "1": "bye" },
+  invalid_prompt: say("wrong"),
+  timeout_seconds: 5,
+  tries: 3,
+  otherwise: "bye",
+  ...more,
+});
+
+test("plays a clip once the call is answered, and hangs up when it ends", () => {
+  const run = answer({
+    variables: { name: "Asha" },
+    content: { call_type: "obd_voice_call", prompt: say("hello {{name}}") },
+  });
+  assert.deepEqual(spoken(run), ["hello Asha"]);
+  assert.ok(!take(run, { type: "played", leg: 1, playback: "another", ok: true }));
+  assert.ok(played(run));
+  assert.deepEqual(
+    [run.call.stage, run.call.ended_reason, done(run)],
+    ["ending", "played", ["hang_up", "end_bridge"]],
+  );
+});
+
+test("fails a recipient to whom nothing could be played, who may be retried", () => {
+  const run = answer({ attempts_max: 2 });
+  played(run, false);
+  take(run, { type: "ended", leg: 1, ending: hung_up });
+  assert.deepEqual([run.call.status, run.call.ended_reason], ["failed", "playback_failed"]);
+  const after = recipientOutcome(run.call)!;
+  assert.deepEqual([after.state, after.otherwise, after.due_at], ["waiting", "failed", at(301)]);
+});
+
+test("ends a call that loops through its menu forever", () => {
+  const run = answer(
+    menu({
+      main: {
+        type: "transfer",
+        prompt: say("one moment"),
+        to: { extension: "101" },
+        otherwise: "main",
+      },
+    }),
+  );
+  for (let i = 0; i < 1_000 && run.call.stage === "talking"; i++) {
+    played(run);
+    take(run, { type: "agent_found", to: null });
+  }
+  assert.deepEqual([run.call.stage, run.call.ended_reason], ["ending", "too_long"]);
+});
+
+test("lets a key interrupt a menu's prompt, and repeats it after an invalid key or a time-out up to its tries", () => {
+  const run = answer(menu({ main: question() }));
+  assert.deepEqual(spoken(run), ["press 1"]);
+  press(run, "5");
+  assert.deepEqual(
+    [done(run), spoken(run)],
+    [
+      ["stop_playing", "play"],
+      ["wrong", "press 1"],
+    ],
+  );
+  played(run);
+  assert.deepEqual(done(run), ["wait"]);
+  assert.ok(!take(run, { type: "timeout", visit: 1 }), "a timer of an earlier visit means nothing");
+  timeout(run);
+  assert.deepEqual(spoken(run), ["wrong", "press 1"]);
+  press(run, "0");
+  assert.deepEqual([run.call.stage, run.call.ended_reason], ["ending", "menu_ended"]);
+  assert.deepEqual(
+    run.menu.map(({ node, key }) => `${node} ${key}`),
+    ["main null", "main 5", "main timeout", "main 0", "bye null"],
+  );
+});
+
+test("captures digits up to #, the longest length or the time-out, restarts on *, and fills them into later prompts", () => {
+  const capture: MenuNode = {
+    type: "capture",
+    prompt: say("your pin"),
+    variable: "pin",
+    min_digits: 2,
+    max_digits: 4,
+    invalid_prompt: null,
+    timeout_seconds: 5,
+    tries: 2,
+    next: "thanks",
+    otherwise: "bye",
+  };
+  const thanks: MenuNode = { type: "hang_up", prompt: say("you said {{pin}}") };
+  const entered = (...keys: string[]) => {
+    const run = answer(menu({ main: capture, thanks }));
+    for (const key of keys)
+      if (key === "wait") timeout(run);
+      else press(run, key);
+    return [run.call.collected["pin"], run.call.position!.node, spoken(run)];
+  };
+  assert.deepEqual(entered("1", "2", "#"), ["12", "thanks", ["you said 12"]]);
+  assert.deepEqual(entered("1", "2", "3", "4"), ["1234", "thanks", ["you said 1234"]]);
+  assert.deepEqual(entered("9", "*", "7", "8", "wait"), ["78", "thanks", ["you said 78"]]);
+  assert.deepEqual(entered("1", "#"), [undefined, "main", ["your pin"]]);
+  assert.deepEqual(entered("1", "#", "1", "wait"), [undefined, "bye", []]);
+});
+
+test("ends a message on #, on its limits or when the caller hangs up, and gives it up after a time-out", () => {
+  const record: MenuNode = {
+    type: "record",
+    prompt: say("speak"),
+    max_seconds: 60,
+    silence_seconds: 3,
+    next: "bye",
+  };
+  const recording = () => {
+    const run = answer(menu({ main: record }));
+    played(run);
+    assert.deepEqual(done(run), ["record_message", "wait"]);
+    return run;
+  };
+  const one = recording();
+  press(one, "#");
+  assert.deepEqual(done(one), ["stop_message"]);
+  const name = messageName(one.call, one.call.position!.visit);
+  const told = runTransition(one.call, line, {
+    type: "message",
+    recording: name,
+    ok: true,
+    at: at(5),
+  })!;
+  assert.deepEqual(told.notes!.messages, [{ recording: name, node: "main", state: "ready" }]);
+  const left = recording();
+  const ended = runTransition(left.call, line, {
+    type: "ended",
+    leg: 1,
+    ending: hung_up,
+    at: at(5),
+  })!;
+  assert.equal(ended.notes!.messages![0]!.state, "ready");
+  const stuck = recording();
+  timeout(stuck);
+  assert.deepEqual(done(stuck), ["stop_message", "hang_up", "end_bridge"]);
+});
+
+test("rings one agent after the other for a caller, and goes on with the menu when none answers", () => {
+  const transfer: MenuNode = {
+    type: "transfer",
+    prompt: null,
+    to: { agent_group_id: 7 },
+    otherwise: "sorry",
+  };
+  const sorry: MenuNode = { type: "hang_up", prompt: say("sorry") };
+  const seeking = () => answer(menu({ main: transfer, sorry }));
+  const run = seeking();
+  assert.deepEqual(done(run), ["ringback", "find_agent"]);
+  take(run, { type: "agent_found", to: agent("101") });
+  assert.deepEqual(done(run), ["dial"]);
+  assert.ok(!take(run, { type: "agent_found", to: agent("102") }), "one at a time");
+  take(run, { type: "ended", leg: 2, ending: no_answer });
+  assert.deepEqual(done(run), ["find_agent"]);
+  take(run, { type: "agent_found", to: agent("102") });
+  take(run, { type: "answered", leg: 3 });
+  assert.deepEqual(done(run), ["stop_ringback", "bridge", "record"]);
+  take(run, { type: "ended", leg: 3, ending: hung_up });
+  assert.deepEqual([run.call.status, run.call.ended_by], ["completed", "agent"]);
+  const nobody = seeking();
+  take(nobody, { type: "agent_found", to: null });
+  assert.deepEqual([done(nobody), spoken(nobody)], [["stop_ringback", "play"], ["sorry"]]);
+});
+
+const ai: Partial<VoiceCall> = {
+  content: { call_type: "ai_bot", agent: {} as never, transfer_to: { extension: "101" } },
+};
+
+test("lets an AI agent set fields, schedule a callback, transfer and hang up, and closes it however it ends", () => {
+  const run = answer(ai);
+  assert.deepEqual(done(run), ["converse"]);
+  take(run, { type: "tool", tool: { name: "set_lead_field", field: "budget", value: "5" } });
+  take(run, { type: "tool", tool: { name: "schedule_callback", at: "2026-11-03T09:00:00Z" } });
+  take(run, { type: "tool", tool: { name: "schedule_callback", at: "2020-01-01T00:00:00Z" } });
+  press(run, "4");
+  assert.deepEqual(run.commands, [{ type: "press", digit: "4" }]);
+  const before = run.call;
+  take(run, { type: "tool", tool: { name: "transfer_to_agent" } });
+  assert.deepEqual(done(run), ["end_conversation", "ringback", "find_agent"]);
+  for (const event of [
+    { type: "tool", tool: { name: "end_call" } },
+    { type: "ended", leg: 1, ending: hung_up },
+    { type: "hangup", reason: "credit" },
+  ] as const) {
+    run.call = before;
+    take(run, event);
+    assert.equal(done(run)[0], "end_conversation", event.type);
+  }
+  const over = runTransition(before, line, { type: "ended", leg: 1, ending: hung_up, at: at(9) })!;
+  const finished = runTransition(over.call, line, { type: "recorded", ok: true, at: at(10) })!;
+  assert.deepEqual(finished.call.lead_fields, { budget: "5" });
+  assert.deepEqual(finished.call.collected, { budget: "5" });
+  const after = recipientOutcome(finished.call)!;
+  assert.deepEqual(
+    [after.state, after.due_at, after.callback],
+    ["waiting", new Date("2026-11-03T09:00:00Z"), true],
+  );
+});
+
+test("transfers a caller whose AI agent is lost to a person, or ends the call as agent_lost", () => {
+  const lost = { type: "conversation_ended", reason: "lost" } as const;
+  const run = answer(ai);
+  take(run, lost);
+  assert.deepEqual(done(run), ["end_conversation", "ringback", "find_agent"]);
+  const alone = answer({ content: { call_type: "ai_bot", agent: {} as never, transfer_to: null } });
+  take(alone, lost);
+  assert.equal(alone.call.ended_reason, "agent_lost");
+});
+
+test("does not count a withdrawn dial as an attempt, and lets its recipient wait", () => {
+  const states = (["held", "night_window", "suppressed"] as const).map((blocker) => {
+    const next = runTransition(dialled({}), line, {
+      type: "withdrawn",
+      leg: 1,
+      blocker,
+      at: at(1),
+    })!;
+    assert.deepEqual([next.call.stage, next.call.cost, next.commands], ["ended", 0, []]);
+    const { state, uncounted } = recipientOutcome(next.call)!;
+    return [blocker, state, uncounted];
+  });
+  assert.deepEqual(states, [
+    ["held", "waiting", true],
+    ["night_window", "waiting", true],
+    ["suppressed", "suppressed", false],
+  ]);
+});
+
+// Whatever the menu and whatever comes.
+const names = ["main", "a", "b", "c"] as const;
+const target = fc.constantFrom(...names, "bye");
+const prompt = fc.constant(say("x {{pin}}"));
+const asked = {
+  prompt,
+  invalid_prompt: fc.constantFrom(null, say("no")),
+  timeout_seconds: fc.constant(5),
+  tries: fc.integer({ min: 1, max: 3 }),
+  otherwise: target,
+};
+const anyNode: fc.Arbitrary<MenuNode> = fc.oneof(
+  fc.record({ type: fc.constant("play" as const), prompt, next: target }),
+  fc.record({
+    type: fc.constant("menu" as const),
+    keys: fc.dictionary(fc.constantFrom("1", "2", "#"), target),
+    ...asked,
+  }),
+  fc.record({
+    type: fc.constant("capture" as const),
+    variable: fc.constant("pin"),
+    min_digits: fc.integer({ min: 0, max: 2 }),
+    max_digits: fc.integer({ min: 2, max: 4 }),
+    next: target,
+    ...asked,
+  }),
+  fc.record({
+    type: fc.constant("record" as const),
+    prompt,
+    max_seconds: fc.constant(9),
+    silence_seconds: fc.constant(2),
+    next: target,
+  }),
+  fc.record({
+    type: fc.constant("transfer" as const),
+    prompt: fc.constantFrom(null, say("hold")),
+    to: fc.constant({ extension: "101" }),
+    // A menu in which nobody is ever asked is refused where menus are withBlocker.
+    otherwise: fc.constant("bye"),
+  }),
+  fc.record({ type: fc.constant("opt_out" as const), prompt: fc.constantFrom(null, say("ok")) }),
+);
+const anyMenu: fc.Arbitrary<Menu> = fc
+  .tuple(anyNode, anyNode, anyNode, anyNode)
+  .map(([main, a, b, c]) => ({ start: "main", nodes: { main, a, b, c, bye } }));
+const anyVoice: fc.Arbitrary<Partial<VoiceCall>> = fc.record({
+  content: fc.oneof(
+    anyMenu.map((one) => ({ call_type: "obd_ivr" as const, menu: one })),
+    fc.constantFrom(ai.content!, { call_type: "obd_voice_call", prompt: say("x") } as const),
+  ),
+  opt_out_key: fc.constantFrom(null, "2"),
+  answering_machine: fc.constantFrom("off", "play", "hang_up", "retry"),
+  attempts_max: fc.integer({ min: 1, max: 3 }),
+});
+/** What the leader and the switch may tell next: of the visit at hand, mostly. */
+const anyTold = fc.oneof(
+  fc.constantFrom(
+    "played",
+    "timeout",
+    "message",
+    "recorded",
+    "answered",
+    "ended",
+    "hangup",
+    "lost",
+    "end_call",
+    "opt_out",
+    "transfer",
+    "found",
+    "nobody",
+    "detected",
+  ),
+  fc.constantFrom("1", "2", "#", "*", "7"),
+);
+
+function tellAny(run: Run, what: string, leg: number): void {
+  const { position } = run.call;
+  const visit = position?.visit ?? 0;
+  switch (what) {
+    case "played":
+      return void take(run, {
+        type: "played",
+        leg: 1,
+        playback: playbackName(run.call, visit),
+        ok: true,
+      });
+    case "timeout":
+      return void take(run, { type: "timeout", visit });
+    case "message":
+      return void take(run, { type: "message", recording: messageName(run.call, visit), ok: true });
+    case "recorded":
+      return void take(run, { type: "recorded", ok: true });
+    case "answered":
+      return void take(run, { type: "answered", leg });
+    case "ended":
+      return void take(run, { type: "ended", leg, ending: hung_up });
+    case "hangup":
+      return void take(run, { type: "hangup", reason: "hung_up_by_api" });
+    case "lost":
+      return void take(run, { type: "conversation_ended", reason: "lost" });
+    case "end_call":
+    case "opt_out":
+      return void take(run, { type: "tool", tool: { name: what } });
+    case "transfer":
+      return void take(run, { type: "transfer_requested", by: "api", to: agent("103") });
+    case "found":
+      return void take(run, { type: "agent_found", to: agent("102") });
+    case "nobody":
+      return void take(run, { type: "agent_found", to: null });
+    case "detected":
+      return void take(run, { type: "detected", leg: 1, answered_by: "machine" });
+    default:
+      return void take(run, { type: "digit", leg, digit: what });
+  }
+}
+
+test("any sequence of events: a campaign's call only goes forward, ends once, closes its AI agent and leaves its recipient in one state", () => {
+  const anyEvents = fc.array(fc.tuple(anyTold, fc.integer({ min: 1, max: 4 })), {
+    maxLength: 40,
+    size: "max",
+  });
+  fc.assert(
+    fc.property(anyVoice, anyEvents, (voice, events) => {
+      const run = answer(voice);
+      let open = 0;
+      const look = () => {
+        for (const command of run.commands) {
+          if (command.type === "converse") open += 1;
+          if (command.type === "end_conversation") open -= 1;
+          if (command.type === "dial")
+            assert.ok(liveLegs(run.call).some(({ id }) => id === command.leg));
+        }
+        assert.ok(open === 0 || open === 1);
+        // Whoever takes it over can go on with it.
+        resumeCommands(run.call);
+      };
+      look();
+      for (const [what, leg] of events) {
+        const before = run.call;
+        tellAny(run, what, Math.min(leg, before.legs.length));
+        assert.ok(stages.indexOf(run.call.stage) >= stages.indexOf(before.stage));
+        look();
+      }
+      for (let i = 0; i < 9 && run.call.stage !== "ended"; i++) {
+        for (const { id } of liveLegs(run.call)) {
+          take(run, { type: "ended", leg: id, ending: hung_up }, 60);
+          look();
+        }
+        take(run, { type: "recorded", ok: true }, 60);
+        look();
+      }
+      assert.equal(run.call.stage, "ended");
+      assert.equal(open, 0, "the agent talks on");
+      const after = recipientOutcome(run.call)!;
+      assert.equal(after.state === "waiting", after.due_at !== null);
+      if (run.call.opted_out) assert.notEqual(after.state, "waiting");
+    }),
+    { numRuns: 500 },
+  );
+});

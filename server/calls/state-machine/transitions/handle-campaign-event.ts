@@ -1,0 +1,199 @@
+// What happens on campaigns' calls only: playing, answering machines, AI agents.
+import type { AgentEnd, AgentTool } from "../../../drivers/ai-agent/driver.ts";
+import { playbackName, type Call, type Leg } from "../call.ts";
+import { endCall, outcomeOfBlocker } from "./end-call.ts";
+import type { CallBlocker, CallEvent, Command, Transition } from "../events-and-commands.ts";
+import { findLeg, patchLeg } from "../legs.ts";
+import type { OutboxEvent } from "./outbox-event.ts";
+import {
+  callerOf,
+  endAnsweredCall,
+  moveTo,
+  play,
+  positionOf,
+  stopPlaying,
+} from "../play-to-caller.ts";
+import { startTransfer, transferTarget } from "./start-transfer.ts";
+import {
+  afterMessage,
+  afterPrompt,
+  enterNode,
+  handleMenuKey,
+  handleMenuTimeout,
+  menuOf,
+  withNotes,
+} from "./walk-menu.ts";
+
+/** How long the switch may listen for an answering machine. */
+export const detect_ms = 8_000;
+
+/** A callback that is requested for later is ignored. */
+const callback_ms_max = 90 * 86_400_000;
+
+/** Returns what follows, or null when the event changes nothing. */
+export function handleCampaignEvent(call: Call, event: CallEvent): Transition | null {
+  if (event.type === "withdrawn") return withdraw(call, event.leg, event.blocker, event.at);
+  if (call.stage !== "talking" || !call.voice) return null;
+  switch (event.type) {
+    case "played":
+      return handlePlayed(call, event.playback, event.ok, event.at);
+    case "detected":
+      return handleDetected(call, event.answered_by, event.at);
+    case "timeout":
+      return handleTimeout(call, event.visit, event.at);
+    case "message":
+      return afterMessage(call, event.recording, event.ok, event.at);
+    case "said":
+      return withNotes(
+        { call, events: [], commands: [] },
+        { said: [{ who: event.who, text: event.text }] },
+      );
+    case "tool":
+      return isConversing(call) ? useTool(call, event.tool, event.at) : null;
+    case "conversation_ended":
+      return isConversing(call) ? endConversation(call, event.reason, event.at) : null;
+    default:
+      return null;
+  }
+}
+
+/** The leg was not dialed: the recipient waits, or is skipped. */
+function withdraw(call: Call, legId: number, blocker: CallBlocker, at: Date): Transition | null {
+  const leg = findLeg(call, legId);
+  if (leg?.state !== "dialing") return null;
+  const status = "canceled" as const;
+  const over = patchLeg(call, legId, { state: "ended", status, ended_at: at, outcome: "canceled" });
+  return endCall(over, at, outcomeOfBlocker(blocker));
+}
+
+/** The recipient has answered: a person or a machine. */
+export function afterRecipientAnswered(
+  call: Call,
+  leg: Leg,
+  at: Date,
+  events: OutboxEvent[],
+): Transition {
+  if (call.stage !== "customer") return { call, events, commands: [] };
+  const talking: Call = { ...call, stage: "talking", status: "in-progress", answered_at: at };
+  if (call.voice!.answering_machine === "off") {
+    const started = startContent(talking, at);
+    return { ...started, events: [...events, ...started.events] };
+  }
+  const listening = moveTo(talking, { doing: "detecting" });
+  const { visit } = listening.position!;
+  return {
+    call: listening,
+    events,
+    commands: [
+      { type: "detect", leg: leg.id },
+      { type: "wait", visit, ms: detect_ms },
+    ],
+  };
+}
+
+/** Starts the campaign's content. */
+function startContent(call: Call, at: Date): Transition {
+  const { content, audio } = call.voice!;
+  switch (content.call_type) {
+    case "obd_voice_call":
+      return { ...play(call, [content.prompt], { doing: "playing" }), events: [] };
+    case "obd_smartvoice":
+      // A recipient is claimed only once the script is synthesized.
+      return { ...play(call, [{ audio: audio! }], { doing: "playing" }), events: [] };
+    case "obd_ivr":
+      return enterNode(call, content.menu.start, at);
+    case "ai_bot": {
+      const { recorded } = call.settings;
+      const conversing = moveTo(call, { doing: "conversing" });
+      return {
+        call: { ...conversing, recording_state: recorded ? "recording" : "none" },
+        events: [],
+        commands: [{ type: "converse", leg: callerOf(call) }],
+      };
+    }
+  }
+}
+
+function handleDetected(call: Call, answered_by: Call["answered_by"], at: Date): Transition | null {
+  if (positionOf(call).doing !== "detecting") return null;
+  const detected: Call = { ...call, answered_by };
+  const policy = call.voice!.answering_machine;
+  if (answered_by !== "machine" || policy === "play") return startContent(detected, at);
+  return endAnsweredCall(detected, at, "answering_machine", { disposition: "machine" });
+}
+
+function handlePlayed(call: Call, playback: string, ok: boolean, at: Date): Transition | null {
+  const { visit, doing, then_end } = positionOf(call);
+  const isPlaying = doing === "playing" || doing === "asking";
+  if (!isPlaying || playback !== playbackName(call, visit)) return null;
+  if (then_end !== null) return endAnsweredCall(call, at, then_end);
+  if (menuOf(call)) return afterPrompt(call, at);
+  if (ok) return endAnsweredCall(call, at, "played");
+  return endAnsweredCall(call, at, "playback_failed", { status: "failed", disposition: "failed" });
+}
+
+function handleTimeout(call: Call, visit: number, at: Date): Transition | null {
+  const position = positionOf(call);
+  if (position.visit !== visit) return null;
+  if (position.doing === "detecting") return handleDetected(call, "unknown", at);
+  return handleMenuTimeout(call, at);
+}
+
+/** Handles a key of the recipient: for the AI agent, the menu, or to opt out; null when it means nothing. */
+export function handleCallerKey(call: Call, digit: string, at: Date): Transition | null {
+  if (isConversing(call)) return { call, events: [], commands: [{ type: "press", digit }] };
+  const { opt_out_key, content } = call.voice!;
+  const isPlain = content.call_type === "obd_voice_call" || content.call_type === "obd_smartvoice";
+  if (!isPlain || positionOf(call).doing !== "playing") return handleMenuKey(call, digit, at);
+  if (digit !== opt_out_key) return null;
+  const leaving = endAnsweredCall({ ...call, opted_out: true }, at, "opted_out");
+  return { ...leaving, commands: [...stopPlaying(call), ...leaving.commands] };
+}
+
+export function isConversing(call: Call): boolean {
+  return call.stage === "talking" && positionOf(call).doing === "conversing";
+}
+
+function useTool(call: Call, tool: AgentTool, at: Date): Transition {
+  switch (tool.name) {
+    case "end_call":
+      return endAnsweredCall(call, at, "ai_agent_ended");
+    case "opt_out":
+      return endAnsweredCall({ ...call, opted_out: true }, at, "opted_out");
+    case "set_lead_field": {
+      const value = { [tool.field]: tool.value };
+      const lead_fields = { ...call.lead_fields, ...value };
+      const collected = { ...call.collected, ...value };
+      return { call: { ...call, lead_fields, collected }, events: [], commands: [] };
+    }
+    case "schedule_callback": {
+      const callback_at = new Date(tool.at);
+      const in_ms = callback_at.getTime() - at.getTime();
+      const isValid = in_ms > 0 && in_ms < callback_ms_max;
+      return { call: isValid ? { ...call, callback_at } : call, events: [], commands: [] };
+    }
+    case "transfer_to_agent":
+      return transferOrEnd(call, at, "transfer_not_answered");
+  }
+}
+
+/** A caller whose AI agent is gone is transferred to a person, if the campaign names one. */
+function endConversation(call: Call, reason: AgentEnd | "lost", at: Date): Transition {
+  if (reason === "silence" || reason === "too_long") return endAnsweredCall(call, at, reason);
+  return transferOrEnd(call, at, "agent_lost");
+}
+
+function transferOrEnd(call: Call, at: Date, ended_reason: string): Transition {
+  const to = transferTarget(call);
+  return to ? startTransfer(call, to) : endAnsweredCall(call, at, ended_reason);
+}
+
+/** The caller talks to a person from now on; the call is recorded from here if it was not before. */
+export function afterPutThrough(call: Call): { call: Call; commands: Command[] } {
+  const recorded = call.settings.recorded && call.recording_state === "none";
+  const bridged = moveTo(call, { doing: "bridged" });
+  return {
+    call: { ...bridged, recording_state: recorded ? "recording" : call.recording_state },
+    commands: recorded ? [{ type: "record" }] : [],
+  };
+}

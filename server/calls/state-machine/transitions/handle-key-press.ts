@@ -1,0 +1,37 @@
+// A key was pressed: it may ask for a transfer, or lead on in a campaign's menu.
+import type { Call } from "../call.ts";
+import type { CallEvent, Transition } from "../events-and-commands.ts";
+import { handleCallerKey } from "./handle-campaign-event.ts";
+import { findLeg } from "../legs.ts";
+import { outboxEvent } from "./outbox-event.ts";
+
+/**
+ * Publishes the key. While the parties talk, the customer's `extension_for_dis`, and the agent's `*` followed
+ * by `extension_for_transfer`, look up the extension that the call is transferred to.
+ */
+export function handleKeyPress(
+  call: Call,
+  { leg: legId, digit, at }: CallEvent & { type: "digit" },
+): Transition | null {
+  const leg = findLeg(call, legId);
+  if (leg?.state !== "answered") return null;
+  const { extension_for_transfer, extension_for_dis } = call.plan;
+  const isCustomer = leg.role === "customer";
+  const pressed: Call = isCustomer
+    ? { ...call, dtmf: call.dtmf + digit }
+    : { ...call, starred: digit === "*" };
+  const event = outboxEvent("call.dtmf", pressed, at, { leg: leg.role, digit });
+  if (call.voice && isCustomer && call.stage === "talking") {
+    const next = handleCallerKey(pressed, digit, at) ?? { call: pressed, events: [], commands: [] };
+    return { ...next, events: [event, ...next.events] };
+  }
+  const isTransfer =
+    call.stage === "talking" &&
+    (isCustomer ? digit === extension_for_dis : call.starred && digit === extension_for_transfer);
+  const by = isCustomer ? "customer" : "agent";
+  return {
+    call: pressed,
+    events: [event],
+    commands: isTransfer ? [{ type: "find_extension", digit, by }] : [],
+  };
+}

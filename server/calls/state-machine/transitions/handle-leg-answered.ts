@@ -1,0 +1,116 @@
+// An answered leg.
+import type { Call, Leg, Line } from "../call.ts";
+import { dialCustomer } from "./dial-legs.ts";
+import { endCall, outcomeOfBlocker } from "./end-call.ts";
+import type { CallEvent, Transition } from "../events-and-commands.ts";
+import { findLeg, hangUpLeg, liveLegs, patchLeg } from "../legs.ts";
+import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
+import { stopPlaying } from "../play-to-caller.ts";
+import { afterRecipientAnswered, afterPutThrough } from "./handle-campaign-event.ts";
+
+/** Returns what follows, or null when the leg was already answered or has ended. */
+export function handleLegAnswered(
+  call: Call,
+  line: Line,
+  { leg: legId, at, blocker = null }: CallEvent & { type: "answered" },
+): Transition | null {
+  const leg = findLeg(call, legId);
+  if (leg === undefined || leg.answered_at !== null || leg.state === "ended") return null;
+  const answered = patchLeg(call, legId, {
+    state: "answered",
+    status: "in-progress",
+    answered_at: at,
+  });
+  const events = [outboxEvent("call.answered", answered, at, { leg: leg.role })];
+  if (call.stage === "ending") return { call: answered, events, commands: [hangUpLeg(leg)] };
+  if (leg.role === "agent" && call.stage === "agent" && blocker !== null) {
+    const ended = endCall(answered, at, outcomeOfBlocker(blocker));
+    return { ...ended, events: [...events, ...ended.events] };
+  }
+  if (leg.role === "agent") return afterAgentAnswered(answered, line, leg, at, events);
+  if (leg.role === "customer")
+    return call.voice
+      ? afterRecipientAnswered(answered, leg, at, events)
+      : afterCustomerAnswered(answered, leg, at, events);
+  return afterTransferAnswered(answered, leg, at, events);
+}
+
+/** The first agent to answer takes the call; only now is the customer called (I10). */
+function afterAgentAnswered(
+  call: Call,
+  line: Line,
+  agent: Leg,
+  at: Date,
+  events: OutboxEvent[],
+): Transition {
+  // Two agents of a group answered at once: the second is hung up.
+  if (call.stage !== "agent") return { call, events, commands: [hangUpLeg(agent)] };
+  const others = liveLegs(call).filter(({ id }) => id !== agent.id);
+  const dialed = dialCustomer({ ...call, stage: "customer" }, line, at);
+  return {
+    call: dialed.call,
+    events,
+    commands: [...others.map(hangUpLeg), { type: "ringback", leg: agent.id }, ...dialed.commands],
+  };
+}
+
+function afterCustomerAnswered(
+  call: Call,
+  customer: Leg,
+  at: Date,
+  events: OutboxEvent[],
+): Transition {
+  const agent = agentOnLine(call);
+  // The agent has hung up: the event that ends the call is on its way.
+  if (!agent) return { call, events, commands: [] };
+  const talking: Call = {
+    ...call,
+    stage: "talking",
+    status: "in-progress",
+    answered_at: at,
+    recording_state: call.settings.recorded ? "recording" : "none",
+  };
+  return {
+    call: talking,
+    events: [...events, outboxEvent("call.bridged", talking, at, { agent_number: agent.number })],
+    commands: [
+      { type: "stop_ringback", leg: agent.id },
+      { type: "bridge", legs: [agent.id, customer.id] },
+      ...(talking.recording_state === "recording" ? [{ type: "record" } as const] : []),
+    ],
+  };
+}
+
+/** The agent who has the call: the first to answer. Other agents' legs may live a moment longer. */
+export function agentOnLine(call: Call): Leg | undefined {
+  return liveLegs(call)
+    .filter(({ role, state }) => role === "agent" && state === "answered")
+    .toSorted((a, b) => a.answered_at!.getTime() - b.answered_at!.getTime())[0];
+}
+
+/** The transfer target takes the agent's place. */
+function afterTransferAnswered(
+  call: Call,
+  target: Leg,
+  at: Date,
+  events: OutboxEvent[],
+): Transition {
+  const customer = liveLegs(call).find(({ role }) => role === "customer");
+  if (call.stage !== "talking" || !customer) return { call, events, commands: [hangUpLeg(target)] };
+  const others = liveLegs(call).filter((leg) => leg !== customer && leg.id !== target.id);
+  const bridged = call.voice ? afterPutThrough(call) : { call, commands: [] };
+  return {
+    call: bridged.call,
+    events: [
+      ...events,
+      outboxEvent("call.transferred", call, at, { transferred_to: target.number }),
+    ],
+    commands: [
+      ...(call.voice ? stopPlaying(call) : []),
+      { type: "stop_ringback", leg: customer.id },
+      { type: "bridge", legs: [customer.id, target.id] },
+      ...bridged.commands,
+      ...others.map(hangUpLeg),
+    ],
+  };
+}

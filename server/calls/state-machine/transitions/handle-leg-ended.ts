@@ -1,0 +1,129 @@
+// An ended leg.
+import type { Ending } from "../../../drivers/voice/driver.ts";
+import type { Call, Leg, Line } from "../call.ts";
+import {
+  endCall,
+  finishIfOver,
+  outcomeOfAgents,
+  outcomeOfCustomer,
+  type Outcome,
+} from "./end-call.ts";
+import type { CallEvent, Transition } from "../events-and-commands.ts";
+import { dialCustomer } from "./dial-legs.ts";
+import { findLeg, liveLegs, patchLeg, shownStatus } from "../legs.ts";
+import { outboxEvent } from "./outbox-event.ts";
+import { tryNextAgent } from "./start-transfer.ts";
+import { messageAtHangUp, withNotes } from "./walk-menu.ts";
+
+/** Returns what follows, or null when the leg had already ended. */
+export function handleLegEnded(
+  call: Call,
+  line: Line,
+  event: CallEvent & { type: "ended" },
+): Transition | null {
+  const leg = findLeg(call, event.leg);
+  if (leg === undefined || leg.state === "ended") return null;
+  const next = endLeg(call, line, leg, event);
+  return call.voice && leg.role === "customer" ? withNotes(next, messageAtHangUp(call)) : next;
+}
+
+function endLeg(
+  call: Call,
+  line: Line,
+  leg: Leg,
+  event: CallEvent & { type: "ended" },
+): Transition {
+  const { answered_at } = event;
+  if (leg.answered_at !== null || !answered_at) return afterEnd(call, line, leg, event);
+  // The answer was missed: the leg is billed, but nothing else follows from it.
+  const answered = patchLeg(call, leg.id, { answered_at });
+  const isCustomer = leg.role === "customer" && call.answered_at === null;
+  const before = isCustomer ? { ...answered, answered_at } : answered;
+  const next = afterEnd(before, line, findLeg(before, leg.id)!, event);
+  const answer = outboxEvent("call.answered", before, answered_at, { leg: leg.role });
+  return { ...next, events: [answer, ...next.events] };
+}
+
+function afterEnd(
+  call: Call,
+  line: Line,
+  leg: Leg,
+  { ending, at }: CallEvent & { type: "ended" },
+): Transition {
+  const over = patchLeg(call, leg.id, {
+    state: "ended",
+    status: shownStatus(ending.outcome),
+    ended_at: at,
+    outcome: ending.outcome,
+    cause: ending.cause,
+    sip_status: ending.sip_status,
+  });
+  if (call.stage === "ending") return finishIfOver(over, at);
+  if (leg.role === "transfer" && leg.answered_at === null) return afterTransferFailed(over, at);
+  if (leg.role === "customer") return afterCustomerEnded(over, line, leg, ending, at);
+  return afterAgentEnded(over, leg, ending, at);
+}
+
+function afterTransferFailed(call: Call, at: Date): Transition {
+  if (call.voice && call.position?.doing !== "bridged") return tryNextAgent(call);
+  const [only, second] = liveLegs(call);
+  if (second !== undefined || only === undefined) return { call, events: [], commands: [] };
+  // The agent has hung up meanwhile: the customer is alone.
+  return endCall(call, at, {
+    status: "completed",
+    disposition: "answered",
+    ended_reason: "transfer_not_answered",
+    ended_by: "system",
+  });
+}
+
+function afterCustomerEnded(
+  call: Call,
+  line: Line,
+  leg: Leg,
+  ending: Ending,
+  at: Date,
+): Transition {
+  const hasAgent = liveLegs(call).some(({ role }) => role === "agent");
+  const isAwaited = hasAgent || call.voice !== null;
+  if (ending.outcome === "unplaced" && call.stage === "customer" && isAwaited) {
+    const again = dialCustomer(call, line, at);
+    return { call: again.call, events: [], commands: again.commands };
+  }
+  return endCall(call, at, outcomeOfCustomer(leg, ending));
+}
+
+function afterAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Transition {
+  const left = liveLegs(call);
+  if (call.stage === "agent") {
+    if (left.length > 0) return { call, events: [], commands: [] };
+    if (leg.answered_at !== null) return endCall(call, at, agentHungUp(call, ending));
+    if (ending.outcome === "unplaced") return chooseAgents(call, leg.number);
+    if (call.plan.policy_applied === "hangup") return endCall(call, at, outcomeOfAgents(call));
+    return chooseAgents(call, null);
+  }
+  // Another agent has the call.
+  const partner = left.find(({ role, state }) => role !== "customer" && state === "answered");
+  if (partner) return { call, events: [], commands: [] };
+  const customer = left.find(({ role }) => role === "customer");
+  const isTransferring = left.some(({ role }) => role === "transfer");
+  // The agent has transferred the call and left; the customer waits for the extension.
+  if (isTransferring && customer)
+    return { call, events: [], commands: [{ type: "ringback", leg: customer.id }] };
+  return endCall(call, at, agentHungUp(call, ending));
+}
+
+function chooseAgents(call: Call, again: string | null): Transition {
+  return { call, events: [], commands: [], request: { type: "choose_agents", again } };
+}
+
+function agentHungUp({ stage }: Call, { outcome }: Ending): Outcome {
+  const talked = stage === "talking";
+  const isLost = outcome === "lost";
+  return {
+    status: talked ? "completed" : isLost ? "failed" : "canceled",
+    disposition: talked ? "answered" : isLost ? "lost" : "canceled",
+    ended_reason: isLost ? "node_lost" : talked ? "hung_up" : "agent_hung_up",
+    ended_by: isLost ? "system" : "agent",
+  };
+}

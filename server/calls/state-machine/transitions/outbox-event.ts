@@ -1,0 +1,41 @@
+// The events of a call: shown on its report, and published through the outbox.
+import type { EventData, EventType } from "../../../engine/event-catalogue.ts";
+import type { Call } from "../call.ts";
+
+export type OutboxEventType = Extract<EventType, `call.${string}`>;
+
+export type OutboxEvent = {
+  readonly type: OutboxEventType;
+  readonly at: Date;
+  readonly data: Readonly<EventData<OutboxEventType>>;
+};
+
+/** The fields of a type beside those that every event of a call has. */
+type Details<Type extends OutboxEventType> = Readonly<
+  Omit<EventData<Type>, keyof EventData<"call.initiated">>
+>;
+
+/** Builds an event with the fields that identify its call. */
+export function outboxEvent<Type extends OutboxEventType>(
+  type: Type,
+  call: Call,
+  at: Date,
+  details: Details<Type>,
+): OutboxEvent {
+  const { campaign_id, attempt, from_number, to_number, status } = call;
+  const { reference } = call.plan;
+  return {
+    type,
+    at,
+    data: {
+      call_id: call.id,
+      campaign_id,
+      reference,
+      attempt,
+      from_number,
+      to_number,
+      status,
+      ...details,
+    },
+  };
+}

@@ -1,0 +1,77 @@
+// The state of a campaign's recipient after a call to them.
+import type { LegOutcome } from "../../../drivers/voice/driver.ts";
+import type { Call } from "../call.ts";
+
+/** States after which the recipient is not called again. */
+export type FinalState =
+  | "answered"
+  | "machine"
+  | "busy"
+  | "no_answer"
+  | "failed"
+  | "suppressed"
+  | "cancelled";
+
+export type RecipientOutcome = {
+  readonly state: "waiting" | FinalState;
+  /** Instead of waiting, when the campaign is over by now. */
+  readonly otherwise: FinalState;
+  /** When a waiting recipient is due. */
+  readonly due_at: Date | null;
+  /** The caller asked for it: it does not count against the attempts. */
+  readonly callback: boolean;
+  /** No leg was dialed: it does not count as an attempt. */
+  readonly uncounted: boolean;
+};
+
+/** Dispositions that are worth a retry: a declined call or an unallocated number is not. */
+export const retryable: ReadonlySet<string> = new Set<LegOutcome>([
+  "busy",
+  "no_answer",
+  "congestion",
+  "unreachable",
+  "failed",
+]);
+
+/** Returns the recipient's state after a call that is over; null for a click-to-call. */
+export function recipientOutcome(call: Call): RecipientOutcome | null {
+  const { voice, ended_reason, ended_at, callback_at } = call;
+  if (!voice || !ended_at) return null;
+  const otherwise = finalState(call);
+  const ended = { state: otherwise, otherwise, due_at: null, callback: false, uncounted: false };
+  const waiting = { ...ended, state: "waiting" } as const;
+  if (ended_reason === "night_window" || ended_reason === "held")
+    return { ...waiting, due_at: ended_at, uncounted: true };
+  if (call.opted_out) return ended;
+  if (callback_at && voice.callbacks === 0)
+    return { ...waiting, due_at: callback_at, callback: true };
+  const due_at = retryAt(call);
+  return due_at ? { ...waiting, due_at } : ended;
+}
+
+/** Returns when the retry is due, or null. */
+function retryAt({ voice, attempt, disposition, ended_at }: Call): Date | null {
+  const { attempts_max, callbacks, answering_machine, retry_after_minutes } = voice!;
+  const isMachine = disposition === "machine" && answering_machine === "retry";
+  const isWorth = isMachine || retryable.has(disposition ?? "");
+  if (!isWorth || attempt >= attempts_max + callbacks) return null;
+  return new Date(ended_at!.getTime() + retry_after_minutes * 60_000);
+}
+
+function finalState({ disposition, ended_reason, answered_by, answered_at }: Call): FinalState {
+  // Answered, but the prompt could not be played.
+  if (ended_reason === "playback_failed") return "failed";
+  if (answered_at !== null) return answered_by === "machine" ? "machine" : "answered";
+  if (ended_reason === "suppressed") return "suppressed";
+  switch (disposition) {
+    case "busy":
+    case "declined":
+      return "busy";
+    case "no_answer":
+      return "no_answer";
+    case "canceled":
+      return "cancelled";
+    default:
+      return "failed";
+  }
+}

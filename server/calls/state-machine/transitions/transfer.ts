@@ -1,0 +1,90 @@
+// Transfers: to the extension that a key or an API request names, and of a campaign's caller to an agent.
+import type { Call, Line } from "../call.ts";
+import { dialAgents } from "./dial-legs.ts";
+import type { CallEvent, Command, CreditPurpose, Transition } from "../events-and-commands.ts";
+import { liveLegs } from "../legs.ts";
+import { outboxEvent } from "./outbox-event.ts";
+import { callerOf, endAnsweredCall, positionOf } from "../play-to-caller.ts";
+import { isTransferPending } from "./start-transfer.ts";
+import { enterNode, menuOf } from "./walk-menu.ts";
+
+type TransferPurpose = CreditPurpose & { type: "transfer" };
+
+/** Requests credit for the leg to the extension, where a transfer is possible. */
+export function handleTransferRequested(
+  call: Call,
+  { by, to }: CallEvent & { type: "transfer_requested" },
+): Transition | null {
+  if (to === null || !canTransfer(call)) return null;
+  return reserveLeg(call, { type: "transfer", by, to });
+}
+
+/** Asks which agent is rung for the caller of a campaign's call. */
+export function handleAgentRequested(
+  call: Call,
+  { to }: CallEvent & { type: "agent_requested" },
+): Transition | null {
+  if (!canPutThrough(call)) return null;
+  return { call, events: [], commands: [], request: { type: "choose_transfer_agent", to } };
+}
+
+/** Requests credit for the leg to the agent; where no agent is left, the call goes on without one. */
+export function handleAgentFound(
+  call: Call,
+  { to, at }: CallEvent & { type: "agent_found" },
+): Transition | null {
+  if (!canPutThrough(call)) return null;
+  if (to === null) return afterNoAgentFound(call, at);
+  return reserveLeg(call, { type: "transfer", by: "system", to });
+}
+
+/** Dials the leg that was paid for, where the transfer is still possible. */
+export function dialTransfer(
+  call: Call,
+  line: Line,
+  { by, to }: TransferPurpose,
+  at: Date,
+): Transition | null {
+  const isPossible = by === "system" ? canPutThrough(call) : canTransfer(call);
+  if (!isPossible) return null;
+  const dialed = dialAgents(call, line, "transfer", [to], at);
+  const event = outboxEvent("call.transferring", dialed.call, at, { by, to: to.number });
+  return { ...dialed, events: [event] };
+}
+
+/** Without credit for its leg a transfer does not happen; a campaign's call goes on as without an agent. */
+export function handleTransferRefused(
+  call: Call,
+  { by }: TransferPurpose,
+  at: Date,
+): Transition | null {
+  return by === "system" && canPutThrough(call) ? afterNoAgentFound(call, at) : null;
+}
+
+function reserveLeg(call: Call, purpose: TransferPurpose): Transition {
+  const request = { type: "reserve_credit", amount: 1, purpose } as const;
+  return { call, events: [], commands: [], request };
+}
+
+/** The parties keep talking until the extension answers; if it does not, nothing changes for them. */
+function canTransfer(call: Call): boolean {
+  const isUnderWay = liveLegs(call).some(
+    ({ role, state }) => role === "transfer" && state !== "answered",
+  );
+  const hasCustomer = liveLegs(call).some(({ role }) => role === "customer");
+  return call.stage === "talking" && hasCustomer && !isUnderWay;
+}
+
+function canPutThrough(call: Call): boolean {
+  return isTransferPending(call) && !liveLegs(call).some(({ role }) => role === "transfer");
+}
+
+/** Without an agent, a menu goes on at `otherwise`, and the call of an AI agent ends. */
+function afterNoAgentFound(call: Call, at: Date): Transition {
+  const { node: name } = positionOf(call);
+  const node = name === null ? undefined : menuOf(call)?.nodes[name];
+  const stop: Command = { type: "stop_ringback", leg: callerOf(call) };
+  if (node?.type !== "transfer") return endAnsweredCall(call, at, "transfer_not_answered");
+  const next = enterNode(call, node.otherwise, at);
+  return { ...next, commands: [stop, ...next.commands] };
+}
