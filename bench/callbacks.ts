@@ -4,7 +4,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/database/migrate.ts";
-import { layGround, type Ground } from "./callbacks/ground.ts";
+import { openFixture, type Fixture } from "./callbacks/fixture.ts";
 import { reportCallbacks, type OurRate, type Rate, type Round } from "./callbacks/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
@@ -21,7 +21,7 @@ const endpoints = 10;
 const in_flight = 32;
 
 type Stage = {
-  readonly ground: Ground;
+  readonly fixture: Fixture;
   readonly receivers: Child;
   readonly worker: Child;
   readonly bare: Child;
@@ -38,7 +38,7 @@ try {
   await deliverBare(stage, size.warm_count);
   const rounds: Round[] = [];
   for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(stage, i));
-  const machine = describeMachine(await stage.ground.version());
+  const machine = describeMachine(await stage.fixture.version());
   const { count, bad_count } = size;
   const report = reportCallbacks(rounds, { endpoints, count, bad_count }, machine);
   console.log(report);
@@ -55,8 +55,8 @@ async function setStage(): Promise<Stage> {
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
   stops.unshift(() => postgres.stop());
   await migrate(postgres.url);
-  const ground = await layGround(postgres.url);
-  stops.unshift(() => ground.close());
+  const fixture = await openFixture(postgres.url);
+  stops.unshift(() => fixture.close());
   const start = async (script: string, env: Record<string, string>) => {
     const child = await startChild(join(import.meta.dirname, "callbacks", script), env);
     stops.unshift(() => child.stop());
@@ -66,7 +66,7 @@ async function setStage(): Promise<Stage> {
   const ports = Object.values(await receivers.ask({ hang: 0 }));
   const bare_env = { PORTS: ports.join(), IN_FLIGHT: String(in_flight) };
   return {
-    ground,
+    fixture,
     receivers,
     worker: await start("worker.ts", { DATABASE_URL: postgres.url }),
     bare: await start("bare-loop.ts", bare_env),
@@ -101,16 +101,16 @@ async function deliverBare(stage: Stage, count: number): Promise<Rate> {
 }
 
 async function deliverOurs(stage: Stage, count: number): Promise<OurRate> {
-  const { ground, ports, worker, database_pid } = stage;
-  const run = await ground.prepare(ports, count);
+  const { fixture, ports, worker, database_pid } = stage;
+  const run = await fixture.prepare(ports, count);
   const pids = { sender: worker.pid, database: database_pid };
   const before = await worker.ask({});
   const rate = await measure(stage, pids, count, async () => {
-    await ground.letGo(run);
-    await ground.awaitDelivered(run, endpoints);
+    await fixture.letGo(run);
+    await fixture.awaitDelivered(run, endpoints);
   });
   const after = await worker.ask({});
-  await ground.clear(run);
+  await fixture.clear(run);
   const turns = after["count"]! - before["count"]!;
   return {
     ...rate,
@@ -144,17 +144,20 @@ async function measure(
 
 /** Milliseconds from when everything is due until the last callback of a healthy endpoint. */
 async function deliverToHealthy(stage: Stage, besideBad: boolean): Promise<number> {
-  const { ground, receivers, ports } = stage;
+  const { fixture, receivers, ports } = stage;
   await receivers.ask({ hang: 1 });
   const healthy = endpoints - 1;
-  const run = await ground.prepare(ports.slice(0, besideBad ? endpoints : healthy), size.bad_count);
-  const began_ms = await ground.letGo(run);
-  await ground.awaitDelivered(run, healthy);
+  const run = await fixture.prepare(
+    ports.slice(0, besideBad ? endpoints : healthy),
+    size.bad_count,
+  );
+  const began_ms = await fixture.letGo(run);
+  await fixture.awaitDelivered(run, healthy);
   const { distinct, last_ms } = await receivers.ask({});
   if (distinct !== healthy * size.bad_count)
     throw new Error(`${distinct} different callbacks came`);
   // Ends what hangs.
   await receivers.ask({ hang: 0 });
-  await ground.clear(run);
+  await fixture.clear(run);
   return last_ms! - began_ms;
 }

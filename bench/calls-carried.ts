@@ -16,7 +16,7 @@ import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedde
 import { migrate } from "../server/lib/database/migrate.ts";
 import { startCarrier, startPhones } from "../test/support/sipp.ts";
 import { openAsker, type Asker } from "./calls/ask-for-calls.ts";
-import { layGround, type Ground } from "./calls/ground.ts";
+import { openFixture, type Fixture } from "./calls/fixture.ts";
 import { awaitRecords, endOfRecords, readCarried } from "./calls/call-records.ts";
 import { callStraight } from "./calls/call-straight.ts";
 import { reportCarried, type Contender, type Round, type Run } from "./calls-carried/report.ts";
@@ -37,7 +37,7 @@ const patience_ms = 180_000;
 
 type Stage = {
   readonly asterisk: RunningAsterisk;
-  readonly ground: Ground;
+  readonly fixture: Fixture;
   readonly asker: Asker;
   readonly bare: Child;
   readonly pids: Readonly<Record<string, readonly number[]>>;
@@ -57,8 +57,8 @@ try {
   if (size.warm_count > 0) await runRound(stage, 0, size.warm_count);
   const rounds: Round[] = [];
   for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(stage, i, size.count));
-  await stage.ground.checkBooks();
-  const machine = describeMachine(await stage.ground.version());
+  await stage.fixture.checkInvariants();
+  const machine = describeMachine(await stage.fixture.version());
   const report = reportCarried(rounds, size, machine);
   console.log(report);
   if (!smoke) {
@@ -82,14 +82,14 @@ async function setStage(): Promise<Stage> {
   stops.unshift(async () => void (await Promise.all([carrier.stop(), phones.stop()])));
   const { ari_url, ari_user, ari_password, app: ari_app, cdr_path } = asterisk;
   const ari = { ari_url, ari_user, ari_password, ari_app, cdr_path };
-  const ground = await layGround(postgres.url, ari);
-  stops.unshift(() => ground.close());
+  const fixture = await openFixture(postgres.url, ari);
+  stops.unshift(() => fixture.close());
   const start = async (script: string, env: Record<string, string>) => {
     const child = await startChild(join(import.meta.dirname, script), env);
     stops.unshift(() => child.stop());
     return child;
   };
-  await ground.shut();
+  await fixture.shut();
   const ours = await start("calls/service.ts", {
     DATABASE_URL: postgres.url,
     ROLES: "api,worker",
@@ -99,7 +99,7 @@ async function setStage(): Promise<Stage> {
     ARI_USER: ari_user,
     ARI_PASSWORD: ari_password,
   });
-  const asker = openAsker((await ours.ask({}))["port"]!, ground.token);
+  const asker = openAsker((await ours.ask({}))["port"]!, fixture.token);
   stops.unshift(() => asker.close());
   const far_ends = [carrier.pid, phones.pid];
   const pids = {
@@ -109,7 +109,7 @@ async function setStage(): Promise<Stage> {
     asterisk: [asterisk.pid],
     sipp: far_ends,
   };
-  return { asterisk, ground, asker, bare, pids };
+  return { asterisk, fixture, asker, bare, pids };
 }
 
 /** Each contender once, each round beginning with another. */
@@ -125,7 +125,7 @@ async function runRound(stage: Stage, number: number, count: number): Promise<Ro
   const first = number % names.length;
   const round: Partial<Record<Contender, Run>> = {};
   for (const name of [...names.slice(first), ...names.slice(0, first)]) {
-    await stage.ground.checkpoint();
+    await stage.fixture.checkpoint();
     const run = await contenders[name]();
     round[name] = run;
     console.log(`round ${number} ${name}: ${run.per_second.toFixed(1)}/s`);
@@ -142,19 +142,19 @@ function runBare(stage: Stage, count: number, recorded: boolean): Promise<Run> {
 
 /** The bare client's events are none of ours: the node is led only now. */
 async function runOurs(stage: Stage, count: number, recorded: boolean): Promise<Run> {
-  const { ground } = stage;
-  await ground.record(recorded);
-  await ground.open(size.in_flight);
-  await ground.connected();
+  const { fixture } = stage;
+  await fixture.record(recorded);
+  await fixture.open(size.in_flight);
+  await fixture.connected();
   const run = await measure(stage, { count, legs: 2 }, () => askAsTheyEnd(stage, count));
   carried_by_us += count;
-  await ground.checkCompleted(carried_by_us);
-  await ground.shut();
+  await fixture.checkCompleted(carried_by_us);
+  await fixture.shut();
   return run;
 }
 
 /** Keeps the places full and a few calls waiting; resolves when all are over. */
-async function askAsTheyEnd({ ground, asker }: Stage, count: number): Promise<void> {
+async function askAsTheyEnd({ fixture, asker }: Stage, count: number): Promise<void> {
   let asked = 0;
   let answering = 0;
   const askOne = async () => {
@@ -165,7 +165,7 @@ async function askAsTheyEnd({ ground, asker }: Stage, count: number): Promise<vo
   };
   const deadline_ms = performance.now() + patience_ms;
   for (;;) {
-    const under_way = (await ground.underWay()) + answering;
+    const under_way = (await fixture.underWay()) + answering;
     if (performance.now() > deadline_ms)
       throw new Error(
         `${asked} calls are asked for, ${answering} unanswered, ${under_way} not over`,

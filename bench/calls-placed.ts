@@ -9,7 +9,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/database/migrate.ts";
 import { openAsker } from "./calls/ask-for-calls.ts";
-import { layGround, type Ground } from "./calls/ground.ts";
+import { openFixture, type Fixture } from "./calls/fixture.ts";
 import { askOpenLoop } from "./calls-placed/ask-open-loop.ts";
 import { reportPlaced, type Placed, type Run } from "./calls-placed/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
@@ -23,7 +23,7 @@ const size = smoke
   : { rounds: 5, warm_seconds: 3, seconds: 10, rates: [50, 100] };
 
 type Stage = {
-  readonly ground: Ground;
+  readonly fixture: Fixture;
   readonly stub: Child;
   readonly database_url: string;
   readonly database_pid: number;
@@ -43,8 +43,8 @@ try {
       runs.push(...(await runService(stage, processes)));
     }
   }
-  await stage.ground.checkBooks();
-  const report = reportPlaced(runs, size, describeMachine(await stage.ground.version()));
+  await stage.fixture.checkInvariants();
+  const report = reportPlaced(runs, size, describeMachine(await stage.fixture.version()));
   console.log(report);
   if (!smoke) {
     const date = new Date().toISOString().slice(0, 10);
@@ -62,34 +62,34 @@ async function setStage(): Promise<Stage> {
   const stub = await startChild(join(import.meta.dirname, "calls-placed/switch-stub.ts"), {});
   stops.unshift(() => stub.stop());
   const { port } = await stub.ask({});
-  const ground = await layGround(postgres.url, {
+  const fixture = await openFixture(postgres.url, {
     ari_url: `http://127.0.0.1:${port}/ari`,
     ari_user: "trunkline",
     ari_password: "secret",
     ari_app: "trunkline",
   });
-  stops.unshift(() => ground.close());
-  await ground.record(false);
-  return { ground, stub, database_url: postgres.url, database_pid: postgres.pid };
+  stops.unshift(() => fixture.close());
+  await fixture.record(false);
+  return { fixture, stub, database_url: postgres.url, database_pid: postgres.pid };
 }
 
 /** Each rate once, over processes of our own that live only so long. */
 async function runService(stage: Stage, processes: 1 | 2): Promise<Run[]> {
-  const { ground, database_url } = stage;
+  const { fixture, database_url } = stage;
   const script = join(import.meta.dirname, "calls/service.ts");
   const roles = processes === 1 ? ["api,worker"] : ["api", "worker"];
-  await ground.open(10_000);
+  await fixture.open(10_000);
   const ours = await Promise.all(
     roles.map((each) => startChild(script, { DATABASE_URL: database_url, ROLES: each })),
   );
-  const asker = openAsker((await ours[0]!.ask({}))["port"]!, ground.token);
+  const asker = openAsker((await ours[0]!.ask({}))["port"]!, fixture.token);
   try {
-    await ground.connected();
+    await fixture.connected();
     const runs: Run[] = [];
     const warm = size.rates.at(-1)! * size.warm_seconds;
     if (warm > 0) await place(stage, ours, asker, size.rates.at(-1)!, warm);
     for (const per_second of size.rates) {
-      await ground.checkpoint();
+      await fixture.checkpoint();
       const calls = await place(stage, ours, asker, per_second, per_second * size.seconds);
       runs.push({ processes, per_second, ...calls });
       console.log(`${processes} process(es), ${per_second}/s: ${calls.placed.length} placed`);
@@ -104,7 +104,7 @@ async function runService(stage: Stage, processes: 1 | 2): Promise<Run[]> {
 
 /** Places so many calls and waits until all are over. */
 async function place(
-  { ground, stub, database_pid }: Stage,
+  { fixture, stub, database_pid }: Stage,
   ours: readonly Child[],
   asker: ReturnType<typeof openAsker>,
   per_second: number,
@@ -117,10 +117,10 @@ async function place(
   const first = customers;
   customers += count;
   const asked = await askOpenLoop(asker, { first, count, per_second });
-  while ((await ground.underWay()) > 0) await wait(50);
-  await ground.checkCompleted(customers);
+  while ((await fixture.underWay()) > 0) await wait(50);
+  await fixture.checkCompleted(customers);
   const cost = (name: keyof typeof pids) => ((used(name) - before[name]) * 1_000) / count;
-  const calls = await ground.callsOf(asked.map(({ campaign_id }) => campaign_id));
+  const calls = await fixture.callsOf(asked.map(({ campaign_id }) => campaign_id));
   const all = await Promise.all([...ours, stub].map((child) => child.ask({ noted: 1 })));
   const noted = new Map(all.flatMap((notes) => Object.entries(notes)));
   const placed = asked.map((each): Placed => {

@@ -3,8 +3,8 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
-import { checkLedger } from "../test/support/check-books.ts";
-import { layGround, type Ground } from "./chat-intake/ground.ts";
+import { checkLedger } from "../test/support/check-invariants.ts";
+import { openFixture, type Fixture } from "./chat-intake/fixture.ts";
 import { reportIntake, type Figures, type Round } from "./chat-intake/report.ts";
 import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
@@ -30,26 +30,26 @@ try {
 async function measure(): Promise<string> {
   const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, "db"), log: () => {} });
   try {
-    const ground = await layGround(postgres.url, dataDir, size.rows);
+    const fixture = await openFixture(postgres.url, dataDir, size.rows);
     try {
-      const idle_mb = await settledMemory_mb(ground.service.pid, size.looks);
-      await ground.postJson();
-      await ground.postCsv();
+      const idle_mb = await settledMemory_mb(fixture.service.pid, size.looks);
+      await fixture.postJson();
+      await fixture.postCsv();
       const rounds: Round[] = [];
       let peak_mb = 0;
       for (let i = 1; i <= size.rounds; i++) {
-        const { round, csv_peak_mb } = await runRound(ground, i);
+        const { round, csv_peak_mb } = await runRound(fixture, i);
         rounds.push(round);
         peak_mb = Math.max(peak_mb, csv_peak_mb);
       }
       const figures: Figures = { rounds, idle_mb, peak_mb, rows: size.rows };
-      await checkLedger(ground.db);
-      const { rows } = await ground.db.query<{ v: string }>(
+      await checkLedger(fixture.db);
+      const { rows } = await fixture.db.query<{ v: string }>(
         "select setting as v from pg_settings where name = 'server_version'",
       );
       return reportIntake(figures, describeMachine(rows[0]?.v ?? "unknown"));
     } finally {
-      await ground.close();
+      await fixture.close();
     }
   } finally {
     await postgres.stop();
@@ -58,30 +58,30 @@ async function measure(): Promise<string> {
 
 /** Everybody once, each round beginning with another. */
 async function runRound(
-  ground: Ground,
+  fixture: Fixture,
   number: number,
 ): Promise<{ round: Round; csv_peak_mb: number }> {
   const round: Record<string, number> = {};
   let csv_peak_mb = 0;
   const contenders: [keyof Round, () => Promise<number>][] = [
-    ["json", () => ground.postJson()],
-    ["copy_json", () => ground.copy("json")],
+    ["json", () => fixture.postJson()],
+    ["copy_json", () => fixture.copy("json")],
     [
       "csv",
       async () => {
         const watch = setInterval(
-          () => (csv_peak_mb = Math.max(csv_peak_mb, pssOfTree_mb(ground.service.pid))),
+          () => (csv_peak_mb = Math.max(csv_peak_mb, pssOfTree_mb(fixture.service.pid))),
           100,
         );
-        return ground.postCsv().finally(() => clearInterval(watch));
+        return fixture.postCsv().finally(() => clearInterval(watch));
       },
     ],
-    ["copy_csv", () => ground.copy("csv")],
+    ["copy_csv", () => fixture.copy("csv")],
   ];
   const first = number % contenders.length;
   for (const [name, run] of [...contenders.slice(first), ...contenders.slice(0, first)]) {
-    await ground.db.query("truncate chat_recipients");
-    await ground.db.query("checkpoint");
+    await fixture.db.query("truncate chat_recipients");
+    await fixture.db.query("checkpoint");
     round[name] = await run();
     console.log(`round ${number} ${name}: ${round[name].toFixed(2)} s`);
   }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/database/migrate.ts";
 import { access_token, startFarEnd, type FarEnd } from "./chat-send/far-end.ts";
-import { layGround, type Ground } from "./chat-send/ground.ts";
+import { openFixture, type Fixture } from "./chat-send/fixture.ts";
 import { startRedis } from "./chat-send/redis.ts";
 import { reportSends, type Round, type Sent, type SentByUs } from "./chat-send/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
@@ -23,7 +23,7 @@ const in_flight = 100;
 /** Everybody, and what each process is called where its costs are told. */
 type Stage = {
   readonly farEnd: FarEnd;
-  readonly ground: Ground;
+  readonly fixture: Fixture;
   readonly worker: Child;
   readonly bare: Child;
   readonly bullmq: Child;
@@ -46,8 +46,8 @@ try {
     };
     rounds.push(round);
   }
-  await stage.ground.checkBooks();
-  const machine = describeMachine(await stage.ground.version());
+  await stage.fixture.checkInvariants();
+  const machine = describeMachine(await stage.fixture.version());
   const report = reportSends(rounds, { slow_count, fast_count, delay_ms }, machine);
   console.log(report);
   if (!smoke) {
@@ -63,8 +63,8 @@ async function setStage(): Promise<Stage> {
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
   stops.unshift(() => postgres.stop());
   await migrate(postgres.url);
-  const ground = await layGround(postgres.url);
-  stops.unshift(() => ground.close());
+  const fixture = await openFixture(postgres.url);
+  stops.unshift(() => fixture.close());
   const farEnd = await startFarEnd();
   stops.unshift(() => farEnd.stop());
   const redis = await startRedis(join(dataDir, "redis"));
@@ -81,7 +81,7 @@ async function setStage(): Promise<Stage> {
   };
   return {
     farEnd,
-    ground,
+    fixture,
     worker: await start("worker.ts", { DATABASE_URL: postgres.url }),
     bare: await start("bare-loop.ts"),
     bullmq: await start("bullmq-worker.ts", { REDIS_PORT: String(redis.port) }),
@@ -130,12 +130,12 @@ function sendBare({ farEnd, bare }: Stage, send: Send): Promise<Sent> {
 }
 
 async function sendOurs(stage: Stage, send: Send): Promise<SentByUs> {
-  const { farEnd, ground, worker, database_pid } = stage;
-  const campaign = await ground.makeCampaign(send.count);
-  await ground.checkpoint();
+  const { farEnd, fixture, worker, database_pid } = stage;
+  const campaign = await fixture.makeCampaign(send.count);
+  await fixture.checkpoint();
   const before = await worker.ask({});
   const pids = { sender: worker.pid, database: database_pid };
-  const sent = await measure(farEnd, send, pids, () => ground.sendCampaign(campaign));
+  const sent = await measure(farEnd, send, pids, () => fixture.sendCampaign(campaign));
   const after = await worker.ask({});
   const turns = after["count"]! - before["count"]!;
   return {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { applyWebhooks } from "../server/chat/inbound/apply-webhooks.ts";
 import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/database/migrate.ts";
-import { layGround, type Ground } from "./chat-webhooks/ground.ts";
+import { openFixture, type Fixture } from "./chat-webhooks/fixture.ts";
 import { postOpenLoop } from "./chat-webhooks/open-loop.ts";
 import { reportWebhooks, type Round } from "./chat-webhooks/report.ts";
 import { dataFolder } from "./lib/data-folder.ts";
@@ -37,17 +37,17 @@ async function measure(): Promise<string> {
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
   try {
     await migrate(postgres.url);
-    const ground = await layGround(postgres.url, join(dataDir, "webhooks"), size.recipients);
+    const fixture = await openFixture(postgres.url, join(dataDir, "webhooks"), size.recipients);
     const taking = await startServer(postgres.url, {});
     try {
       const rounds: Round[] = [];
-      await post(ground, taking, "/hooks/whatsapp", size.warm_seconds);
+      await post(fixture, taking, "/hooks/whatsapp", size.warm_seconds);
       for (let i = 1; i <= size.rounds; i++) {
-        rounds.push(await runRound(ground, taking, i));
+        rounds.push(await runRound(fixture, taking, i));
       }
       const rate = 0.7 * median(rounds.map(({ hooks }) => hooks));
-      await empty(ground);
-      const times_ms = await postOpenLoop(taking.url, ground.file, {
+      await empty(fixture);
+      const times_ms = await postOpenLoop(taking.url, fixture.file, {
         rate,
         seconds: size.open_seconds,
       });
@@ -56,16 +56,16 @@ async function measure(): Promise<string> {
         p50_ms: percentile(times_ms, 50),
         p99_ms: percentile(times_ms, 99),
       };
-      const applied_per_second = await applyBacklog(ground, taking);
-      await checkBooks(ground);
-      const { rows } = await ground.db.query<{ v: string }>(
+      const applied_per_second = await applyBacklog(fixture, taking);
+      await checkInvariants(fixture);
+      const { rows } = await fixture.db.query<{ v: string }>(
         "select setting as v from pg_settings where name = 'server_version'",
       );
       const machine = describeMachine(rows[0]?.v ?? "unknown");
       return reportWebhooks({ rounds, open_loop, applied_per_second }, machine);
     } finally {
       await taking.stop();
-      await ground.close();
+      await fixture.close();
     }
   } finally {
     await postgres.stop();
@@ -93,16 +93,16 @@ async function startServer(database_url: string, env: Record<string, string>): P
 }
 
 /** Each contender once, from an empty inbox and a fresh checkpoint, each round beginning with another. */
-async function runRound(ground: Ground, taking: Server, number: number): Promise<Round> {
+async function runRound(fixture: Fixture, taking: Server, number: number): Promise<Round> {
   const round: Record<string, number> = {};
   const contenders: [keyof Round, () => Promise<number>][] = [
-    ["hello", () => post(ground, taking, "/hello", size.seconds)],
-    ["hooks", () => post(ground, taking, "/hooks/whatsapp", size.seconds)],
-    ["hooks_while_applied", () => postWhileApplied(ground)],
+    ["hello", () => post(fixture, taking, "/hello", size.seconds)],
+    ["hooks", () => post(fixture, taking, "/hooks/whatsapp", size.seconds)],
+    ["hooks_while_applied", () => postWhileApplied(fixture)],
   ];
   const first = number % contenders.length;
   for (const [name, run] of [...contenders.slice(first), ...contenders.slice(0, first)]) {
-    await empty(ground);
+    await empty(fixture);
     round[name] = await run();
     console.log(`round ${number} ${name}: ${Math.round(round[name])}/s`);
   }
@@ -110,29 +110,37 @@ async function runRound(ground: Ground, taking: Server, number: number): Promise
 }
 
 /** By a server of its own, which lives only so long: it would apply what the others take in. */
-async function postWhileApplied(ground: Ground): Promise<number> {
-  const applying = await startServer(ground.database_url, { APPLY: "1" });
-  await post(ground, applying, "/hooks/whatsapp", size.warm_seconds);
-  const rate = await post(ground, applying, "/hooks/whatsapp", size.seconds);
+async function postWhileApplied(fixture: Fixture): Promise<number> {
+  const applying = await startServer(fixture.database_url, { APPLY: "1" });
+  await post(fixture, applying, "/hooks/whatsapp", size.warm_seconds);
+  const rate = await post(fixture, applying, "/hooks/whatsapp", size.seconds);
   await applying.stop();
   return rate;
 }
 
-async function empty({ db }: Ground): Promise<void> {
+async function empty({ db }: Fixture): Promise<void> {
   await db.query("truncate chat_inbox");
   await db.query("checkpoint");
 }
 
 /** Webhooks a second over 128 connections; fails unless each was answered 200. */
 async function post(
-  ground: Ground,
+  fixture: Fixture,
   server: Server,
   path: string,
   seconds: number,
 ): Promise<number> {
   const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "10s"];
   const script = join(import.meta.dirname, "chat-webhooks/post-hooks.lua");
-  const output = await runTool("wrk", [...args, "-s", script, server.url, "--", path, ground.file]);
+  const output = await runTool("wrk", [
+    ...args,
+    "-s",
+    script,
+    server.url,
+    "--",
+    path,
+    fixture.file,
+  ]);
   const figures = JSON.parse(output.trim().split("\n").at(-1) ?? "") as Record<
     "seconds" | "answers" | "refused" | "broken",
     number
@@ -142,12 +150,12 @@ async function post(
 }
 
 /** Every webhook of the file, taken in and then applied by one applier with nothing beside it. */
-async function applyBacklog(ground: Ground, taking: Server): Promise<number> {
-  await empty(ground);
-  await forgetReports(ground);
-  const { app, db } = ground;
-  const webhooks = 3 * ground.recipients;
-  await postOpenLoop(taking.url, ground.file, { rate: 2_000, seconds: webhooks / 2_000 });
+async function applyBacklog(fixture: Fixture, taking: Server): Promise<number> {
+  await empty(fixture);
+  await forgetReports(fixture);
+  const { app, db } = fixture;
+  const webhooks = 3 * fixture.recipients;
+  await postOpenLoop(taking.url, fixture.file, { rate: 2_000, seconds: webhooks / 2_000 });
   const { rows } = await db.query<{ count: string }>(
     "select sum(json_array_length(body)) as count from chat_inbox",
   );
@@ -161,7 +169,7 @@ async function applyBacklog(ground: Ground, taking: Server): Promise<number> {
 }
 
 /** Every message is accepted again, and no more. */
-async function forgetReports({ db, account_id, campaign_id }: Ground): Promise<void> {
+async function forgetReports({ db, account_id, campaign_id }: Fixture): Promise<void> {
   const ids = [account_id, campaign_id];
   await db.query(
     `update chat_recipients set state = 'accepted', sent_at = null, delivered_at = null, read_at = null
@@ -176,7 +184,12 @@ async function forgetReports({ db, account_id, campaign_id }: Ground): Promise<v
 }
 
 /** Every message was read in the end, and the counts say so. */
-async function checkBooks({ db, account_id, campaign_id, recipients }: Ground): Promise<void> {
+async function checkInvariants({
+  db,
+  account_id,
+  campaign_id,
+  recipients,
+}: Fixture): Promise<void> {
   const { rows } = await db.query<{ there: string; counted: string }>(
     `select (select count(*) from chat_recipients
        where account_id = $1 and campaign_id = $2 and state = 'read') as there,

@@ -3,7 +3,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
-import { layGround, type Ground, type Name } from "./export/ground.ts";
+import { openFixture, type Fixture, type Name } from "./export/fixture.ts";
 import { readExport, readSlowly, type Export } from "./export/readers.ts";
 import { reportExports, type ExportFigures } from "./export/report.ts";
 import { dataFolder } from "./lib/data-folder.ts";
@@ -30,35 +30,35 @@ try {
 async function measure(): Promise<string> {
   const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, "db"), log: () => {} });
   try {
-    const ground = await layGround(postgres.url, join(dataDir, "service"), size.rows);
+    const fixture = await openFixture(postgres.url, join(dataDir, "service"), size.rows);
     try {
-      const idle_mb = await settledMemory_mb(ground.service.pid, size.looks);
+      const idle_mb = await settledMemory_mb(fixture.service.pid, size.looks);
       // The first export lets the heap grow to what one takes; each after it takes no more.
-      await readExport(exportOf(ground, "recipients"));
+      await readExport(exportOf(fixture, "recipients"));
       const figures: ExportFigures[] = [];
       for (const name of ["recipients", "calls"] as const)
-        figures.push(await runExport(ground, name, idle_mb));
-      return reportExports(figures, size, describeMachine(await ground.version()));
+        figures.push(await runExport(fixture, name, idle_mb));
+      return reportExports(figures, size, describeMachine(await fixture.version()));
     } finally {
-      await ground.close();
+      await fixture.close();
     }
   } finally {
     await postgres.stop();
   }
 }
 
-function exportOf({ exports, token, service }: Ground, name: Name): Export {
+function exportOf({ exports, token, service }: Fixture, name: Name): Export {
   return { ...exports[name], token, pid: service.pid };
 }
 
-async function runExport(ground: Ground, name: Name, idle_mb: number): Promise<ExportFigures> {
-  const of = exportOf(ground, name);
-  const copy_seconds = await ground.copy(name);
+async function runExport(fixture: Fixture, name: Name, idle_mb: number): Promise<ExportFigures> {
+  const of = exportOf(fixture, name);
+  const copy_seconds = await fixture.copy(name);
   console.log(`${name}: psql ${copy_seconds.toFixed(1)} s`);
   const whole = await readExport(of);
   console.log(`${name}: export ${whole.seconds.toFixed(1)} s, ${whole.rows} rows`);
   if (whole.rows !== size.rows) throw new Error(`${whole.rows} of ${size.rows} rows came`);
-  const after_mb = await settledMemory_mb(ground.service.pid, size.looks);
-  const slow = await readSlowly(of, size.slow_seconds, ground.transactions);
+  const after_mb = await settledMemory_mb(fixture.service.pid, size.looks);
+  const slow = await readSlowly(of, size.slow_seconds, fixture.transactions);
   return { name, idle_mb, copy_seconds, whole, after_mb, slow };
 }

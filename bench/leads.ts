@@ -4,8 +4,13 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { startService } from "../test/support/service-process.ts";
-import { checkBooks, checkCreated, countLeads, createdCount } from "./leads/check-books.ts";
-import { layGround, type Ground } from "./leads/ground.ts";
+import {
+  checkInvariants,
+  checkCreated,
+  countLeads,
+  createdCount,
+} from "./leads/check-invariants.ts";
+import { openFixture, type Fixture } from "./leads/fixture.ts";
 import { startHello } from "./leads/hello.ts";
 import { connections, pgbench, wrk } from "./leads/load.ts";
 import { measureLatency } from "./leads/measure-latency.ts";
@@ -44,70 +49,70 @@ try {
 async function measureLoad() {
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
   const service = await startService({ DATABASE_URL: postgres.url, DATA_DIR: dataDir });
-  const ground = await layGround(service, postgres.url, size.known);
+  const fixture = await openFixture(service, postgres.url, size.known);
   try {
     // Or the checkpoint of the rows just laid would run beside it: no idle server.
-    await ground.db.query("checkpoint");
-    const latency = await measureLatency(ground, size.requests);
-    await wrk(ground, service.url, size.warm_seconds, 0);
+    await fixture.db.query("checkpoint");
+    const latency = await measureLatency(fixture, size.requests);
+    await wrk(fixture, service.url, size.warm_seconds, 0);
     const rounds: Round[] = [];
-    for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(ground, i));
-    await checkBooks(ground);
-    const { rows } = await ground.db.query<{ v: string }>(
+    for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(fixture, i));
+    await checkInvariants(fixture);
+    const { rows } = await fixture.db.query<{ v: string }>(
       "select setting as v from pg_settings where name = 'server_version'",
     );
     const figures: Omit<Figures, "ready_seconds" | "idle_mb"> = { ...latency, rounds };
     return { figures, postgres: rows[0]?.v ?? "unknown" };
   } finally {
-    await ground.db.end();
+    await fixture.db.end();
     await service.dispose();
     await postgres.stop();
   }
 }
 
 /** Everybody once, each from a fresh checkpoint, each round beginning with another. */
-async function runRound(ground: Ground, number: number): Promise<Round> {
+async function runRound(fixture: Fixture, number: number): Promise<Round> {
   const round: Record<string, number> = {};
   const best = async (script: "one-lead" | "function") => {
     const rates = [];
     for (const clients of size.clients)
-      rates.push((await pgbench(ground, script, clients, size.seconds)).per_second);
+      rates.push((await pgbench(fixture, script, clients, size.seconds)).per_second);
     return Math.max(...rates);
   };
   const contenders: [keyof Round, () => Promise<number>][] = [
-    ["http", () => createOverHttp(ground, number)],
+    ["http", () => createOverHttp(fixture, number)],
     ["one_lead", () => best("one-lead")],
     ["function", () => best("function")],
-    ["hello_fastify", () => greet(ground, "hello-fastify")],
-    ["hello_http", () => greet(ground, "hello-http")],
+    ["hello_fastify", () => greet(fixture, "hello-fastify")],
+    ["hello_http", () => greet(fixture, "hello-http")],
   ];
   const first = number % contenders.length;
   for (const [name, run] of [...contenders.slice(first), ...contenders.slice(0, first)]) {
-    await ground.db.query("checkpoint");
+    await fixture.db.query("checkpoint");
     round[name] = await run();
     console.log(`round ${number} ${name}: ${Math.round(round[name])}/s`);
   }
   return round as Round;
 }
 
-async function createOverHttp(ground: Ground, seed: number): Promise<number> {
-  const before = { leads: await countLeads(ground), counted: await createdCount(ground) };
+async function createOverHttp(fixture: Fixture, seed: number): Promise<number> {
+  const before = { leads: await countLeads(fixture), counted: await createdCount(fixture) };
   const { answers, refused, broken, seconds } = await wrk(
-    ground,
-    ground.service.url,
+    fixture,
+    fixture.service.url,
     size.seconds,
     seed,
   );
   if (refused + broken > 0) throw new Error(`${refused} answers were refusals, ${broken} broke`);
-  await checkCreated(ground, before, answers, connections);
+  await checkCreated(fixture, before, answers, connections);
   return answers / seconds;
 }
 
-async function greet(ground: Ground, name: "hello-fastify" | "hello-http"): Promise<number> {
+async function greet(fixture: Fixture, name: "hello-fastify" | "hello-http"): Promise<number> {
   const answer_bytes = 560;
   const hello = await startHello(name, answer_bytes);
-  await wrk(ground, hello.url, 1, 0);
-  const { answers, seconds } = await wrk(ground, hello.url, Math.min(3, size.seconds), 0);
+  await wrk(fixture, hello.url, 1, 0);
+  const { answers, seconds } = await wrk(fixture, hello.url, Math.min(3, size.seconds), 0);
   await hello.stop();
   return answers / seconds;
 }

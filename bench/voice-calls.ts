@@ -19,7 +19,7 @@ import { cpuOfTree_seconds } from "./lib/cpu.ts";
 import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 import { until } from "./lib/until.ts";
-import { layGround, type Ground } from "./voice/ground.ts";
+import { openFixture, type Fixture } from "./voice/fixture.ts";
 import { readInvites } from "./voice-calls/invites.ts";
 import {
   contenders,
@@ -52,7 +52,7 @@ const patience_ms = 180_000;
 
 type Stage = {
   readonly asterisk: RunningAsterisk;
-  readonly ground: Ground;
+  readonly fixture: Fixture;
   readonly bare: Child;
   readonly pids: Readonly<Record<(typeof parts)[number], number>>;
 };
@@ -76,8 +76,8 @@ try {
     carried.push(...(await runRound(stage, i)));
     for (const rate of size.rates) paced.push(await runPaced(stage, rate));
   }
-  await stage.ground.checkBooks();
-  const machine = describeMachine(await stage.ground.version());
+  await stage.fixture.checkInvariants();
+  const machine = describeMachine(await stage.fixture.version());
   const report = reportVoiceCalls({ carried, paced }, size, machine);
   console.log(report);
   if (!smoke) {
@@ -98,23 +98,23 @@ async function setStage(): Promise<Stage> {
   const carrier = await startCarrier(asterisk, "fast");
   stops.unshift(() => carrier.stop());
   const data_dir = join(dataDir, "service");
-  const ground = await layGround(postgres.url, { asterisk, data_dir, audio_ms });
-  stops.unshift(() => ground.close());
+  const fixture = await openFixture(postgres.url, { asterisk, data_dir, audio_ms });
+  stops.unshift(() => fixture.close());
   const bare = await startChild(join(import.meta.dirname, "voice-calls/bare-client.ts"), {
     ARI_URL: asterisk.ari_url,
     ARI_USER: asterisk.ari_user,
     ARI_PASSWORD: asterisk.ari_password,
-    AUDIO: ground.audio_path!,
+    AUDIO: fixture.audio_path!,
   });
   stops.unshift(() => bare.stop());
   const pids = {
-    ours: ground.service.pid,
+    ours: fixture.service.pid,
     bare: bare.pid,
     database: postgres.pid,
     asterisk: asterisk.pid,
     sipp: carrier.pid,
   };
-  return { asterisk, ground, bare, pids };
+  return { asterisk, fixture, bare, pids };
 }
 
 /** Each contender once with each number of calls, each round beginning with another. */
@@ -138,18 +138,18 @@ async function runCarried(
   in_flight: number,
   count: number,
 ): Promise<CarriedRun> {
-  const { asterisk, ground } = stage;
-  await ground.checkpoint();
+  const { asterisk, fixture } = stage;
+  await fixture.checkpoint();
   // The bare client's events are none of ours: the node is led only for our runs.
-  if (contender === "ours") await ground.open(in_flight);
+  if (contender === "ours") await fixture.open(in_flight);
   const from = endOfRecords(asterisk.cdr_path);
   const runs: Readonly<Record<Contender, () => Promise<unknown>>> = {
     bare: () => stage.bare.ask({ count, first: (customers += count) - count, in_flight }),
-    ours: async () => ground.checkReached(await runCampaign(ground, count)),
+    ours: async () => fixture.checkReached(await runCampaign(fixture, count)),
     straight: () => callStraight(asterisk, { count, in_flight }),
   };
   const { seconds, cpu_ms } = await measure(stage, count, runs[contender]);
-  if (contender === "ours") await ground.shut();
+  if (contender === "ours") await fixture.shut();
   await awaitRecords(asterisk.cdr_path, from, count);
   const carried = readCarried(asterisk.cdr_path, from, { count, legs: 1, in_flight });
   return { ...carried, contender, in_flight, whole_per_second: count / seconds, cpu_ms };
@@ -157,13 +157,13 @@ async function runCarried(
 
 /** A fifth of a second's calls may go at once, see server/calls/leader/node/pace.ts. */
 async function runPaced(stage: Stage, rate: number): Promise<PacedRun> {
-  const { asterisk, ground } = stage;
+  const { asterisk, fixture } = stage;
   const count = rate * size.paced_seconds;
-  await ground.checkpoint();
-  await ground.open(calls_max, rate);
+  await fixture.checkpoint();
+  await fixture.open(calls_max, rate);
   const from = endOfRecords(asterisk.cdr_path);
-  const { cpu_ms } = await measure(stage, count, () => runCampaign(ground, count));
-  await ground.shut();
+  const { cpu_ms } = await measure(stage, count, () => runCampaign(fixture, count));
+  await fixture.shut();
   await awaitRecords(asterisk.cdr_path, from, count);
   const paced = readInvites(asterisk.cdr_path, from, { count, at_once: rate / 5 });
   console.log(`paced at ${rate}/s: ${paced.per_second.toFixed(1)}/s`);
@@ -171,9 +171,9 @@ async function runPaced(stage: Stage, rate: number): Promise<PacedRun> {
 }
 
 /** Resolves when every recipient's state is final, with the campaign's id. */
-async function runCampaign(ground: Ground, count: number): Promise<number> {
-  const campaign = await ground.launch(count);
-  const isOver = async () => (await ground.pending(campaign)) === 0;
+async function runCampaign(fixture: Fixture, count: number): Promise<number> {
+  const campaign = await fixture.launch(count);
+  const isOver = async () => (await fixture.pending(campaign)) === 0;
   await until("all recipients are final", isOver, { poll_ms, patience_ms });
   return campaign;
 }

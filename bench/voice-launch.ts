@@ -6,7 +6,7 @@ import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedde
 import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 import { pssOfTree_mb, settledMemory_mb } from "./lib/memory.ts";
-import { layGround, type Ground } from "./voice-launch/ground.ts";
+import { openFixture, type Fixture } from "./voice-launch/fixture.ts";
 import { reportLaunch, type Round } from "./voice-launch/report.ts";
 
 const smoke = process.argv.includes("--smoke");
@@ -29,24 +29,24 @@ try {
 async function measure(): Promise<string> {
   const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, "db"), log: () => {} });
   try {
-    const ground = await layGround(postgres.url, dataDir, size.rows);
+    const fixture = await openFixture(postgres.url, dataDir, size.rows);
     try {
-      const idle_mb = await settledMemory_mb(ground.service.pid, size.looks);
-      await ground.launch();
+      const idle_mb = await settledMemory_mb(fixture.service.pid, size.looks);
+      await fixture.launch();
       const rounds: Round[] = [];
       let peak_mb = 0;
       for (let i = 1; i <= size.rounds; i++) {
-        const { round, launch_peak_mb } = await runRound(ground, i);
+        const { round, launch_peak_mb } = await runRound(fixture, i);
         rounds.push(round);
         peak_mb = Math.max(peak_mb, launch_peak_mb);
       }
-      const { rows } = await ground.db.query<{ v: string }>(
+      const { rows } = await fixture.db.query<{ v: string }>(
         "select setting as v from pg_settings where name = 'server_version'",
       );
       const machine = describeMachine(rows[0]?.v ?? "unknown");
       return reportLaunch({ rounds, idle_mb, peak_mb, rows: size.rows }, machine);
     } finally {
-      await ground.close();
+      await fixture.close();
     }
   } finally {
     await postgres.stop();
@@ -55,23 +55,23 @@ async function measure(): Promise<string> {
 
 /** Both once, each round beginning with the other. */
 async function runRound(
-  ground: Ground,
+  fixture: Fixture,
   number: number,
 ): Promise<{ round: Round; launch_peak_mb: number }> {
   const round = { launch: 0, copy: 0 };
   let launch_peak_mb = 0;
   const launch = () => {
     const watch = setInterval(
-      () => (launch_peak_mb = Math.max(launch_peak_mb, pssOfTree_mb(ground.service.pid))),
+      () => (launch_peak_mb = Math.max(launch_peak_mb, pssOfTree_mb(fixture.service.pid))),
       100,
     );
-    return ground.launch().finally(() => clearInterval(watch));
+    return fixture.launch().finally(() => clearInterval(watch));
   };
   const names = ["launch", "copy"] as const;
   for (const name of number % 2 === 0 ? names : names.toReversed()) {
-    await ground.db.query("truncate voice_recipients");
-    await ground.db.query("checkpoint");
-    round[name] = name === "launch" ? await launch() : await ground.copy();
+    await fixture.db.query("truncate voice_recipients");
+    await fixture.db.query("checkpoint");
+    round[name] = name === "launch" ? await launch() : await fixture.copy();
     console.log(`round ${number} ${name}: ${round[name].toFixed(2)} s`);
   }
   return { round, launch_peak_mb };

@@ -12,7 +12,7 @@ import { dataFolder } from "./lib/data-folder.ts";
 import { describeMachine } from "./lib/describe-machine.ts";
 import { pssOfTree_mb, rssOfTree_mb, settledMemory_mb } from "./lib/memory.ts";
 import { until } from "./lib/until.ts";
-import { layGround, type Ground } from "./voice/ground.ts";
+import { openFixture, type Fixture } from "./voice/fixture.ts";
 import { reportMemory, type Memory, type Switch, type Round } from "./voice-memory/report.ts";
 
 const smoke = process.argv.includes("--smoke");
@@ -57,44 +57,44 @@ async function measure(
   asterisk: RunningAsterisk | null,
 ): Promise<{ readonly rounds: readonly Round[]; readonly version: string }> {
   const data_dir = join(dataDir, `service-${name}`);
-  const ground = await layGround(database_url, { asterisk, data_dir, audio_ms });
+  const fixture = await openFixture(database_url, { asterisk, data_dir, audio_ms });
   try {
-    await ground.open(size.calls, calls_per_second);
+    await fixture.open(size.calls, calls_per_second);
     const rounds: Round[] = [];
     for (let i = 1; i <= size.rounds; i++) {
-      const round = { switch: name, ...(await runRound(ground)) };
+      const round = { switch: name, ...(await runRound(fixture)) };
       rounds.push(round);
       console.log(`round ${i}, ${name}: ${round.live.pss_mb.toFixed(1)} MB with all calls`);
     }
-    await ground.shut();
-    await ground.checkBooks();
-    return { rounds, version: await ground.version() };
+    await fixture.shut();
+    await fixture.checkInvariants();
+    return { rounds, version: await fixture.version() };
   } finally {
-    await ground.close();
+    await fixture.close();
   }
 }
 
-async function runRound(ground: Ground): Promise<Omit<Round, "switch">> {
-  const idle = await settled(ground);
-  const campaign = await ground.launch(size.calls);
+async function runRound(fixture: Fixture): Promise<Omit<Round, "switch">> {
+  const idle = await settled(fixture);
+  const campaign = await fixture.launch(size.calls);
   await until("everybody hears the recording", async () => {
-    return (await ground.hearing()).length === size.calls;
+    return (await fixture.hearing()).length === size.calls;
   });
-  const live = await most(ground);
-  const calls = await ground.hearing();
+  const live = await most(fixture);
+  const calls = await fixture.hearing();
   if (calls.length < size.calls) throw new Error(`only ${calls.length} calls were left at the end`);
   for (let i = 0; i < calls.length; i += hang_ups_at_once)
-    await Promise.all(calls.slice(i, i + hang_ups_at_once).map((id) => ground.hangUp(id)));
-  await until("all recipients are final", async () => (await ground.pending(campaign)) === 0);
-  return { idle, live, after: await settled(ground) };
+    await Promise.all(calls.slice(i, i + hang_ups_at_once).map((id) => fixture.hangUp(id)));
+  await until("all recipients are final", async () => (await fixture.pending(campaign)) === 0);
+  return { idle, live, after: await settled(fixture) };
 }
 
-async function settled({ service: { pid } }: Ground): Promise<Memory> {
+async function settled({ service: { pid } }: Fixture): Promise<Memory> {
   const pss_mb = await settledMemory_mb(pid, size.looks);
   return { pss_mb, rss_mb: rssOfTree_mb(pid) };
 }
 
-async function most({ service: { pid } }: Ground): Promise<Memory> {
+async function most({ service: { pid } }: Fixture): Promise<Memory> {
   let pss_mb = 0;
   let rss_mb = 0;
   for (let i = 0; i < size.looks; i++) {

@@ -22,9 +22,9 @@ import { pauseCampaign as pauseVoiceCampaign } from "../server/voice/campaigns/p
 import { startVoiceCampaign } from "../server/voice/campaigns/start-voice-campaign.ts";
 import { default_settings } from "../server/worker.ts";
 import { startApi, type TestApi } from "./support/api.ts";
-import { leadNodes, openDesk, type CallDesk } from "./support/call-desk.ts";
-import { makeExtension, makeSandboxTrunk, setCalling } from "./support/call-makers.ts";
-import { makeChatNumber, makeChatTemplate, type TestChatNumber } from "./support/chat-makers.ts";
+import { leadNodes, openCallClient, type CallClient } from "./support/call-client.ts";
+import { makeExtension, makeSandboxTrunk, setCalling } from "./support/telephony-factory.ts";
+import { makeChatNumber, makeChatTemplate, type TestChatNumber } from "./support/chat-factory.ts";
 import {
   changeHook,
   messageHook,
@@ -34,12 +34,12 @@ import {
   type TestStatus,
 } from "./support/chat-webhooks.ts";
 import { eventually } from "./support/eventually.ts";
-import { makeAccount, makeCredits, unique, type TestAccount } from "./support/makers.ts";
-import { makeFullVoiceFile } from "./support/voice-file-makers.ts";
+import { makeAccount, makeCredits, unique, type TestAccount } from "./support/account-factory.ts";
+import { makeFullVoiceFile } from "./support/voice-file-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;
-let desk: CallDesk;
+let client: CallClient;
 let sandbox: SandboxVoiceDriver;
 let number: TestChatNumber;
 let provider_template_id: string;
@@ -73,7 +73,7 @@ before(async () => {
   provider_template_id = unique("9000");
   const template = { driver: "whatsapp", provider_template_id } as const;
   template_id = await makeChatTemplate(app, account, number, template);
-  desk = await openDesk(api, account);
+  client = await openCallClient(api, account);
 });
 after(async () => {
   await sandbox.close();
@@ -453,13 +453,13 @@ test("what happens on a click-to-call is told, up to its end with all that an in
       reference: "order-7",
       remark: "late",
     };
-    const campaign = await desk.call(asked);
-    const { call_id } = await desk.reported(campaign, "in-progress");
+    const campaign = await client.call(asked);
+    const { call_id } = await client.reported(campaign, "in-progress");
     const path = `/api/v1/calls/${call_id}`;
-    await desk.ask("POST", `${path}/transfer`, { extension: "402" });
+    await client.ask("POST", `${path}/transfer`, { extension: "402" });
     await eventually(async () => (await told("call.transferred")).length > 0);
-    await desk.ask("POST", `${path}/hangup`);
-    const report = await desk.reported(campaign, "completed");
+    await client.ask("POST", `${path}/hangup`);
+    const report = await client.reported(campaign, "completed");
     const [{ data: end } = assert.fail()] = (await told("call.completed")).slice(-1);
     await assertWrittenWith("call.completed", "calls", `r.id = ${call_id}`);
     // Named as the report names them.

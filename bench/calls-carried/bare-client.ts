@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { Pool } from "undici";
 import { WebSocket } from "ws";
-import { agent, customerOf, trunk } from "../calls/ground.ts";
+import { agent, customerOf, trunk } from "../calls/fixture.ts";
 import { answerOrders, type Figures } from "../lib/child.ts";
 
 const app = "bare";

@@ -1,6 +1,6 @@
 // Click-to-calls asked for over HTTP.
 import { Pool } from "undici";
-import { agent, customerOf } from "./ground.ts";
+import { agent, customerOf } from "./fixture.ts";
 
 /** Numbers the requests, for whoever notes when they come. */
 export const request_header = "x-bench-request";

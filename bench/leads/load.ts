@@ -1,7 +1,7 @@
 // The load tools: wrk against a server, pgbench against the database.
 import { join } from "node:path";
 import { runTool } from "../lib/run-tool.ts";
-import type { Ground } from "./ground.ts";
+import type { Fixture } from "./fixture.ts";
 
 export const connections = 64;
 
@@ -18,14 +18,14 @@ export type WrkFigures = {
 
 /** Creates leads over 64 connections; `seed` decides the random phones. */
 export async function wrk(
-  ground: Ground,
+  fixture: Fixture,
   url: string,
   seconds: number,
   seed: number,
 ): Promise<WrkFigures> {
   const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "10s"];
   const script = join(import.meta.dirname, "create-leads.lua");
-  const { path, token, custom_field_key, known } = ground;
+  const { path, token, custom_field_key, known } = fixture;
   const values = [path, token, custom_field_key, String(known), String(seed)];
   const output = await runTool("wrk", [...args, "-s", script, url, "--", ...values]);
   return JSON.parse(output.trim().split("\n").at(-1) ?? "") as WrkFigures;
@@ -35,18 +35,24 @@ export type PgbenchFigures = { readonly per_second: number; readonly transaction
 
 /** Runs one of the SQL scripts beside this file, prepared. */
 export async function pgbench(
-  ground: Ground,
+  fixture: Fixture,
   script: "one-lead" | "function",
   clients: number,
   seconds: number,
 ): Promise<PgbenchFigures> {
-  const variables = Object.entries(ground.variables).flatMap(([name, value]) => [
+  const variables = Object.entries(fixture.variables).flatMap(([name, value]) => [
     "-D",
     `${name}=${value}`,
   ]);
   const load = ["-n", "-M", "prepared", "-j", "1", "-c", String(clients), "-T", String(seconds)];
   const file = join(import.meta.dirname, `${script}.sql`);
-  const output = await runTool("pgbench", [...load, ...variables, "-f", file, ground.database_url]);
+  const output = await runTool("pgbench", [
+    ...load,
+    ...variables,
+    "-f",
+    file,
+    fixture.database_url,
+  ]);
   const per_second = Number(/^tps = ([\d.]+)/m.exec(output)?.[1]);
   const transactions = Number(/actually processed: (\d+)/.exec(output)?.[1]);
   const failed = Number(/failed transactions: (\d+)/.exec(output)?.[1]);

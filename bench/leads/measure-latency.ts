@@ -1,30 +1,30 @@
 import { once } from "node:events";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { percentile } from "../lib/figures.ts";
-import type { Ground } from "./ground.ts";
+import type { Fixture } from "./fixture.ts";
 
 /** One lead at a time over one kept connection, on an otherwise idle server. */
 export async function measureLatency(
-  ground: Ground,
+  fixture: Fixture,
   requests: number,
 ): Promise<{ p50_ms: number; p99_ms: number }> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   // As many to warm up: V8 is not done with a path after a few hundred requests.
-  for (let i = 0; i < requests; i++) await createOne(ground, agent, i);
+  for (let i = 0; i < requests; i++) await createOne(fixture, agent, i);
   const times_ms: number[] = [];
-  for (let i = 0; i < requests; i++) times_ms.push(await createOne(ground, agent, i));
+  for (let i = 0; i < requests; i++) times_ms.push(await createOne(fixture, agent, i));
   agent.destroy();
   return { p50_ms: percentile(times_ms, 50), p99_ms: percentile(times_ms, 99) };
 }
 
 /** How long it took, in ms. */
-async function createOne(ground: Ground, agent: Agent, number: number): Promise<number> {
+async function createOne(fixture: Fixture, agent: Agent, number: number): Promise<number> {
   const began_ms = performance.now();
   const phone = String(6_000_000_000 + Math.floor(Math.random() * 3_000_000_000));
-  const call = request(ground.service.url + ground.path, {
+  const call = request(fixture.service.url + fixture.path, {
     method: "POST",
     agent,
-    headers: { authorization: `Bearer ${ground.token}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${fixture.token}`, "content-type": "application/json" },
   });
   call.end(JSON.stringify({ phone, name: `Lead ${number}`, email: "lead@example.com" }));
   const [response] = (await once(call, "response")) as [IncomingMessage];

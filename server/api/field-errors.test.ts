@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
 import { after, before, test } from "node:test";
-import { makeAccount, type TestAccount } from "../../test/support/makers.ts";
+import { makeAccount, type TestAccount } from "../../test/support/account-factory.ts";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import { fieldErrors } from "./field-errors.ts";
 

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import Type from "typebox";
 import { startApi, type TestApi } from "../../test/support/api.ts";
-import { makeAccount, type TestAccount } from "../../test/support/makers.ts";
+import { makeAccount, type TestAccount } from "../../test/support/account-factory.ts";
 import { refusals } from "../lib/errors.ts";
 import { closed } from "../lib/schemas.ts";
 import type { RenderError } from "./checks/render-error.ts";

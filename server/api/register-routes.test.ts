@@ -10,7 +10,7 @@ import { from as copyFrom } from "pg-copy-streams";
 import Type from "typebox";
 import { startApi, type Answer, type TestApi } from "../../test/support/api.ts";
 import { eventually } from "../../test/support/eventually.ts";
-import { makeAccount, unique, type TestAccount } from "../../test/support/makers.ts";
+import { makeAccount, unique, type TestAccount } from "../../test/support/account-factory.ts";
 import { Refusal } from "../lib/errors.ts";
 import { parseJsonBody } from "../lib/json-body.ts";
 import { closed } from "../lib/schemas.ts";

@@ -8,7 +8,12 @@ import pg from "pg";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import { emptyDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
-import { makeAccount, makeToken, unique, type TestAccount } from "../../test/support/makers.ts";
+import {
+  makeAccount,
+  makeToken,
+  unique,
+  type TestAccount,
+} from "../../test/support/account-factory.ts";
 import { startService } from "../../test/support/service-process.ts";
 import { commands } from "./commands.ts";
 import { commandHelp } from "./help.ts";

@@ -10,7 +10,7 @@ import {
   makeAgentToken,
   makeCredits,
   type TestAccount,
-} from "../../test/support/makers.ts";
+} from "../../test/support/account-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;

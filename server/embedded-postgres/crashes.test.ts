@@ -10,17 +10,17 @@ import { liveServer, orphanedBackends } from "./postmaster-pid.ts";
 import { liveProcess, pidIsTaken } from "./processes.ts";
 import {
   killServer,
-  openScene,
-  openSceneWithCluster,
+  openClusterFixture,
+  openFixtureWithCluster,
   query,
   until,
-  type Scene,
-} from "./test/scene.ts";
+  type ClusterFixture,
+} from "./test/cluster-fixture.ts";
 
 /** A scene whose program and server were killed after they had committed, besides, `rows` of ballast. */
-async function crashedScene(t: TestContext, rows = 0): Promise<Scene> {
-  const scene = await openSceneWithCluster(t);
-  const starter = scene.start();
+async function crashedScene(t: TestContext, rows = 0): Promise<ClusterFixture> {
+  const fixture = await openFixtureWithCluster(t);
+  const starter = fixture.start();
   const { url } = await starter.ready;
   await query(url, "create table kept as select 7 as n");
   if (rows > 0) {
@@ -30,40 +30,40 @@ async function crashedScene(t: TestContext, rows = 0): Promise<Scene> {
     );
   }
   await starter.kill();
-  await killServer(scene.place);
-  await until("its children are gone", () => orphanedBackends(scene.place).length === 0);
-  return scene;
+  await killServer(fixture.place);
+  await until("its children are gone", () => orphanedBackends(fixture.place).length === 0);
+  return fixture;
 }
 
 test("after SIGKILL of its owner the server is taken over by the next start, and stopped by it", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  const first = scene.start();
+  const fixture = await openFixtureWithCluster(t);
+  const first = fixture.start();
   const before = await first.ready;
   await query(before.url, "create table kept as select 7 as n");
   await first.kill();
-  const second = scene.start();
+  const second = fixture.start();
   assert.deepEqual(await second.ready, { ...before, adopted: true });
   assert.deepEqual(await query(before.url, "select n from kept"), [{ n: 7 }]);
   assert.match(second.lines.join(), /Took over the PostgreSQL that was running \(pid \d+\)/);
   await second.stop();
-  assert.equal(liveServer(scene.place), null);
+  assert.equal(liveServer(fixture.place), null);
 });
 
 test("after SIGKILL of owner and server the next start replays the log; nothing committed is lost", async (t) => {
-  const scene = await crashedScene(t);
-  const { url, adopted } = await scene.start().ready;
+  const fixture = await crashedScene(t);
+  const { url, adopted } = await fixture.start().ready;
   assert.equal(adopted, false);
   assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
 });
 
 test("a long replay is reported and waited for; a start that gives up leaves it alone", async (t) => {
-  const { scene, starter, replaying } = await frozenReplay(t);
+  const { fixture, starter, replaying } = await frozenReplay(t);
   await until("the replay is reported", () =>
     starter.lines.some((line) => /replaying its log after a crash \(\d+ s so far\)/.test(line)),
   );
-  const binaries = await locateBinaries(scene.place.account !== null);
+  const binaries = await locateBinaries(fixture.place.account !== null);
   const impatience = { max_connections: 20, patience_ms: 100, log: () => {} };
-  await assert.rejects(obtainServer(scene.place, binaries, impatience), {
+  await assert.rejects(obtainServer(fixture.place, binaries, impatience), {
     name: "EmbeddedPostgresError",
     message:
       /did not become ready within 0 s: it is still replaying its log after a crash\. .*start again later/,
@@ -79,35 +79,37 @@ test("a long replay is reported and waited for; a start that gives up leaves it 
  */
 async function frozenReplay(t: TestContext) {
   for (;;) {
-    const scene = await crashedScene(t, 100_000);
-    const starter = scene.start();
+    const fixture = await crashedScene(t, 100_000);
+    const starter = fixture.start();
     let isReady = false;
     void starter.ready.then(
       () => (isReady = true),
       () => {},
     );
     const replay = () =>
-      orphanedBackends(scene.place).find(({ command }) => command.includes(": startup recovering"));
+      orphanedBackends(fixture.place).find(({ command }) =>
+        command.includes(": startup recovering"),
+      );
     await until("the log is being replayed", () => isReady || replay() !== undefined);
     const replaying = replay()?.pid;
     if (replaying === undefined) continue;
     process.kill(replaying, "SIGSTOP");
-    return { scene, starter, replaying };
+    return { fixture, starter, replaying };
   }
 }
 
 test("what a killed server left behind is waited for, then ended, before a new one starts", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  const first = scene.start();
+  const fixture = await openFixtureWithCluster(t);
+  const first = fixture.start();
   const { url } = await first.ready;
   // A loop that never looks whether its server still lives.
   const busy = query(url, "do $$ begin loop end loop; end $$").catch(() => {});
   await until("the loop runs", () =>
-    orphanedBackends(scene.place).some(({ command }) => /trunkline .* DO$/.test(command)),
+    orphanedBackends(fixture.place).some(({ command }) => /trunkline .* DO$/.test(command)),
   );
   await first.kill();
-  await killServer(scene.place);
-  const second = scene.start();
+  await killServer(fixture.place);
+  const second = fixture.start();
   const { adopted } = await second.ready;
   assert.equal(adopted, false);
   assert.match(second.lines.join(), /Waiting for what a killed PostgreSQL left behind: pids \d+/);
@@ -115,15 +117,15 @@ test("what a killed server left behind is waited for, then ended, before a new o
 });
 
 test("a postmaster.pid whose number now belongs to another program is removed", async (t) => {
-  const scene = await crashedScene(t);
-  const file = join(scene.place.cluster_dir, "postmaster.pid");
+  const fixture = await crashedScene(t);
+  const file = join(fixture.place.cluster_dir, "postmaster.pid");
   // Of the server's own user: of others PostgreSQL itself knows that they are no server.
-  const other = spawn("sleep", ["60"], { ...scene.place.account, stdio: "ignore" });
+  const other = spawn("sleep", ["60"], { ...fixture.place.account, stdio: "ignore" });
   await once(other, "spawn");
   t.after(() => other.kill("SIGKILL"));
   const [, ...rest] = fs.readFileSync(file, "utf8").split("\n");
   fs.writeFileSync(file, [other.pid, ...rest].join("\n"));
-  const starter = scene.start();
+  const starter = fixture.start();
   const { url, adopted } = await starter.ready;
   assert.equal(adopted, false);
   assert.match(
@@ -135,27 +137,27 @@ test("a postmaster.pid whose number now belongs to another program is removed", 
 });
 
 test("a postmaster.pid that a power cut left empty is removed", async (t) => {
-  const scene = await crashedScene(t);
-  fs.truncateSync(join(scene.place.cluster_dir, "postmaster.pid"));
-  const starter = scene.start();
+  const fixture = await crashedScene(t);
+  fs.truncateSync(join(fixture.place.cluster_dir, "postmaster.pid"));
+  const starter = fixture.start();
   const { url } = await starter.ready;
   assert.match(starter.lines.join(), /Removed a stale postmaster.pid: it names no process/);
   assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
 });
 
 test("a folder copied from under a running server gets a server of its own", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  const { pid } = await scene.start().ready;
-  const copy = await openScene(t);
-  execFileSync("cp", ["-a", scene.data_dir, copy.data_dir]);
+  const fixture = await openFixtureWithCluster(t);
+  const { pid } = await fixture.start().ready;
+  const copy = await openClusterFixture(t);
+  execFileSync("cp", ["-a", fixture.data_dir, copy.data_dir]);
   const second = await copy.start().ready;
   assert.equal(second.adopted, false);
   assert.notEqual(second.pid, pid);
 });
 
 test("when PostgreSQL restarts itself its owner survives and owns it again", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  const owner = scene.start();
+  const fixture = await openFixtureWithCluster(t);
+  const owner = fixture.start();
   const { url, pid } = await owner.ready;
   const [{ backend }] = await query(
     url,
@@ -163,50 +165,50 @@ test("when PostgreSQL restarts itself its owner survives and owns it again", asy
   );
   process.kill(backend, "SIGKILL"); // PostgreSQL then ends every connection and starts over.
   await until("the owner is back", () => owner.lines.includes("PostgreSQL is back"));
-  assert.equal(liveServer(scene.place)?.pid, pid);
+  assert.equal(liveServer(fixture.place)?.pid, pid);
   await assert.rejects(
-    scene.start().ready,
+    fixture.start().ready,
     new RegExp(`already running on .* \\(pid ${owner.pid}\\)`),
   );
 });
 
 test("when its server is killed a living owner starts it again at the same address, and stops it", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  const owner = scene.start();
+  const fixture = await openFixtureWithCluster(t);
+  const owner = fixture.start();
   const { url, pid } = await owner.ready;
   await query(url, "create table kept as select 7 as n");
-  await killServer(scene.place);
+  await killServer(fixture.place);
   await until("the owner is back", () => owner.lines.includes("PostgreSQL is back"));
   assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
-  assert.notEqual(liveServer(scene.place)?.pid, pid);
+  assert.notEqual(liveServer(fixture.place)?.pid, pid);
   await owner.stop();
-  assert.equal(liveServer(scene.place), null);
+  assert.equal(liveServer(fixture.place), null);
 });
 
 test("an initdb that was killed half way is not taken for a cluster, and leaves nothing", async (t) => {
-  const scene = await halfMadeScene(t);
-  const { url } = await scene.start().ready;
+  const fixture = await halfMadeScene(t);
+  const { url } = await fixture.start().ready;
   assert.equal((await query(url, "select")).length, 1);
-  assert.equal(draftFiles(scene), 0);
+  assert.equal(draftFiles(fixture), 0);
 });
 
 /** A scene whose first initdb was killed; one that was done before we looked is tried again. */
-async function halfMadeScene(t: TestContext): Promise<Scene> {
+async function halfMadeScene(t: TestContext): Promise<ClusterFixture> {
   for (;;) {
-    const scene = await openScene(t);
-    const first = scene.start();
-    const isMade = () => fs.existsSync(scene.place.cluster_dir);
-    await until("initdb is at work", () => draftFiles(scene) > 100 || isMade());
+    const fixture = await openClusterFixture(t);
+    const first = fixture.start();
+    const isMade = () => fs.existsSync(fixture.place.cluster_dir);
+    await until("initdb is at work", () => draftFiles(fixture) > 100 || isMade());
     process.kill(-first.pid, "SIGKILL"); // The whole group: it, initdb and what that has started.
     await until("all of it is dead", () => !pidIsTaken(-first.pid));
     if (!isMade()) {
-      assert.ok(draftFiles(scene) > 100);
-      return scene;
+      assert.ok(draftFiles(fixture) > 100);
+      return fixture;
     }
   }
 }
 
-function draftFiles({ data_dir }: Scene): number {
+function draftFiles({ data_dir }: ClusterFixture): number {
   if (!fs.existsSync(data_dir)) return 0;
   const drafts = fs.readdirSync(data_dir).filter((name) => name.includes("draft"));
   return drafts.flatMap((name) =>

@@ -11,13 +11,13 @@ import {
   is_root,
   killServer,
   needs_root,
-  openScene,
-  openSceneWithCluster,
+  openClusterFixture,
+  openFixtureWithCluster,
   ordinary_uid,
   query,
   until,
-  type Scene,
-} from "./test/scene.ts";
+  type ClusterFixture,
+} from "./test/cluster-fixture.ts";
 
 /** What a start must answer with. */
 function refusal(message: RegExp) {
@@ -43,25 +43,25 @@ function unmount(dir: string): void {
 }
 
 /** Makes the data folder a file system of its own, of so many MB. */
-function mountSmall(scene: Scene, size_mb: number): void {
-  fs.mkdirSync(scene.data_dir);
-  assert.equal(mount("-t", "tmpfs", "-o", `size=${size_mb}m`, "none", scene.data_dir).status, 0);
-  scene.beforeEnd(() => unmount(scene.data_dir));
+function mountSmall(fixture: ClusterFixture, size_mb: number): void {
+  fs.mkdirSync(fixture.data_dir);
+  assert.equal(mount("-t", "tmpfs", "-o", `size=${size_mb}m`, "none", fixture.data_dir).status, 0);
+  fixture.beforeEnd(() => unmount(fixture.data_dir));
 }
 
 test(
   "a disk too full for a new cluster is named, and a start with more room succeeds",
   { skip: no_mount },
   async (t) => {
-    const scene = await openScene(t);
-    mountSmall(scene, 20);
+    const fixture = await openClusterFixture(t);
+    mountSmall(fixture, 20);
     await assert.rejects(
-      scene.start().ready,
+      fixture.start().ready,
       refusal(/The disk of .*data is full \(No space left on device; \d+ MB free\)\. Make room/),
     );
-    assert.deepEqual(fs.readdirSync(scene.data_dir), ["postgres-password"]);
-    mount("-o", "remount,size=200m", scene.data_dir);
-    assert.equal((await scene.start().ready).adopted, false);
+    assert.deepEqual(fs.readdirSync(fixture.data_dir), ["postgres-password"]);
+    mount("-o", "remount,size=200m", fixture.data_dir);
+    assert.equal((await fixture.start().ready).adopted, false);
   },
 );
 
@@ -69,30 +69,33 @@ test(
   "a disk that filled up before a start is named, and once there is room nothing committed is lost",
   { skip: no_mount },
   async (t) => {
-    const scene = await openScene(t);
-    mountSmall(scene, 120);
-    const first = scene.start();
+    const fixture = await openClusterFixture(t);
+    mountSmall(fixture, 120);
+    const first = fixture.start();
     const { url } = await first.ready;
     await query(url, "create table kept as select 7 as n");
     await first.kill();
-    await killServer(scene.place);
-    const ballast = join(scene.data_dir, "ballast");
+    await killServer(fixture.place);
+    const ballast = join(fixture.data_dir, "ballast");
     spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=64k"]);
-    await assert.rejects(scene.start().ready, refusal(/The disk of .*data is full .* 0 MB free\)/));
-    assert.equal(liveServer(scene.place), null);
+    await assert.rejects(
+      fixture.start().ready,
+      refusal(/The disk of .*data is full .* 0 MB free\)/),
+    );
+    assert.equal(liveServer(fixture.place), null);
     fs.rmSync(ballast);
-    assert.deepEqual(await query((await scene.start().ready).url, "select n from kept"), [
+    assert.deepEqual(await query((await fixture.start().ready).url, "select n from kept"), [
       { n: 7 },
     ]);
   },
 );
 
 test("a file size limit that stops initdb is reported like a full disk", async (t) => {
-  const scene = await openScene(t, ordinary_uid);
+  const fixture = await openClusterFixture(t, ordinary_uid);
   // 1,000 blocks of 512 bytes: less than the first file of PostgreSQL's log.
   const command = ["sh", "-c", 'ulimit -f 1000; exec "$@"', "sh"];
   await assert.rejects(
-    scene.start({ uid: ordinary_uid, command }).ready,
+    fixture.start({ uid: ordinary_uid, command }).ready,
     refusal(/The disk of .*data is full \(File too large/),
   );
 });
@@ -101,10 +104,10 @@ test(
   "a cluster of another user is refused with both users' ids",
   { skip: needs_root },
   async (t) => {
-    const scene = await openSceneWithCluster(t);
-    execFileSync("chown", ["-R", "12345", scene.place.cluster_dir]);
+    const fixture = await openFixtureWithCluster(t);
+    execFileSync("chown", ["-R", "12345", fixture.place.cluster_dir]);
     await assert.rejects(
-      scene.start().ready,
+      fixture.start().ready,
       refusal(
         /data\/postgres belongs to user 12345, but PostgreSQL would run as user 65534 \(nobody\), because this process is root\. .*chown -R 65534/,
       ),
@@ -116,10 +119,10 @@ test(
   "an ordinary user's start on root's folder says who must own it",
   { skip: needs_root },
   async (t) => {
-    const scene = await openSceneWithCluster(t);
-    fs.chmodSync(join(scene.data_dir, ".."), 0o755);
+    const fixture = await openFixtureWithCluster(t);
+    fs.chmodSync(join(fixture.data_dir, ".."), 0o755);
     await assert.rejects(
-      scene.start({ uid: ordinary_uid }).ready,
+      fixture.start({ uid: ordinary_uid }).ready,
       refusal(
         /permission denied.* User 65534 must own .*data and be able to write there: change its owner/,
       ),
@@ -128,27 +131,27 @@ test(
 );
 
 test("a folder in which this user may not write is refused", { skip: needs_root }, async (t) => {
-  const scene = await openScene(t);
-  fs.chmodSync(join(scene.data_dir, ".."), 0o755);
+  const fixture = await openClusterFixture(t);
+  fs.chmodSync(join(fixture.data_dir, ".."), 0o755);
   await assert.rejects(
-    scene.start({ uid: ordinary_uid }).ready,
+    fixture.start({ uid: ordinary_uid }).ready,
     refusal(/permission denied, mkdir .* User 65534 must own/),
   );
 });
 
 test("a user without a name is told that PostgreSQL needs one", { skip: needs_root }, async (t) => {
-  const scene = await openScene(t, 12_345);
+  const fixture = await openClusterFixture(t, 12_345);
   await assert.rejects(
-    scene.start({ uid: 12_345 }).ready,
+    fixture.start({ uid: 12_345 }).ready,
     refusal(/User 12345 needs a name: give it one in \/etc\/passwd, or set DATABASE_URL/),
   );
 });
 
 test("a cluster of another PostgreSQL version is refused, and left as it is", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  fs.writeFileSync(join(scene.place.cluster_dir, "PG_VERSION"), "16\n");
+  const fixture = await openFixtureWithCluster(t);
+  fs.writeFileSync(join(fixture.place.cluster_dir, "PG_VERSION"), "16\n");
   await assert.rejects(
-    scene.start().ready,
+    fixture.start().ready,
     refusal(
       /data\/postgres was made by PostgreSQL 16; this release brings PostgreSQL 18.* Dump the database/,
     ),
@@ -156,37 +159,37 @@ test("a cluster of another PostgreSQL version is refused, and left as it is", as
 });
 
 test("a folder of other files in the place of the cluster is refused, and left as it is", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  fs.rmSync(join(scene.place.cluster_dir, "PG_VERSION"));
+  const fixture = await openFixtureWithCluster(t);
+  fs.rmSync(join(fixture.place.cluster_dir, "PG_VERSION"));
   await assert.rejects(
-    scene.start().ready,
+    fixture.start().ready,
     refusal(/data\/postgres is not empty, yet no PostgreSQL cluster\. Move it away/),
   );
 });
 
 test("a lost or wrong password is named, and no server is left running", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  const password = fs.readFileSync(scene.place.password_file, "utf8");
-  fs.writeFileSync(scene.place.password_file, "wrong");
+  const fixture = await openFixtureWithCluster(t);
+  const password = fs.readFileSync(fixture.place.password_file, "utf8");
+  fs.writeFileSync(fixture.place.password_file, "wrong");
   await assert.rejects(
-    scene.start().ready,
+    fixture.start().ready,
     refusal(/password authentication failed.*postgres-password does not hold its password/),
   );
-  await until("the server has ended", () => liveServer(scene.place) === null);
-  fs.rmSync(scene.place.password_file);
+  await until("the server has ended", () => liveServer(fixture.place) === null);
+  fs.rmSync(fixture.place.password_file);
   await assert.rejects(
-    scene.start().ready,
+    fixture.start().ready,
     refusal(/postgres-password is missing.* Restore the file/),
   );
-  fs.writeFileSync(scene.place.password_file, password);
-  await scene.start().ready;
+  fs.writeFileSync(fixture.place.password_file, password);
+  await fixture.start().ready;
 });
 
 test("a setting that PostgreSQL refuses is quoted", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  fs.appendFileSync(join(scene.place.cluster_dir, "postgresql.conf"), "wal_level = sideways\n");
+  const fixture = await openFixtureWithCluster(t);
+  fs.appendFileSync(join(fixture.place.cluster_dir, "postgresql.conf"), "wal_level = sideways\n");
   await assert.rejects(
-    scene.start().ready,
+    fixture.start().ready,
     refusal(/ended while it was starting .*invalid value for parameter.*See .*postgres\.log/),
   );
 });
@@ -201,14 +204,14 @@ test("a platform without a package is told to bring its own server", () => {
 });
 
 test("a copy of the programs runs without npm having made the library links", async (t) => {
-  const scene = await openScene(t);
-  fs.mkdirSync(scene.data_dir);
-  fs.chmodSync(join(scene.data_dir, ".."), 0o755);
+  const fixture = await openClusterFixture(t);
+  fs.mkdirSync(fixture.data_dir);
+  fs.chmodSync(join(fixture.data_dir, ".."), 0o755);
   const installed = nativePackage(`${process.platform}-${process.arch}`);
-  const bare = { ...installed, dir: join(scene.data_dir, "native") };
+  const bare = { ...installed, dir: join(fixture.data_dir, "native") };
   fs.cpSync(installed.dir, bare.dir, { recursive: true, verbatimSymlinks: true });
   for (const { target } of bare.links) fs.rmSync(join(bare.dir, target));
-  const copies = await Promise.all([1, 2].map(() => cacheBinaries(bare, [scene.data_dir])));
+  const copies = await Promise.all([1, 2].map(() => cacheBinaries(bare, [fixture.data_dir])));
   assert.equal(copies[0], copies[1]);
   fs.rmSync(bare.dir, { recursive: true });
   const uid = is_root ? { uid: ordinary_uid, gid: ordinary_uid } : {};
@@ -221,11 +224,11 @@ test("a copy of the programs runs without npm having made the library links", as
 });
 
 test("a cache folder that somebody else made or may change is never run from", async (t) => {
-  const scene = await openScene(t);
-  fs.mkdirSync(scene.data_dir);
-  fs.chmodSync(join(scene.data_dir, ".."), 0o755);
+  const fixture = await openClusterFixture(t);
+  fs.mkdirSync(fixture.data_dir);
+  fs.chmodSync(join(fixture.data_dir, ".."), 0o755);
   const native = nativePackage(`${process.platform}-${process.arch}`);
-  const dir = join(scene.data_dir, `trunkline-postgres-${process.getuid!()}`);
+  const dir = join(fixture.data_dir, `trunkline-postgres-${process.getuid!()}`);
   const traps: [string, () => void][] = [
     ["open to all", () => [fs.mkdirSync(dir), fs.chmodSync(dir, 0o777)]],
     ["a link", () => fs.symlinkSync("/usr/share", dir)],
@@ -235,7 +238,7 @@ test("a cache folder that somebody else made or may change is never run from", a
   for (const [name, lay] of traps) {
     lay();
     await assert.rejects(
-      cacheBinaries(native, [scene.data_dir]),
+      cacheBinaries(native, [fixture.data_dir]),
       refusal(/is not a folder that only user \d+ can change/),
       name,
     );
@@ -247,9 +250,9 @@ test(
   "as root, a cache that the server's user could not reach is not chosen",
   { skip: needs_root },
   async (t) => {
-    const scene = await openScene(t); // In a folder that is closed to others.
+    const fixture = await openClusterFixture(t); // In a folder that is closed to others.
     await assert.rejects(
-      cacheBinaries(nativePackage(`${process.platform}-${process.arch}`), [scene.data_dir]),
+      cacheBinaries(nativePackage(`${process.platform}-${process.arch}`), [fixture.data_dir]),
       refusal(/is closed to others/),
     );
   },

@@ -8,18 +8,18 @@ import { isServerOf, orphanedBackends } from "./postmaster-pid.ts";
 import { startEmbeddedPostgres } from "./start-embedded-postgres.ts";
 import {
   needs_root,
-  openScene,
+  openClusterFixture,
   ordinary_uid,
-  openSceneWithCluster,
+  openFixtureWithCluster,
   query,
   userOf,
-} from "./test/scene.ts";
+} from "./test/cluster-fixture.ts";
 
 const silent = () => {};
 
 test("an empty folder becomes a durable database that only its password opens", async (t) => {
-  const scene = await openScene(t);
-  const starter = scene.start();
+  const fixture = await openClusterFixture(t);
+  const starter = fixture.start();
   const { url, adopted } = await starter.ready;
   assert.equal(adopted, false);
   const [settings] = await query(
@@ -46,16 +46,16 @@ test("an empty folder becomes a durable database that only its password opens", 
     query(url.replace(/:[^:@]+@/, ":wrong@"), "select"),
     /password authentication/,
   );
-  assert.equal(fs.statSync(scene.place.password_file).mode & 0o777, 0o600);
-  assert.equal(fs.statSync(scene.place.log_file).mode & 0o777, 0o600);
-  const password = fs.readFileSync(scene.place.password_file, "utf8");
+  assert.equal(fs.statSync(fixture.place.password_file).mode & 0o777, 0o600);
+  assert.equal(fs.statSync(fixture.place.log_file).mode & 0o777, 0o600);
+  const password = fs.readFileSync(fixture.place.password_file, "utf8");
   assert.ok(!starter.lines.join("\n").includes(password), "the log lines hold the password");
-  assert.ok(!fs.readFileSync(scene.place.log_file, "utf8").includes(password));
+  assert.ok(!fs.readFileSync(fixture.place.log_file, "utf8").includes(password));
 });
 
 test("a database can be cloned from the program's own while the owner's connection is open", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  const { url } = await scene.start().ready;
+  const fixture = await openFixtureWithCluster(t);
+  const { url } = await fixture.start().ready;
   await query(url, "create table kept as select 7 as n");
   await query(url.replace(/\/trunkline$/, "/postgres"), "create database clone template trunkline");
   assert.deepEqual(await query(url.replace(/\/trunkline$/, "/clone"), "select n from kept"), [
@@ -64,14 +64,14 @@ test("a database can be cloned from the program's own while the owner's connecti
 });
 
 test("stop waits until every process is gone, may be repeated, and the next start has the data at the same address", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  const first = await startEmbeddedPostgres({ dataDir: scene.data_dir, log: silent });
+  const fixture = await openFixtureWithCluster(t);
+  const first = await startEmbeddedPostgres({ dataDir: fixture.data_dir, log: silent });
   await query(first.url, "create table kept as select 7 as n");
   await Promise.all([first.stop(), first.stop()]);
   await first.stop();
-  assert.equal(isServerOf(scene.place, first.pid), false);
-  assert.deepEqual(orphanedBackends(scene.place), []);
-  const second = await startEmbeddedPostgres({ dataDir: scene.data_dir, log: silent });
+  assert.equal(isServerOf(fixture.place, first.pid), false);
+  assert.deepEqual(orphanedBackends(fixture.place), []);
+  const second = await startEmbeddedPostgres({ dataDir: fixture.data_dir, log: silent });
   try {
     assert.equal(second.adopted, false);
     assert.equal(second.url, first.url);
@@ -82,14 +82,14 @@ test("stop waits until every process is gone, may be repeated, and the next star
 });
 
 test("a port that somebody else has taken meanwhile is replaced", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  const first = await startEmbeddedPostgres({ dataDir: scene.data_dir, log: silent });
+  const fixture = await openFixtureWithCluster(t);
+  const first = await startEmbeddedPostgres({ dataDir: fixture.data_dir, log: silent });
   await first.stop();
   const port = Number(new URL(first.url).port);
   const squatter = createServer().listen(port, "127.0.0.1");
   await once(squatter, "listening");
   t.after(() => squatter.close());
-  const second = await startEmbeddedPostgres({ dataDir: scene.data_dir, log: silent });
+  const second = await startEmbeddedPostgres({ dataDir: fixture.data_dir, log: silent });
   try {
     assert.notEqual(new URL(second.url).port, String(port));
     assert.equal((await query(second.url, "select")).length, 1);
@@ -99,34 +99,34 @@ test("a port that somebody else has taken meanwhile is replaced", async (t) => {
 });
 
 test("a second start on a folder in use is told who runs there, and disturbs nobody", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  const owner = scene.start();
+  const fixture = await openFixtureWithCluster(t);
+  const owner = fixture.start();
   const { url } = await owner.ready;
   const told = {
     name: "EmbeddedPostgresError",
-    message: new RegExp(`already running on ${scene.data_dir} \\(pid ${owner.pid}\\)`),
+    message: new RegExp(`already running on ${fixture.data_dir} \\(pid ${owner.pid}\\)`),
   };
-  await assert.rejects(scene.start().ready, told);
-  await assert.rejects(startEmbeddedPostgres({ dataDir: scene.data_dir, log: silent }), told);
+  await assert.rejects(fixture.start().ready, told);
+  await assert.rejects(startEmbeddedPostgres({ dataDir: fixture.data_dir, log: silent }), told);
   assert.equal((await query(url, "select")).length, 1);
 });
 
 test("of three first starts at once on one empty folder one wins and the others are told so", async (t) => {
-  const scene = await openScene(t);
-  const starters = [scene.start(), scene.start(), scene.start()];
+  const fixture = await openClusterFixture(t);
+  const starters = [fixture.start(), fixture.start(), fixture.start()];
   const outcomes = await Promise.allSettled(starters.map(({ ready }) => ready));
   const won = outcomes.filter((outcome) => outcome.status === "fulfilled");
   const lost = outcomes.filter((outcome) => outcome.status === "rejected");
   assert.equal(won.length, 1, JSON.stringify(outcomes));
   for (const { reason } of lost) assert.match(reason.message, /already running on .* \(pid \d+\)/);
-  assert.deepEqual(leftOvers(scene.data_dir), []);
+  assert.deepEqual(leftOvers(fixture.data_dir), []);
   assert.equal((await query(won[0]!.value.url, "select")).length, 1);
 });
 
 test("an ordinary user's server runs as that user, from the first start to the next", async (t) => {
-  const scene = await openScene(t, ordinary_uid);
+  const fixture = await openClusterFixture(t, ordinary_uid);
   for (const n of [0, 1]) {
-    const starter = scene.start({ uid: ordinary_uid });
+    const starter = fixture.start({ uid: ordinary_uid });
     const { url, pid } = await starter.ready;
     assert.equal(userOf(pid), ordinary_uid);
     await query(url, `create table kept_${n} ()`);
@@ -138,28 +138,28 @@ test(
   "root's server runs as nobody, although no other user can reach its folder",
   { skip: needs_root },
   async (t) => {
-    const scene = await openScene(t);
-    const outer = join(scene.data_dir, "..");
+    const fixture = await openClusterFixture(t);
+    const outer = join(fixture.data_dir, "..");
     assert.deepEqual([fs.statSync(outer).uid, fs.statSync(outer).mode & 0o777], [0, 0o700]);
     for (const n of [0, 1]) {
-      const starter = scene.start();
+      const starter = fixture.start();
       const { url, pid } = await starter.ready;
       assert.equal(userOf(pid), 65_534);
       await query(url, `create table kept_${n} ()`);
       await starter.stop();
     }
-    assert.equal(fs.statSync(scene.place.cluster_dir).uid, 65_534);
+    assert.equal(fs.statSync(fixture.place.cluster_dir).uid, 65_534);
   },
 );
 
 test("a Ctrl-C of the terminal does not reach the server before its owner ends it", async (t) => {
-  const scene = await openSceneWithCluster(t);
-  const starter = scene.start();
+  const fixture = await openFixtureWithCluster(t);
+  const starter = fixture.start();
   const { url, pid } = await starter.ready;
   process.kill(-starter.pid, "SIGINT"); // What a terminal does: to the whole process group.
   await starter.ended;
   assert.deepEqual(await query(url, "select 7 as n"), [{ n: 7 }]);
-  assert.equal((await scene.start().ready).pid, pid);
+  assert.equal((await fixture.start().ready).pid, pid);
 });
 
 function leftOvers(data_dir: string): string[] {

@@ -7,7 +7,7 @@ import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
-} from "../../test/support/chat-makers.ts";
+} from "../../test/support/chat-factory.ts";
 import { readEvents, type EventReader } from "../../test/support/event-reader.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import {
@@ -15,9 +15,9 @@ import {
   makeAgentToken,
   makeCredits,
   type TestAccount,
-} from "../../test/support/makers.ts";
-import { standingTime } from "../../test/support/standing-time.ts";
-import { makeVoiceCampaign } from "../../test/support/voice-makers.ts";
+} from "../../test/support/account-factory.ts";
+import { manualTimers } from "../../test/support/manual-timers.ts";
+import { makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { buildHttpServer } from "../api/http-server.ts";
 import { openMetrics } from "../lib/metrics.ts";
 import { openLiveEvents } from "./open-live-events.ts";
@@ -26,7 +26,7 @@ import { heartbeat_ms } from "./tend-streams.ts";
 let api: TestApi;
 let server: FastifyInstance;
 let url: string;
-const time = standingTime();
+const time = manualTimers();
 const metrics = openMetrics();
 
 before(async () => {
@@ -132,7 +132,7 @@ test("an open campaign is told at first and when it changed, as its own record t
   const texts = reader.dataOf(chat_progress).map((data) => JSON.stringify(data));
   assert.equal(new Set(texts).size, texts.length);
   assert.deepEqual(
-    new Set(reader.told.map(({ id }) => id)),
+    new Set(reader.events.map(({ id }) => id)),
     new Set([0]),
     "progress has no place of its own",
   );
@@ -198,7 +198,7 @@ test("progress goes to who may hear of it and asked for it, and a later reader i
     time.advance(heartbeat_ms);
     return all.every((one, i) => one.comments() > beats[i]!);
   });
-  const typesOf = ({ told: events }: EventReader) => new Set(events.map(({ event }) => event));
+  const typesOf = ({ events }: EventReader) => new Set(events.map(({ event }) => event));
   assert.deepEqual(typesOf(voice_only), new Set([voice_progress]));
   assert.deepEqual(typesOf(filtered), new Set([chat_progress]));
   assert.deepEqual(

@@ -12,8 +12,8 @@ import {
   makeToken,
   unique,
   type TestAccount,
-} from "../../test/support/makers.ts";
-import { standingTime, type StandingTime } from "../../test/support/standing-time.ts";
+} from "../../test/support/account-factory.ts";
+import { manualTimers, type ManualTimers } from "../../test/support/manual-timers.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Permission } from "../accounts/permissions.ts";
 import { buildHttpServer } from "../api/http-server.ts";
@@ -30,7 +30,7 @@ import { heartbeat_ms, stalled_max_ms } from "./tend-streams.ts";
 type Streaming = {
   readonly server: FastifyInstance;
   readonly url: string;
-  readonly time: StandingTime;
+  readonly time: ManualTimers;
   readonly metrics: Metrics;
 };
 
@@ -53,7 +53,7 @@ after(async () => {
 });
 
 async function startStreaming(): Promise<Streaming> {
-  const time = standingTime();
+  const time = manualTimers();
   const metrics = openMetrics();
   const live = openLiveEvents(api.app, metrics, time.timers);
   const server = await buildHttpServer({ ...api.app, metrics, live });
@@ -96,8 +96,8 @@ async function record(account: TestAccount, ...types: EventType[]) {
 
 const numbers = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i);
-const idsOf = ({ told }: EventReader) => told.map(({ id }) => id);
-const typesTold = ({ told }: EventReader) => told.map(({ event }) => event);
+const idsOf = ({ events }: EventReader) => events.map(({ id }) => id);
+const typesTold = ({ events }: EventReader) => events.map(({ event }) => event);
 
 /** Comes after all that there is to tell. */
 async function nextHeartbeat(reader: EventReader, { time } = here) {
@@ -147,10 +147,10 @@ test("a stream tells what happened in the account's order, all of it, while tran
   );
   const relays = [relay(), relay()];
   await Promise.all(numbers(1, 6).map(write));
-  await eventually(() => reader.told.length === 120);
+  await eventually(() => reader.events.length === 120);
   await held.query("commit");
   held.release();
-  await eventually(() => reader.told.length === 125);
+  await eventually(() => reader.events.length === 125);
   writing.abort();
   await Promise.all(relays);
   await nextHeartbeat(reader);
@@ -165,8 +165,8 @@ test("an event is its id, its type, and the body of a callback on one line", asy
   const reader = await listen(account);
   await insert(account, ["call.answered"], { text: "two\nlines, and\r\u2028more 😀" });
   await drain();
-  await eventually(() => reader.told.length === 1);
-  const [{ id, event, data }] = reader.told as [EventReader["told"][0]];
+  await eventually(() => reader.events.length === 1);
+  const [{ id, event, data }] = reader.events as [EventReader["events"][0]];
   assert.deepEqual([id, event, data.type], [1, "call.answered", "call.answered"]);
   assert.deepEqual(Object.keys(data), ["type", "timestamp", "data"]);
   assert.equal(new Date(data.timestamp).toISOString(), data.timestamp);
@@ -187,7 +187,7 @@ test("who connects again is told what happened meanwhile, once, and nothing else
   // Before anything happened it has a place already.
   await eventually(() => first.lastId() === 2);
   await record(account, type, "lead.created", type);
-  await eventually(() => first.told.length === 3);
+  await eventually(() => first.events.length === 3);
   first.close();
   await record(account, ...numbers(1, 450).map(() => type as EventType));
   const last = String(first.lastId());
@@ -213,7 +213,7 @@ test("a heartbeat moves on the place of a reader whose events were none, and the
   const reader = await listen(account, { query: "?types=lead.*" });
   await record(account, "credit.low", "credit.low");
   await nextHeartbeat(reader);
-  assert.deepEqual([reader.told, reader.lastId()], [[], 2]);
+  assert.deepEqual([reader.events, reader.lastId()], [[], 2]);
 });
 
 const one_of_each = [
@@ -321,7 +321,7 @@ test("a notification that is lost costs a second: the poll finds what it told of
   await api.app.db.pool.query("select relay_events($1, 1000, now())", [account.account_id]);
   await eventually(() => {
     here.time.advance(1_000);
-    return reader.told.length === 1;
+    return reader.events.length === 1;
   });
   assert.deepEqual(idsOf(reader), [1]);
 });
@@ -340,14 +340,14 @@ test("a revoked token's stream ends at once, an expired one's at the next heartb
   assert.equal((await api.send("POST", path, { token: account.token })).status, 200);
   const unauthorized = [{ id: 0, event: "end", data: { reason: "unauthorized" } }];
   await eventually(() => first.hasEnded());
-  assert.deepEqual(first.told, unauthorized);
+  assert.deepEqual(first.events, unauthorized);
   api.clock.set(expires_at);
   await nextHeartbeat(third);
   await eventually(() => second.hasEnded());
   api.clock.set(new Date());
-  assert.deepEqual(second.told, unauthorized);
+  assert.deepEqual(second.events, unauthorized);
   await record(account, "lead.created");
-  await eventually(() => third.told.length === 1);
+  await eventually(() => third.events.length === 1);
 });
 
 test("a role that changes changes what its users' streams tell, and one that leaves nothing ends them", async () => {
@@ -375,7 +375,7 @@ test("a role that changes changes what its users' streams tell, and one that lea
   ]);
   await set(["users.read"]);
   await eventually(() => reader.hasEnded());
-  assert.deepEqual(reader.told.at(-1), { id: 6, event: "end", data: { reason: "forbidden" } });
+  assert.deepEqual(reader.events.at(-1), { id: 6, event: "end", data: { reason: "forbidden" } });
 });
 
 /** More than the system keeps for a connection that nobody reads. */
@@ -394,8 +394,8 @@ test("a reader that stops reading is told to load anew once it is too far behind
   const head = 2_500 + behind_max + 1;
   slow.response.resume();
   await eventually(() => slow.lastId() === head);
-  const at = slow.told.findIndex(({ event }) => event === "resync");
-  const { id, data } = slow.told[at]!;
+  const at = slow.events.findIndex(({ event }) => event === "resync");
+  const { id, data } = slow.events[at]!;
   // Where the head was when it was found out depends on how soon that was.
   assert.deepEqual(data, { reason: "behind", from: at, to: id });
   assert.deepEqual(idsOf(slow).slice(0, at), numbers(1, at));
@@ -405,7 +405,7 @@ test("a reader that stops reading is told to load anew once it is too far behind
 test("for a reader that takes nothing, one page is read and a socket's worth is held, whatever comes", async () => {
   const account = await makeAccount(api.app);
   const metrics = openMetrics();
-  const live = openLiveEvents(api.app, metrics, standingTime().timers);
+  const live = openLiveEvents(api.app, metrics, manualTimers().timers);
   const caller = callerOf(account.account_id);
   const again = () => Promise.resolve(caller);
   const types = typesOf(undefined);
@@ -467,13 +467,13 @@ test("a place that is not kept any more, or was never given, is told with where 
   for (const one of cases) {
     const reader = await listen(account, { query: `?last_event_id=${one.from}` });
     listening.push({ ...one, reader });
-    await eventually(() => reader.told.length === one.told.length - 1);
+    await eventually(() => reader.events.length === one.told.length - 1);
   }
   await record(account, "call.answered");
   for (const { reader, told, data } of listening) {
     await eventually(() => reader.lastId() === 21);
     assert.deepEqual(typesTold(reader), told);
-    if (data) assert.deepEqual(reader.told[0], { id: 20, event: "resync", data });
+    if (data) assert.deepEqual(reader.events[0], { id: 20, event: "resync", data });
   }
 });
 
@@ -516,7 +516,7 @@ test("an account has so many streams at most, and one that is closed makes room"
 
 test("a process has so many streams at most, whoever opens them, and none once it stops", async () => {
   const metrics = openMetrics();
-  const live = openLiveEvents(api.app, metrics, standingTime().timers);
+  const live = openLiveEvents(api.app, metrics, manualTimers().timers);
   const open = (account_id: number) =>
     live.open({
       caller: callerOf(account_id),
@@ -540,7 +540,7 @@ test("a process has so many streams at most, whoever opens them, and none once i
 test("while nobody can say whose a stream is it tells nothing, and nothing is lost by that", async () => {
   const account = await makeAccount(api.app);
   const metrics = openMetrics();
-  const time = standingTime();
+  const time = manualTimers();
   const live = openLiveEvents(api.app, metrics, time.timers);
   let knows = true;
   let asked = 0;
@@ -584,7 +584,7 @@ test("a stop ends every stream, read or not, and a connection that nothing was s
   await once(unused, "connect");
   await fill(account);
   await record(account, "call.answered");
-  await eventually(() => reader.told.length === 1);
+  await eventually(() => reader.events.length === 1);
   const closing = at.server.close();
   await eventually(() => reader.hasEnded());
   assert.equal(reader.response.complete, true);

@@ -8,14 +8,19 @@ import {
   makeNode,
   makeSandboxTrunk,
   makeTrunk,
-} from "../../test/support/call-makers.ts";
-import { makeCall } from "../../test/support/call-report-makers.ts";
-import { makeAccount, makeCredits, makeUser, type TestAccount } from "../../test/support/makers.ts";
+} from "../../test/support/telephony-factory.ts";
+import { makeCall } from "../../test/support/call-factory.ts";
+import {
+  makeAccount,
+  makeCredits,
+  makeUser,
+  type TestAccount,
+} from "../../test/support/account-factory.ts";
 import {
   makeVoiceCall,
   makeVoiceCampaign,
   type TestVoiceCampaign,
-} from "../../test/support/voice-makers.ts";
+} from "../../test/support/voice-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;

@@ -8,8 +8,8 @@ import {
   makeChatNumber,
   makeChatTemplate,
   type TestChatNumber,
-} from "../../test/support/chat-makers.ts";
-import { makeAccount, makeCredits, type TestAccount } from "../../test/support/makers.ts";
+} from "../../test/support/chat-factory.ts";
+import { makeAccount, makeCredits, type TestAccount } from "../../test/support/account-factory.ts";
 import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
 import { countOfState, type RecipientState } from "../chat/recipients/recipient-states.ts";
 

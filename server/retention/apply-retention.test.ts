@@ -2,22 +2,27 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { startApi, type TestApi } from "../../test/support/api.ts";
-import { makeEndpoint, makeEvents, relay } from "../../test/support/callback-makers.ts";
-import { makeNode, makeTrunk } from "../../test/support/call-makers.ts";
-import { failed, makeCall } from "../../test/support/call-report-makers.ts";
+import { makeEndpoint, makeEvents, relay } from "../../test/support/callback-factory.ts";
+import { makeNode, makeTrunk } from "../../test/support/telephony-factory.ts";
+import { failed, makeCall } from "../../test/support/call-factory.ts";
 import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
-} from "../../test/support/chat-makers.ts";
+} from "../../test/support/chat-factory.ts";
 import {
   checkCampaigns,
   checkLedger,
   checkVoiceCampaigns,
-} from "../../test/support/check-books.ts";
-import { makeAccount, makeCredits, unique, type TestAccount } from "../../test/support/makers.ts";
-import { quietVoiceSandbox } from "../../test/support/quiet-sandbox.ts";
-import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-makers.ts";
+} from "../../test/support/check-invariants.ts";
+import {
+  makeAccount,
+  makeCredits,
+  unique,
+  type TestAccount,
+} from "../../test/support/account-factory.ts";
+import { voiceSandboxStub } from "../../test/support/sandbox-stub.ts";
+import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import { applyRetention } from "./apply-retention.ts";
@@ -32,8 +37,8 @@ const silent = new Set<number>();
 
 let api: TestApi;
 before(async () => {
-  const sandbox: typeof quietVoiceSandbox = {
-    ...quietVoiceSandbox,
+  const sandbox: typeof voiceSandboxStub = {
+    ...voiceSandboxStub,
     async deleteRecording({ id }, recording) {
       if (silent.has(id)) throw new VoiceError("unreachable", "it is down");
       deleted.push(recording);

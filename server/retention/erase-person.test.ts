@@ -4,29 +4,29 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../test/support/api.ts";
-import { makeEndpoint, relay } from "../../test/support/callback-makers.ts";
-import { makeNode, makeTrunk, setCalling } from "../../test/support/call-makers.ts";
-import { failed, makeCall } from "../../test/support/call-report-makers.ts";
+import { makeEndpoint, relay } from "../../test/support/callback-factory.ts";
+import { makeNode, makeTrunk, setCalling } from "../../test/support/telephony-factory.ts";
+import { failed, makeCall } from "../../test/support/call-factory.ts";
 import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
   makeSuppression,
-} from "../../test/support/chat-makers.ts";
+} from "../../test/support/chat-factory.ts";
 import {
   checkCampaigns,
   checkLedger,
   checkVoiceCampaigns,
-} from "../../test/support/check-books.ts";
+} from "../../test/support/check-invariants.ts";
 import {
   makeAccount,
   makeAgentToken,
   makeCredits,
   unique,
   type TestAccount,
-} from "../../test/support/makers.ts";
-import { quietVoiceSandbox } from "../../test/support/quiet-sandbox.ts";
-import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-makers.ts";
+} from "../../test/support/account-factory.ts";
+import { voiceSandboxStub } from "../../test/support/sandbox-stub.ts";
+import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import { workJobs } from "../engine/work-jobs.ts";
@@ -48,8 +48,8 @@ let is_silent = false;
 const deleted: string[] = [];
 
 before(async () => {
-  const sandbox: typeof quietVoiceSandbox = {
-    ...quietVoiceSandbox,
+  const sandbox: typeof voiceSandboxStub = {
+    ...voiceSandboxStub,
     async deleteRecording(_node, recording) {
       if (is_silent) throw new VoiceError("unreachable", "it is down");
       deleted.push(recording);

@@ -4,36 +4,36 @@ import { after, before, test } from "node:test";
 import {
   channelIn,
   extensions,
-  openAsteriskScene,
-  type AsteriskScene,
-} from "../support/asterisk-scene.ts";
-import type { CallDesk } from "../support/call-desk.ts";
-import { openCutLine, type CutLine } from "../support/cut-line.ts";
+  openAsteriskFixture,
+  type AsteriskFixture,
+} from "../support/asterisk-fixture.ts";
+import type { CallClient } from "../support/call-client.ts";
+import { openInterruptibleProxy, type InterruptibleProxy } from "../support/interruptible-proxy.ts";
 import { eventually } from "../support/eventually.ts";
 import { farEnd } from "../support/sipp/outcomes.ts";
 
-let scene: AsteriskScene;
-let desk: CallDesk;
-let line: CutLine;
+let fixture: AsteriskFixture;
+let client: CallClient;
+let line: InterruptibleProxy;
 
 before(async () => {
-  scene = await openAsteriskScene({
+  fixture = await openAsteriskFixture({
     async through(ari_url) {
       const url = new URL(ari_url);
-      line = await openCutLine(Number(url.port));
+      line = await openInterruptibleProxy(Number(url.port));
       url.port = String(line.port);
       return url.toString();
     },
   });
-  desk = await scene.desk();
-  scene.startLeaders({ survey_ms: 30_000, missing_ms: 2_000, recording_ms: 2_000 });
+  client = await fixture.client();
+  fixture.startLeaders({ survey_ms: 30_000, missing_ms: 2_000, recording_ms: 2_000 });
 });
 after(async () => {
-  await scene.close();
+  await fixture.close();
   await line.close();
 });
 
-type Report = Awaited<ReturnType<CallDesk["reported"]>>;
+type Report = Awaited<ReturnType<CallClient["reported"]>>;
 
 let customers = 0;
 function customer(...conduct: Parameters<typeof farEnd>): string {
@@ -41,15 +41,15 @@ function customer(...conduct: Parameters<typeof farEnd>): string {
 }
 
 async function hangUp({ call_id, campaign_id }: Report, status = "completed"): Promise<Report> {
-  assert.equal((await desk.ask("POST", `/api/v1/calls/${call_id}/hangup`)).status, 200);
-  return desk.reported(campaign_id, status);
+  assert.equal((await client.ask("POST", `/api/v1/calls/${call_id}/hangup`)).status, 200);
+  return client.reported(campaign_id, status);
 }
 
 async function isConnected(): Promise<boolean> {
-  const { connected_at } = await scene.app.db.query
+  const { connected_at } = await fixture.app.db.query
     .selectFrom("voice_nodes")
     .select("connected_at")
-    .where("id", "=", scene.node_id)
+    .where("id", "=", fixture.node_id)
     .executeTakeFirstOrThrow();
   return connected_at !== null;
 }
@@ -65,12 +65,12 @@ async function cutWhile(
   calls: readonly { asked: Record<string, unknown>; leg: number; status: string }[],
   meanwhile: (reports: readonly Report[]) => boolean | Promise<boolean>,
 ): Promise<readonly number[]> {
-  const campaigns = await Promise.all(calls.map(({ asked }) => desk.call(asked)));
+  const campaigns = await Promise.all(calls.map(({ asked }) => client.call(asked)));
   const reports = await Promise.all(
     calls.map(async ({ leg, status }, i) => {
       let report: Report;
       await eventually(async () => {
-        [report] = await desk.reports(campaigns[i]!);
+        [report] = await client.reports(campaigns[i]!);
         return hasCome(report.legs[leg - 1], status);
       });
       return report;
@@ -85,14 +85,14 @@ async function cutWhile(
 }
 
 async function isUp(callId: number, leg: number): Promise<boolean> {
-  const answer = await scene.ari("GET", `/channels/${channelIn(desk, callId, leg)}`);
+  const answer = await fixture.ari("GET", `/channels/${channelIn(client, callId, leg)}`);
   return answer.status === 200 && ((await answer.json()) as { state: string }).state === "Up";
 }
 
 function hasRecord(callId: number, leg: number): boolean {
-  return scene
-    .records(desk, callId)
-    .some(({ channel }) => channel === channelIn(desk, callId, leg));
+  return fixture
+    .records(client, callId)
+    .some(({ channel }) => channel === channelIn(client, callId, leg));
 }
 
 test("calls whose legs answer, refuse or leave while the line to the switch is cut go on where they are", async () => {
@@ -111,20 +111,20 @@ test("calls whose legs answer, refuse or leave while the line to the switch is c
     async ([late, , talk]) => (await isUp(late.call_id, 2)) && hasRecord(talk.call_id, 2),
   );
 
-  const [ringing] = await desk.reports(answered!);
-  await desk.reported(answered!, "in-progress");
-  await scene.talking(desk, ringing.call_id, [1, 2]);
+  const [ringing] = await client.reports(answered!);
+  await client.reported(answered!, "in-progress");
+  await fixture.talking(client, ringing.call_id, [1, 2]);
   assert.equal((await hangUp(ringing)).ended_by, "api");
 
-  const gone = await desk.reported(refused!, "canceled");
+  const gone = await client.reported(refused!, "canceled");
   assert.deepEqual([gone.ended_reason, gone.ended_by], ["agent_hung_up", "agent"]);
 
-  const talked = await desk.reported(left!, "completed");
+  const talked = await client.reported(left!, "completed");
   assert.deepEqual([talked.ended_reason, talked.ended_by], ["hung_up", "customer"]);
 
-  const [still] = await desk.reports(lasting!);
+  const [still] = await client.reports(lasting!);
   assert.equal(still.status, "in-progress");
-  await scene.talking(desk, still.call_id, [1, 2]);
+  await fixture.talking(client, still.call_id, [1, 2]);
   assert.equal((await hangUp(still)).ended_by, "api");
 });
 
@@ -132,42 +132,44 @@ test("a call that was asked for while the line is cut is placed once it is mende
   line.cut();
   await eventually(async () => !(await isConnected()));
   const asked = { from_number: extensions.answers, to_number: customer("hangs_up", 1) };
-  const campaign = await desk.call(asked);
-  const [waiting] = await desk.reports(campaign);
+  const campaign = await client.call(asked);
+  const [waiting] = await client.reports(campaign);
   assert.deepEqual([waiting.status, waiting.legs], ["queued", []]);
   line.mend();
-  assert.equal((await desk.reported(campaign, "completed")).attempt, 1);
+  assert.equal((await client.reported(campaign, "completed")).attempt, 1);
 });
 
 test("calls of an Asterisk that is killed end once, as lost, and new ones work", async () => {
   const from_number = extensions.answers;
-  const rings = await desk.call({ from_number, to_number: customer("rings_on") });
-  const agent_rings = await desk.call({
+  const rings = await client.call({ from_number, to_number: customer("rings_on") });
+  const agent_rings = await client.call({
     from_number: extensions.rings_on,
     to_number: customer("speaks"),
   });
-  const talks = await desk.call({ from_number, to_number: customer("speaks") });
-  const { call_id } = await desk.reported(talks, "in-progress");
-  await scene.talking(desk, call_id, [1, 2]);
-  await eventually(async () => (await desk.reports(rings))[0].legs[1]?.status === "ringing");
-  await eventually(async () => (await desk.reports(agent_rings))[0].legs[0]?.status === "ringing");
+  const talks = await client.call({ from_number, to_number: customer("speaks") });
+  const { call_id } = await client.reported(talks, "in-progress");
+  await fixture.talking(client, call_id, [1, 2]);
+  await eventually(async () => (await client.reports(rings))[0].legs[1]?.status === "ringing");
+  await eventually(
+    async () => (await client.reports(agent_rings))[0].legs[0]?.status === "ringing",
+  );
 
-  await scene.restartAsterisk();
+  await fixture.restartAsterisk();
   const asked = { from_number, to_number: customer("hangs_up", 1) };
-  await desk.reported(await desk.call(asked), "completed");
+  await client.reported(await client.call(asked), "completed");
 
   for (const [campaign, status, disposition] of [
     [rings, "failed", "lost"],
     [agent_rings, "failed", "lost"],
     [talks, "completed", "answered"],
   ] as const) {
-    const report = await desk.reported(campaign, status);
+    const report = await client.reported(campaign, status);
     assert.deepEqual(
       [report.disposition, report.ended_reason, report.ended_by],
       [disposition, "node_lost", "system"],
     );
-    assert.equal((await desk.reports(campaign)).length, 1);
+    assert.equal((await client.reports(campaign)).length, 1);
   }
 });
 
-test("after all of this the books are right, and Asterisk holds nothing", () => scene.checkAll());
+test("after all of this the books are right, and Asterisk holds nothing", () => fixture.checkAll());

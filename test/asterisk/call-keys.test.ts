@@ -1,34 +1,38 @@
 // Keys pressed in a talk, and where they lead.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { extensions, openAsteriskScene, type AsteriskScene } from "../support/asterisk-scene.ts";
-import type { CallDesk } from "../support/call-desk.ts";
+import {
+  extensions,
+  openAsteriskFixture,
+  type AsteriskFixture,
+} from "../support/asterisk-fixture.ts";
+import type { CallClient } from "../support/call-client.ts";
 import { eventually } from "../support/eventually.ts";
 import { farEnd } from "../support/sipp/outcomes.ts";
 
-let scene: AsteriskScene;
-let desk: CallDesk;
+let fixture: AsteriskFixture;
+let client: CallClient;
 /** Its calls are not recorded: nothing sounds where nobody speaks, so that sipp's keys stay single. */
-let quiet: CallDesk;
+let quiet: CallClient;
 
 before(async () => {
-  scene = await openAsteriskScene();
+  fixture = await openAsteriskFixture();
   const keys = { "1": "answers_too", "4": "speaks", "6": "rings_on", "8": "unregistered" } as const;
-  desk = await scene.desk({ agent_ring_seconds: 5, keys });
-  quiet = await scene.desk({ calls_recorded: false, keys });
-  scene.startLeaders();
+  client = await fixture.client({ agent_ring_seconds: 5, keys });
+  quiet = await fixture.client({ calls_recorded: false, keys });
+  fixture.startLeaders();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 let customers = 0;
 function customer(...conduct: Parameters<typeof farEnd>): string {
   return farEnd(...conduct).replace(/0{3}$/, String(++customers).padStart(3, "0"));
 }
 
-type Report = Awaited<ReturnType<CallDesk["reported"]>>;
+type Report = Awaited<ReturnType<CallClient["reported"]>>;
 
 /** The campaign's report once it tells of such an event. */
-async function told(of: CallDesk, campaign: number, type: string): Promise<Report> {
+async function told(of: CallClient, campaign: number, type: string): Promise<Report> {
   let report: Report;
   await eventually(async () => {
     [report] = await of.reports(campaign);
@@ -38,7 +42,12 @@ async function told(of: CallDesk, campaign: number, type: string): Promise<Repor
 }
 
 /** The campaign's report once its leg, 1 for the first, stands so. */
-async function legIs(of: CallDesk, campaign: number, leg: number, status: string): Promise<Report> {
+async function legIs(
+  of: CallClient,
+  campaign: number,
+  leg: number,
+  status: string,
+): Promise<Report> {
   let report: Report;
   await eventually(async () => {
     [report] = await of.reports(campaign);
@@ -47,7 +56,7 @@ async function legIs(of: CallDesk, campaign: number, leg: number, status: string
   return report;
 }
 
-async function hangUp(of: CallDesk, { call_id, campaign_id }: Report): Promise<Report> {
+async function hangUp(of: CallClient, { call_id, campaign_id }: Report): Promise<Report> {
   assert.equal((await of.ask("POST", `/api/v1/calls/${call_id}/hangup`)).status, 200);
   return of.reported(campaign_id, "completed");
 }
@@ -56,14 +65,14 @@ const typesOf = ({ events }: Report): string[] => events.map(({ type }: { type: 
 
 /** The customer and an extension talk, the agent's leg is over; ends the call and returns its report. */
 async function assertPutThrough(
-  of: CallDesk,
+  of: CallClient,
   campaign: number,
   extension: string,
   by: string,
 ): Promise<void> {
   await told(of, campaign, "call.transferred");
   const report = await legIs(of, campaign, 1, "completed");
-  await scene.talking(of, report.call_id, [2, 3]);
+  await fixture.talking(of, report.call_id, [2, 3]);
   const over = await hangUp(of, report);
   const transferring = over.events.find(
     ({ type }: { type: string }) => type === "call.transferring",
@@ -95,12 +104,12 @@ suite("keys on Asterisk", { concurrency: true }, () => {
   });
 
   test("the agent's star and key put the customer through to the key's extension, and the two hear each other", async () => {
-    const campaign = await desk.call({
+    const campaign = await client.call({
       to_number: customer("speaks"),
       from_number: extensions.presses_star_1,
       extension_for_transfer: "1",
     });
-    await assertPutThrough(desk, campaign, extensions.answers_too, "agent");
+    await assertPutThrough(client, campaign, extensions.answers_too, "agent");
   });
 
   test("the customer's key leads to its extension, and the two hear each other", async () => {
@@ -114,21 +123,21 @@ suite("keys on Asterisk", { concurrency: true }, () => {
 
   test("a transfer over the API puts the customer through to the extension", async () => {
     const asked = { to_number: customer("speaks"), from_number: extensions.answers };
-    const campaign = await desk.call(asked);
-    const { call_id } = await desk.reported(campaign, "in-progress");
+    const campaign = await client.call(asked);
+    const { call_id } = await client.reported(campaign, "in-progress");
     const body = { extension: extensions.answers_as_well };
-    const { status } = await desk.ask("POST", `/api/v1/calls/${call_id}/transfer`, body);
+    const { status } = await client.ask("POST", `/api/v1/calls/${call_id}/transfer`, body);
     assert.equal(status, 200);
-    await assertPutThrough(desk, campaign, extensions.answers_as_well, "api");
+    await assertPutThrough(client, campaign, extensions.answers_as_well, "api");
   });
 
   test("the extension's hang-up ends the call of the customer it was put through to", async () => {
     const asked = { to_number: customer("speaks"), from_number: extensions.answers };
-    const campaign = await desk.call(asked);
-    const { call_id } = await desk.reported(campaign, "in-progress");
+    const campaign = await client.call(asked);
+    const { call_id } = await client.reported(campaign, "in-progress");
     const body = { extension: extensions.leaves };
-    await desk.ask("POST", `/api/v1/calls/${call_id}/transfer`, body);
-    const report = await desk.reported(campaign, "completed");
+    await client.ask("POST", `/api/v1/calls/${call_id}/transfer`, body);
+    const report = await client.reported(campaign, "completed");
     assert.ok(typesOf(report).includes("call.transferred"));
     assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up", "agent"]);
   });
@@ -143,10 +152,10 @@ suite("keys on Asterisk", { concurrency: true }, () => {
       { to_number: customer("presses_star_and", 1, "4"), extension_for_transfer: "4" },
     ];
     const ended = calls.map(async (asked) => {
-      const campaign = await desk.call({ ...asked, from_number: extensions.speaks });
-      const { call_id } = await told(desk, campaign, "call.dtmf");
-      await scene.talking(desk, call_id, [1, 2]);
-      const report = await hangUp(desk, (await desk.reports(campaign))[0]);
+      const campaign = await client.call({ ...asked, from_number: extensions.speaks });
+      const { call_id } = await told(client, campaign, "call.dtmf");
+      await fixture.talking(client, call_id, [1, 2]);
+      const report = await hangUp(client, (await client.reports(campaign))[0]);
       assert.equal(report.legs.length, 2);
       assert.ok(!typesOf(report).includes("call.transferring"));
     });
@@ -159,15 +168,15 @@ suite("keys on Asterisk", { concurrency: true }, () => {
       { key: "8", status: "failed" },
     ];
     const ended = calls.map(async ({ key, status }) => {
-      const campaign = await desk.call({
+      const campaign = await client.call({
         to_number: customer("presses_by_info", 1, key),
         from_number: extensions.speaks,
         extension_for_dis: key,
       });
-      const report = await legIs(desk, campaign, 3, status);
+      const report = await legIs(client, campaign, 3, status);
       assert.equal(report.status, "in-progress");
-      await scene.talking(desk, report.call_id, [1, 2]);
-      const over = await hangUp(desk, report);
+      await fixture.talking(client, report.call_id, [1, 2]);
+      const over = await hangUp(client, report);
       assert.ok(!typesOf(over).includes("call.transferred"));
       assert.deepEqual([over.ended_reason, over.cost], ["hung_up_by_api", 2]);
     });
@@ -176,4 +185,4 @@ suite("keys on Asterisk", { concurrency: true }, () => {
 });
 
 test("after all of these keys the books are right, and Asterisk holds nothing", () =>
-  scene.checkAll());
+  fixture.checkAll());

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import {
   extensions,
-  openAsteriskScene,
-  type AsteriskScene,
+  openAsteriskFixture,
+  type AsteriskFixture,
   type SwitchRecord,
-} from "../support/asterisk-scene.ts";
-import type { CallDesk } from "../support/call-desk.ts";
-import { makeTrunk } from "../support/call-makers.ts";
+} from "../support/asterisk-fixture.ts";
+import type { CallClient } from "../support/call-client.ts";
+import { makeTrunk } from "../support/telephony-factory.ts";
 import { eventually } from "../support/eventually.ts";
 import { farEnd, refusing } from "../support/sipp/outcomes.ts";
 
@@ -16,36 +16,36 @@ const legs_per_second = 5;
 const calls_max = 3;
 const calls = 20;
 
-let scene: AsteriskScene;
-let crowd: CallDesk;
+let fixture: AsteriskFixture;
+let crowd: CallClient;
 
 before(async () => {
-  scene = await openAsteriskScene();
-  crowd = await scene.desk();
-  await makeTrunk(scene.app, [scene.node_id], {
+  fixture = await openAsteriskFixture();
+  crowd = await fixture.client();
+  await makeTrunk(fixture.app, [fixture.node_id], {
     endpoint: "trunk",
     only_account_id: crowd.account.account_id,
     share: { calls_per_second: legs_per_second, calls_max },
   });
-  scene.startLeaders();
+  fixture.startLeaders();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
-async function credits({ ask }: CallDesk): Promise<{ available: number; reserved: number }> {
+async function credits({ ask }: CallClient): Promise<{ available: number; reserved: number }> {
   return (await ask("GET", "/api/v1/credits")).body.call;
 }
 
 suite("limits of calls on Asterisk", { concurrency: true }, () => {
   test("a talk that outlives its pulses pays for each as it begins", async () => {
-    const desk = await scene.desk({ call_pulse_seconds: 1, credits: 1_000 });
+    const client = await fixture.client({ call_pulse_seconds: 1, credits: 1_000 });
     const asked = { to_number: farEnd("speaks"), from_number: extensions.answers };
-    const campaign = await desk.call(asked);
-    const { available, reserved } = await credits(desk);
+    const campaign = await client.call(asked);
+    const { available, reserved } = await credits(client);
     assert.ok(reserved >= 2 && available + reserved === 1_000);
-    const { call_id } = await desk.reported(campaign, "in-progress");
-    await eventually(async () => (await credits(desk)).reserved > 6);
-    await desk.ask("POST", `/api/v1/calls/${call_id}/hangup`);
-    const report = await desk.reported(campaign, "completed");
+    const { call_id } = await client.reported(campaign, "in-progress");
+    await eventually(async () => (await credits(client)).reserved > 6);
+    await client.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+    const report = await client.reported(campaign, "completed");
     assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up_by_api", "api"]);
     const pulses = report.legs.map(
       ({ answered_at, ended_at }: { answered_at: string; ended_at: string }) =>
@@ -53,20 +53,20 @@ suite("limits of calls on Asterisk", { concurrency: true }, () => {
     );
     assert.equal(report.cost, pulses[0] + pulses[1]);
     assert.ok(report.cost > 4 && report.billed_seconds === report.cost, String(report.cost));
-    assert.deepEqual(await credits(desk), { available: 1_000 - report.cost, reserved: 0 });
+    assert.deepEqual(await credits(client), { available: 1_000 - report.cost, reserved: 0 });
   });
 
   test("without credit for the next pulse a talk is ended when the paid one is over", async () => {
-    const desk = await scene.desk({ call_pulse_seconds: 2, credits: 4 });
+    const client = await fixture.client({ call_pulse_seconds: 2, credits: 4 });
     const asked = { to_number: farEnd("speaks"), from_number: extensions.answers };
-    const report = await desk.reported(await desk.call(asked), "completed");
+    const report = await client.reported(await client.call(asked), "completed");
     assert.deepEqual([report.ended_reason, report.ended_by], ["credit", "system"]);
     assert.deepEqual([report.cost, report.billed_seconds], [4, 8]);
     const [{ answered_at, ended_at }] = report.legs;
     const talked_ms = Date.parse(ended_at) - Date.parse(answered_at);
     // The paid time is theirs; a busy machine ends it later.
     assert.ok(talked_ms > 3_500, String(talked_ms));
-    assert.deepEqual(await credits(desk), { available: 0, reserved: 0 });
+    assert.deepEqual(await credits(client), { available: 0, reserved: 0 });
   });
 
   test("twenty calls at once never exceed their trunk's legs a second, nor its calls at a time", async () => {
@@ -78,7 +78,7 @@ suite("limits of calls on Asterisk", { concurrency: true }, () => {
     );
     for (const campaign of await Promise.all(campaigns)) await crowd.reported(campaign, "busy");
     const own = new RegExp(`^trk-${crowd.account.account_id}-`);
-    const recordsOfCrowd = () => scene.records().filter(({ call }) => own.test(call));
+    const recordsOfCrowd = () => fixture.records().filter(({ call }) => own.test(call));
     await eventually(() => recordsOfCrowd().length === 2 * calls);
     assertPaced(recordsOfCrowd());
     assertPlaces(recordsOfCrowd());
@@ -109,4 +109,4 @@ function assertPlaces(records: readonly SwitchRecord[]): void {
   }
 }
 
-test("after all of this the books are right, and Asterisk holds nothing", () => scene.checkAll());
+test("after all of this the books are right, and Asterisk holds nothing", () => fixture.checkAll());

@@ -1,28 +1,32 @@
 // Why a leg ended, from the far end's answer to the report.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { extensions, openAsteriskScene, type AsteriskScene } from "../support/asterisk-scene.ts";
-import type { CallDesk } from "../support/call-desk.ts";
-import { makeTrunk } from "../support/call-makers.ts";
+import {
+  extensions,
+  openAsteriskFixture,
+  type AsteriskFixture,
+} from "../support/asterisk-fixture.ts";
+import type { CallClient } from "../support/call-client.ts";
+import { makeTrunk } from "../support/telephony-factory.ts";
 import { farEnd, refusing } from "../support/sipp/outcomes.ts";
 
-let scene: AsteriskScene;
-let desk: CallDesk;
+let fixture: AsteriskFixture;
+let client: CallClient;
 /** Its carrier is dead. */
-let cut_off: CallDesk;
+let cut_off: CallClient;
 
 before(async () => {
-  scene = await openAsteriskScene();
+  fixture = await openAsteriskFixture();
   const rings = { agent_ring_seconds: 5, customer_ring_seconds: 5 };
-  desk = await scene.desk(rings);
-  cut_off = await scene.desk(rings);
-  await makeTrunk(scene.app, [scene.node_id], {
+  client = await fixture.client(rings);
+  cut_off = await fixture.client(rings);
+  await makeTrunk(fixture.app, [fixture.node_id], {
     endpoint: "deadtrunk",
     only_account_id: cut_off.account.account_id,
   });
-  scene.startLeaders();
+  fixture.startLeaders();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 /** By SIP answer: the report's status and disposition, and Q.850. */
 const refused = {
@@ -47,10 +51,10 @@ function endedBy(disposition: string, party: "agent" | "customer") {
   return disposition === "busy" || disposition === "declined" ? party : "system";
 }
 
-type Reported = Awaited<ReturnType<CallDesk["reported"]>>;
+type Reported = Awaited<ReturnType<CallClient["reported"]>>;
 
 async function reportOn(asked: Record<string, unknown>, status: string): Promise<Reported> {
-  return desk.reported(await desk.call(asked), status);
+  return client.reported(await client.call(asked), status);
 }
 
 function assertAgentOnly(report: Reported): void {
@@ -117,7 +121,7 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
 
   test("a customer who lets it ring until the time is over has not answered, though no answer came by SIP", async () => {
     const asked = { to_number: farEnd("rings_on"), from_number: extensions.answers };
-    const report = await desk.reported(await desk.call(asked), "no-answer");
+    const report = await client.reported(await client.call(asked), "no-answer");
     assert.deepEqual(
       [report.ended_reason, report.hangup_cause_q850, report.sip_status, report.cost],
       ["customer_no_answer", 19, null, 1],
@@ -128,7 +132,7 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
 
   test("a customer behind a carrier that says nothing is unreachable", async () => {
     const asked = { to_number: farEnd("silent"), from_number: extensions.answers };
-    const report = await desk.reported(await desk.call(asked), "failed");
+    const report = await client.reported(await client.call(asked), "failed");
     assert.deepEqual(
       [report.disposition, report.ended_reason, report.ringing_at],
       ["unreachable", "customer_unreachable", null],
@@ -156,4 +160,4 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
 });
 
 test("after all of these outcomes the books are right, and Asterisk holds nothing", () =>
-  scene.checkAll());
+  fixture.checkAll());

@@ -4,39 +4,39 @@ import { after, before, suite, test } from "node:test";
 import {
   channelIn,
   extensions,
-  openAsteriskScene,
-  type AsteriskScene,
+  openAsteriskFixture,
+  type AsteriskFixture,
   type SwitchRecord,
-} from "../support/asterisk-scene.ts";
-import type { CallDesk } from "../support/call-desk.ts";
-import { makeTrunk } from "../support/call-makers.ts";
+} from "../support/asterisk-fixture.ts";
+import type { CallClient } from "../support/call-client.ts";
+import { makeTrunk } from "../support/telephony-factory.ts";
 import { eventually } from "../support/eventually.ts";
 import { readWav } from "../support/read-wav.ts";
 import { farEnd } from "../support/sipp/outcomes.ts";
 
-let scene: AsteriskScene;
-let desk: CallDesk;
-let unrecorded: CallDesk;
-let choosy: CallDesk;
+let fixture: AsteriskFixture;
+let client: CallClient;
+let unrecorded: CallClient;
+let choosy: CallClient;
 /** Its customers' phones ring for as long as a busy machine may take. */
-let patient: CallDesk;
+let patient: CallClient;
 
 before(async () => {
   // What is heard of an end says more than its record: the connection is not given up because the machine is busy.
-  scene = await openAsteriskScene({ driver: { ping_ms: 30_000, request_timeout_ms: 60_000 } });
-  desk = await scene.desk();
-  unrecorded = await scene.desk({ calls_recorded: false });
-  choosy = await scene.desk();
-  patient = await scene.desk({ customer_ring_seconds: 120 });
-  await makeTrunk(scene.app, [scene.node_id], {
+  fixture = await openAsteriskFixture({ driver: { ping_ms: 30_000, request_timeout_ms: 60_000 } });
+  client = await fixture.client();
+  unrecorded = await fixture.client({ calls_recorded: false });
+  choosy = await fixture.client();
+  patient = await fixture.client({ customer_ring_seconds: 120 });
+  await makeTrunk(fixture.app, [fixture.node_id], {
     endpoint: "trunk",
     only_account_id: choosy.account.account_id,
     number_format: "plus_e164",
     caller_ids: ["918044441111", "918044442222"],
   });
-  scene.startLeaders();
+  fixture.startLeaders();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 /** Customers of their own, so that no pair meets another: the same far end, another number. */
 let customers = 0;
@@ -46,22 +46,22 @@ function customer(...conduct: Parameters<typeof farEnd>): string {
 
 /** The INVITE that the carrier got for a number, and when by its log. */
 function inviteOf(number: string): string | undefined {
-  const parts = scene.carrier.messages().split(/^-{20,} /m);
+  const parts = fixture.carrier.messages().split(/^-{20,} /m);
   return parts.find((part) => new RegExp(`^INVITE sip:\\+?91${number}@`, "m").test(part));
 }
 
-async function hangUp(of: CallDesk, callId: number): Promise<void> {
+async function hangUp(of: CallClient, callId: number): Promise<void> {
   assert.equal((await of.ask("POST", `/api/v1/calls/${callId}/hangup`)).status, 200);
 }
 
-async function talkingTo(of: CallDesk, to_number: string, from_number: string) {
+async function talkingTo(of: CallClient, to_number: string, from_number: string) {
   const campaign = await of.call({ to_number, from_number });
   const { call_id } = await of.reported(campaign, "in-progress");
-  await scene.talking(of, call_id, [1, 2]);
+  await fixture.talking(of, call_id, [1, 2]);
   return { campaign, call_id };
 }
 
-type Report = Awaited<ReturnType<CallDesk["reported"]>>;
+type Report = Awaited<ReturnType<CallClient["reported"]>>;
 
 /** Of a call whose agent leaves when it is where it should be: on a busy machine it may not be there yet. */
 async function agentLeaves(
@@ -71,16 +71,16 @@ async function agentLeaves(
   let report: Report;
   await eventually(async () => {
     const asked = { to_number: customer(conduct), from_number: extensions.leaves };
-    report = await desk.reported(await desk.call(asked), "completed", "canceled");
+    report = await client.reported(await client.call(asked), "completed", "canceled");
     return isThere(report);
   });
   return report;
 }
 
 /** They are written a moment after the legs have ended. */
-async function recordsOf(callId: number, legs: number, of = desk): Promise<SwitchRecord[]> {
-  await eventually(() => scene.records(of, callId).length === legs);
-  return scene.records(of, callId);
+async function recordsOf(callId: number, legs: number, of = client): Promise<SwitchRecord[]> {
+  await eventually(() => fixture.records(of, callId).length === legs);
+  return fixture.records(of, callId);
 }
 
 suite("talks on Asterisk", { concurrency: true }, () => {
@@ -92,12 +92,12 @@ suite("talks on Asterisk", { concurrency: true }, () => {
       const [{ legs }] = await patient.reports(campaign);
       return legs[1]?.status === "ringing";
     });
-    const ringing = await scene.ari(
+    const ringing = await fixture.ari(
       "GET",
       `/playbacks/trk-${patient.account.account_id}-${call_id}-1-ring_trunkline`,
     );
     assert.equal(((await ringing.json()) as { state: string }).state, "playing");
-    await eventually(async () => (await scene.rtp(patient, call_id, 1)).sent > 25);
+    await eventually(async () => (await fixture.rtp(patient, call_id, 1)).sent > 25);
     const [{ legs, status }] = await patient.reports(campaign);
     assert.deepEqual([legs[1].status, status], ["ringing", "ringing"], "not bridged as yet");
     await hangUp(patient, call_id);
@@ -113,7 +113,7 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     const to_number = customer("hangs_up", 1);
     const cli_number = "8044449999";
     const asked = { to_number, from_number: extensions.answers, cli_number };
-    await desk.reported(await desk.call(asked), "completed");
+    await client.reported(await client.call(asked), "completed");
     const invite = inviteOf(to_number);
     assert.match(invite ?? "", /^From: .*<sip:8044449999@/m);
     assert.match(invite ?? "", /^P-Asserted-Identity: .*<sip:8044449999@/m);
@@ -129,15 +129,15 @@ suite("talks on Asterisk", { concurrency: true }, () => {
   });
 
   test("agent and customer hear each other, and a hang-up over the API ends both legs", async () => {
-    const { campaign, call_id } = await talkingTo(desk, customer("speaks"), extensions.answers);
-    await hangUp(desk, call_id);
-    const report = await desk.reported(campaign, "completed");
+    const { campaign, call_id } = await talkingTo(client, customer("speaks"), extensions.answers);
+    await hangUp(client, call_id);
+    const report = await client.reported(campaign, "completed");
     assert.deepEqual(
       [report.disposition, report.ended_reason, report.ended_by, report.cost],
       ["answered", "hung_up_by_api", "api", 2],
     );
     for (const leg of [1, 2]) {
-      const { status } = await scene.ari("GET", `/channels/${channelIn(desk, call_id, leg)}`);
+      const { status } = await fixture.ari("GET", `/channels/${channelIn(client, call_id, leg)}`);
       assert.equal(status, 404);
     }
   });
@@ -145,10 +145,10 @@ suite("talks on Asterisk", { concurrency: true }, () => {
   test("a customer who leaves ends the call, and is told as the one who did, whether saying why or not", async () => {
     const numbers = [customer("hangs_up", 2), customer("hangs_up_with_reason", 2)];
     const campaigns = numbers.map((to_number) =>
-      desk.call({ to_number, from_number: extensions.answers }),
+      client.call({ to_number, from_number: extensions.answers }),
     );
     for (const campaign of await Promise.all(campaigns)) {
-      const report = await desk.reported(campaign, "completed");
+      const report = await client.reported(campaign, "completed");
       assert.deepEqual(
         [report.disposition, report.ended_reason, report.ended_by, report.hangup_cause_q850],
         ["answered", "hung_up", "customer", 16],
@@ -181,14 +181,14 @@ suite("talks on Asterisk", { concurrency: true }, () => {
 
   test("a hang-up over the API while the agent's phone rings cancels the call, unpaid, and no customer is called", async () => {
     const asked = { to_number: customer("speaks"), from_number: extensions.rings_on };
-    const campaign = await desk.call(asked);
+    const campaign = await client.call(asked);
     await eventually(async () => {
-      const [{ legs }] = await desk.reports(campaign);
+      const [{ legs }] = await client.reports(campaign);
       return legs[0]?.status === "ringing";
     });
-    const [{ call_id }] = await desk.reports(campaign);
-    await hangUp(desk, call_id);
-    const report = await desk.reported(campaign, "canceled");
+    const [{ call_id }] = await client.reports(campaign);
+    await hangUp(client, call_id);
+    const report = await client.reported(campaign, "canceled");
     assert.deepEqual(
       [report.ended_reason, report.ended_by, report.cost],
       ["hung_up_by_api", "api", 0],
@@ -200,12 +200,12 @@ suite("talks on Asterisk", { concurrency: true }, () => {
   });
 
   test("a talk's recording can be downloaded: a WAV as long as the talk, in which somebody speaks", async () => {
-    const { campaign, call_id } = await talkingTo(desk, customer("speaks"), extensions.answers);
-    await hangUp(desk, call_id);
-    const report = await desk.reported(campaign, "completed");
+    const { campaign, call_id } = await talkingTo(client, customer("speaks"), extensions.answers);
+    await hangUp(client, call_id);
+    const report = await client.reported(campaign, "completed");
     assert.equal(report.recording_url, `/api/v1/calls/${call_id}/recording`);
-    const file = await fetch(scene.api.url + report.recording_url, {
-      headers: { authorization: `Bearer ${desk.token}` },
+    const file = await fetch(fixture.api.url + report.recording_url, {
+      headers: { authorization: `Bearer ${client.token}` },
     });
     assert.equal(file.headers.get("content-type"), "audio/wav");
     const { length_ms, peak } = readWav(Buffer.from(await file.arrayBuffer()));
@@ -228,7 +228,7 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     assert.equal(report.recording_url, null);
     const { status } = await unrecorded.ask("GET", `/api/v1/calls/${call_id}/recording`);
     assert.equal(status, 404);
-    const stored = await scene.ari(
+    const stored = await fixture.ari(
       "GET",
       `/recordings/stored/trk-${unrecorded.account.account_id}-${call_id}_trunkline`,
     );
@@ -244,7 +244,7 @@ async function assertLikeSwitch(report: Report): Promise<void> {
   const records = await recordsOf(report.call_id, report.legs.length);
   const byChannel = new Map(records.map((record) => [record.channel, record]));
   for (const [i, leg] of report.legs.entries()) {
-    const record = byChannel.get(channelIn(desk, report.call_id, i + 1))!;
+    const record = byChannel.get(channelIn(client, report.call_id, i + 1))!;
     for (const [shown, written] of [
       [leg.answered_at, record.answer],
       [leg.ended_at, record.end],
@@ -256,4 +256,4 @@ async function assertLikeSwitch(report: Report): Promise<void> {
 }
 
 test("after all of these talks the books are right, and Asterisk holds nothing", () =>
-  scene.checkAll());
+  fixture.checkAll());

@@ -10,20 +10,24 @@ import { openScriptedAgent } from "../../server/drivers/ai-agent/scripted/open-s
 import { openSpeech } from "../../server/drivers/speech/open-speech.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { default_settings, startWorker, type BackgroundWork } from "../../server/worker.ts";
-import { extensions, openAsteriskScene, type AsteriskScene } from "../support/asterisk-scene.ts";
-import type { CallDesk } from "../support/call-desk.ts";
-import { makeTrunk } from "../support/call-makers.ts";
+import {
+  extensions,
+  openAsteriskFixture,
+  type AsteriskFixture,
+} from "../support/asterisk-fixture.ts";
+import type { CallClient } from "../support/call-client.ts";
+import { makeTrunk } from "../support/telephony-factory.ts";
 import { eventually } from "../support/eventually.ts";
 import { readWav } from "../support/read-wav.ts";
 import { startRealtimeStub, type RealtimeStub } from "../support/realtime-stub.ts";
 import { farEnd, refusing } from "../support/sipp/outcomes.ts";
-import { openToldPhone, type ToldPhone } from "../support/told-phone.ts";
+import { openScriptedPhone, type ScriptedPhone } from "../support/scripted-phone.ts";
 import { silence, tone } from "../support/tones.ts";
 import {
   makeVoiceCampaign,
   type RecipientToMake,
   type TestVoiceCampaign,
-} from "../support/voice-makers.ts";
+} from "../support/voice-factory.ts";
 
 const patience_s = 180;
 /** Longer than any test: whoever hears the next thing has had it broken off. */
@@ -34,16 +38,16 @@ const settings = {
   leases: { lease_ms: 120_000, renew_ms: 2_000, margin_ms: 4_000 },
 };
 
-let scene: AsteriskScene;
+let fixture: AsteriskFixture;
 let stub: RealtimeStub;
-let desk: CallDesk;
+let client: CallClient;
 let worker: BackgroundWork;
-const phones: ToldPhone[] = [];
+const phones: ScriptedPhone[] = [];
 
 before(async () => {
   stub = await startRealtimeStub();
   const speech = openSpeech({ speech_command: null, speech_recognize_command: null });
-  scene = await openAsteriskScene({
+  fixture = await openAsteriskFixture({
     speech,
     agentDrivers: {
       scripted: openScriptedAgent({ speech }),
@@ -58,17 +62,17 @@ before(async () => {
     // An agent's talk does not outlive a connection: none is given up because the machine is busy.
     driver: { ping_ms: 30_000, request_timeout_ms: 60_000 },
   });
-  desk = await scene.desk({ customer_ring_seconds: 5 });
-  worker = startWorker(scene.app, settings);
+  client = await fixture.client({ customer_ring_seconds: 5 });
+  worker = startWorker(fixture.app, settings);
 });
 after(async () => {
   await worker.stop();
-  await scene.close();
+  await fixture.close();
   await Promise.all([...phones.map((phone) => phone.close()), stub.close()]);
 });
 
-async function openPhone(): Promise<ToldPhone> {
-  const phone = await openToldPhone();
+async function openPhone(): Promise<ScriptedPhone> {
+  const phone = await openScriptedPhone();
   phones.push(phone);
   return phone;
 }
@@ -85,8 +89,8 @@ function to(number: string, more: Partial<RecipientToMake> = {}): RecipientToMak
 }
 
 async function audio(hz: number, ms: number): Promise<Prompt> {
-  const { db, clock } = scene.app;
-  const { account_id } = desk.account;
+  const { db, clock } = fixture.app;
+  const { account_id } = client.account;
   return { audio: await storeAudio(db.query, account_id, tone(ms, { hz }), clock.now()) };
 }
 
@@ -96,34 +100,34 @@ async function launch(
   { plan = {}, ...more }: { plan?: Partial<VoicePlan>; trunk_id?: number } = {},
 ): Promise<TestVoiceCampaign> {
   const whole: VoicePlan = { content, opt_out_key: "9", answering_machine: "off", ...plan };
-  const campaign = await makeVoiceCampaign(scene.app, desk.account, {
+  const campaign = await makeVoiceCampaign(fixture.app, client.account, {
     campaign: {
-      trunk_id: scene.trunk_id,
+      trunk_id: fixture.trunk_id,
       call_type: content.call_type,
       plan: JSON.stringify(whole),
       ...more,
     },
     recipients,
   });
-  scene.app.notifications.send("voice_work", String(campaign.trunk_id));
+  fixture.app.notifications.send("voice_work", String(campaign.trunk_id));
   return campaign;
 }
 
 async function ask(method: string, path: string) {
-  const { status, body, text } = await desk.ask(method, path);
+  const { status, body, text } = await client.ask(method, path);
   assert.equal(status, 200, text);
   return body;
 }
 
 /** The campaign with its counts, as the API tells it, once nobody of it is pending. */
 async function over({ id }: TestVoiceCampaign) {
-  // oxlint-disable-next-line typescript/no-explicit-any -- as CallDesk.reports
+  // oxlint-disable-next-line typescript/no-explicit-any -- as CallClient.reports
   let told: any;
   await eventually(async () => {
     told = await ask("GET", `/api/v1/voice/campaigns/${id}`);
     return told.finished_at !== null;
   }, patience_s).catch(async (error: unknown) => {
-    const reports = JSON.stringify(await desk.reports(id));
+    const reports = JSON.stringify(await client.reports(id));
     throw new Error(`${JSON.stringify(told)}: ${reports}`, { cause: error });
   });
   return told;
@@ -141,10 +145,10 @@ type Stand = { readonly call_id: number; readonly doing: string; readonly node: 
 
 /** Where the campaign's only call stands; null: nowhere yet. */
 async function callStands({ id }: TestVoiceCampaign): Promise<Stand | null> {
-  const found = await scene.app.db.query
+  const found = await fixture.app.db.query
     .selectFrom("calls")
     .select(["id", "position"])
-    .where("account_id", "=", desk.account.account_id)
+    .where("account_id", "=", client.account.account_id)
     .where("campaign_id", "=", id)
     .executeTakeFirst();
   const position = found?.position as Omit<Stand, "call_id"> | null | undefined;
@@ -170,10 +174,10 @@ async function callAt(
 
 /** The menu's nodes and the keys pressed at them. */
 async function wayOf(callId: number): Promise<string[]> {
-  const steps = await scene.app.db.query
+  const steps = await fixture.app.db.query
     .selectFrom("call_menu_steps")
     .select(["node", "key"])
-    .where("account_id", "=", desk.account.account_id)
+    .where("account_id", "=", client.account.account_id)
     .where("call_id", "=", callId)
     .orderBy("id")
     .execute();
@@ -181,10 +185,10 @@ async function wayOf(callId: number): Promise<string[]> {
 }
 
 async function saidOn(callId: number): Promise<string[]> {
-  const lines = await scene.app.db.query
+  const lines = await fixture.app.db.query
     .selectFrom("call_transcripts")
     .select(["who", "text"])
-    .where("account_id", "=", desk.account.account_id)
+    .where("account_id", "=", client.account.account_id)
     .where("call_id", "=", callId)
     .orderBy("id")
     .execute();
@@ -192,16 +196,16 @@ async function saidOn(callId: number): Promise<string[]> {
 }
 
 async function noted(callId: number): Promise<unknown> {
-  const { lead_fields } = await scene.app.db.query
+  const { lead_fields } = await fixture.app.db.query
     .selectFrom("calls")
     .select("lead_fields")
-    .where("account_id", "=", desk.account.account_id)
+    .where("account_id", "=", client.account.account_id)
     .where("id", "=", callId)
     .executeTakeFirstOrThrow();
   return lead_fields;
 }
 
-async function hears(phone: ToldPhone, hz?: number, ms = 100): Promise<void> {
+async function hears(phone: ScriptedPhone, hz?: number, ms = 100): Promise<void> {
   await eventually(() => phone.heard_ms(hz) >= ms, patience_s).catch((error: unknown) => {
     throw new Error(`it heard ${phone.heard_ms()} ms, ${phone.tones().join(", ")} Hz`, {
       cause: error,
@@ -214,7 +218,7 @@ async function hears(phone: ToldPhone, hz?: number, ms = 100): Promise<void> {
  * the other end may hear nothing.
  */
 async function speaksUntil(
-  phone: ToldPhone,
+  phone: ScriptedPhone,
   hz: number,
   isTrue: Parameters<typeof eventually>[0],
 ): Promise<void> {
@@ -233,7 +237,7 @@ async function speaksUntil(
 }
 
 /** Whoever is on the line sends back what the phone says, so that it hears itself: sound goes both ways. */
-async function hearsItself(phone: ToldPhone, hz: number): Promise<void> {
+async function hearsItself(phone: ScriptedPhone, hz: number): Promise<void> {
   const before_ms = phone.heard_ms(hz);
   await speaksUntil(phone, hz, () => phone.heard_ms(hz) >= before_ms + 200);
 }
@@ -241,7 +245,7 @@ async function hearsItself(phone: ToldPhone, hz: number): Promise<void> {
 /** The number of each INVITE that the carrier got, in their order. */
 function invited(): string[] {
   const found = new Map<string, string>();
-  for (const message of scene.carrier.messages().split(/^-{20,} /m)) {
+  for (const message of fixture.carrier.messages().split(/^-{20,} /m)) {
     const number = /^INVITE sip:\+?91([0-9]{10})@/m.exec(message)?.[1];
     const call = /^Call-ID: *(.*)$/im.exec(message)?.[1];
     if (number !== undefined && call !== undefined) found.set(call, number);
@@ -321,7 +325,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
     assert.equal(told.status, "completed");
     const heard_ms = listens.heard_ms(500);
     assert.ok(heard_ms > 1_000 && heard_ms <= 2_100, `${heard_ms} ms`);
-    const reports = await desk.reports(plays.id);
+    const reports = await client.reports(plays.id);
     assert.deepEqual(
       reports.map(({ disposition, ended_reason }) => `${disposition} ${ended_reason}`).toSorted(),
       [
@@ -333,7 +337,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
       ],
     );
     await over(gives_up);
-    const [left] = await desk.reports(gives_up.id);
+    const [left] = await client.reports(gives_up.id);
     assert.deepEqual([left.disposition, left.ended_reason], ["answered", "opted_out"]);
     const again = await launch({ call_type: "obd_voice_call", prompt }, [to(leaves.number)]);
     await over(again);
@@ -358,10 +362,10 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
       { plan: { answering_machine: "hang_up" } },
     );
     await over(campaign);
-    const calls = await scene.app.db.query
+    const calls = await fixture.app.db.query
       .selectFrom("calls")
       .select(["answered_by", "disposition", "ended_reason"])
-      .where("account_id", "=", desk.account.account_id)
+      .where("account_id", "=", client.account.account_id)
       .where("campaign_id", "=", campaign.id)
       .orderBy("recipient_id")
       .execute();
@@ -379,7 +383,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
   test("each recipient hears the script spoken with their own values", async () => {
     const long = "Anasuya Venkataraghavan Subramaniam of the Coromandel Trading Company";
     const [short_name, long_name] = [await openPhone(), await openPhone()];
-    const called = (phone: ToldPhone, name: string) =>
+    const called = (phone: ScriptedPhone, name: string) =>
       to(phone.number, { state: "synthesizing", variables: JSON.stringify({ name }) });
     const campaign = await launch(
       { call_type: "obd_smartvoice", script: "Hello {{name}}.", language: "en" },
@@ -387,13 +391,13 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
     );
     const { answered } = await over(campaign);
     assert.equal(answered, 2);
-    const spoken = await scene.app.db.query
+    const spoken = await fixture.app.db.query
       .selectFrom("voice_recipients as r")
       .innerJoin("voice_audio as k", (on) =>
         on.onRef("k.account_id", "=", "r.account_id").onRef("k.name", "=", "r.audio_name"),
       )
       .select("k.duration_ms")
-      .where("r.account_id", "=", desk.account.account_id)
+      .where("r.account_id", "=", client.account.account_id)
       .where("r.campaign_id", "=", campaign.id)
       .orderBy("r.id")
       .execute();
@@ -477,7 +481,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
       "second",
     ]);
     assert.deepEqual(await noted(call_id), { code: "it is 42" });
-    const [report] = await desk.reports(campaign.id);
+    const [report] = await client.reports(campaign.id);
     assert.deepEqual(legsOf(report), [
       `customer 91${phone.number} completed`,
       `transfer ${extensions.declines} busy`,
@@ -500,7 +504,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
       [to(phone.number)],
     );
     await over(campaign);
-    const [report] = await desk.reports(campaign.id);
+    const [report] = await client.reports(campaign.id);
     assert.deepEqual(await wayOf(report.call_id), ["main", "main timeout", "main timeout", "out"]);
     assert.equal(report.ended_reason, "opted_out");
     assert.deepEqual(phone.tones(), [500, 900]);
@@ -551,14 +555,14 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
         "agent: One moment.",
       ],
     );
-    const [report] = await desk.reports(campaign.id);
+    const [report] = await client.reports(campaign.id);
     assert.deepEqual(legsOf(report), [
       `customer 91${phone.number} completed`,
       `transfer ${extensions.answers} completed`,
     ]);
     assert.equal(report.ended_reason, "hung_up_by_api");
     await eventually(
-      async () => (await desk.reports(campaign.id))[0].recording_url !== null,
+      async () => (await client.reports(campaign.id))[0].recording_url !== null,
       patience_s,
     );
   });
@@ -570,7 +574,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
     await hears(phone);
     await phone.press("1");
     await over(campaign);
-    const [report] = await desk.reports(campaign.id);
+    const [report] = await client.reports(campaign.id);
     assert.deepEqual([report.disposition, report.ended_reason], ["answered", "ai_agent_ended"]);
     assert.deepEqual(await noted(report.call_id), { interest: "yes" });
     assert.deepEqual(await saidOn(report.call_id), [
@@ -581,7 +585,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
   });
 
   test("nobody is called of a campaign that is paused, and nobody any more of one that is cancelled", async () => {
-    const trunk_id = await makeTrunk(scene.app, [scene.node_id], {
+    const trunk_id = await makeTrunk(fixture.app, [fixture.node_id], {
       endpoint: "trunk",
       share: { calls_max: 2 },
     });
@@ -649,7 +653,7 @@ test("whoever leads next goes on with what is played, asked and said, and calls 
     await eventually(async () => (await saidOn(talking)).length > 0, patience_s);
   }
   await worker.stop();
-  worker = startWorker(scene.app, settings);
+  worker = startWorker(fixture.app, settings);
 
   const call_id = await callAt(transferred, "bridged");
   await hearsItself(talks!, 700);
@@ -663,7 +667,7 @@ test("whoever leads next goes on with what is played, asked and said, and calls 
     [lost, "agent_lost"],
   ] as const) {
     await over(campaign);
-    const reports = await desk.reports(campaign.id);
+    const reports = await client.reports(campaign.id);
     assert.deepEqual(
       reports.map((report) => report.ended_reason),
       [ended_reason],
@@ -675,18 +679,18 @@ test("whoever leads next goes on with what is played, asked and said, and calls 
 });
 
 test("after all of these campaigns the books are right, and Asterisk holds nothing", () =>
-  scene.checkAll());
+  fixture.checkAll());
 
 /** Speaks once it is recorded, and ends the message. */
-async function leavesMessage(phone: ToldPhone, callId: number): Promise<void> {
-  const { recording } = await scene.app.db.query
+async function leavesMessage(phone: ScriptedPhone, callId: number): Promise<void> {
+  const { recording } = await fixture.app.db.query
     .selectFrom("call_messages")
     .select("recording")
-    .where("account_id", "=", desk.account.account_id)
+    .where("account_id", "=", client.account.account_id)
     .where("call_id", "=", callId)
     .executeTakeFirstOrThrow();
   await eventually(async () => {
-    const answer = await scene.ari("GET", `/recordings/live/${recording}_trunkline`);
+    const answer = await fixture.ari("GET", `/recordings/live/${recording}_trunkline`);
     return answer.ok && ((await answer.json()) as { state: string }).state === "recording";
   }, patience_s);
   await phone.say(tone(1_000, { hz: 700 }));
@@ -694,8 +698,8 @@ async function leavesMessage(phone: ToldPhone, callId: number): Promise<void> {
 }
 
 async function assertMessage(callId: number): Promise<void> {
-  const answer = await fetch(`${scene.api.url}/api/v1/calls/${callId}/messages/1`, {
-    headers: { authorization: `Bearer ${desk.token}` },
+  const answer = await fetch(`${fixture.api.url}/api/v1/calls/${callId}/messages/1`, {
+    headers: { authorization: `Bearer ${client.token}` },
   });
   assert.equal(answer.status, 200);
   const { length_ms, peak } = readWav(Buffer.from(await answer.arrayBuffer()));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { permissionNames } from "../../server/accounts/permissions.ts";
-import { makeAccount, makeAgentToken, makeToken, makeUser } from "../support/makers.ts";
+import { makeAccount, makeAgentToken, makeToken, makeUser } from "../support/account-factory.ts";
 import { assertProblem, leadPath, startLeadApi, type LeadApi } from "./lead-api.ts";
 
 let lead: LeadApi;

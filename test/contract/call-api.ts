@@ -1,8 +1,8 @@
 // The click-to-call endpoint with an account that may use it: what the contract's tests stand on.
 import assert from "node:assert/strict";
 import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
-import { makeCallingAccount, makeSandboxTrunk } from "../support/call-makers.ts";
-import type { TestAccount } from "../support/makers.ts";
+import { makeCallingAccount, makeSandboxTrunk } from "../support/telephony-factory.ts";
+import type { TestAccount } from "../support/account-factory.ts";
 
 export const call_path = "/api/v1/clickToCallApis/clickToCall";
 

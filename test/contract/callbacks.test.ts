@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { openSandboxVoiceDriver } from "../../server/drivers/voice/sandbox/open-sandbox-driver.ts";
 import { default_settings, startWorker, type BackgroundWork } from "../../server/worker.ts";
-import { lasting_lease } from "../support/callback-makers.ts";
+import { lasting_lease } from "../support/callback-factory.ts";
 import { openCallbackReceiver, type CallbackReceiver } from "../support/callback-receiver.ts";
 import { eventually } from "../support/eventually.ts";
 import { assertSubmitted, call_path } from "./call-api.ts";

@@ -1,8 +1,8 @@
 // The campaign endpoint with an account that may use it: what the contract's chat tests stand on.
 import assert from "node:assert/strict";
 import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
-import { makeChatNumber, makeChatTemplate, type TestChatNumber } from "../support/chat-makers.ts";
-import { makeAccount, makeCredits, unique, type TestAccount } from "../support/makers.ts";
+import { makeChatNumber, makeChatTemplate, type TestChatNumber } from "../support/chat-factory.ts";
+import { makeAccount, makeCredits, unique, type TestAccount } from "../support/account-factory.ts";
 import { assertProblem } from "./lead-api.ts";
 
 export const campaigns_path = "/api/v1/chat/campaigns";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { findCredits } from "../../server/credits/credits.ts";
-import { checkLedger } from "../support/check-books.ts";
-import { makeSuppression } from "../support/chat-makers.ts";
-import { makeAccount } from "../support/makers.ts";
+import { checkLedger } from "../support/check-invariants.ts";
+import { makeSuppression } from "../support/chat-factory.ts";
+import { makeAccount } from "../support/account-factory.ts";
 import { startChatApi, uniquePhone, type ChatApi } from "./chat-api.ts";
 import { assertProblem } from "./lead-api.ts";
 

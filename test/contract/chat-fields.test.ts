@@ -6,8 +6,8 @@ import {
   makeChatFlow,
   makeChatNumber,
   makeChatTemplate,
-} from "../support/chat-makers.ts";
-import { makeAccount, unique, type TestAccount } from "../support/makers.ts";
+} from "../support/chat-factory.ts";
+import { makeAccount, unique, type TestAccount } from "../support/account-factory.ts";
 import { campaigns_path, startChatApi, uniquePhone, type ChatApi } from "./chat-api.ts";
 import { assertProblem } from "./lead-api.ts";
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type Answer, type TestApi } from "../support/api.ts";
-import { checkLedger } from "../support/check-books.ts";
-import { makeCredits, unique } from "../support/makers.ts";
+import { checkLedger } from "../support/check-invariants.ts";
+import { makeCredits, unique } from "../support/account-factory.ts";
 import { campaigns_path, startChatApi, uniquePhone, type ChatApi } from "./chat-api.ts";
 import { assertProblem } from "./lead-api.ts";
 

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
 import { openPhoneReader } from "../../server/lib/chat-phone-numbers.ts";
-import { checkLedger } from "../support/check-books.ts";
-import { makeSuppression } from "../support/chat-makers.ts";
-import { makeCredits, unique } from "../support/makers.ts";
+import { checkLedger } from "../support/check-invariants.ts";
+import { makeSuppression } from "../support/chat-factory.ts";
+import { makeCredits, unique } from "../support/account-factory.ts";
 import { campaigns_path, startChatApi, type ChatApi } from "./chat-api.ts";
 import { assertProblem } from "./lead-api.ts";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { permissionNames } from "../../server/accounts/permissions.ts";
 import type { Answer, RequestOptions } from "../support/api.ts";
-import { makeAccount, makeAgentToken, unique } from "../support/makers.ts";
+import { makeAccount, makeAgentToken, unique } from "../support/account-factory.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { campaigns_path, startChatApi, type ChatApi } from "./chat-api.ts";
 import { assertProblem } from "./lead-api.ts";

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import type { RequestOptions } from "../support/api.ts";
-import { makeNode, setCalling } from "../support/call-makers.ts";
-import { checkLedger } from "../support/check-books.ts";
-import { makeAccount, makeToken } from "../support/makers.ts";
+import { makeNode, setCalling } from "../support/telephony-factory.ts";
+import { checkLedger } from "../support/check-invariants.ts";
+import { makeAccount, makeToken } from "../support/account-factory.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import {
   assertCallError,

@@ -7,8 +7,8 @@ import {
   makeNode,
   makeTrunk,
   setCalling,
-} from "../support/call-makers.ts";
-import { makeAccount, unique } from "../support/makers.ts";
+} from "../support/telephony-factory.ts";
+import { makeAccount, unique } from "../support/account-factory.ts";
 import {
   assertCallError,
   assertSubmitted,

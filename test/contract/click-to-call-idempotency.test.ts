@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../support/api.ts";
-import { setCalling } from "../support/call-makers.ts";
-import { checkLedger } from "../support/check-books.ts";
-import { makeCredits, unique } from "../support/makers.ts";
+import { setCalling } from "../support/telephony-factory.ts";
+import { checkLedger } from "../support/check-invariants.ts";
+import { makeCredits, unique } from "../support/account-factory.ts";
 import {
   assertCallError,
   assertSubmitted,

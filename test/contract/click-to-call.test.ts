@@ -8,10 +8,10 @@ import {
   makeNode,
   makeSandboxTrunk,
   makeTrunk,
-} from "../support/call-makers.ts";
-import { checkLedger } from "../support/check-books.ts";
-import { makeAgentToken, makeToken, makeUser } from "../support/makers.ts";
-import { makeSuppression } from "../support/chat-makers.ts";
+} from "../support/telephony-factory.ts";
+import { checkLedger } from "../support/check-invariants.ts";
+import { makeAgentToken, makeToken, makeUser } from "../support/account-factory.ts";
+import { makeSuppression } from "../support/chat-factory.ts";
 import {
   assertCallError,
   assertSubmitted,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type Answer, type TestApi } from "../support/api.ts";
-import { makeAccount, makeAgentToken, unique } from "../support/makers.ts";
+import { makeAccount, makeAgentToken, unique } from "../support/account-factory.ts";
 import { createWorkspace } from "../../server/crm/workspaces/create-workspace.ts";
 import { assertProblem, leadPath, startLeadApi, type LeadApi } from "./lead-api.ts";
 

@@ -1,8 +1,8 @@
 // Contract 2.1: the lead as it comes back.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeContact, makeCustomField, optionId } from "../support/crm-makers.ts";
-import { makeToken, makeUser } from "../support/makers.ts";
+import { makeContact, makeCustomField, optionId } from "../support/crm-factory.ts";
+import { makeToken, makeUser } from "../support/account-factory.ts";
 import { startLeadApi, type LeadApi } from "./lead-api.ts";
 
 let lead: LeadApi;

@@ -1,7 +1,7 @@
 // The lead endpoint with an account that may use it: what the contract's tests stand on.
 import assert from "node:assert/strict";
 import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
-import { makeAccount, type TestAccount } from "../support/makers.ts";
+import { makeAccount, type TestAccount } from "../support/account-factory.ts";
 
 export type LeadApi = {
   readonly api: TestApi;

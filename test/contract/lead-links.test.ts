@@ -1,8 +1,8 @@
 // Contract 4.1, rules 1 and 3: what a lead is linked with, and whose it may be.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeContact, makeCustomField, makeOption, optionId } from "../support/crm-makers.ts";
-import { makeAccount, makeUser, type TestAccount } from "../support/makers.ts";
+import { makeContact, makeCustomField, makeOption, optionId } from "../support/crm-factory.ts";
+import { makeAccount, makeUser, type TestAccount } from "../support/account-factory.ts";
 import { createWorkspace } from "../../server/crm/workspaces/create-workspace.ts";
 import { assertProblem, leadPath, startLeadApi, type LeadApi } from "./lead-api.ts";
 

@@ -1,9 +1,9 @@
 // The launch endpoint with an account that may use it: what the contract's voice tests stand on.
 import assert from "node:assert/strict";
 import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
-import { makeSandboxTrunk, setCalling } from "../support/call-makers.ts";
-import { makeAccount, makeCredits, type TestAccount } from "../support/makers.ts";
-import { makeFullVoiceFile } from "../support/voice-file-makers.ts";
+import { makeSandboxTrunk, setCalling } from "../support/telephony-factory.ts";
+import { makeAccount, makeCredits, type TestAccount } from "../support/account-factory.ts";
+import { makeFullVoiceFile } from "../support/voice-file-factory.ts";
 import { assertProblem } from "./lead-api.ts";
 
 export const launch_path = "/api/v1/voice/voiceCampaign";

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
 import iconv from "iconv-lite";
-import { setCalling } from "../support/call-makers.ts";
-import { makeSuppression } from "../support/chat-makers.ts";
-import { makeAccount, unique } from "../support/makers.ts";
-import { test_agent, test_menu } from "../support/voice-file-makers.ts";
+import { setCalling } from "../support/telephony-factory.ts";
+import { makeSuppression } from "../support/chat-factory.ts";
+import { makeAccount, unique } from "../support/account-factory.ts";
+import { test_agent, test_menu } from "../support/voice-file-factory.ts";
 import {
   assertLaunched,
   assertRefused,

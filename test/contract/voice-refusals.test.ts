@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import { startApi, type Answer, type TestApi } from "../support/api.ts";
-import { makeAccount, makeAgentToken, makeToken, unique } from "../support/makers.ts";
-import { makeFullVoiceFile } from "../support/voice-file-makers.ts";
+import { makeAccount, makeAgentToken, makeToken, unique } from "../support/account-factory.ts";
+import { makeFullVoiceFile } from "../support/voice-file-factory.ts";
 import { assertProblem } from "./lead-api.ts";
 import {
   assertLaunched,

@@ -10,14 +10,14 @@ import { openDatabase } from "../../server/lib/database/database.ts";
 import { startEmbeddedPostgres } from "../../server/embedded-postgres/start-embedded-postgres.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { migrate } from "../../server/lib/database/migrate.ts";
-import { checkVoiceCampaigns } from "../support/check-books.ts";
+import { checkVoiceCampaigns } from "../support/check-invariants.ts";
 import { eventually } from "../support/eventually.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { seededRandom } from "../support/provider-stub/faults.ts";
 import { signalPostgres } from "../support/signal-postgres.ts";
 import { tone } from "../support/tone-speech.ts";
-import { makeVoiceCampaign } from "../support/voice-makers.ts";
-import { openCallHouse, type CallHouse, type Worker } from "./call-house.ts";
+import { makeVoiceCampaign } from "../support/voice-factory.ts";
+import { openCallDrillFixture, type CallDrillFixture, type Worker } from "./call-drill-fixture.ts";
 import { customer, refused } from "./call-load.ts";
 
 const recipients = 400;
@@ -35,10 +35,10 @@ function whom(random: () => number): string {
 }
 
 /** A campaign of a one-second clip to everybody; returns its id. */
-async function launch(house: CallHouse, random: () => number): Promise<number> {
-  const db = openDatabase(house.database_url, openLog("silent", { readable: false }));
+async function launch(fixture: CallDrillFixture, random: () => number): Promise<number> {
+  const db = openDatabase(fixture.database_url, openLog("silent", { readable: false }));
   const app = { db, clock: systemClock };
-  const { account } = house;
+  const { account } = fixture;
   const audio = await storeAudio(db.query, account.account_id, tone(1_000), systemClock.now());
   const plan: VoicePlan = {
     content: { call_type: "obd_voice_call", prompt: { audio } },
@@ -47,7 +47,7 @@ async function launch(house: CallHouse, random: () => number): Promise<number> {
   };
   const made = await makeVoiceCampaign(app, account, {
     campaign: {
-      trunk_id: house.trunk_id,
+      trunk_id: fixture.trunk_id,
       plan: JSON.stringify(plan),
       max_retry,
       retry_after_minutes: 0,
@@ -70,14 +70,17 @@ test("a campaign outlives kills, stops, freezes and restarts of everything: ever
   let postgres = await start();
   await migrate(postgres.url);
   {
-    await using house = await openCallHouse({ database_url: postgres.url, legs_per_second: 20 });
-    const workers: Worker[] = await Promise.all([house.startWorker(), house.startWorker()]);
-    await house.awaitLeader(workers);
-    await launch(house, random);
+    await using fixture = await openCallDrillFixture({
+      database_url: postgres.url,
+      legs_per_second: 20,
+    });
+    const workers: Worker[] = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
+    await fixture.awaitLeader(workers);
+    await launch(fixture, random);
     const replace = async (signal: NodeJS.Signals) => {
-      const leader = await house.awaitLeader(workers);
+      const leader = await fixture.awaitLeader(workers);
       leader.kill(signal);
-      workers[workers.indexOf(leader)] = await house.startWorker();
+      workers[workers.indexOf(leader)] = await fixture.startWorker();
       if (signal === "SIGTERM") await leader.ended();
       await leader.dispose();
     };
@@ -86,14 +89,14 @@ test("a campaign outlives kills, stops, freezes and restarts of everything: ever
       "another killed": () => replace("SIGKILL"),
       "a leader stopped": () => replace("SIGTERM"),
       "a leader frozen past its lease": async () => {
-        const leader = await house.awaitLeader(workers);
+        const leader = await fixture.awaitLeader(workers);
         leader.kill("SIGSTOP");
-        await house.awaitLeader(workers.filter((one) => one !== leader));
+        await fixture.awaitLeader(workers.filter((one) => one !== leader));
         leader.kill("SIGCONT");
       },
       "the switch killed": async () => {
-        await house.asterisk().kill();
-        await house.startSwitch();
+        await fixture.asterisk().kill();
+        await fixture.startSwitch();
       },
       "the database restarted": async () => {
         await postgres.stop();
@@ -108,23 +111,23 @@ test("a campaign outlives kills, stops, freezes and restarts of everything: ever
     const order = Object.keys(trials).toSorted(() => random() - 0.5);
     for (const trial of order) {
       // In the middle of calls, wherever the campaign is by now.
-      const calling = () => house.count("stage in ('customer', 'talking')").catch(() => 0);
-      await eventually(async () => (await calling()) > 0 || (await isOver(house)), patience_s);
+      const calling = () => fixture.count("stage in ('customer', 'talking')").catch(() => 0);
+      await eventually(async () => (await calling()) > 0 || (await isOver(fixture)), patience_s);
       await pause(random() * 500);
       await trials[trial]!();
       // One that was starting while the database was away has given up, as it is to.
       for (const [i, worker] of workers.entries())
-        if (!worker.isAlive()) workers[i] = await house.startWorker();
+        if (!worker.isAlive()) workers[i] = await fixture.startWorker();
     }
-    await eventually(() => isOver(house), patience_s);
-    await house.awaitEnds();
-    const outcomes = await house.outcomes();
-    const figures = await house.checkCalls();
+    await eventually(() => isOver(fixture), patience_s);
+    await fixture.awaitEnds();
+    const outcomes = await fixture.outcomes();
+    const figures = await fixture.checkCalls();
     const client = new pg.Client({ connectionString: postgres.url });
     await client.connect();
     await checkVoiceCampaigns(client);
     await client.end();
-    const states = await house.ask<{ state: string; count: number }>(
+    const states = await fixture.ask<{ state: string; count: number }>(
       "select state, count(*)::int from voice_recipients group by 1 order by 1",
     );
     console.log(`${order.join(", ")}; ${JSON.stringify({ states, outcomes, figures })}`);
@@ -133,7 +136,7 @@ test("a campaign outlives kills, stops, freezes and restarts of everything: ever
       states.filter(({ state }) => !finals.has(state)),
       [],
     );
-    const fallen = house.casualties().filter((told) => !told.includes("cannot be reached"));
+    const fallen = fixture.casualties().filter((told) => !told.includes("cannot be reached"));
     assert.deepEqual(fallen, []);
   }
   await postgres.stop();
@@ -141,9 +144,9 @@ test("a campaign outlives kills, stops, freezes and restarts of everything: ever
 });
 
 /** Completed. While the switch is away calls fail, for which the campaign is paused: it is resumed. */
-async function isOver(house: CallHouse): Promise<boolean> {
-  await house.ask("delete from voice_holds").catch(() => []);
-  const rows = await house
+async function isOver(fixture: CallDrillFixture): Promise<boolean> {
+  await fixture.ask("delete from voice_holds").catch(() => []);
+  const rows = await fixture
     .ask<{ state: string }>("select state from voice_campaigns")
     .catch(() => []);
   return rows[0]?.state === "completed";

@@ -9,11 +9,13 @@ import { scratchFolder } from "../support/scratch-folder.ts";
 import { seededRandom } from "../support/provider-stub/faults.ts";
 import { signalPostgres } from "../support/signal-postgres.ts";
 import { startCallLoad } from "./call-load.ts";
-import { openCallHouse, type CallHouse } from "./call-house.ts";
+import { openCallDrillFixture, type CallDrillFixture } from "./call-drill-fixture.ts";
 
-async function talking(house: CallHouse): Promise<number[]> {
-  await eventually(async () => (await house.count("stage = 'talking'")) > 0);
-  const rows = await house.ask<{ id: number }>("select id::int from calls where stage = 'talking'");
+async function talking(fixture: CallDrillFixture): Promise<number[]> {
+  await eventually(async () => (await fixture.count("stage = 'talking'")) > 0);
+  const rows = await fixture.ask<{ id: number }>(
+    "select id::int from calls where stage = 'talking'",
+  );
   return rows.map(({ id }) => id);
 }
 
@@ -25,37 +27,37 @@ test("calls outlive restarts and a freeze of PostgreSQL: they go on, end once, a
   let postgres = await start();
   await migrate(postgres.url);
   {
-    await using house = await openCallHouse({ database_url: postgres.url });
-    const workers = await Promise.all([house.startWorker(), house.startWorker()]);
+    await using fixture = await openCallDrillFixture({ database_url: postgres.url });
+    const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
     // One that was starting while the database is away would give up, as it is to.
-    await house.awaitWorking(workers);
-    await house.awaitLeader(workers);
-    const load = startCallLoad(house, 6, seededRandom(seed));
+    await fixture.awaitWorking(workers);
+    await fixture.awaitLeader(workers);
+    const load = startCallLoad(fixture, 6, seededRandom(seed));
     const talks = new Set<number>();
     const healed_ms: number[] = [];
     const heals = async () => {
       const began = performance.now();
-      const [now] = await house.ask<{ at: Date }>("select clock_timestamp() as at");
-      await eventually(async () => (await house.count("initiated_at > $1", [now!.at])) > 3);
+      const [now] = await fixture.ask<{ at: Date }>("select clock_timestamp() as at");
+      await eventually(async () => (await fixture.count("initiated_at > $1", [now!.at])) > 3);
       healed_ms.push(Math.round(performance.now() - began));
     };
     for (let restart = 0; restart < 2; restart++) {
-      for (const id of await talking(house)) talks.add(id);
+      for (const id of await talking(fixture)) talks.add(id);
       await postgres.stop();
       postgres = await start();
       await heals();
     }
-    for (const id of await talking(house)) talks.add(id);
+    for (const id of await talking(fixture)) talks.add(id);
     signalPostgres(postgres.pid, "SIGSTOP");
     // Past the lease.
     await pause(4_000);
     signalPostgres(postgres.pid, "SIGCONT");
     await heals();
     await load.stop();
-    await house.awaitEnds();
-    const outcomes = await house.outcomes();
-    const figures = await house.checkCalls();
-    const kept = await house.count(
+    await fixture.awaitEnds();
+    const outcomes = await fixture.outcomes();
+    const figures = await fixture.checkCalls();
+    const kept = await fixture.count(
       "id = any ($1) and ended_reason = 'hung_up' and status = 'completed'",
       [[...talks]],
     );
@@ -65,13 +67,13 @@ test("calls outlive restarts and a freeze of PostgreSQL: they go on, end once, a
         `parties; ${JSON.stringify(outcomes)}; ${JSON.stringify(figures)}`,
     );
     assert.equal(kept, talks.size);
-    const first = await house.count("attempt = 1");
+    const first = await fixture.count("attempt = 1");
     assert.ok(first >= load.taken(), `${load.taken()} were acknowledged, ${first} are there`);
     assert.deepEqual(
       Object.keys(outcomes).filter((how) => how.includes("node_lost")),
       [],
     );
-    assert.deepEqual(house.casualties(), []);
+    assert.deepEqual(fixture.casualties(), []);
   }
   await postgres.stop();
   await rm(dataDir, { recursive: true });

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { test } from "node:test";
 import { eventually } from "../support/eventually.ts";
 import { seededRandom } from "../support/provider-stub/faults.ts";
-import { openCallHouse, type Worker } from "./call-house.ts";
+import { openCallDrillFixture, type Worker } from "./call-drill-fixture.ts";
 import { startCallLoad } from "./call-load.ts";
 
 /** The moments at which a leader is killed: as soon as a call is there. */
@@ -22,35 +22,35 @@ test("calls outlive leaders killed at any moment: each ends once, is rung once a
   const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
   console.log(`DRILL_SEED=${seed}`);
   const random = seededRandom(seed);
-  await using house = await openCallHouse();
-  const workers: Worker[] = await Promise.all([house.startWorker(), house.startWorker()]);
-  await house.awaitLeader(workers);
-  const load = startCallLoad(house, 10, random);
-  await eventually(async () => (await house.count("stage = 'talking'")) > 0);
+  await using fixture = await openCallDrillFixture();
+  const workers: Worker[] = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
+  await fixture.awaitLeader(workers);
+  const load = startCallLoad(fixture, 10, random);
+  await eventually(async () => (await fixture.count("stage = 'talking'")) > 0);
   const talking = new Set<number>();
   const healed_ms: number[] = [];
   for (const moment of Object.values(moments)) {
-    await house.awaitLeader(workers);
+    await fixture.awaitLeader(workers);
     await pause(random() * 500);
-    await house.catchMoment(moment);
+    await fixture.catchMoment(moment);
     // On a busy machine it may be another one by now.
-    const leader = await house.awaitLeader(workers);
+    const leader = await fixture.awaitLeader(workers);
     leader.kill("SIGKILL");
     const killed_ms = performance.now();
-    const calls = await house.ask<{ id: number }>(
+    const calls = await fixture.ask<{ id: number }>(
       "select id::int from calls where stage = 'talking'",
     );
     for (const { id } of calls) talking.add(id);
-    workers[workers.indexOf(leader)] = await house.startWorker();
+    workers[workers.indexOf(leader)] = await fixture.startWorker();
     await leader.dispose();
-    await house.awaitLeader(workers);
+    await fixture.awaitLeader(workers);
     healed_ms.push(Math.round(performance.now() - killed_ms));
   }
   await load.stop();
-  await house.awaitEnds();
-  const outcomes = await house.outcomes();
-  const figures = await house.checkCalls();
-  const [kept] = await house.ask<{ count: number }>(
+  await fixture.awaitEnds();
+  const outcomes = await fixture.outcomes();
+  const figures = await fixture.checkCalls();
+  const [kept] = await fixture.ask<{ count: number }>(
     `select count(*)::int from calls where id = any ($1) and ended_reason = 'hung_up' and status = 'completed'`,
     [[...talking]],
   );
@@ -65,5 +65,5 @@ test("calls outlive leaders killed at any moment: each ends once, is rung once a
     Object.keys(outcomes).filter((how) => /node_lost|lost/.test(how)),
     [],
   );
-  assert.deepEqual(house.casualties(), []);
+  assert.deepEqual(fixture.casualties(), []);
 });

@@ -1,7 +1,7 @@
 // Calls one after the other, of many outcomes, each to a customer of its own.
 import { setTimeout as pause } from "node:timers/promises";
 import { farEnd, refusing } from "../support/sipp/outcomes.ts";
-import type { CallHouse, Phone } from "./call-house.ts";
+import type { CallDrillFixture, Phone } from "./call-drill-fixture.ts";
 
 export type CallLoad = {
   /** Submitted calls that were answered 200. */
@@ -49,7 +49,7 @@ const open_max = 100;
 
 /** Submits so many calls a second until it is stopped, fewer while too many are open. */
 export function startCallLoad(
-  house: CallHouse,
+  fixture: CallDrillFixture,
   per_second: number,
   random: () => number,
 ): CallLoad {
@@ -57,14 +57,14 @@ export function startCallLoad(
   const statuses = new Map<number, number>();
   const under_way = new Set<Promise<void>>();
   const submit = async () => {
-    const status = await house.call(...choose(random));
+    const status = await fixture.call(...choose(random));
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   };
   let open = 0;
   const watch = async () => {
     while (!stopping.signal.aborted) {
       // Nobody can tell while the database is away.
-      open = await house.count("stage <> 'ended'").catch(() => 0);
+      open = await fixture.count("stage <> 'ended'").catch(() => 0);
       await pause(100);
     }
   };

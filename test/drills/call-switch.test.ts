@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { test } from "node:test";
 import { WebSocket } from "ws";
-import { openCutLine, type CutLine } from "../support/cut-line.ts";
+import { openInterruptibleProxy, type InterruptibleProxy } from "../support/interruptible-proxy.ts";
 import { eventually } from "../support/eventually.ts";
 import { seededRandom } from "../support/provider-stub/faults.ts";
 import { customer, startCallLoad } from "./call-load.ts";
-import { openCallHouse, type CallHouse } from "./call-house.ts";
+import { openCallDrillFixture, type CallDrillFixture } from "./call-drill-fixture.ts";
 
 const seedOf = (): number => {
   const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
@@ -16,67 +16,67 @@ const seedOf = (): number => {
 };
 
 /** How long it takes until a call that is submitted now talks. */
-async function talksAfter(house: CallHouse): Promise<number> {
+async function talksAfter(fixture: CallDrillFixture): Promise<number> {
   const began = performance.now();
   const number = customer("hangs_up", 1);
-  assert.equal(await house.call("answers", number), 200);
+  assert.equal(await fixture.call("answers", number), 200);
   await eventually(
-    async () => (await house.count("to_number = $1 and answered_at is not null", [number])) > 0,
+    async () => (await fixture.count("to_number = $1 and answered_at is not null", [number])) > 0,
   );
   return Math.round(performance.now() - began);
 }
 
 test("calls of an Asterisk that dies end as lost, once; it works again after its return", async () => {
   const random = seededRandom(seedOf());
-  await using house = await openCallHouse();
-  const workers = await Promise.all([house.startWorker(), house.startWorker()]);
-  await house.awaitLeader(workers);
-  const load = startCallLoad(house, 8, random);
+  await using fixture = await openCallDrillFixture();
+  const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
+  await fixture.awaitLeader(workers);
+  const load = startCallLoad(fixture, 8, random);
   // These stay; what hangs up in the last instant may be on its way to us.
   const staying = ["answers", "answers", "answers"].map(() => customer("stays"));
-  for (const number of staying) assert.equal(await house.call("answers", number), 200);
-  const stay = () => house.count("stage = 'talking' and to_number = any ($1)", [staying]);
+  for (const number of staying) assert.equal(await fixture.call("answers", number), 200);
+  const stay = () => fixture.count("stage = 'talking' and to_number = any ($1)", [staying]);
   await eventually(async () => (await stay()) === staying.length);
-  await house.asterisk().kill();
-  const talks = await house.ask<{ id: number }>(
+  await fixture.asterisk().kill();
+  const talks = await fixture.ask<{ id: number }>(
     "select id::int from calls where stage = 'talking'",
   );
-  const [now] = await house.ask<{ at: Date }>("select clock_timestamp() as at");
+  const [now] = await fixture.ask<{ at: Date }>("select clock_timestamp() as at");
   await pause(1_000 + random() * 1_000);
-  await house.startSwitch();
-  const submitted = await house.ask<{ id: number }>(
+  await fixture.startSwitch();
+  const submitted = await fixture.ask<{ id: number }>(
     "select id::int from calls where queued_at > $1 and attempt = 1",
     [now!.at],
   );
-  const healed_ms = await talksAfter(house);
+  const healed_ms = await talksAfter(fixture);
   const ids = talks.map(({ id }) => id);
   await eventually(
-    async () => (await house.count("id = any ($1) and stage <> 'ended'", [ids])) === 0,
+    async () => (await fixture.count("id = any ($1) and stage <> 'ended'", [ids])) === 0,
   );
   const isLost = "to_number = any ($1) and ended_reason = 'node_lost'";
-  assert.equal(await house.count(isLost, [staying]), staying.length);
+  assert.equal(await fixture.count(isLost, [staying]), staying.length);
   const waiting = submitted.map(({ id }) => id);
   const isPlaced = "id = any ($1) and exists (select from call_legs l where l.call_id = c.id)";
-  await eventually(async () => (await house.count(isPlaced, [waiting])) === waiting.length);
+  await eventually(async () => (await fixture.count(isPlaced, [waiting])) === waiting.length);
   assert.equal(
-    await house.count("id = any ($1) and ended_reason = 'node_lost'", [waiting]),
+    await fixture.count("id = any ($1) and ended_reason = 'node_lost'", [waiting]),
     0,
     "what was submitted meanwhile is placed after",
   );
   await load.stop();
-  await house.awaitEnds();
-  const figures = await house.checkCalls();
+  await fixture.awaitEnds();
+  const figures = await fixture.checkCalls();
   console.log(
     `A death under ${ids.length} talks; ${waiting.length} submitted meanwhile and placed after; a new call ` +
       `talks ${healed_ms} ms after the return; ${load.taken()} taken, others answered ` +
-      `${JSON.stringify(load.refused())}; ${JSON.stringify(await house.outcomes())}; ${JSON.stringify(figures)}`,
+      `${JSON.stringify(load.refused())}; ${JSON.stringify(await fixture.outcomes())}; ${JSON.stringify(figures)}`,
   );
-  assert.deepEqual(house.casualties(), []);
+  assert.deepEqual(fixture.casualties(), []);
 });
 
 /** Takes the switch over as somebody who knows its password, and goes again. */
-async function takeOver(house: CallHouse): Promise<void> {
-  const { ari_user, ari_password, app, ports } = house.asterisk();
+async function takeOver(fixture: CallDrillFixture): Promise<void> {
+  const { ari_user, ari_password, app, ports } = fixture.asterisk();
   const socket = new WebSocket(`ws://127.0.0.1:${ports.http}/ari/events?app=${app}`, {
     headers: { authorization: `Basic ${btoa(`${ari_user}:${ari_password}`)}` },
   });
@@ -87,14 +87,14 @@ async function takeOver(house: CallHouse): Promise<void> {
 
 test("calls go on while the way to the switch is cut again and again, or somebody takes it over", async (t) => {
   const random = seededRandom(seedOf());
-  let line: CutLine | null = null;
+  let line: InterruptibleProxy | null = null;
   t.after(() => line?.close());
-  await using house = await openCallHouse({
-    ari_port: async (real) => (line = await openCutLine(real)).port,
+  await using fixture = await openCallDrillFixture({
+    ari_port: async (real) => (line = await openInterruptibleProxy(real)).port,
   });
-  const workers = await Promise.all([house.startWorker(), house.startWorker()]);
-  await house.awaitLeader(workers);
-  const load = startCallLoad(house, 8, random);
+  const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
+  await fixture.awaitLeader(workers);
+  const load = startCallLoad(fixture, 8, random);
   const cuts = 6;
   for (let cut = 0; cut < cuts; cut++) {
     await pause(200 + random() * 800);
@@ -103,7 +103,7 @@ test("calls go on while the way to the switch is cut again and again, or somebod
     line!.mend();
   }
   const fence = async () => {
-    const rows = await house.ask<{ fence: number }>(
+    const rows = await fixture.ask<{ fence: number }>(
       `select l.fence::int from leases l, voice_nodes n
        where l.name = 'voice_node:' || n.id and n.connected_at is not null`,
     );
@@ -112,19 +112,19 @@ test("calls go on while the way to the switch is cut again and again, or somebod
   let held = 0;
   await eventually(async () => (held = await fence()) > 0);
   const began = performance.now();
-  await takeOver(house);
+  await takeOver(fixture);
   await eventually(async () => (await fence()) > held);
-  await talksAfter(house);
+  await talksAfter(fixture);
   const healed_ms = Math.round(performance.now() - began);
   await load.stop();
-  await house.awaitEnds();
-  const outcomes = await house.outcomes();
-  const figures = await house.checkCalls();
+  await fixture.awaitEnds();
+  const outcomes = await fixture.outcomes();
+  const figures = await fixture.checkCalls();
   console.log(
     `${cuts} cuts; talking again ${healed_ms} ms after a take-over; ${load.taken()} taken, others answered ` +
       `${JSON.stringify(load.refused())}; ${JSON.stringify(outcomes)}; ${JSON.stringify(figures)}`,
   );
   // A dial whose answer was cut off may have been refused unheard; no talk is lost.
-  assert.equal(await house.count("ended_reason = 'node_lost' and answered_at is not null"), 0);
-  assert.deepEqual(house.casualties(), []);
+  assert.equal(await fixture.count("ended_reason = 'node_lost' and answered_at is not null"), 0);
+  assert.deepEqual(fixture.casualties(), []);
 });

@@ -5,11 +5,11 @@ import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase, type Database } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import type { EventType } from "../../server/engine/event-catalogue.ts";
-import { makeEndpoint } from "../support/callback-makers.ts";
+import { makeEndpoint } from "../support/callback-factory.ts";
 import { openCallbackReceiver, type CallbackReceiver } from "../support/callback-receiver.ts";
 import { cloneDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
-import { makeAccount } from "../support/makers.ts";
+import { makeAccount } from "../support/account-factory.ts";
 import { seededRandom } from "../support/provider-stub/faults.ts";
 import { spawnService } from "../support/service-process.ts";
 
@@ -73,15 +73,17 @@ test("while processes are killed, frozen and stopped, each event arrives at ever
   const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
   console.log(`DRILL_SEED=${seed}`);
   const random = seededRandom(seed);
-  await using house = new AsyncDisposableStack();
+  await using fixture = new AsyncDisposableStack();
   const database = await cloneDatabase();
-  house.defer(() => database.drop());
+  fixture.defer(() => database.drop());
   const db = openDatabase(database.url, openLog("silent", { readable: false }));
-  house.defer(() => db.close());
+  fixture.defer(() => db.close());
   const app = { db, clock: systemClock };
   const { account_id } = await makeAccount(app);
   const receivers = await Promise.all([1, 2, 3].map(() => openCallbackReceiver()));
-  house.defer(async () => void (await Promise.all(receivers.map((receiver) => receiver.close()))));
+  fixture.defer(
+    async () => void (await Promise.all(receivers.map((receiver) => receiver.close()))),
+  );
   // Refuses one in five when it comes first, and takes what comes again.
   const arrived = new Set<unknown>();
   receivers[2]!.answer = (response, { headers }) => {
@@ -100,7 +102,7 @@ test("while processes are killed, frozen and stopped, each event arrives at ever
   };
   const workers = await Promise.all([spawnService(env), spawnService(env)]);
   const disposeWorkers = async () => void (await Promise.all(workers.map((one) => one.dispose())));
-  house.defer(disposeWorkers);
+  fixture.defer(disposeWorkers);
   const told = new Set<string>();
   const stopTelling = await tellOfCalls(db, account_id, random, told);
 

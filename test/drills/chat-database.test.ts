@@ -7,19 +7,24 @@ import { migrate } from "../../server/lib/database/migrate.ts";
 import { eventually } from "../support/eventually.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { signalPostgres } from "../support/signal-postgres.ts";
-import { campaigns_path, openChatHouse, phonesOf, type ChatHouse } from "./chat-house.ts";
+import {
+  campaigns_path,
+  openChatDrillFixture,
+  phonesOf,
+  type ChatDrillFixture,
+} from "./chat-drill-fixture.ts";
 
 const recipient_count = 1_200;
 const restarts = 2;
 
 /** Small campaigns one after the other; what is answered 201 is acknowledged, all else is repeated under its key. */
-function startCreating(house: ChatHouse) {
+function startCreating(fixture: ChatDrillFixture) {
   const acknowledged: number[] = [];
   const refused = new Set<number>();
   const stopping = new AbortController();
   const create = async (index: number): Promise<boolean> => {
     const contacts = phonesOf(3, 1_000_000 + index * 3).map((phone_number) => ({ phone_number }));
-    const { number_id: chat_number_id, template_id, account, api } = house;
+    const { number_id: chat_number_id, template_id, account, api } = fixture;
     const variables = { "1": "Bob" };
     const answer = await api
       .send("POST", campaigns_path, {
@@ -60,19 +65,19 @@ test("sending outlives restarts and a freeze of PostgreSQL: no process ends, not
   let postgres = await start();
   await migrate(postgres.url);
   {
-    await using house = await openChatHouse({
+    await using fixture = await openChatDrillFixture({
       database_url: postgres.url,
       // So slow that a busy machine comes to the last trial before the campaign's end.
       rate_per_second: 60,
       stub: { delay_ms: 100, attempts_max: 100 },
       env: { LEASE_SECONDS: "3", CHAT_SETTLE_SECONDS: "20" },
     });
-    const campaign_id = await house.createCampaign(phonesOf(recipient_count));
-    const creating = startCreating(house);
-    const workers = await Promise.all([house.startWorker(), house.startWorker()]);
+    const campaign_id = await fixture.createCampaign(phonesOf(recipient_count));
+    const creating = startCreating(fixture);
+    const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
     // One that was starting while the database is away would give up, as it is to.
-    await eventually(async () => (await house.findWorking(workers)).length === workers.length);
-    const requests = async () => (await house.stub.counts()).requests;
+    await eventually(async () => (await fixture.findWorking(workers)).length === workers.length);
+    const requests = async () => (await fixture.stub.counts()).requests;
     const moves = async (more: number) => {
       const goal = (await requests()) + more;
       await eventually(async () => (await requests()) >= goal);
@@ -93,7 +98,7 @@ test("sending outlives restarts and a freeze of PostgreSQL: no process ends, not
     signalPostgres(postgres.pid, "SIGSTOP");
     // Past the lease and the longest wait of a statement.
     await pause(8_000);
-    assert.equal((await house.api.send("GET", "/health/live")).status, 200);
+    assert.equal((await fixture.api.send("GET", "/health/live")).status, 200);
     // Nothing is sent that cannot be recorded; what a busy machine has on its way may still arrive.
     await eventually(async () => {
       const frozen = await requests();
@@ -104,17 +109,17 @@ test("sending outlives restarts and a freeze of PostgreSQL: no process ends, not
     signalPostgres(postgres.pid, "SIGCONT");
     await heals();
     await creating.stop();
-    await house.setRate(500);
-    const states = async () => house.states(campaign_id);
-    await house.awaitStatus(campaign_id, "completed");
-    await house.awaitReports();
+    await fixture.setRate(500);
+    const states = async () => fixture.states(campaign_id);
+    await fixture.awaitStatus(campaign_id, "completed");
+    await fixture.awaitReports();
     await eventually(async () => {
-      const [row] = await house.ask<{ count: number }>(
+      const [row] = await fixture.ask<{ count: number }>(
         "select count(*)::int from chat_campaigns where state <> 'completed'",
       );
       return row!.count === 0;
     });
-    const taken = (await house.stub.counts()).taken;
+    const taken = (await fixture.stub.counts()).taken;
     console.log(
       `${restarts} restarts and a freeze, sending again after ${healed_ms.join(", ")} ms; ` +
         `${creating.acknowledged.length} campaigns acknowledged, others answered ${[...creating.refused].join(", ") || "none"}; ` +
@@ -125,7 +130,7 @@ test("sending outlives restarts and a freeze of PostgreSQL: no process ends, not
     const { read = 0, unresolved = 0 } = await states();
     assert.equal(read + unresolved, recipient_count);
     assert.ok(read > unresolved, `${unresolved} are unresolved`);
-    const kept = await house.ask<{ id: number; recipients: number }>(
+    const kept = await fixture.ask<{ id: number; recipients: number }>(
       `select c.id::int, count(r.id)::int as recipients from chat_campaigns c
        join chat_recipients r on r.account_id = c.account_id and r.campaign_id = c.id
        where c.name = 'Small' group by 1`,
@@ -135,8 +140,8 @@ test("sending outlives restarts and a freeze of PostgreSQL: no process ends, not
       creating.acknowledged.toSorted((a, b) => a - b),
     );
     assert.ok(kept.every(({ recipients }) => recipients === 3));
-    await house.checkBooks();
-    assert.deepEqual(house.casualties(), []);
+    await fixture.checkBooks();
+    assert.deepEqual(fixture.casualties(), []);
     assert.ok(workers.every((worker) => worker.isAlive()));
   }
   await postgres.stop();

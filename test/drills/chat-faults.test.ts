@@ -5,11 +5,11 @@ import type { Fault } from "../support/provider-stub/faults.ts";
 import type { LogEntry } from "../support/provider-stub/received-log.ts";
 import {
   campaigns_path,
-  openChatHouse,
+  openChatDrillFixture,
   phonesOf,
   template_name,
-  type ChatHouse,
-} from "./chat-house.ts";
+  type ChatDrillFixture,
+} from "./chat-drill-fixture.ts";
 
 type Case = {
   readonly what: string;
@@ -115,51 +115,51 @@ type Found = {
   dispatches: number;
 };
 
-const find = (house: ChatHouse, campaignId: number) =>
-  house.ask<Found>(
+const find = (fixture: ChatDrillFixture, campaignId: number) =>
+  fixture.ask<Found>(
     "select phone, state, error, error_code, dispatches from chat_recipients where campaign_id = $1 order by id",
     [campaignId],
   );
 
-async function requestsTo(house: ChatHouse, phone: string): Promise<LogEntry[]> {
-  return (await house.stub.log()).filter(({ to }) => to === phone);
+async function requestsTo(fixture: ChatDrillFixture, phone: string): Promise<LogEntry[]> {
+  return (await fixture.stub.log()).filter(({ to }) => to === phone);
 }
 
 test("each fault of the provider becomes what the table of error classes says, and nobody's message goes twice", async () => {
-  await using house = await openChatHouse({
+  await using fixture = await openChatDrillFixture({
     rate_per_second: 50,
     env: { CHAT_SETTLE_SECONDS: "5" },
   });
-  await house.startWorker();
+  await fixture.startWorker();
   const phones = phonesOf(cases.length);
   const faults = cases.map(({ fault }, index) => ({ ...fault, to: phones[index]! }));
-  await house.stub.setFaults(faults);
-  const campaign_id = await house.createCampaign(phones);
+  await fixture.stub.setFaults(faults);
+  const campaign_id = await fixture.createCampaign(phones);
   // All but the two that hang, whose time-out is 30 s.
   await eventually(async () => {
-    const open = (await find(house, campaign_id)).filter(({ state }) =>
+    const open = (await find(fixture, campaign_id)).filter(({ state }) =>
       ["queued", "deferred", "dispatching", "unknown"].includes(state),
     );
     return open.length <= 1;
   });
 
-  await throttledNumber(house);
-  await cutBeforeItsBody(house);
-  await holds(house);
-  await marketingRoute(house);
-  await tomorrow(house);
-  await failedCampaign(house);
+  await throttledNumber(fixture);
+  await cutBeforeItsBody(fixture);
+  await holds(fixture);
+  await marketingRoute(fixture);
+  await tomorrow(fixture);
+  await failedCampaign(fixture);
 
-  await house.awaitStatus(campaign_id, "completed");
-  const [beyond] = await house.ask<{ late: boolean }>(
+  await fixture.awaitStatus(campaign_id, "completed");
+  const [beyond] = await fixture.ask<{ late: boolean }>(
     "select clock_timestamp() > created_at + interval '30 s' as late from chat_campaigns where id = $1",
     [campaign_id],
   );
   assert.ok(beyond!.late, "the time-out of the hanging ones has passed");
-  await house.awaitReports();
-  for (const [index, found] of (await find(house, campaign_id)).entries()) {
+  await fixture.awaitReports();
+  for (const [index, found] of (await find(fixture, campaign_id)).entries()) {
     const { what, state, error = null, requests, gap_ms = 0 } = cases[index]!;
-    const seen = await requestsTo(house, found.phone);
+    const seen = await requestsTo(fixture, found.phone);
     assert.deepEqual(
       { what, state: found.state, error: found.error, seen: seen.length },
       { what, state, error, seen: requests },
@@ -171,29 +171,29 @@ test("each fault of the provider becomes what the table of error classes says, a
       assert.ok(gap >= gap_ms - clocks_ms, `${what}: again after ${gap} ms`);
     }
   }
-  const suppressed = await house.ask<{ phone: string }>("select phone from suppressions");
+  const suppressed = await fixture.ask<{ phone: string }>("select phone from suppressions");
   assert.deepEqual(suppressed, [
     { phone: phones[cases.findIndex(({ error }) => error === "opted_out")] },
   ]);
   console.log(
-    `${cases.length} faults of recipients, ${JSON.stringify(await house.states(campaign_id))}`,
+    `${cases.length} faults of recipients, ${JSON.stringify(await fixture.states(campaign_id))}`,
   );
-  await house.checkBooks();
-  assert.deepEqual(house.casualties(), []);
+  await fixture.checkBooks();
+  assert.deepEqual(fixture.casualties(), []);
 });
 
 /** So long that no busy machine's stragglers fill it. */
 const silence_ms = 6_000;
 
 /** 429 with Retry-After: the whole number is silent for so long. */
-async function throttledNumber(house: ChatHouse): Promise<void> {
-  await house.stub.setFaults([
+async function throttledNumber(fixture: ChatDrillFixture): Promise<void> {
+  await fixture.stub.setFaults([
     { kind: "throttle", retry_after_seconds: silence_ms / 1_000, nth: [20] },
   ]);
   const phones = phonesOf(60, 1_000);
-  const campaign_id = await house.createCampaign(phones);
-  await house.awaitStatus(campaign_id, "completed");
-  const log = (await house.stub.log()).filter(({ to }) => phones.includes(to));
+  const campaign_id = await fixture.createCampaign(phones);
+  await fixture.awaitStatus(campaign_id, "completed");
+  const log = (await fixture.stub.log()).filter(({ to }) => phones.includes(to));
   const { at, to } = log.find(({ outcome }) => outcome.startsWith("throttle"))!;
   const [, again, ...more] = log.filter((entry) => entry.to === to);
   assert.deepEqual(more, []);
@@ -206,90 +206,90 @@ async function throttledNumber(house: ChatHouse): Promise<void> {
 }
 
 /** It may have arrived: the outcome is unknown, though the provider saw nothing. */
-async function cutBeforeItsBody(house: ChatHouse): Promise<void> {
-  await house.stub.setFaults([{ kind: "cut_before_body", nth: [1] }]);
-  const campaign_id = await house.createCampaign(phonesOf(1, 2_000));
-  await house.awaitStatus(campaign_id, "completed");
-  const [found] = await find(house, campaign_id);
+async function cutBeforeItsBody(fixture: ChatDrillFixture): Promise<void> {
+  await fixture.stub.setFaults([{ kind: "cut_before_body", nth: [1] }]);
+  const campaign_id = await fixture.createCampaign(phonesOf(1, 2_000));
+  await fixture.awaitStatus(campaign_id, "completed");
+  const [found] = await find(fixture, campaign_id);
   const { phone, state, error, error_code } = found!;
   assert.deepEqual([state, error, error_code], ["unresolved", "outcome_unknown", null]);
-  assert.deepEqual(await requestsTo(house, phone), []);
+  assert.deepEqual(await requestsTo(fixture, phone), []);
 }
 
 /** What concerns more than a recipient holds it until a person, or the provider, says otherwise. */
-async function holds(house: ChatHouse): Promise<void> {
+async function holds(fixture: ChatDrillFixture): Promise<void> {
   const kinds = [
-    { code: 131_048, scope: "number", subject_id: house.number_id, reason: "sender_restricted" },
+    { code: 131_048, scope: "number", subject_id: fixture.number_id, reason: "sender_restricted" },
     { code: 190, scope: "account", subject_id: 0, reason: "auth" },
     {
       code: 132_015,
       scope: "template",
-      subject_id: house.template_id,
+      subject_id: fixture.template_id,
       reason: "template_paused",
     },
   ];
   for (const [index, { code, ...hold }] of kinds.entries()) {
-    await house.stub.setFaults([{ kind: "refuse", code, nth: [1] }]);
-    const campaign_id = await house.createCampaign(phonesOf(5, 3_000 + index * 10));
+    await fixture.stub.setFaults([{ kind: "refuse", code, nth: [1] }]);
+    const campaign_id = await fixture.createCampaign(phonesOf(5, 3_000 + index * 10));
     await eventually(async () => {
-      const { body } = await house.request("GET", "/api/v1/chat/holds");
+      const { body } = await fixture.request("GET", "/api/v1/chat/holds");
       return body.data.length > 0;
     });
-    const { body } = await house.request("GET", `${campaigns_path}/${campaign_id}`);
+    const { body } = await fixture.request("GET", `${campaigns_path}/${campaign_id}`);
     assert.equal(body.status, "paused");
     assert.equal(body.paused_reason, hold.reason);
     const { set_at: _, detail: __, ...found } = body.holds[0];
     assert.deepEqual(found, hold);
     if (hold.scope === "template")
-      await house.stub.pull("POST", "template", { name: template_name, status: "APPROVED" });
-    else await house.request("POST", "/api/v1/chat/holds/lift", hold);
-    await house.awaitStatus(campaign_id, "completed");
-    const phones = (await find(house, campaign_id)).map(({ phone }) => phone);
-    const log = (await house.stub.log()).filter(({ to }) => phones.includes(to));
+      await fixture.stub.pull("POST", "template", { name: template_name, status: "APPROVED" });
+    else await fixture.request("POST", "/api/v1/chat/holds/lift", hold);
+    await fixture.awaitStatus(campaign_id, "completed");
+    const phones = (await find(fixture, campaign_id)).map(({ phone }) => phone);
+    const log = (await fixture.stub.log()).filter(({ to }) => phones.includes(to));
     assert.equal(log.length, phones.length + 1, String(code));
   }
 }
 
 /** 131063: the campaign's messages take the other receiver from then on. */
-async function marketingRoute(house: ChatHouse): Promise<void> {
-  await house.request("POST", `/api/v1/chat/numbers/${house.number_id}/sync`);
-  await house.stub.setFaults([{ kind: "refuse", code: 131_063, nth: [1] }]);
+async function marketingRoute(fixture: ChatDrillFixture): Promise<void> {
+  await fixture.request("POST", `/api/v1/chat/numbers/${fixture.number_id}/sync`);
+  await fixture.stub.setFaults([{ kind: "refuse", code: 131_063, nth: [1] }]);
   const phones = phonesOf(1, 4_000);
-  const campaign_id = await house.createCampaign(phones);
-  await house.awaitStatus(campaign_id, "completed");
-  const doors = (await requestsTo(house, phones[0]!)).map(({ receiver }) => receiver);
+  const campaign_id = await fixture.createCampaign(phones);
+  await fixture.awaitStatus(campaign_id, "completed");
+  const doors = (await requestsTo(fixture, phones[0]!)).map(({ receiver }) => receiver);
   assert.deepEqual(doors, ["messages", "marketing_messages"]);
 }
 
 /** 131049: not before tomorrow; cancelled here, so that the books can be closed. */
-async function tomorrow(house: ChatHouse): Promise<void> {
-  await house.stub.setFaults([{ kind: "refuse", code: 131_049, nth: [1] }]);
-  const campaign_id = await house.createCampaign(phonesOf(1, 5_000));
-  const isDeferred = async () => (await find(house, campaign_id))[0]!.state === "deferred";
+async function tomorrow(fixture: ChatDrillFixture): Promise<void> {
+  await fixture.stub.setFaults([{ kind: "refuse", code: 131_049, nth: [1] }]);
+  const campaign_id = await fixture.createCampaign(phonesOf(1, 5_000));
+  const isDeferred = async () => (await find(fixture, campaign_id))[0]!.state === "deferred";
   await eventually(isDeferred);
-  const [row] = await house.ask<{ hours: number; error: string }>(
+  const [row] = await fixture.ask<{ hours: number; error: string }>(
     "select error, extract(epoch from due_at - now()) / 3600 as hours from chat_recipients where campaign_id = $1",
     [campaign_id],
   );
   assert.equal(row!.error, "frequency_capped");
   assert.ok(row!.hours > 23.9 && row!.hours <= 24);
-  await house.request("POST", `${campaigns_path}/${campaign_id}/cancel`);
-  await house.awaitStatus(campaign_id, "cancelled");
-  await eventually(async () => (await house.states(campaign_id))["cancelled"] === 1);
+  await fixture.request("POST", `${campaigns_path}/${campaign_id}/cancel`);
+  await fixture.awaitStatus(campaign_id, "cancelled");
+  await eventually(async () => (await fixture.states(campaign_id))["cancelled"] === 1);
 }
 
 /** 132001: nothing of the campaign can be sent, and its credit comes back. */
-async function failedCampaign(house: ChatHouse): Promise<void> {
-  await house.stub.setFaults([{ kind: "refuse", code: 132_001 }]);
-  const campaign_id = await house.createCampaign(phonesOf(200, 6_000));
-  await house.awaitStatus(campaign_id, "failed");
+async function failedCampaign(fixture: ChatDrillFixture): Promise<void> {
+  await fixture.stub.setFaults([{ kind: "refuse", code: 132_001 }]);
+  const campaign_id = await fixture.createCampaign(phonesOf(200, 6_000));
+  await fixture.awaitStatus(campaign_id, "failed");
   await eventually(async () => {
-    const states = await house.states(campaign_id);
+    const states = await fixture.states(campaign_id);
     return Object.keys(states).every((state) => state === "refused" || state === "skipped");
   });
-  const { body } = await house.request("GET", `${campaigns_path}/${campaign_id}`);
+  const { body } = await fixture.request("GET", `${campaigns_path}/${campaign_id}`);
   assert.equal(body.failure, "template_unusable");
   assert.equal(body.failed_count, 200);
   assert.equal(body.credits.released, 200);
-  await house.stub.setFaults([]);
+  await fixture.stub.setFaults([]);
 }

@@ -3,7 +3,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { test } from "node:test";
 import { eventually } from "../support/eventually.ts";
 import { seededRandom } from "../support/provider-stub/faults.ts";
-import { openChatHouse, phonesOf, type ChatHouse, type Worker } from "./chat-house.ts";
+import {
+  openChatDrillFixture,
+  phonesOf,
+  type ChatDrillFixture,
+  type Worker,
+} from "./chat-drill-fixture.ts";
 
 const recipients = 2_000;
 const kills = 20;
@@ -12,8 +17,8 @@ const rate_per_second = 90;
 /** With fewer left to send, nobody is killed any more. */
 const left_min = 500;
 
-const underWay = async (house: ChatHouse): Promise<number> => {
-  const [row] = await house.ask<{ count: number }>(
+const underWay = async (fixture: ChatDrillFixture): Promise<number> => {
+  const [row] = await fixture.ask<{ count: number }>(
     "select count(*)::int from chat_recipients where state = 'dispatching'",
   );
   return row!.count;
@@ -24,58 +29,58 @@ test("no message goes out twice and none is lost while senders are killed at ran
   console.log(`DRILL_SEED=${seed}`);
   const random = seededRandom(seed);
   const began = performance.now();
-  await using house = await openChatHouse({
+  await using fixture = await openChatDrillFixture({
     rate_per_second,
     stub: { delay_ms: 40 },
     env: { LEASE_SECONDS: "2", CHAT_SETTLE_SECONDS: "5" },
   });
-  await house.stub.setFaults([{ kind: "silent", probability: 0.05 }], seed);
-  const campaign_id = await house.createCampaign(phonesOf(recipients));
-  const workers = await Promise.all([house.startWorker(), house.startWorker()]);
-  await eventually(async () => (await house.stub.counts()).requests > 20);
+  await fixture.stub.setFaults([{ kind: "silent", probability: 0.05 }], seed);
+  const campaign_id = await fixture.createCampaign(phonesOf(recipients));
+  const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
+  await eventually(async () => (await fixture.stub.counts()).requests > 20);
 
   let interrupted = 0;
   let killed = 0;
-  const left = async () => (await house.states(campaign_id))["queued"] ?? 0;
+  const left = async () => (await fixture.states(campaign_id))["queued"] ?? 0;
   while (killed < kills && (await left()) > left_min) {
     await pause(random() * 1_000);
     let working: Worker[] = [];
-    await eventually(async () => (working = await house.findWorking(workers)).length > 0);
+    await eventually(async () => (working = await fixture.findWorking(workers)).length > 0);
     // Aimed at whoever sends until messages were under way; then four in ten are, and the others hit anybody.
     const isAimed = interrupted === 0 || random() < 0.4;
-    const sender = isAimed ? await house.findHolder(working) : null;
+    const sender = isAimed ? await fixture.findHolder(working) : null;
     const victim = sender ?? working[Math.floor(random() * working.length)]!;
     victim.kill("SIGKILL");
-    workers[workers.indexOf(victim)] = await house.startWorker();
+    workers[workers.indexOf(victim)] = await fixture.startWorker();
     await victim.dispose();
-    interrupted += await underWay(house);
+    interrupted += await underWay(fixture);
     killed += 1;
   }
   const killed_at = Date.now();
   const drilled_s = (performance.now() - began) / 1_000;
-  const { by_outcome } = await house.stub.counts();
+  const { by_outcome } = await fixture.stub.counts();
   assert.ok(interrupted > 0, "messages were under way at the kills");
 
   // Healed: nothing stands as being sent by a dead holder, no settling is overdue, and somebody sends what is left.
   await eventually(async () => {
-    const stale = await house.ask(
+    const stale = await fixture.ask(
       `select from chat_recipients
        where (state = 'dispatching' and dispatched_at <= $1) or (state = 'unknown' and due_at <= $1) limit 1`,
       [new Date(killed_at)],
     );
     if (stale.length > 0) return false;
-    return (await house.stub.log()).at(-1)!.at > killed_at || (await left()) === 0;
+    return (await fixture.stub.log()).at(-1)!.at > killed_at || (await left()) === 0;
   });
   const healed_ms = Date.now() - killed_at;
-  await house.setRate(500);
-  await house.awaitStatus(campaign_id, "completed");
-  await house.awaitReports();
-  const states = await house.states(campaign_id);
+  await fixture.setRate(500);
+  await fixture.awaitStatus(campaign_id, "completed");
+  await fixture.awaitReports();
+  const states = await fixture.states(campaign_id);
   console.log(
     `${killed} kills in ${Math.round(drilled_s)} s with ${interrupted} messages under way, ` +
       `${JSON.stringify(by_outcome)} by the last; healed after ${healed_ms} ms; ${JSON.stringify(states)}`,
   );
-  await house.checkBooks();
+  await fixture.checkBooks();
   const ended = new Set(["accepted", "read", "unresolved"]);
   assert.deepEqual(
     Object.keys(states).filter((state) => !ended.has(state)),

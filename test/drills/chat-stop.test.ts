@@ -1,121 +1,126 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "../support/eventually.ts";
-import { openChatHouse, phonesOf, type ChatHouse, type Worker } from "./chat-house.ts";
+import {
+  openChatDrillFixture,
+  phonesOf,
+  type ChatDrillFixture,
+  type Worker,
+} from "./chat-drill-fixture.ts";
 
 const recipients = 800;
 
 /** Waits until so many more messages came to the provider. */
-async function moves(house: ChatHouse, more: number): Promise<void> {
-  const goal = (await house.stub.counts()).requests + more;
-  await eventually(async () => (await house.stub.counts()).requests >= goal);
+async function moves(fixture: ChatDrillFixture, more: number): Promise<void> {
+  const goal = (await fixture.stub.counts()).requests + more;
+  await eventually(async () => (await fixture.stub.counts()).requests >= goal);
 }
 
-async function lease(house: ChatHouse): Promise<{ fence: number; is_held: boolean }> {
-  const [row] = await house.ask<{ fence: number; is_held: boolean }>(
+async function lease(fixture: ChatDrillFixture): Promise<{ fence: number; is_held: boolean }> {
+  const [row] = await fixture.ask<{ fence: number; is_held: boolean }>(
     `select fence::int, holder is not null as is_held from leases where name = 'chat_sender:' || $1`,
-    [house.number_id],
+    [fixture.number_id],
   );
   return row!;
 }
 
-async function awaitHolder(house: ChatHouse, among: readonly Worker[]): Promise<Worker> {
+async function awaitHolder(fixture: ChatDrillFixture, among: readonly Worker[]): Promise<Worker> {
   let holder: Worker | null = null;
-  await eventually(async () => (holder = await house.findHolder(among)) !== null);
+  await eventually(async () => (holder = await fixture.findHolder(among)) !== null);
   return holder!;
 }
 
 test("a sender that is told to stop leaves no outcome unknown, and another goes on at once", async () => {
   // No reports: what a stop left unknown would stay so. Slow enough that a busy machine comes to all stops.
-  await using house = await openChatHouse({
+  await using fixture = await openChatDrillFixture({
     rate_per_second: 40,
     stub: { delay_ms: 200, callback_url: null },
   });
-  const campaign_id = await house.createCampaign(phonesOf(recipients));
-  const workers = await Promise.all([house.startWorker(), house.startWorker()]);
+  const campaign_id = await fixture.createCampaign(phonesOf(recipients));
+  const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
   const stops = 5;
   for (let stop = 0; stop < stops; stop++) {
-    await moves(house, 20);
-    const holder = await awaitHolder(house, workers);
-    const { fence: held } = await lease(house);
+    await moves(fixture, 20);
+    const holder = await awaitHolder(fixture, workers);
+    const { fence: held } = await lease(fixture);
     holder.kill("SIGTERM");
     assert.equal(await holder.ended(), 0, holder.output());
     // Handed over, not run out.
-    const { fence, is_held } = await lease(house);
+    const { fence, is_held } = await lease(fixture);
     assert.ok(fence > held || !is_held, "the lease is given back");
-    workers[workers.indexOf(holder)] = await house.startWorker();
+    workers[workers.indexOf(holder)] = await fixture.startWorker();
   }
-  await house.setRate(500);
-  await house.awaitStatus(campaign_id, "completed");
-  const log = await house.stub.log();
+  await fixture.setRate(500);
+  await fixture.awaitStatus(campaign_id, "completed");
+  const log = await fixture.stub.log();
   const gaps_ms = log.slice(1).map(({ at }, i) => at - log[i]!.at);
-  const states = await house.states(campaign_id);
+  const states = await fixture.states(campaign_id);
   console.log(
     `${stops} stops, ${JSON.stringify(states)}, longest silence ${Math.max(...gaps_ms)} ms`,
   );
   assert.deepEqual(states, { accepted: recipients });
-  await house.checkBooks();
+  await fixture.checkBooks();
 });
 
 test("a sender frozen past its lease and thawed writes nothing stale and sends nothing again", async () => {
-  await using house = await openChatHouse({
+  await using fixture = await openChatDrillFixture({
     rate_per_second: 30,
     stub: { delay_ms: 1_000, callback_url: null },
     env: { LEASE_SECONDS: "4" },
   });
-  const campaign_id = await house.createCampaign(phonesOf(recipients));
-  const workers = await Promise.all([house.startWorker(), house.startWorker()]);
-  await moves(house, 20);
+  const campaign_id = await fixture.createCampaign(phonesOf(recipients));
+  const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
+  await moves(fixture, 20);
   const unknown = () =>
-    house.ask(`select id, dispatches, dispatched_at, provider_message_id from chat_recipients
+    fixture.ask(`select id, dispatches, dispatched_at, provider_message_id from chat_recipients
       where state = 'unknown' order by id`);
   const unknown_counts: number[] = [];
   for (let round = 0; round < 2; round++) {
-    const frozen = await awaitHolder(house, workers);
-    const held = (await lease(house)).fence;
+    const frozen = await awaitHolder(fixture, workers);
+    const held = (await lease(fixture)).fence;
     frozen.kill("SIGSTOP");
     // Longer than the lease: the other has taken it, and sends.
-    await eventually(async () => (await lease(house)).fence > held);
-    const { fence: taken } = await lease(house);
+    await eventually(async () => (await lease(fixture)).fence > held);
+    const { fence: taken } = await lease(fixture);
     const other = await awaitHolder(
-      house,
+      fixture,
       workers.filter((worker) => worker !== frozen),
     );
-    await moves(house, 20);
+    await moves(fixture, 20);
     const left = await unknown();
     assert.ok(left.length > 0, "messages were under way at the freeze");
     unknown_counts.push(left.length);
-    const thawed_at = await thaw(house, frozen);
+    const thawed_at = await thaw(fixture, frozen);
     // It asks for work again, so it has gone through all that waited in it.
     await eventually(async () => {
-      const asked = await house.ask(
+      const asked = await fixture.ask(
         "select from pg_stat_activity where application_name = $1 and query_start > $2 and query like '%due%'",
         [frozen.name, thawed_at],
       );
       return asked.length > 0;
     });
-    await moves(house, 20);
+    await moves(fixture, 20);
     const now_unknown = await unknown();
-    const { name } = await awaitHolder(house, workers);
+    const { name } = await awaitHolder(fixture, workers);
     // On a busy machine the lease may have been lost once more; then more is unknown, or less.
-    if ((await lease(house)).fence > taken) continue;
+    if ((await lease(fixture)).fence > taken) continue;
     // What it learnt of its messages it keeps for when it holds the lease again.
     assert.deepEqual(now_unknown, left);
     assert.equal(name, other.name);
   }
-  await house.setRate(500);
-  await eventually(async () => ((await house.states(campaign_id))["queued"] ?? 0) === 0);
-  await eventually(async () => !((await house.states(campaign_id))["dispatching"] ?? 0));
+  await fixture.setRate(500);
+  await eventually(async () => ((await fixture.states(campaign_id))["queued"] ?? 0) === 0);
+  await eventually(async () => !((await fixture.states(campaign_id))["dispatching"] ?? 0));
   console.log(
-    `2 freezes with ${unknown_counts.join(", ")} messages unknown, ${JSON.stringify(await house.states(campaign_id))}`,
+    `2 freezes with ${unknown_counts.join(", ")} messages unknown, ${JSON.stringify(await fixture.states(campaign_id))}`,
   );
-  await house.checkBooks();
-  assert.deepEqual(house.casualties(), []);
+  await fixture.checkBooks();
+  assert.deepEqual(fixture.casualties(), []);
 });
 
 /** Returns the database's time before it. */
-async function thaw(house: ChatHouse, worker: Worker): Promise<Date> {
-  const [row] = await house.ask<{ now: Date }>("select clock_timestamp() as now");
+async function thaw(fixture: ChatDrillFixture, worker: Worker): Promise<Date> {
+  const [row] = await fixture.ask<{ now: Date }>("select clock_timestamp() as now");
   worker.kill("SIGCONT");
   return row!.now;
 }

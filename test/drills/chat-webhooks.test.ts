@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WebhookOrder } from "../support/provider-stub/settings.ts";
-import { openChatHouse, phonesOf } from "./chat-house.ts";
+import { openChatDrillFixture, phonesOf } from "./chat-drill-fixture.ts";
 
 const orders: readonly WebhookOrder[] = [
   "normal",
@@ -13,21 +13,21 @@ const orders: readonly WebhookOrder[] = [
 const recipients = 300;
 
 test("webhooks that come twice, out of order, late or before the answer leave every message where it belongs", async () => {
-  await using house = await openChatHouse({
+  await using fixture = await openChatDrillFixture({
     rate_per_second: 300,
     stub: { delay_ms: 30, late_ms: 2_000, batch_max: 20 },
   });
-  await house.startWorker();
+  await fixture.startWorker();
   for (const [index, order] of orders.entries()) {
-    await house.stub.pull("POST", "settings", { order });
+    await fixture.stub.pull("POST", "settings", { order });
     // Each tenth is taken and fails later.
-    await house.stub.setFaults([{ kind: "fail_later", every: 10 }]);
-    const campaign_id = await house.createCampaign(phonesOf(recipients, index * recipients));
-    await house.awaitStatus(campaign_id, "completed");
-    await house.awaitReports();
+    await fixture.stub.setFaults([{ kind: "fail_later", every: 10 }]);
+    const campaign_id = await fixture.createCampaign(phonesOf(recipients, index * recipients));
+    await fixture.awaitStatus(campaign_id, "completed");
+    await fixture.awaitReports();
     const expected = { read: recipients * 0.9, undelivered: recipients * 0.1 };
-    assert.deepEqual(await house.states(campaign_id), expected, order);
-    const { body } = await house.request("GET", `/api/v1/chat/campaigns/${campaign_id}`);
+    assert.deepEqual(await fixture.states(campaign_id), expected, order);
+    const { body } = await fixture.request("GET", `/api/v1/chat/campaigns/${campaign_id}`);
     const { sent_count, failed_count, pending_count, delivered_count, read_count, credits } = body;
     assert.deepEqual(
       { sent_count, failed_count, pending_count, delivered_count, read_count, credits },
@@ -41,12 +41,12 @@ test("webhooks that come twice, out of order, late or before the answer leave ev
       },
       order,
     );
-    await house.checkBooks();
+    await fixture.checkBooks();
   }
-  const { webhooks } = await house.stub.counts();
+  const { webhooks } = await fixture.stub.counts();
   console.log(
     `${orders.length} orders, ${webhooks.posted} posts, ${webhooks.given_up} given up, all settled`,
   );
   assert.equal(webhooks.given_up, 0);
-  assert.deepEqual(house.casualties(), []);
+  assert.deepEqual(fixture.casualties(), []);
 });

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import type pg from "pg";
 import type { RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
-import { checkCalls, checkLedger } from "../support/check-books.ts";
+import { checkCalls, checkLedger } from "../support/check-invariants.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Sipp } from "../support/sipp.ts";
 

@@ -6,9 +6,9 @@ import { leadPath } from "../contract/lead-api.ts";
 import { routeRows } from "../matrix/route-rows.ts";
 import { seedIds, type Ids } from "../matrix/seed-ids.ts";
 import { startApi, type TestApi } from "../support/api.ts";
-import { makeAccount, type TestAccount } from "../support/makers.ts";
+import { makeAccount, type TestAccount } from "../support/account-factory.ts";
 import { sendRaw } from "../support/raw-http.ts";
-import { judgeAnswer, type Judged } from "./judge-answer.ts";
+import { checkResponse, type CheckedResponse } from "./check-response.ts";
 import { mutateRequest, type Malformed } from "./mutate-request.ts";
 import { openSender } from "./send-request.ts";
 import { seededRandom, type Random } from "./random.ts";
@@ -99,7 +99,7 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
 let uploads: Promise<unknown> = Promise.resolve();
 
 /** Uploads go one after the other: an account that sends many at once is told 503, and rightly. */
-function sendInTurn(request: Malformed): Promise<Judged> {
+function sendInTurn(request: Malformed): Promise<CheckedResponse> {
   const isUpload = request.headers["content-type"]?.startsWith("multipart/") === true;
   if (!isUpload) return sender.send(request);
   const sent = uploads.then(() => sender.send(request));
@@ -114,7 +114,7 @@ async function sendMalformed(request: Malformed): Promise<void> {
     for (let again = 0; answer.status === 503 && again < 3; again++)
       answer = await sendInTurn(request);
     note(answer.status);
-    const violation = judgeAnswer(request.method, answer, request);
+    const violation = checkResponse(request.method, answer, request);
     if (violation) report(violation, request, answer.text);
   } catch (error) {
     // A body that is refused half-way may meet a closed connection before its answer.
@@ -127,7 +127,7 @@ async function sendGarbage(bytes: Buffer): Promise<void> {
   const answer = await sendRaw(api.url, [bytes], { patience_ms: 150 });
   note(answer?.status ?? "none");
   if (!answer || answer.status < 400) return;
-  const violation = judgeAnswer("POST", {
+  const violation = checkResponse("POST", {
     status: answer.status,
     type: answer.headers.get("content-type") ?? "",
     requestId: answer.headers.get("x-request-id") ?? null,

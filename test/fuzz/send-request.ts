@@ -1,5 +1,5 @@
 import { Agent, request } from "node:http";
-import type { Judged } from "./judge-answer.ts";
+import type { CheckedResponse } from "./check-response.ts";
 import type { Malformed } from "./mutate-request.ts";
 
 const patience_ms = 60_000;
@@ -8,8 +8,8 @@ const patience_ms = 60_000;
 export function openSender(url: string, connections: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   return {
-    send({ method, path, headers, body }: Malformed): Promise<Judged> {
-      const { promise, resolve, reject } = Promise.withResolvers<Judged>();
+    send({ method, path, headers, body }: Malformed): Promise<CheckedResponse> {
+      const { promise, resolve, reject } = Promise.withResolvers<CheckedResponse>();
       const length = body ? { "content-length": String(body.length) } : {};
       const sent = request(url + path, { agent, method, path, headers: { ...headers, ...length } });
       sent.on("error", reject);

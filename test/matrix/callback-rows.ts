@@ -1,5 +1,5 @@
 // The rows of callback endpoints, and of what was delivered to them.
-import { unique } from "../support/makers.ts";
+import { unique } from "../support/account-factory.ts";
 import type { RouteRow } from "./route-rows.ts";
 import type { Ids } from "./seed-ids.ts";
 

@@ -1,6 +1,6 @@
 // The rows of what campaigns are made of: numbers, templates, flows, holds.
 import type { Permission } from "../../server/accounts/permissions.ts";
-import { unique } from "../support/makers.ts";
+import { unique } from "../support/account-factory.ts";
 import type { RouteRow } from "./route-rows.ts";
 import type { Ids } from "./seed-ids.ts";
 

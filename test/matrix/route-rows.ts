@@ -1,9 +1,9 @@
 // One row per route: a request that is right for the ids it is given, and who may send it. The
 // tenant matrix, the fuzz and the validate of the OpenAPI all go by these rows.
 import type { Feature, Permission } from "../../server/accounts/permissions.ts";
-import { unique } from "../support/makers.ts";
+import { unique } from "../support/account-factory.ts";
 import { callbackRows } from "./callback-rows.ts";
-import { callGroundRows } from "./call-ground-rows.ts";
+import { telephonyRows } from "./telephony-rows.ts";
 import { callRows } from "./call-rows.ts";
 import { chatRows } from "./chat-rows.ts";
 import { erasureRows } from "./erasure-rows.ts";
@@ -467,7 +467,7 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...voiceCampaignRows,
     ...voiceContentRows,
     ...voiceLaunchRows,
-    ...callGroundRows,
+    ...telephonyRows,
     ...reportRows,
     ...callbackRows,
     ...erasureRows,

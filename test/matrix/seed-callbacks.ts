@@ -1,8 +1,8 @@
 import { operatorOf } from "../../server/accounts/roles/grantor.ts";
 import { createEndpoint } from "../../server/callbacks/endpoints/create-endpoint.ts";
 import type { TestApi } from "../support/api.ts";
-import { makeEvents } from "../support/callback-makers.ts";
-import type { TestAccount } from "../support/makers.ts";
+import { makeEvents } from "../support/callback-factory.ts";
+import type { TestAccount } from "../support/account-factory.ts";
 import type { Ids } from "./seed-ids.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { TestApi } from "../support/api.ts";
-import { failed, makeCall } from "../support/call-report-makers.ts";
-import type { TestAccount } from "../support/makers.ts";
+import { failed, makeCall } from "../support/call-factory.ts";
+import type { TestAccount } from "../support/account-factory.ts";
 import type { Ids } from "./seed-ids.ts";
 
 /** Calls that are told apart by what can be done to them. */

@@ -1,13 +1,19 @@
 import { reserveCredits } from "../../server/credits/reserve-credits.ts";
 import type { TestApi } from "../support/api.ts";
-import { makeSandboxTrunk, setCalling } from "../support/call-makers.ts";
-import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "../support/chat-makers.ts";
-import { makeContact, makeCustomField, makeOption } from "../support/crm-makers.ts";
-import { makeCredits, makeToken, makeUser, unique, type TestAccount } from "../support/makers.ts";
+import { makeSandboxTrunk, setCalling } from "../support/telephony-factory.ts";
+import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "../support/chat-factory.ts";
+import { makeContact, makeCustomField, makeOption } from "../support/crm-factory.ts";
+import {
+  makeCredits,
+  makeToken,
+  makeUser,
+  unique,
+  type TestAccount,
+} from "../support/account-factory.ts";
 import { seedCallbacks } from "./seed-callbacks.ts";
-import { seedCallGround } from "./seed-call-ground.ts";
+import { seedTelephony } from "./seed-telephony.ts";
 import { seedCalls } from "./seed-calls.ts";
-import { seedChatGround } from "./seed-chat-ground.ts";
+import { seedChatContent } from "./seed-chat-content.ts";
 import { seedVoiceCampaign } from "./seed-voice-campaign.ts";
 import { seedVoiceContent } from "./seed-voice-content.ts";
 
@@ -182,11 +188,11 @@ export async function seedIds(api: TestApi, account: TestAccount, mark: string):
     reservation_id: await seedReservation(api, account, mark),
     ...(await seedAudience(api, account, { mark, phone: `91${phone}` })),
     ...(await seedChat(api, account, mark)),
-    ...(await seedChatGround(api, account, mark)),
+    ...(await seedChatContent(api, account, mark)),
     ...(await seedCalls(api, account, mark)),
     ...(await seedVoiceCampaign(api, account, mark)),
     ...(await seedVoiceContent(api, account, mark)),
-    ...(await seedCallGround(api, account, mark)),
+    ...(await seedTelephony(api, account, mark)),
     erasure_id: await seedErasure(api, account),
     ...(await seedCallbacks(api, account, mark)),
   };

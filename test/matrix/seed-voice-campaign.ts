@@ -1,6 +1,6 @@
 import type { TestApi } from "../support/api.ts";
-import type { TestAccount } from "../support/makers.ts";
-import { makeVoiceCall, makeVoiceCampaign } from "../support/voice-makers.ts";
+import type { TestAccount } from "../support/account-factory.ts";
+import { makeVoiceCall, makeVoiceCampaign } from "../support/voice-factory.ts";
 import type { Ids } from "./seed-ids.ts";
 
 /** A running campaign with a menu, one of whose recipients left a message; the other waits. */

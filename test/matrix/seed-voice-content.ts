@@ -1,9 +1,9 @@
 import { storeAudio } from "../../server/calls/audio/audio-files.ts";
 import { storedAiAgent } from "../../server/voice/ai-agents/ai-agent-schema.ts";
 import type { TestApi } from "../support/api.ts";
-import { unique, type TestAccount } from "../support/makers.ts";
+import { unique, type TestAccount } from "../support/account-factory.ts";
 import { tone } from "../support/tone-speech.ts";
-import { makeVoiceFile } from "../support/voice-makers.ts";
+import { makeVoiceFile } from "../support/voice-factory.ts";
 import type { Ids } from "./seed-ids.ts";
 
 /** A voice file with a sound, and a menu and an AI agent that it does not have. */

@@ -8,7 +8,12 @@ import { routes } from "../../server/api/routes.ts";
 import { assertCallError } from "../contract/call-api.ts";
 import { assertProblem } from "../contract/lead-api.ts";
 import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
-import { makeAccount, makeAgentToken, makeToken, type TestAccount } from "../support/makers.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  makeToken,
+  type TestAccount,
+} from "../support/account-factory.ts";
 import { routeRows, type RouteRow, type RowRequest } from "./route-rows.ts";
 import { seedIds, unknownIds, type Ids } from "./seed-ids.ts";
 

@@ -1,5 +1,5 @@
 // The rows of what campaigns play: voice files, menus and AI agents.
-import { unique } from "../support/makers.ts";
+import { unique } from "../support/account-factory.ts";
 import type { RouteRow } from "./route-rows.ts";
 import type { Ids } from "./seed-ids.ts";
 

@@ -1,5 +1,5 @@
 // The rows of what places a voice campaign's calls: its launch, its preview, a test call; and what was left out.
-import { unique } from "../support/makers.ts";
+import { unique } from "../support/account-factory.ts";
 import type { RouteRow } from "./route-rows.ts";
 import type { Ids } from "./seed-ids.ts";
 

@@ -14,7 +14,7 @@ import {
   startProviderStub,
   type ProviderStub,
 } from "../support/provider-stub/start-provider-stub.ts";
-import { startJudgingRelay, type JudgingRelay } from "./judging-relay.ts";
+import { startValidatingProxy, type ValidatingProxy } from "./validating-proxy.ts";
 import { mendMetaDocument, meta_document_is_here } from "./meta-document.ts";
 import { startPrism, type PrismProcess } from "./prism-process.ts";
 
@@ -52,13 +52,13 @@ function judge(): void {
   let stub: ProviderStub;
   let document: Awaited<ReturnType<typeof mendMetaDocument>>;
   let prism: PrismProcess;
-  let relay: JudgingRelay;
+  let relay: ValidatingProxy;
   let driver: MetaDriver;
   before(async () => {
     document = await mendMetaDocument();
     stub = await startProviderStub();
     prism = await startPrism(document.path, stub.url);
-    relay = await startJudgingRelay(prism.url);
+    relay = await startValidatingProxy(prism.url);
     const api_url = `${relay.url}/v23.0`;
     const { access_token, app_secret } = stub.settings();
     driver = openMetaDriver({ api_url, access_token, app_secret, verify_token: "verify" });

@@ -11,8 +11,8 @@ import { leadPath } from "../contract/lead-api.ts";
 import { routeRows, type RowRequest } from "../matrix/route-rows.ts";
 import { seedIds, unknownIds, type Ids } from "../matrix/seed-ids.ts";
 import { send, startApi, type RequestOptions, type TestApi } from "../support/api.ts";
-import { makeAccount, makeAgentToken, type TestAccount } from "../support/makers.ts";
-import { quietSandbox } from "../support/quiet-sandbox.ts";
+import { makeAccount, makeAgentToken, type TestAccount } from "../support/account-factory.ts";
+import { sandboxStub } from "../support/sandbox-stub.ts";
 import { hookRequests, whatsapp } from "./provider-hooks.ts";
 import { validateOpenApi } from "./validate-openapi.ts";
 import { startPrism, type PrismProcess } from "./prism-process.ts";
@@ -46,7 +46,7 @@ let ids: Ids;
 let document: Document;
 
 before(async () => {
-  api = await startApi({ chatDrivers: { sandbox: quietSandbox, whatsapp } });
+  api = await startApi({ chatDrivers: { sandbox: sandboxStub, whatsapp } });
   account = await makeAccount(api.app);
   ids = await seedIds(api, account, "judged");
   document = (await api.send("GET", "/openapi.json")).body;

@@ -12,8 +12,8 @@ import type {
 } from "../../server/drivers/ai-agent/driver.ts";
 import type { Timers } from "../../server/lib/timers.ts";
 import { eventually } from "./eventually.ts";
-import { standingTime, type StandingTime } from "./standing-time.ts";
-import { openToldMedia, type ToldMedia } from "./told-media.ts";
+import { manualTimers, type ManualTimers } from "./manual-timers.ts";
+import { openScriptedMedia, type ScriptedMedia } from "./scripted-media.ts";
 import { loudnessOf, silence, tone } from "./tones.ts";
 
 /** Follows the rules of `contract_plan` on the keys, and goes for a person when one is asked for. */
@@ -61,8 +61,8 @@ const keys = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*", "#", "x"];
 const patience_s = 120;
 
 type Conversation = {
-  readonly time: StandingTime;
-  readonly media: ToldMedia;
+  readonly time: ManualTimers;
+  readonly media: ScriptedMedia;
   readonly events: readonly AgentEvent[];
   readonly session: AgentSession;
   /** Since it was opened. */
@@ -79,8 +79,8 @@ export function agentDriverContract(
     let opened: Conversation[] = [];
 
     const converse = (change: Partial<AgentPlan> = {}): Conversation => {
-      const time = standingTime();
-      const media = openToldMedia(time);
+      const time = manualTimers();
+      const media = openScriptedMedia(time);
       const events: AgentEvent[] = [];
       const plan = { ...contract_plan, driver: name, ...change };
       const session = under.open(time.timers).open(plan, media, (event) => void events.push(event));

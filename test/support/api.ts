@@ -15,7 +15,7 @@ import { openOutgoingHttp } from "../../server/lib/outgoing/open-outgoing-http.t
 import { cloneDatabase } from "./database.ts";
 import { testClock, type TestClock } from "./clock.ts";
 import { toneSpeech } from "./tone-speech.ts";
-import { quietSandbox, quietVoiceSandbox } from "./quiet-sandbox.ts";
+import { sandboxStub, voiceSandboxStub } from "./sandbox-stub.ts";
 
 export type Answer = {
   readonly status: number;
@@ -63,8 +63,8 @@ export async function startApi(
   db.pool.options.connectionTimeoutMillis = 120_000;
   const notifications = openNotifications(database_url, log);
   const clock = testClock();
-  const chatDrivers = options.chatDrivers ?? { sandbox: quietSandbox };
-  const voiceDrivers = options.voiceDrivers ?? { sandbox: quietVoiceSandbox };
+  const chatDrivers = options.chatDrivers ?? { sandbox: sandboxStub };
+  const voiceDrivers = options.voiceDrivers ?? { sandbox: voiceSandboxStub };
   const speech = options.speech ?? toneSpeech;
   // Receivers of tests are on this machine.
   const outgoing = openOutgoingHttp(options.callbackAllow ?? ["127.0.0.1"]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { permissionNames, type Permission } from "../../server/accounts/permissions.ts";
 import type { TestApi } from "./api.ts";
-import { makeAccount, makeAgentToken, type TestAccount } from "./makers.ts";
+import { makeAccount, makeAgentToken, type TestAccount } from "./account-factory.ts";
 
 /**
  * Fails unless a CRM request is refused without a token (401), without the feature or any of the

@@ -4,7 +4,7 @@ import {
   openMetaDriver,
   type MetaDriver,
 } from "../../server/drivers/chat/meta/open-meta-driver.ts";
-import type { TestChatNumber } from "./chat-makers.ts";
+import type { TestChatNumber } from "./chat-factory.ts";
 
 export const app_secret = "test-app-secret";
 export const verify_token = "test-verify-token";

@@ -1,7 +1,7 @@
 // A reader of server-sent events that can stop reading, and that remembers what a browser would.
 import { request, type IncomingMessage } from "node:http";
 
-export type ToldEvent = {
+export type ReceivedEvent = {
   /** Of the event itself or, without one, of the last that had one. */
   readonly id: number | null;
   readonly event: string;
@@ -11,7 +11,7 @@ export type ToldEvent = {
 
 export type EventReader = {
   readonly response: IncomingMessage;
-  readonly told: readonly ToldEvent[];
+  readonly events: readonly ReceivedEvent[];
   /** How many comments came: heartbeats. */
   comments(): number;
   /** What it would resume from. */
@@ -42,22 +42,22 @@ export async function readEvents(
   sent.end();
   const response = await promise;
   sent.on("error", () => {});
-  const told: ToldEvent[] = [];
+  const events: ReceivedEvent[] = [];
   const kept: Kept = { id: null, retry_ms: null, comments: 0, ended: false, rest: "" };
   response.setEncoding("utf8");
-  response.on("data", (text: string) => take(text, kept, told));
+  response.on("data", (text: string) => take(text, kept, events));
   response.on("error", () => {});
   response.on("close", () => (kept.ended = true));
   if (options.paused) response.pause();
   return {
     response,
-    told,
+    events,
     comments: () => kept.comments,
     lastId: () => kept.id,
     retryMs: () => kept.retry_ms,
     hasEnded: () => kept.ended,
     dataOf: (event) =>
-      told
+      events
         .filter((one) => (event === undefined ? "data" in one.data : one.event === event))
         .map(({ data }) => data.data ?? data),
     close: () => sent.destroy(),
@@ -73,7 +73,7 @@ type Kept = {
 };
 
 /** As the standard has it: a message ends with an empty line, and without data it is no event. */
-function take(text: string, kept: Kept, told: ToldEvent[]): void {
+function take(text: string, kept: Kept, events: ReceivedEvent[]): void {
   const messages = (kept.rest + text).split("\n\n");
   kept.rest = messages.pop()!;
   for (const message of messages) {
@@ -88,6 +88,6 @@ function take(text: string, kept: Kept, told: ToldEvent[]): void {
       else if (field === "data") data = value!;
       else throw new Error(`no line of a stream of events: ${line}`);
     }
-    if (data !== "") told.push({ id: kept.id, event, data: JSON.parse(data) });
+    if (data !== "") events.push({ id: kept.id, event, data: JSON.parse(data) });
   }
 }

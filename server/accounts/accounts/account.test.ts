@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeChatNumber, makeChatTemplate } from "../../../test/support/chat-makers.ts";
+import { makeChatNumber, makeChatTemplate } from "../../../test/support/chat-factory.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import {
   makeAccount,
   makeAgentToken,
   makeToken,
   type TestAccount,
-} from "../../../test/support/makers.ts";
+} from "../../../test/support/account-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;

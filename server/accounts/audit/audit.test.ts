@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { recordAudit } from "./record-audit.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
-import { makeAccount, makeAgentToken, type TestAccount } from "../../../test/support/makers.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;

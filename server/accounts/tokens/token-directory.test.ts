@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import pg from "pg";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, makeToken, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, makeToken, type TestAccount } from "../../../test/support/account-factory.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { accountTokensSubject, openTokenDirectory } from "./token-directory.ts";
 

@@ -8,7 +8,7 @@ import {
   makeUser,
   unique,
   type TestAccount,
-} from "../../../test/support/makers.ts";
+} from "../../../test/support/account-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;

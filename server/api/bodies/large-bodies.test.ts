@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import Type from "typebox";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { closed } from "../../lib/schemas.ts";
 import { route } from "../route.ts";
 

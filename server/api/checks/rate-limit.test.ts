@@ -15,7 +15,7 @@ import {
   makeAgentToken,
   unique,
   type TestAccount,
-} from "../../../test/support/makers.ts";
+} from "../../../test/support/account-factory.ts";
 import { rawRequest, sendRaw } from "../../../test/support/raw-http.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { closed } from "../../lib/schemas.ts";

@@ -7,7 +7,7 @@ import {
   makeAgentToken,
   unique,
   type TestAccount,
-} from "../../../test/support/makers.ts";
+} from "../../../test/support/account-factory.ts";
 import { openGroupMembers, type GroupMember } from "./group-members.ts";
 import { findGroup } from "./groups.ts";
 

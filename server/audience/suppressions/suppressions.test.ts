@@ -3,7 +3,11 @@ import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
-import { makeAccount, makeAgentToken, type TestAccount } from "../../../test/support/makers.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
 import { suppress, type Suppression } from "./suppress.ts";
 import { isSuppressed, suppressedAmong } from "./suppressions.ts";
 

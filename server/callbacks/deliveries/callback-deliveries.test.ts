@@ -10,10 +10,14 @@ import {
   makeEndpoint,
   makeEvents,
   relay,
-} from "../../../test/support/callback-makers.ts";
+} from "../../../test/support/callback-factory.ts";
 import { openCallbackReceiver } from "../../../test/support/callback-receiver.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, makeAgentToken, type TestAccount } from "../../../test/support/makers.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
 
 let api: TestApi;
 before(async () => {

@@ -12,14 +12,14 @@ import {
   makeEvents,
   relay,
   type NewEvent,
-} from "../../../test/support/callback-makers.ts";
+} from "../../../test/support/callback-factory.ts";
 import {
   openCallbackReceiver,
   type CallbackReceiver,
   type Received,
 } from "../../../test/support/callback-receiver.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount } from "../../../test/support/makers.ts";
+import { makeAccount } from "../../../test/support/account-factory.ts";
 import type { EventType } from "../../engine/event-catalogue.ts";
 import { openDeliverers, type Deliverers } from "./deliver-callbacks.ts";
 import { secretText } from "../endpoints/sign-callback.ts";

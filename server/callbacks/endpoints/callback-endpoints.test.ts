@@ -11,14 +11,14 @@ import {
   type VoiceApi,
 } from "../../../test/contract/voice-api.ts";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
-import { lasting_lease } from "../../../test/support/callback-makers.ts";
+import { lasting_lease } from "../../../test/support/callback-factory.ts";
 import {
   openCallbackReceiver,
   type CallbackReceiver,
   type Received,
 } from "../../../test/support/callback-receiver.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, unique, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
 import { operatorOf } from "../../accounts/roles/grantor.ts";
 import { clearEndpoint } from "./clear-endpoint.ts";
 import { deleteEndpoint } from "./delete-endpoint.ts";

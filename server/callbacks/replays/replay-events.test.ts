@@ -11,9 +11,9 @@ import {
   makeEndpoint,
   makeEvents,
   relay,
-} from "../../../test/support/callback-makers.ts";
+} from "../../../test/support/callback-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { replayEvents } from "./replay-events.ts";
 import { replayRange } from "./replay-range.ts";
 import type { NewReplay } from "./replay-schema.ts";

@@ -9,9 +9,9 @@ import {
   makeNode,
   makeTrunk,
   setCalling,
-} from "../../../test/support/call-makers.ts";
-import { failed, makeCall, type CallToMake } from "../../../test/support/call-report-makers.ts";
-import { checkLedger } from "../../../test/support/check-books.ts";
+} from "../../../test/support/telephony-factory.ts";
+import { failed, makeCall, type CallToMake } from "../../../test/support/call-factory.ts";
+import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { findCredits } from "../../credits/credits.ts";
 
@@ -27,7 +27,7 @@ after(async () => {
   await api.close();
 });
 
-type Scene = Awaited<ReturnType<typeof newScene>>;
+type Fixture = Awaited<ReturnType<typeof newScene>>;
 
 async function newScene(credits = 100) {
   const { app } = api;
@@ -71,10 +71,10 @@ async function notificationsOf(
 const live = { stage: "talking", status: "in-progress" };
 
 test("a call that waits is over with the answer of its hang-up, its credit back and the news told", async () => {
-  const scene = await newScene();
-  const { id, campaign_id } = await scene.make({ asked: { reference: "order-7" } });
-  assert.deepEqual(await scene.credit(), { available: 98, reserved: 2 });
-  const answer = await scene.post(`${id}/hangup`);
+  const fixture = await newScene();
+  const { id, campaign_id } = await fixture.make({ asked: { reference: "order-7" } });
+  assert.deepEqual(await fixture.credit(), { available: 98, reserved: 2 });
+  const answer = await fixture.post(`${id}/hangup`);
   assert.equal(answer.status, 200, answer.text);
   const { status, disposition, ended_reason, ended_by, cost, ended_at, initiated_at } = answer.body;
   assert.deepEqual(
@@ -89,52 +89,52 @@ test("a call that waits is over with the answer of its hang-up, its credit back 
     },
   );
   assert.ok(ended_at);
-  assert.deepEqual(await scene.credit(), { available: 100, reserved: 0 });
-  const [event, ...others] = await scene.events();
+  assert.deepEqual(await fixture.credit(), { available: 100, reserved: 0 });
+  const [event, ...others] = await fixture.events();
   assert.deepEqual(others, []);
   assert.equal(event!.type, "call.completed");
   const { call_id, campaign_id: campaign, reference } = event!.data as Record<string, unknown>;
   assert.deepEqual([call_id, campaign, reference], [id, campaign_id, "order-7"]);
-  assert.deepEqual(await scene.commands(), []);
-  assert.deepEqual(await scene.audit(), ["call.hung_up"]);
-  assert.equal((await scene.post(`${id}/hangup`)).status, 409);
+  assert.deepEqual(await fixture.commands(), []);
+  assert.deepEqual(await fixture.audit(), ["call.hung_up"]);
+  assert.equal((await fixture.post(`${id}/hangup`)).status, 409);
 });
 
 test("the hang-up of a live call is left to its node's leader, who is told", async () => {
-  const scene = await newScene();
-  const { id, node_id } = await scene.make({ call: { stage: "customer", status: "ringing" } });
+  const fixture = await newScene();
+  const { id, node_id } = await fixture.make({ call: { stage: "customer", status: "ringing" } });
   const heard = await notificationsOf("call_command", async () => {
-    const answer = await scene.post(`${id}/hangup`);
+    const answer = await fixture.post(`${id}/hangup`);
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.body.status, "ringing");
   });
   assert.deepEqual(heard, [String(node_id)]);
-  const [command, ...others] = await scene.commands();
+  const [command, ...others] = await fixture.commands();
   assert.deepEqual(others, []);
   const { call_id, kind, target, asked_by } = command!;
   assert.deepEqual(
     { call_id, node_id: command!.node_id, kind, target, asked_by },
-    { call_id: id, node_id, kind: "hangup", target: null, asked_by: scene.account.owner_id },
+    { call_id: id, node_id, kind: "hangup", target: null, asked_by: fixture.account.owner_id },
   );
-  assert.deepEqual(await scene.events(), []);
+  assert.deepEqual(await fixture.events(), []);
 });
 
 test("a call that is ending already is left alone by a hang-up", async () => {
-  const scene = await newScene();
-  const { id } = await scene.make({ call: { stage: "ending", status: "completed" } });
-  assert.equal((await scene.post(`${id}/hangup`)).status, 200);
-  assert.deepEqual(await scene.commands(), []);
-  assert.deepEqual(await scene.audit(), []);
+  const fixture = await newScene();
+  const { id } = await fixture.make({ call: { stage: "ending", status: "completed" } });
+  assert.equal((await fixture.post(`${id}/hangup`)).status, 200);
+  assert.deepEqual(await fixture.commands(), []);
+  assert.deepEqual(await fixture.audit(), []);
 });
 
 test("a hang-up that comes while the leader takes the call up waits for it, and reaches it", async () => {
-  const scene = await newScene();
-  const { id } = await scene.make();
+  const fixture = await newScene();
+  const { id } = await fixture.make();
   const leader = await api.app.db.pool.connect();
   try {
     await leader.query("begin");
-    await claim(leader, scene);
-    const answer = scene.post(`${id}/hangup`);
+    await claim(leader, fixture);
+    const answer = fixture.post(`${id}/hangup`);
     await eventually(async () => {
       const { rowCount } = await api.app.db.pool.query(
         `select 1 from pg_stat_activity where wait_event_type = 'Lock'
@@ -147,32 +147,32 @@ test("a hang-up that comes while the leader takes the call up waits for it, and 
   } finally {
     leader.release();
   }
-  assert.equal((await scene.commands()).length, 1);
-  assert.deepEqual(await scene.credit(), { available: 98, reserved: 2 });
+  assert.equal((await fixture.commands()).length, 1);
+  assert.deepEqual(await fixture.credit(), { available: 98, reserved: 2 });
 });
 
 test("of calls that are hung up while a leader claims them, each is either canceled or commanded, never both", async () => {
-  const scene = await newScene();
-  const calls = await Promise.all(Array.from({ length: 20 }, () => scene.make()));
-  const answers = calls.map(({ id }) => scene.post(`${id}/hangup`));
-  const claims = calls.map(() => claim(api.app.db.pool, scene, 1));
+  const fixture = await newScene();
+  const calls = await Promise.all(Array.from({ length: 20 }, () => fixture.make()));
+  const answers = calls.map(({ id }) => fixture.post(`${id}/hangup`));
+  const claims = calls.map(() => claim(api.app.db.pool, fixture, 1));
   await Promise.all([...answers, ...claims]);
-  const commanded = (await scene.commands()).map(({ call_id }) => call_id);
+  const commanded = (await fixture.commands()).map(({ call_id }) => call_id);
   const stages = await api.app.db.query
     .selectFrom("calls")
     .select(["id", "stage"])
-    .where("account_id", "=", scene.account_id)
+    .where("account_id", "=", fixture.account_id)
     .execute();
   for (const { id, stage } of stages)
     assert.equal(commanded.includes(id), stage === "agent", `${id} ${stage}`);
   const ended = stages.filter(({ stage }) => stage === "ended");
-  assert.equal((await scene.events()).length, ended.length);
+  assert.equal((await fixture.events()).length, ended.length);
   assert.equal(ended.length + commanded.length, 20);
 });
 
-function claim(by: Pick<TestApi["app"]["db"]["pool"], "query">, scene: Scene, take = 10) {
+function claim(by: Pick<TestApi["app"]["db"]["pool"], "query">, fixture: Fixture, take = 10) {
   return by.query("select * from claim_calls($1, $2, $3, 1, $4, $5)", [
-    scene.account_id,
+    fixture.account_id,
     place.node_id,
     place.trunk_id,
     take,
@@ -181,39 +181,39 @@ function claim(by: Pick<TestApi["app"]["db"]["pool"], "query">, scene: Scene, ta
 }
 
 test("a transfer is for calls in progress, to an extension of the account, and left to the leader", async () => {
-  const scene = await newScene();
+  const fixture = await newScene();
   const node_id = await makeNode(api.app, { driver: "asterisk" });
   const trunk_id = await makeTrunk(api.app, [node_id]);
-  await makeExtension(api.app, scene.account, "102");
-  const { id } = await scene.make({ call: live, place: { node_id, trunk_id } });
-  const unknown = await scene.post(`${id}/transfer`, { extension: "999" });
+  await makeExtension(api.app, fixture.account, "102");
+  const { id } = await fixture.make({ call: live, place: { node_id, trunk_id } });
+  const unknown = await fixture.post(`${id}/transfer`, { extension: "999" });
   assert.equal(unknown.status, 422, unknown.text);
   assert.deepEqual(failingFields(unknown), ["extension"]);
   const heard = await notificationsOf("call_command", async () => {
-    const answer = await scene.post(`${id}/transfer`, { extension: "102" });
+    const answer = await fixture.post(`${id}/transfer`, { extension: "102" });
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.body.call_id, id);
   });
   assert.deepEqual(heard, [String(node_id)]);
   assert.deepEqual(
-    (await scene.commands()).map(({ kind, target }) => [kind, target]),
+    (await fixture.commands()).map(({ kind, target }) => [kind, target]),
     [["transfer", "102"]],
   );
-  assert.deepEqual(await scene.audit(), ["call.transferred"]);
+  assert.deepEqual(await fixture.audit(), ["call.transferred"]);
   for (const stage of ["queued", "customer", "ending", "ended"]) {
-    const other = await scene.make({ call: { stage }, place: { node_id, trunk_id } });
-    const refused = await scene.post(`${other.id}/transfer`, { extension: "102" });
+    const other = await fixture.make({ call: { stage }, place: { node_id, trunk_id } });
+    const refused = await fixture.post(`${other.id}/transfer`, { extension: "102" });
     assert.equal(refused.status, 409, stage);
     assert.equal(refused.body.type, "conflict");
   }
 });
 
 test("the sandbox knows every extension, and no text that is none", async () => {
-  const scene = await newScene();
-  const { id } = await scene.make({ call: live });
-  assert.equal((await scene.post(`${id}/transfer`, { extension: "4711" })).status, 200);
+  const fixture = await newScene();
+  const { id } = await fixture.make({ call: live });
+  assert.equal((await fixture.post(`${id}/transfer`, { extension: "4711" })).status, 200);
   for (const extension of ["1", "1234567", "10a", "", 102, null]) {
-    const answer = await scene.post(`${id}/transfer`, { extension });
+    const answer = await fixture.post(`${id}/transfer`, { extension });
     assert.equal(answer.status, 422, String(extension));
     assert.deepEqual(failingFields(answer), ["extension"]);
   }
@@ -229,13 +229,13 @@ const no_customer = {
 };
 
 test("a retry of the agent is the campaign's next call, with credit of its own, and the leader is told", async () => {
-  const scene = await newScene();
-  const { id, campaign_id, node_id } = await scene.make({
+  const fixture = await newScene();
+  const { id, campaign_id, node_id } = await fixture.make({
     ...no_agent,
     asked: { reference: "order-7" },
   });
   const heard = await notificationsOf("call_work", async () => {
-    const answer = await scene.post(`${id}/retry`, { leg: "agent" });
+    const answer = await fixture.post(`${id}/retry`, { leg: "agent" });
     assert.equal(answer.status, 201, answer.text);
     const { call_id, attempt, status, reference } = answer.body;
     assert.notEqual(call_id, id);
@@ -244,25 +244,25 @@ test("a retry of the agent is the campaign's next call, with credit of its own, 
       [campaign_id, 2, "queued", "order-7"],
     );
     assert.equal(answer.body.from_number, "101");
-    const again = await scene.post(`${id}/retry`, { leg: "agent" });
+    const again = await fixture.post(`${id}/retry`, { leg: "agent" });
     assert.equal(again.status, 409);
     assert.match(again.body.detail, new RegExp(`call ${call_id} .* not over`));
   });
-  assert.deepEqual(heard, [`${node_id}:${scene.account_id}`]);
-  assert.deepEqual(await scene.credit(), { available: 98, reserved: 2 });
-  assert.deepEqual(await scene.audit(), ["call.retried"]);
+  assert.deepEqual(heard, [`${node_id}:${fixture.account_id}`]);
+  assert.deepEqual(await fixture.credit(), { available: 98, reserved: 2 });
+  assert.deepEqual(await fixture.audit(), ["call.retried"]);
 });
 
 test("whom a call failed on can be retried, and nobody else", async () => {
-  const scene = await newScene();
-  const agent = await scene.make(no_agent);
-  const customer = await scene.make(no_customer);
-  const talked = await scene.make({
+  const fixture = await newScene();
+  const agent = await fixture.make(no_agent);
+  const customer = await fixture.make(no_customer);
+  const talked = await fixture.make({
     call: { ...failed, status: "completed", answered_at: new Date(0) },
     legs: no_customer.legs,
   });
-  const waiting = await scene.make();
-  const under_way = await scene.make({ call: live });
+  const waiting = await fixture.make();
+  const under_way = await fixture.make({ call: live });
   for (const [call, leg, status] of [
     [agent, "customer", 409],
     [agent, "agent", 201],
@@ -273,21 +273,21 @@ test("whom a call failed on can be retried, and nobody else", async () => {
     [waiting, "agent", 409],
     [under_way, "customer", 409],
   ] as const) {
-    const answer = await scene.post(`${call.id}/retry`, { leg });
+    const answer = await fixture.post(`${call.id}/retry`, { leg });
     assert.equal(answer.status, status, `${leg} ${answer.text}`);
     if (status === 409) assert.equal(answer.body.type, "conflict");
   }
   for (const json of [{}, { leg: "both" }, { leg: null }])
-    assert.equal((await scene.post(`${agent.id}/retry`, json)).status, 422);
+    assert.equal((await fixture.post(`${agent.id}/retry`, json)).status, 422);
 });
 
 test("each leg has a cap of its own, and retries that come together are counted exactly", async () => {
-  const scene = await newScene();
-  const { id, campaign_id } = await scene.make({
+  const fixture = await newScene();
+  const { id, campaign_id } = await fixture.make({
     ...no_agent,
     asked: { agent_retry_count: 2, customer_retry_count: 1 },
   });
-  const { account_id } = scene;
+  const { account_id } = fixture;
   const endAll = () =>
     api.app.db.query
       .updateTable("calls")
@@ -297,13 +297,13 @@ test("each leg has a cap of its own, and retries that come together are counted 
       .execute();
   for (let round = 0; round < 2; round++) {
     const answers = await Promise.all(
-      Array.from({ length: 5 }, () => scene.post(`${id}/retry`, { leg: "agent" })),
+      Array.from({ length: 5 }, () => fixture.post(`${id}/retry`, { leg: "agent" })),
     );
     assert.equal(answers.filter(({ status }) => status === 201).length, 1);
     assert.equal(answers.filter(({ status }) => status === 409).length, 4);
     await endAll();
   }
-  const beyond = await scene.post(`${id}/retry`, { leg: "agent" });
+  const beyond = await fixture.post(`${id}/retry`, { leg: "agent" });
   assert.equal(beyond.status, 409);
   assert.match(beyond.body.detail, /retried 2 times/);
   await api.app.db.query
@@ -321,32 +321,32 @@ test("each leg has a cap of its own, and retries that come together are counted 
       answered_at: new Date(0),
     })
     .execute();
-  assert.equal((await scene.post(`${id}/retry`, { leg: "customer" })).status, 201);
+  assert.equal((await fixture.post(`${id}/retry`, { leg: "customer" })).status, 201);
   await endAll();
-  assert.equal((await scene.post(`${id}/retry`, { leg: "customer" })).status, 409);
+  assert.equal((await fixture.post(`${id}/retry`, { leg: "customer" })).status, 409);
 });
 
 test("a retry outside the calling window is 403, and one without credit 409, with nothing done", async () => {
-  const scene = await newScene(1);
-  const { id } = await scene.make(no_agent);
-  const poor = await scene.post(`${id}/retry`, { leg: "agent" });
+  const fixture = await newScene(1);
+  const { id } = await fixture.make(no_agent);
+  const poor = await fixture.post(`${id}/retry`, { leg: "agent" });
   assert.equal(poor.status, 409, poor.text);
   assert.equal(poor.body.type, "insufficient-credit");
   const never = { night_calling: false, calling_from: "09:00", calling_to: "09:00" };
-  await setCalling(api.app, scene.account, never);
-  const late = await scene.post(`${id}/retry`, { leg: "agent" });
+  await setCalling(api.app, fixture.account, never);
+  const late = await fixture.post(`${id}/retry`, { leg: "agent" });
   assert.equal(late.status, 403, late.text);
   assert.equal(late.body.type, "forbidden");
   assert.match(late.body.detail, /outside its calling time, 09:00 to 09:00/);
-  assert.deepEqual(await scene.credit(), { available: 1, reserved: 0 });
-  assert.deepEqual(await scene.audit(), []);
+  assert.deepEqual(await fixture.credit(), { available: 1, reserved: 0 });
+  assert.deepEqual(await fixture.audit(), []);
 });
 
 test("a control that is repeated under its key answers the same and is done once", async () => {
-  const scene = await newScene();
-  const ended = await scene.make(no_agent);
-  const talking = await scene.make({ call: live });
-  const waiting = await scene.make();
+  const fixture = await newScene();
+  const ended = await fixture.make(no_agent);
+  const talking = await fixture.make({ call: live });
+  const waiting = await fixture.make();
   const requests: [string, unknown][] = [
     [`${ended.id}/retry`, { leg: "agent" }],
     [`${talking.id}/transfer`, { extension: "102" }],
@@ -354,14 +354,14 @@ test("a control that is repeated under its key answers the same and is done once
   ];
   for (const [path, json] of requests) {
     const key = { "idempotency-key": path };
-    const first = await scene.post(path, json, key);
-    const second = await scene.post(path, json, key);
+    const first = await fixture.post(path, json, key);
+    const second = await fixture.post(path, json, key);
     assert.ok(first.status < 300, first.text);
     assert.deepEqual([second.status, second.text], [first.status, first.text]);
     assert.equal(second.headers.get("idempotency-replayed"), "true");
   }
-  assert.equal((await scene.commands()).length, 1);
-  assert.equal((await scene.audit()).length, 3);
+  assert.equal((await fixture.commands()).length, 1);
+  assert.equal((await fixture.audit()).length, 3);
 });
 
 test("calls of another account are unknown to every control", async () => {

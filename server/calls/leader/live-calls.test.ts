@@ -1,29 +1,29 @@
 // What is done to calls over the API, with a leader on the sandbox: recording, transfer, retry.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeExtension, makeNode, makeTrunk } from "../../../test/support/call-makers.ts";
-import { failed, makeCall } from "../../../test/support/call-report-makers.ts";
-import { openCallScene, type CallScene } from "../../../test/support/call-scene.ts";
+import { makeExtension, makeNode, makeTrunk } from "../../../test/support/telephony-factory.ts";
+import { failed, makeCall } from "../../../test/support/call-factory.ts";
+import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { startApi } from "../../../test/support/api.ts";
 import { openAsteriskDriver } from "../../drivers/voice/asterisk/open-asterisk-driver.ts";
 import type { VoiceDriver } from "../../drivers/voice/driver.ts";
 
-let scene: CallScene;
+let fixture: CallFixture;
 before(async () => {
-  scene = await openCallScene();
-  scene.startLeaders();
+  fixture = await openCallFixture();
+  fixture.startLeaders();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 const ended = { ...failed, recording_state: "ready" };
 
 test("a call's recording is a WAV file at the address that its report names, and who took it is written down", async () => {
-  const campaign = await scene.call({ to_number: "9810000001", from_number: "101" });
-  const report = await scene.reported(campaign, "completed");
+  const campaign = await fixture.call({ to_number: "9810000001", from_number: "101" });
+  const report = await fixture.reported(campaign, "completed");
   assert.equal(report.recording_url, `/api/v1/calls/${report.call_id}/recording`);
-  const { token, account_id } = scene.account;
-  const answer = await fetch(scene.api.url + report.recording_url, {
+  const { token, account_id } = fixture.account;
+  const answer = await fetch(fixture.api.url + report.recording_url, {
     headers: { authorization: `Bearer ${token}` },
   });
   assert.equal(answer.status, 200);
@@ -35,7 +35,7 @@ test("a call's recording is a WAV file at the address that its report names, and
   const wav = Buffer.from(await answer.arrayBuffer());
   assert.equal(wav.toString("latin1", 0, 4) + wav.toString("latin1", 8, 12), "RIFFWAVE");
   assert.ok(wav.length > 44 && wav.subarray(44).some((byte) => byte !== 0));
-  const audit = await scene.app.db.query
+  const audit = await fixture.app.db.query
     .selectFrom("audit_entries")
     .select(["action", "subject_id"])
     .where("account_id", "=", account_id)
@@ -45,32 +45,38 @@ test("a call's recording is a WAV file at the address that its report names, and
 });
 
 test("a call that was not recorded, or whose recording is gone from its node, has none to download", async () => {
-  const { app, account } = scene;
-  const place = { node_id: scene.node_id, trunk_id: scene.trunk_id };
+  const { app, account } = fixture;
+  const place = { node_id: fixture.node_id, trunk_id: fixture.trunk_id };
   const without = await makeCall(app, account, { call: failed, place });
   const gone = await makeCall(app, account, { call: ended, place });
-  const node = { id: scene.node_id, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
-  await scene.sandbox.deleteRecording(node, `trk-${account.account_id}-${gone.id}`);
+  const node = {
+    id: fixture.node_id,
+    name: "sandbox",
+    ari: null,
+    cdr_path: null,
+    sounds_dir: null,
+  };
+  await fixture.sandbox.deleteRecording(node, `trk-${account.account_id}-${gone.id}`);
   for (const { id } of [without, gone]) {
-    const answer = await scene.ask("GET", `/api/v1/calls/${id}/recording`);
+    const answer = await fixture.ask("GET", `/api/v1/calls/${id}/recording`);
     assert.equal(answer.status, 404, String(id));
     assert.equal(answer.body.detail, "There is no recording of this call");
   }
-  const [row] = (await scene.ask("GET", `/api/v1/calls?campaign_id=${without.campaign_id}`)).body
+  const [row] = (await fixture.ask("GET", `/api/v1/calls?campaign_id=${without.campaign_id}`)).body
     .data;
   assert.equal(row.recording_url, null);
 });
 
 test("a recording is not opened when it cannot be written down who took it", async () => {
-  const { app, account, sandbox } = scene;
+  const { app, account, sandbox } = fixture;
   let opened = 0;
   const readRecording: VoiceDriver["readRecording"] = (...asked) => {
     opened++;
     return sandbox.readRecording(...asked);
   };
   const voiceDrivers = { sandbox: { ...sandbox, readRecording } };
-  const api = await startApi({ databaseUrl: scene.api.database_url, voiceDrivers });
-  const place = { node_id: scene.node_id, trunk_id: scene.trunk_id };
+  const api = await startApi({ databaseUrl: fixture.api.database_url, voiceDrivers });
+  const place = { node_id: fixture.node_id, trunk_id: fixture.trunk_id };
   const { id } = await makeCall(app, account, { call: ended, place });
   const listen = async () =>
     (await api.send("GET", `/api/v1/calls/${id}/recording`, { token: account.token })).status;
@@ -88,10 +94,10 @@ test("a recording is not opened when it cannot be written down who took it", asy
 });
 
 test("a recording whose node does not answer is 503, to be asked for again", async () => {
-  const asterisk = openAsteriskDriver(scene.app.log);
-  const { account } = scene;
+  const asterisk = openAsteriskDriver(fixture.app.log);
+  const { account } = fixture;
   for (const voiceDrivers of [{ asterisk }, {}]) {
-    const api = await startApi({ databaseUrl: scene.api.database_url, voiceDrivers });
+    const api = await startApi({ databaseUrl: fixture.api.database_url, voiceDrivers });
     try {
       const node_id = await makeNode(api.app, { driver: "asterisk" });
       const place = { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
@@ -109,18 +115,18 @@ test("a recording whose node does not answer is 503, to be asked for again", asy
 });
 
 test("a transfer that is asked for over the API puts the customer through to the extension", async () => {
-  await makeExtension(scene.app, scene.account, "402");
-  const campaign = await scene.call({ to_number: "9810777900", from_number: "302" });
-  const { call_id } = await scene.reported(campaign, "in-progress");
+  await makeExtension(fixture.app, fixture.account, "402");
+  const campaign = await fixture.call({ to_number: "9810777900", from_number: "302" });
+  const { call_id } = await fixture.reported(campaign, "in-progress");
   const path = `/api/v1/calls/${call_id}`;
-  const answer = await scene.ask("POST", `${path}/transfer`, { extension: "402" });
+  const answer = await fixture.ask("POST", `${path}/transfer`, { extension: "402" });
   assert.equal(answer.status, 200, answer.text);
   await eventually(async () => {
-    const { events } = (await scene.ask("GET", path)).body;
+    const { events } = (await fixture.ask("GET", path)).body;
     return events.some(({ type }: { type: string }) => type === "call.transferred");
   });
-  await scene.ask("POST", `${path}/hangup`);
-  const report = await scene.reported(campaign, "completed");
+  await fixture.ask("POST", `${path}/hangup`);
+  const report = await fixture.reported(campaign, "completed");
   assert.deepEqual(
     report.legs.map(({ role, number }: { role: string; number: string }) => [role, number]),
     [
@@ -132,21 +138,21 @@ test("a transfer that is asked for over the API puts the customer through to the
 });
 
 test("a customer who was busy is called again by hand, as often as the call asked for", async () => {
-  const campaign = await scene.call({
+  const campaign = await fixture.call({
     to_number: "9811777486",
     from_number: "101",
     customer_retry_count: 1,
     reference: "order-7",
   });
-  const { call_id } = await scene.reported(campaign, "busy");
+  const { call_id } = await fixture.reported(campaign, "busy");
   const path = `/api/v1/calls/${call_id}/retry`;
-  const retried = await scene.ask("POST", path, { leg: "customer" });
+  const retried = await fixture.ask("POST", path, { leg: "customer" });
   assert.equal(retried.status, 201, retried.text);
   await eventually(async () => {
-    const { body } = await scene.ask("GET", `/api/v1/calls/${retried.body.call_id}`);
+    const { body } = await fixture.ask("GET", `/api/v1/calls/${retried.body.call_id}`);
     return body.ended_at !== null;
   });
-  const reports = await scene.reports(campaign);
+  const reports = await fixture.reports(campaign);
   assert.deepEqual(
     reports.map(({ attempt, status, reference, retried_leg }) => [
       attempt,
@@ -159,5 +165,5 @@ test("a customer who was busy is called again by hand, as often as the call aske
       [2, "busy", "order-7", "customer"],
     ],
   );
-  assert.equal((await scene.ask("POST", path, { leg: "customer" })).status, 409);
+  assert.equal((await fixture.ask("POST", path, { leg: "customer" })).status, 409);
 });

@@ -1,16 +1,20 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeExtension, makeAgentGroup, setCalling } from "../../../test/support/call-makers.ts";
-import { openCallScene, type CallScene } from "../../../test/support/call-scene.ts";
+import {
+  makeExtension,
+  makeAgentGroup,
+  setCalling,
+} from "../../../test/support/telephony-factory.ts";
+import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 
-let scene: CallScene;
+let fixture: CallFixture;
 
 before(async () => {
-  scene = await openCallScene();
-  scene.startLeaders();
+  fixture = await openCallFixture();
+  fixture.startLeaders();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 let phones = 0;
 /** A customer of its own for each test, so that no pair meets another. */
@@ -24,8 +28,8 @@ const types = ({ events }: { events: { type: string; leg?: string }[] }) =>
 
 test("a call rings the agent, then the customer, joins them, and is billed by the pulse when the customer leaves", async () => {
   const had = await credits();
-  const campaign = await scene.call({ to_number: phone(), from_number: "101", reference: "r-1" });
-  const report = await scene.reported(campaign, "completed");
+  const campaign = await fixture.call({ to_number: phone(), from_number: "101", reference: "r-1" });
+  const report = await fixture.reported(campaign, "completed");
   assert.deepEqual(types(report), [
     "call.initiated",
     "call.ringing agent",
@@ -66,8 +70,8 @@ for (const refusal of refusals) {
 }
 
 async function assertRefused({ code, status, disposition }: (typeof refusals)[number]) {
-  const campaign = await scene.call({ to_number: phone(code), from_number: "101" });
-  const report = await scene.reported(campaign, status);
+  const campaign = await fixture.call({ to_number: phone(code), from_number: "101" });
+  const report = await fixture.reported(campaign, status);
   assert.deepEqual(
     [report.disposition, report.ended_reason, report.cost],
     [disposition, `customer_${disposition}`, 1],
@@ -75,9 +79,9 @@ async function assertRefused({ code, status, disposition }: (typeof refusals)[nu
 }
 
 test("an agent who does not answer is paid nothing, and no customer is rung", async () => {
-  await setCalling(scene.app, scene.account, { agent_ring_seconds: 5 });
-  const campaign = await scene.call({ to_number: phone(), from_number: "480" });
-  const report = await scene.reported(campaign, "no-answer");
+  await setCalling(fixture.app, fixture.account, { agent_ring_seconds: 5 });
+  const campaign = await fixture.call({ to_number: phone(), from_number: "480" });
+  const report = await fixture.reported(campaign, "no-answer");
   assert.deepEqual([report.ended_reason, report.cost], ["agent_no_answer", 0]);
   assert.deepEqual(
     report.legs.map(({ role }: { role: string }) => role),
@@ -86,14 +90,14 @@ test("an agent who does not answer is paid nothing, and no customer is rung", as
 });
 
 test("the backup group is rung in its order until somebody answers", async () => {
-  await makeExtension(scene.app, scene.account, "201");
-  const group = await makeAgentGroup(scene.app, scene.account, ["486", "201"]);
-  const campaign = await scene.call({
+  await makeExtension(fixture.app, fixture.account, "201");
+  const group = await makeAgentGroup(fixture.app, fixture.account, ["486", "201"]);
+  const campaign = await fixture.call({
     to_number: phone(),
     from_number: "603",
     agent_not_pick_group: String(group),
   });
-  const report = await scene.reported(campaign, "completed");
+  const report = await fixture.reported(campaign, "completed");
   assert.deepEqual(
     report.legs.map((leg: { number: string; status: string }) => [leg.number, leg.status]),
     [
@@ -108,36 +112,36 @@ test("the backup group is rung in its order until somebody answers", async () =>
 
 test("a second call to the same pair while one lives is canceled, uncharged", async () => {
   const to_number = phone("900");
-  const first = await scene.call({ to_number, from_number: "301" });
-  await scene.reported(first, "in-progress");
-  const second = await scene.call({ to_number, from_number: "301" });
-  const report = await scene.reported(second, "canceled");
+  const first = await fixture.call({ to_number, from_number: "301" });
+  await fixture.reported(first, "in-progress");
+  const second = await fixture.call({ to_number, from_number: "301" });
+  const report = await fixture.reported(second, "canceled");
   assert.deepEqual([report.ended_reason, report.cost, report.legs], ["already_in_call", 0, []]);
   await hangUp(first);
-  const third = await scene.call({ to_number, from_number: "301" });
-  await scene.reported(third, "in-progress");
+  const third = await fixture.call({ to_number, from_number: "301" });
+  await fixture.reported(third, "in-progress");
   await hangUp(third);
 });
 
 test("a hang-up asked for over the API ends both legs", async () => {
-  const campaign = await scene.call({ to_number: phone("900"), from_number: "302" });
-  await scene.reported(campaign, "in-progress");
+  const campaign = await fixture.call({ to_number: phone("900"), from_number: "302" });
+  await fixture.reported(campaign, "in-progress");
   const report = await hangUp(campaign);
   assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up_by_api", "api"]);
   assert.deepEqual(await liveLegs(), []);
 });
 
 test("an agent's star and digit put the customer through to the extension of that digit", async () => {
-  await makeExtension(scene.app, scene.account, "401", { digit: "1" });
-  const campaign = await scene.call({
+  await makeExtension(fixture.app, fixture.account, "401", { digit: "1" });
+  const campaign = await fixture.call({
     to_number: phone("900"),
     from_number: "9999777101",
     extension_for_transfer: "1",
   });
   await eventually(async () =>
-    types((await scene.reports(campaign))[0]).includes("call.transferred"),
+    types((await fixture.reports(campaign))[0]).includes("call.transferred"),
   );
-  await eventually(async () => (await scene.reports(campaign))[0].legs[0].status === "completed");
+  await eventually(async () => (await fixture.reports(campaign))[0].legs[0].status === "completed");
   const report = await hangUp(campaign);
   assert.equal(report.legs[2].role, "transfer");
   assert.equal(report.legs[2].number, "401");
@@ -145,35 +149,35 @@ test("an agent's star and digit put the customer through to the extension of tha
 });
 
 test("a busy customer is called again after the minutes asked for, as often as asked for", async () => {
-  const campaign = await scene.call({
+  const campaign = await fixture.call({
     to_number: phone("486"),
     from_number: "101",
     max_retry: 1,
     retry_after: 0,
   });
   await eventually(async () => {
-    const reports = await scene.reports(campaign);
+    const reports = await fixture.reports(campaign);
     return reports.length === 2 && reports.every(({ status }) => status === "busy");
   });
-  const [first, second] = await scene.reports(campaign);
+  const [first, second] = await fixture.reports(campaign);
   assert.deepEqual([first.attempt, second.attempt, second.retry_at], [1, 2, null]);
   assert.ok(second.initiated_at >= first.retry_at);
 });
 
 async function credits(): Promise<{ available: number; reserved: number }> {
-  return (await scene.ask("GET", "/api/v1/credits")).body.call;
+  return (await fixture.ask("GET", "/api/v1/credits")).body.call;
 }
 
 async function hangUp(campaign: number) {
-  const [{ call_id }] = await scene.reports(campaign);
-  const { status } = await scene.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  const [{ call_id }] = await fixture.reports(campaign);
+  const { status } = await fixture.ask("POST", `/api/v1/calls/${call_id}/hangup`);
   assert.ok(status < 300, String(status));
-  return scene.reported(campaign, "completed", "canceled");
+  return fixture.reported(campaign, "completed", "canceled");
 }
 
 async function liveLegs(): Promise<unknown[]> {
-  const { account_id } = scene.account;
-  return scene.app.db.query
+  const { account_id } = fixture.account;
+  return fixture.app.db.query
     .selectFrom("call_legs")
     .selectAll()
     .where("account_id", "=", account_id)

@@ -3,10 +3,10 @@ import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
-import { makeCallingAccount, makeSandboxTrunk } from "../../../test/support/call-makers.ts";
-import { failed, makeCall, type CallToMake } from "../../../test/support/call-report-makers.ts";
-import type { TestAccount } from "../../../test/support/makers.ts";
-import { makeVoiceCall, makeVoiceCampaign } from "../../../test/support/voice-makers.ts";
+import { makeCallingAccount, makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
+import { failed, makeCall, type CallToMake } from "../../../test/support/call-factory.ts";
+import type { TestAccount } from "../../../test/support/account-factory.ts";
+import { makeVoiceCall, makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
 
 let api: TestApi;
 let place: { node_id: number; trunk_id: number };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeCallingAccount, makeSandboxTrunk } from "../../../test/support/call-makers.ts";
-import { makeCall, type CallToMake } from "../../../test/support/call-report-makers.ts";
+import { makeCallingAccount, makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
+import { makeCall, type CallToMake } from "../../../test/support/call-factory.ts";
 import { storedCall } from "../../../test/support/call-values.ts";
-import { checkLedger } from "../../../test/support/check-books.ts";
+import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { testClock } from "../../../test/support/clock.ts";
 import { runTransition } from "../../../test/support/run-transition.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/database.ts";

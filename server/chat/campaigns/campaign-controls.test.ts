@@ -1,31 +1,31 @@
 // Pause, resume, cancel and resend: what the requests of a sender make of them.
 import assert from "node:assert/strict";
 import { after, before, test, type TestContext } from "node:test";
-import { checkCampaigns, checkLedger } from "../../../test/support/check-books.ts";
+import { checkCampaigns, checkLedger } from "../../../test/support/check-invariants.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import {
-  makeScene,
-  startSceneApi,
+  openChatFixture,
+  startChatFixtureApi,
   takeMessage,
-  type ChatScene,
-  type SceneApi,
-} from "../../../test/support/chat-scene.ts";
+  type ChatFixture,
+  type ChatFixtureApi,
+} from "../../../test/support/chat-fixture.ts";
 import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { unique } from "../../../test/support/makers.ts";
+import { unique } from "../../../test/support/account-factory.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { hold, liftHold, type HoldReason, type HoldScope } from "../holds/holds.ts";
 import { resend_after_ms } from "./resend-recipient.ts";
 
-let shared: SceneApi;
+let shared: ChatFixtureApi;
 before(async () => {
-  shared = await startSceneApi();
+  shared = await startChatFixtureApi();
 });
 after(() => shared.api.close());
 
 async function setHold(
-  { app, account }: ChatScene,
+  { app, account }: ChatFixture,
   held: { scope: HoldScope; subject_id: number; reason: HoldReason },
 ): Promise<void> {
   const { account_id } = account;
@@ -35,7 +35,7 @@ async function setHold(
 }
 
 async function setCampaign(
-  { app, account }: ChatScene,
+  { app, account }: ChatFixture,
   id: number,
   values: { state?: string; scheduled_at?: Date; started_at?: null },
 ): Promise<void> {
@@ -47,8 +47,8 @@ async function setCampaign(
     .execute();
 }
 
-const statusOf = async (scene: ChatScene, id: number) =>
-  (await scene.ask("GET", `/${id}`)).body.status as string;
+const statusOf = async (fixture: ChatFixture, id: number) =>
+  (await fixture.ask("GET", `/${id}`)).body.status as string;
 
 /** Waits until nothing was sent for a second. */
 async function silence({ sent }: { readonly sent: readonly unknown[] }): Promise<void> {
@@ -59,86 +59,86 @@ async function silence({ sent }: { readonly sent: readonly unknown[] }): Promise
   });
 }
 
-async function checkBooks({ app }: ChatScene): Promise<void> {
+async function checkBooks({ app }: ChatFixture): Promise<void> {
   await checkCampaigns(app.db.pool);
   await checkLedger(app.db.pool);
 }
 
 test("a pause stops a campaign, and a resume sends the rest, each message once", async (t) => {
   // So slow that the pause comes long before the last is sent, on any machine.
-  const scene = await makeScene(t, shared, { rate_per_second: 20 });
-  const { provider } = scene;
-  const id = await scene.campaign(200);
-  const senders = scene.startSenders();
+  const fixture = await openChatFixture(t, shared, { rate_per_second: 20 });
+  const { provider } = fixture;
+  const id = await fixture.campaign(200);
+  const senders = fixture.startSenders();
   await eventually(() => provider.sent.length > 5);
-  const paused = await scene.ask("POST", `/${id}/pause`);
+  const paused = await fixture.ask("POST", `/${id}/pause`);
   assert.equal(paused.status, 200, paused.text);
   assert.equal(paused.body.status, "paused");
   assert.equal(paused.body.paused_reason, "manual");
   await silence(provider);
   const sentSoFar = provider.sent.length;
   assert.ok(sentSoFar < 200, "the pause stopped nothing");
-  await scene.app.db.query
+  await fixture.app.db.query
     .updateTable("chat_numbers")
     .set({ rate_per_second: 1_000 })
-    .where("account_id", "=", scene.account.account_id)
+    .where("account_id", "=", fixture.account.account_id)
     .execute();
-  const resumed = await scene.ask("POST", `/${id}/resume`);
+  const resumed = await fixture.ask("POST", `/${id}/resume`);
   assert.equal(resumed.status, 200, resumed.text);
   assert.equal(resumed.body.status, "running");
   assert.equal(resumed.body.paused_reason, null);
-  await eventually(async () => (await statusOf(scene, id)) === "completed");
+  await eventually(async () => (await statusOf(fixture, id)) === "completed");
   await senders.stop();
   const ids = provider.sent.map(({ outgoing }) => outgoing.message_id);
   assert.equal(new Set(ids).size, ids.length);
   assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 200);
-  assert.deepEqual(await scene.events(), [
+  assert.deepEqual(await fixture.events(), [
     "chat.campaign.paused",
     "chat.campaign.resumed",
     "chat.campaign.completed",
   ]);
-  assert.deepEqual(await scene.audit(), ["chat_campaign.paused", "chat_campaign.resumed"]);
-  await checkBooks(scene);
+  assert.deepEqual(await fixture.audit(), ["chat_campaign.paused", "chat_campaign.resumed"]);
+  await checkBooks(fixture);
 });
 
 test("a resume wakes a sender that had given its lease back", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(3);
-  await scene.ask("POST", `/${id}/pause`);
-  const senders = scene.startSenders();
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(3);
+  await fixture.ask("POST", `/${id}/pause`);
+  const senders = fixture.startSenders();
   const far = new Date(Date.now() + 3_600_000);
-  await scene.app.db.query
+  await fixture.app.db.query
     .updateTable("chat_campaigns")
     .set({ work_at: far })
-    .where("account_id", "=", scene.account.account_id)
+    .where("account_id", "=", fixture.account.account_id)
     .where("id", "=", id)
     .execute();
-  await scene.ask("POST", `/${id}/resume`);
-  await eventually(async () => (await statusOf(scene, id)) === "completed");
+  await fixture.ask("POST", `/${id}/resume`);
+  await eventually(async () => (await statusOf(fixture, id)) === "completed");
   await senders.stop();
 });
 
 test("pausing what is paused and resuming what runs are answered 200 and told to nobody", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(1);
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(1);
   for (const verb of ["resume", "pause", "pause", "resume", "resume"]) {
-    const answer = await scene.ask("POST", `/${id}/${verb}`);
+    const answer = await fixture.ask("POST", `/${id}/${verb}`);
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.body.status, verb === "pause" ? "paused" : "running");
   }
-  assert.deepEqual(await scene.events(), ["chat.campaign.paused", "chat.campaign.resumed"]);
-  assert.deepEqual(await scene.audit(), ["chat_campaign.paused", "chat_campaign.resumed"]);
+  assert.deepEqual(await fixture.events(), ["chat.campaign.paused", "chat.campaign.resumed"]);
+  assert.deepEqual(await fixture.audit(), ["chat_campaign.paused", "chat_campaign.resumed"]);
 });
 
 test("a resume lifts a stop by hand and by errors, and says which holds of others remain", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(1);
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(1);
   const subject = { scope: "campaign", subject_id: id } as const;
-  await setHold(scene, { ...subject, reason: "manual" });
-  await setHold(scene, { ...subject, reason: "error_threshold" });
-  const number = { scope: "number", subject_id: scene.number.id } as const;
-  await setHold(scene, { ...number, reason: "sender_restricted" });
-  const answer = await scene.ask("POST", `/${id}/resume`);
+  await setHold(fixture, { ...subject, reason: "manual" });
+  await setHold(fixture, { ...subject, reason: "error_threshold" });
+  const number = { scope: "number", subject_id: fixture.number.id } as const;
+  await setHold(fixture, { ...number, reason: "sender_restricted" });
+  const answer = await fixture.ask("POST", `/${id}/resume`);
   assert.equal(answer.status, 200);
   assert.equal(answer.body.status, "paused");
   assert.equal(answer.body.paused_reason, "sender_restricted");
@@ -147,99 +147,101 @@ test("a resume lifts a stop by hand and by errors, and says which holds of other
     ["sender_restricted"],
   );
   const pauses = Array.from({ length: 3 }, () => "chat.campaign.paused");
-  assert.deepEqual(await scene.events(), pauses, "it does not go on yet");
-  const held = { account_id: scene.account.account_id, ...number } as const;
-  await scene.app.db.query
+  assert.deepEqual(await fixture.events(), pauses, "it does not go on yet");
+  const held = { account_id: fixture.account.account_id, ...number } as const;
+  await fixture.app.db.query
     .transaction()
-    .execute((tx) => liftHold(tx, { ...held, reason: "sender_restricted" }, scene.app.clock.now()));
-  assert.deepEqual(await scene.events(), [...pauses, "chat.campaign.resumed"]);
+    .execute((tx) =>
+      liftHold(tx, { ...held, reason: "sender_restricted" }, fixture.app.clock.now()),
+    );
+  assert.deepEqual(await fixture.events(), [...pauses, "chat.campaign.resumed"]);
 });
 
 test("a scheduled campaign that is paused begins paused, and goes on when it is resumed", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(2);
-  const now = scene.app.clock.now();
-  await setCampaign(scene, id, { state: "scheduled", scheduled_at: now, started_at: null });
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(2);
+  const now = fixture.app.clock.now();
+  await setCampaign(fixture, id, { state: "scheduled", scheduled_at: now, started_at: null });
   await addJob(
-    scene.app.db.query,
+    fixture.app.db.query,
     {
-      account_id: scene.account.account_id,
+      account_id: fixture.account.account_id,
       kind: "chat.start_campaign",
       subject: String(id),
       run_at: now,
     },
     now,
   );
-  assert.equal((await scene.ask("POST", `/${id}/pause`)).body.status, "paused");
-  await scene.workJobs();
-  assert.equal(await statusOf(scene, id), "paused");
-  assert.equal((await scene.ask("POST", `/${id}/resume`)).body.status, "running");
+  assert.equal((await fixture.ask("POST", `/${id}/pause`)).body.status, "paused");
+  await fixture.workJobs();
+  assert.equal(await statusOf(fixture, id), "paused");
+  assert.equal((await fixture.ask("POST", `/${id}/resume`)).body.status, "running");
 });
 
 test("after a cancel no request begins any more, and what was not sent is given back", async (t) => {
-  const scene = await makeScene(t, shared, { rate_per_second: 100 });
-  const { provider } = scene;
+  const fixture = await openChatFixture(t, shared, { rate_per_second: 100 });
+  const { provider } = fixture;
   provider.answer = async (outgoing) => {
     // Some come back to be sent later, when the campaign is over already.
     const turn = provider.sent.length % 3;
     if (turn === 0) throw new ChatSendError("rejected", "busy", { code: 131_000 });
     return takeMessage(outgoing);
   };
-  const id = await scene.campaign(2_000);
-  const senders = scene.startSenders();
+  const id = await fixture.campaign(2_000);
+  const senders = fixture.startSenders();
   await eventually(() => provider.sent.length > 50);
-  const cancelled = await scene.ask("POST", `/${id}/cancel`);
+  const cancelled = await fixture.ask("POST", `/${id}/cancel`);
   assert.equal(cancelled.status, 200, cancelled.text);
   assert.equal(cancelled.body.status, "cancelled");
   await eventually(async () => {
-    await scene.workJobs();
-    return (await scene.ask("GET", `/${id}`)).body.finished_at !== null;
+    await fixture.workJobs();
+    return (await fixture.ask("GET", `/${id}`)).body.finished_at !== null;
   });
   await silence(provider);
   await senders.stop();
   assert.ok(provider.sent.length < 1_500, "the cancel stopped nothing");
-  const { counts, credits, pending_count, total_contacts } = (await scene.ask("GET", `/${id}`))
+  const { counts, credits, pending_count, total_contacts } = (await fixture.ask("GET", `/${id}`))
     .body;
   assert.equal(pending_count, 0);
   assert.equal(total_contacts, 2_000);
   assert.ok(counts.cancelled > 0);
   assert.equal(credits.captured, counts.accepted);
   assert.equal(credits.released, 2_000 - counts.accepted);
-  assert.deepEqual(await scene.events(), ["chat.campaign.cancelled"]);
-  assert.deepEqual(await scene.audit(), ["chat_campaign.cancelled"]);
-  await checkBooks(scene);
+  assert.deepEqual(await fixture.events(), ["chat.campaign.cancelled"]);
+  assert.deepEqual(await fixture.audit(), ["chat_campaign.cancelled"]);
+  await checkBooks(fixture);
 });
 
 test("a message that comes back after the wind-down has looked is taken back all the same", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { provider, app } = scene;
+  const fixture = await openChatFixture(t, shared);
+  const { provider, app } = fixture;
   const release = Promise.withResolvers<void>();
   provider.answer = async () => {
     await release.promise;
     throw new ChatSendError("rejected", "busy", { code: 131_000 });
   };
-  const id = await scene.campaign(1);
-  const senders = scene.startSenders();
+  const id = await fixture.campaign(1);
+  const senders = fixture.startSenders();
   await eventually(() => provider.sent.length === 1);
-  await scene.ask("POST", `/${id}/cancel`);
-  await scene.workJobs();
-  assert.equal((await scene.ask("GET", `/${id}`)).body.counts.dispatching, 1);
+  await fixture.ask("POST", `/${id}/cancel`);
+  await fixture.workJobs();
+  assert.equal((await fixture.ask("GET", `/${id}`)).body.counts.dispatching, 1);
   release.resolve();
   await eventually(async () => {
-    await scene.workJobs();
-    return (await scene.ask("GET", `/${id}`)).body.finished_at !== null;
+    await fixture.workJobs();
+    return (await fixture.ask("GET", `/${id}`)).body.finished_at !== null;
   });
   await senders.stop();
-  assert.equal((await scene.ask("GET", `/${id}`)).body.counts.cancelled, 1);
+  assert.equal((await fixture.ask("GET", `/${id}`)).body.counts.cancelled, 1);
   await checkCampaigns(app.db.pool);
 });
 
 test("a scheduled campaign that is cancelled never begins, and its holds go with it", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { app, account } = scene;
-  const id = await scene.campaign(5);
+  const fixture = await openChatFixture(t, shared);
+  const { app, account } = fixture;
+  const id = await fixture.campaign(5);
   const now = app.clock.now();
-  await setCampaign(scene, id, { state: "scheduled", scheduled_at: now, started_at: null });
+  await setCampaign(fixture, id, { state: "scheduled", scheduled_at: now, started_at: null });
   const job = {
     account_id: account.account_id,
     kind: "chat.start_campaign",
@@ -247,10 +249,10 @@ test("a scheduled campaign that is cancelled never begins, and its holds go with
     run_at: now,
   } as const;
   await addJob(app.db.query, job, now);
-  await scene.ask("POST", `/${id}/pause`);
-  assert.equal((await scene.ask("POST", `/${id}/cancel`)).body.status, "cancelled");
-  await scene.workJobs();
-  const { body } = await scene.ask("GET", `/${id}`);
+  await fixture.ask("POST", `/${id}/pause`);
+  assert.equal((await fixture.ask("POST", `/${id}/cancel`)).body.status, "cancelled");
+  await fixture.workJobs();
+  const { body } = await fixture.ask("GET", `/${id}`);
   assert.equal(body.status, "cancelled");
   assert.equal(body.counts.cancelled, 5);
   assert.equal(body.started_at, null);
@@ -261,82 +263,82 @@ test("a scheduled campaign that is cancelled never begins, and its holds go with
     .where("account_id", "=", account.account_id)
     .execute();
   assert.deepEqual(holds, []);
-  await checkBooks(scene);
+  await checkBooks(fixture);
 });
 
 test("a campaign that is over is neither paused, resumed nor cancelled, and an unknown one is 404", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(1);
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(1);
   for (const state of ["completed", "cancelled", "failed"]) {
-    await setCampaign(scene, id, { state });
+    await setCampaign(fixture, id, { state });
     for (const verb of ["pause", "resume", "cancel"]) {
-      const answer = await scene.ask("POST", `/${id}/${verb}`);
+      const answer = await fixture.ask("POST", `/${id}/${verb}`);
       assert.equal(answer.status, 409, `${verb} of ${state}`);
       assert.equal(answer.body.type, "conflict");
       assert.match(answer.body.detail, new RegExp(`is ${state}`));
-      assert.equal((await scene.ask("POST", `/8000000000000001/${verb}`)).status, 404);
+      assert.equal((await fixture.ask("POST", `/8000000000000001/${verb}`)).status, 404);
     }
   }
-  assert.deepEqual(await scene.events(), []);
-  assert.deepEqual(await scene.audit(), []);
+  assert.deepEqual(await fixture.events(), []);
+  assert.deepEqual(await fixture.audit(), []);
 });
 
 test("a control repeated under its key is answered as the first time, without a second effect", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(1);
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(1);
   const key = unique("key");
   const path = `/api/v1/chat/campaigns/${id}/pause`;
   const send = () =>
-    scene.api.send("POST", path, {
-      token: scene.account.token,
+    fixture.api.send("POST", path, {
+      token: fixture.account.token,
       headers: { "idempotency-key": key },
     });
   const first = await send();
-  await scene.ask("POST", `/${id}/resume`);
+  await fixture.ask("POST", `/${id}/resume`);
   const second = await send();
   assert.equal(first.status, 200);
   assert.equal(second.text, first.text);
   assert.equal(second.headers.get("idempotency-replayed"), "true");
-  assert.equal(await statusOf(scene, id), "running");
+  assert.equal(await statusOf(fixture, id), "running");
 });
 
 test("controls and lifts of one campaign at the same time all end, whoever is first", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { app, account } = scene;
+  const fixture = await openChatFixture(t, shared);
+  const { app, account } = fixture;
   const { account_id } = account;
   for (let round = 0; round < 15; round++) {
-    const id = await scene.campaign(1);
+    const id = await fixture.campaign(1);
     const subject = { scope: "campaign", subject_id: id, reason: "error_threshold" } as const;
-    await setHold(scene, subject);
+    await setHold(fixture, subject);
     const lift = app.db.query
       .transaction()
       .execute((tx) => liftHold(tx, { account_id, ...subject }, app.clock.now()));
     const answers = await Promise.all(
       ["pause", "resume", "pause", "resume", "cancel"].map((verb) =>
-        scene.ask("POST", `/${id}/${verb}`),
+        fixture.ask("POST", `/${id}/${verb}`),
       ),
     );
     await lift;
     for (const { status, text } of answers) assert.ok(status === 200 || status === 409, text);
-    assert.equal(await statusOf(scene, id), "cancelled");
+    assert.equal(await statusOf(fixture, id), "cancelled");
   }
 });
 
 /** A campaign with one message of which nothing was ever heard; returns the ids. */
-async function makeUnknown(scene: ChatScene): Promise<{ id: number; recipient: number }> {
-  scene.provider.answer = async () => {
+async function makeUnknown(fixture: ChatFixture): Promise<{ id: number; recipient: number }> {
+  fixture.provider.answer = async () => {
     throw new ChatSendError("unknown", "cut");
   };
-  const id = await scene.campaign(1);
-  const senders = scene.startSenders();
-  await eventually(async () => (await scene.ask("GET", `/${id}`)).body.unknown_count === 1);
+  const id = await fixture.campaign(1);
+  const senders = fixture.startSenders();
+  await eventually(async () => (await fixture.ask("GET", `/${id}`)).body.unknown_count === 1);
   await senders.stop();
-  scene.provider.answer = takeMessage;
-  const [row] = (await scene.ask("GET", `/${id}/recipients`)).body.data;
+  fixture.provider.answer = takeMessage;
+  const [row] = (await fixture.ask("GET", `/${id}/recipients`)).body.data;
   return { id, recipient: row.id };
 }
 
-async function backdate({ app, account }: ChatScene, id: number, by_ms: number): Promise<void> {
+async function backdate({ app, account }: ChatFixture, id: number, by_ms: number): Promise<void> {
   await app.db.query
     .updateTable("chat_recipients")
     .set({ dispatched_at: new Date(Date.now() - by_ms) })
@@ -348,36 +350,36 @@ async function backdate({ app, account }: ChatScene, id: number, by_ms: number):
 const consent = { may_duplicate: true };
 
 test("a message of unknown outcome is sent again as a new one, when nobody can still be sending it", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { id, recipient } = await makeUnknown(scene);
+  const fixture = await openChatFixture(t, shared);
+  const { id, recipient } = await makeUnknown(fixture);
   const path = `/${id}/recipients/${recipient}/resend`;
-  const early = await scene.ask("POST", path, consent);
+  const early = await fixture.ask("POST", path, consent);
   assert.equal(early.status, 409, early.text);
   assert.match(early.body.detail, /can be sent again from 20\d\d-/);
-  await backdate(scene, id, resend_after_ms - 60_000);
-  assert.equal((await scene.ask("POST", path, consent)).status, 409);
-  await backdate(scene, id, resend_after_ms);
-  const twins = await Promise.all([1, 2, 3].map(() => scene.ask("POST", path, consent)));
+  await backdate(fixture, id, resend_after_ms - 60_000);
+  assert.equal((await fixture.ask("POST", path, consent)).status, 409);
+  await backdate(fixture, id, resend_after_ms);
+  const twins = await Promise.all([1, 2, 3].map(() => fixture.ask("POST", path, consent)));
   const answered = twins.map(({ status }) => status).toSorted((a, b) => a - b);
   assert.deepEqual(answered, [204, 409, 409]);
-  const senders = scene.startSenders();
-  await eventually(async () => (await statusOf(scene, id)) === "completed");
+  const senders = fixture.startSenders();
+  await eventually(async () => (await statusOf(fixture, id)) === "completed");
   await senders.stop();
-  const [first, second] = scene.provider.sent.map(({ outgoing }) => outgoing);
-  assert.equal(scene.provider.sent.length, 2);
+  const [first, second] = fixture.provider.sent.map(({ outgoing }) => outgoing);
+  assert.equal(fixture.provider.sent.length, 2);
   assert.equal(first!.to, second!.to);
   assert.notEqual(first!.message_id, second!.message_id);
-  const [row] = (await scene.ask("GET", `/${id}/recipients`)).body.data;
+  const [row] = (await fixture.ask("GET", `/${id}/recipients`)).body.data;
   assert.equal(row.state, "accepted");
   assert.equal(row.attempts, 2);
   assert.equal(row.error, null);
-  assert.deepEqual(await scene.audit(), ["chat_recipient.resent"]);
-  await checkBooks(scene);
+  assert.deepEqual(await fixture.audit(), ["chat_recipient.resent"]);
+  await checkBooks(fixture);
 });
 
 test("a resend wakes the sender that is past the recipient already", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { provider } = scene;
+  const fixture = await openChatFixture(t, shared);
+  const { provider } = fixture;
   const far = Promise.withResolvers<void>();
   t.after(() => far.resolve());
   provider.answer = async (outgoing) => {
@@ -385,55 +387,55 @@ test("a resend wakes the sender that is past the recipient already", async (t) =
     if (provider.sent.length === 3) await far.promise;
     return takeMessage(outgoing);
   };
-  const id = await scene.campaign(3);
-  const senders = scene.startSenders();
-  await eventually(async () => (await scene.ask("GET", `/${id}`)).body.unknown_count === 1);
+  const id = await fixture.campaign(3);
+  const senders = fixture.startSenders();
+  await eventually(async () => (await fixture.ask("GET", `/${id}`)).body.unknown_count === 1);
   await eventually(() => provider.sent.length === 3);
-  await backdate(scene, id, resend_after_ms);
-  const [row] = (await scene.ask("GET", `/${id}/recipients?state=unknown`)).body.data;
-  const answer = await scene.ask("POST", `/${id}/recipients/${row.id}/resend`, consent);
+  await backdate(fixture, id, resend_after_ms);
+  const [row] = (await fixture.ask("GET", `/${id}/recipients?state=unknown`)).body.data;
+  const answer = await fixture.ask("POST", `/${id}/recipients/${row.id}/resend`, consent);
   assert.equal(answer.status, 204, answer.text);
   await eventually(() => provider.sent.length === 4);
   far.resolve();
-  await eventually(async () => (await statusOf(scene, id)) === "completed");
+  await eventually(async () => (await statusOf(fixture, id)) === "completed");
   await senders.stop();
   assert.equal(provider.sent[3]!.outgoing.to, provider.sent[0]!.outgoing.to);
-  await checkBooks(scene);
+  await checkBooks(fixture);
 });
 
 test("a resend takes an explicit word for the duplicate, an unknown outcome and a campaign that sends", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { id, recipient } = await makeUnknown(scene);
+  const fixture = await openChatFixture(t, shared);
+  const { id, recipient } = await makeUnknown(fixture);
   const path = `/${id}/recipients/${recipient}/resend`;
-  await backdate(scene, id, resend_after_ms);
+  await backdate(fixture, id, resend_after_ms);
   for (const json of [{}, { may_duplicate: false }, { may_duplicate: "true" }])
-    assert.deepEqual(failingFields(await scene.ask("POST", path, json)), ["may_duplicate"]);
-  assert.deepEqual(failingFields(await scene.ask("POST", path, { ...consent, x: 1 })), ["x"]);
+    assert.deepEqual(failingFields(await fixture.ask("POST", path, json)), ["may_duplicate"]);
+  assert.deepEqual(failingFields(await fixture.ask("POST", path, { ...consent, x: 1 })), ["x"]);
   for (const unknown of [`/${id}/recipients/8000000000000001`, `/8000000000000001/recipients/1`])
-    assert.equal((await scene.ask("POST", `${unknown}/resend`, consent)).status, 404);
-  await setCampaign(scene, id, { state: "cancelled" });
-  const over = await scene.ask("POST", path, consent);
+    assert.equal((await fixture.ask("POST", `${unknown}/resend`, consent)).status, 404);
+  await setCampaign(fixture, id, { state: "cancelled" });
+  const over = await fixture.ask("POST", path, consent);
   assert.equal(over.status, 409);
   assert.match(over.body.detail, /is cancelled/);
-  assert.equal((await scene.ask("GET", `/${id}`)).body.unknown_count, 1);
-  const other = await scene.campaign(1);
-  const [queued] = (await scene.ask("GET", `/${other}/recipients`)).body.data;
-  const known = await scene.ask("POST", `/${other}/recipients/${queued.id}/resend`, consent);
+  assert.equal((await fixture.ask("GET", `/${id}`)).body.unknown_count, 1);
+  const other = await fixture.campaign(1);
+  const [queued] = (await fixture.ask("GET", `/${other}/recipients`)).body.data;
+  const known = await fixture.ask("POST", `/${other}/recipients/${queued.id}/resend`, consent);
   assert.equal(known.status, 409);
   assert.match(known.body.detail, /is queued/);
-  assert.deepEqual(await scene.audit(), []);
+  assert.deepEqual(await fixture.audit(), []);
 });
 
 async function locksCampaignFirst(
   t: TestContext,
   control: "pause" | "resume" | "cancel" | "lift",
 ): Promise<void> {
-  const scene = await makeScene(t, shared);
-  const { db, clock } = scene.app;
-  const { account_id } = scene.account;
-  const id = await scene.campaign(1);
+  const fixture = await openChatFixture(t, shared);
+  const { db, clock } = fixture.app;
+  const { account_id } = fixture.account;
+  const id = await fixture.campaign(1);
   const held = { account_id, scope: "campaign", subject_id: id, reason: "manual" } as const;
-  if (control !== "pause") await setHold(scene, held);
+  if (control !== "pause") await setHold(fixture, held);
   const lift = () => db.query.transaction().execute((tx) => liftHold(tx, held, clock.now()));
   const other = await db.query.transaction().execute(async (tx) => {
     await tx
@@ -443,7 +445,7 @@ async function locksCampaignFirst(
       .where("id", "=", id)
       .forNoKeyUpdate()
       .execute();
-    const waiting = control === "lift" ? lift() : scene.ask("POST", `/${id}/${control}`);
+    const waiting = control === "lift" ? lift() : fixture.ask("POST", `/${id}/${control}`);
     await awaitsLock(db.query);
     if (control === "pause") await hold(tx, { ...held, detail: null }, clock.now());
     else await liftHold(tx, held, clock.now());

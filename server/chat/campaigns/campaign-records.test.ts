@@ -2,37 +2,37 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
-import { checkCampaigns } from "../../../test/support/check-books.ts";
+import { checkCampaigns } from "../../../test/support/check-invariants.ts";
 import {
-  makeScene,
-  startSceneApi,
+  openChatFixture,
+  startChatFixtureApi,
   takeMessage,
-  type ChatScene,
-  type SceneApi,
-} from "../../../test/support/chat-scene.ts";
-import { makeSuppression } from "../../../test/support/chat-makers.ts";
+  type ChatFixture,
+  type ChatFixtureApi,
+} from "../../../test/support/chat-fixture.ts";
+import { makeSuppression } from "../../../test/support/chat-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { unique } from "../../../test/support/makers.ts";
+import { unique } from "../../../test/support/account-factory.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { hold, liftHold, type HoldReason, type HoldScope } from "../holds/holds.ts";
 import type { RecipientState } from "../recipients/recipient-states.ts";
 
-let shared: SceneApi;
+let shared: ChatFixtureApi;
 before(async () => {
-  shared = await startSceneApi();
+  shared = await startChatFixtureApi();
 });
 after(() => shared.api.close());
 
 type Held = { scope: HoldScope; subject_id: number; reason: HoldReason };
 
-async function setHold({ app, account }: ChatScene, held: Held): Promise<void> {
+async function setHold({ app, account }: ChatFixture, held: Held): Promise<void> {
   const { account_id } = account;
   await app.db.query
     .transaction()
     .execute((tx) => hold(tx, { account_id, ...held, detail: "said so" }, app.clock.now()));
 }
 
-async function dropHold({ app, account }: ChatScene, held: Held): Promise<void> {
+async function dropHold({ app, account }: ChatFixture, held: Held): Promise<void> {
   const { account_id } = account;
   await app.db.query
     .transaction()
@@ -40,8 +40,8 @@ async function dropHold({ app, account }: ChatScene, held: Held): Promise<void> 
 }
 
 /** Moves the campaign's first recipients along, each by its own list of states. */
-async function walk(scene: ChatScene, id: number, ways: readonly RecipientState[][]) {
-  const { app, account } = scene;
+async function walk(fixture: ChatFixture, id: number, ways: readonly RecipientState[][]) {
+  const { app, account } = fixture;
   const recipients = await app.db.query
     .selectFrom("chat_recipients")
     .select("id")
@@ -91,8 +91,8 @@ const every_way: readonly RecipientState[][] = [
 ];
 
 test("a campaign's detail has the nine fields as its creation answered them, and all that was decided", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { api, app, account, number, template_id } = scene;
+  const fixture = await openChatFixture(t, shared);
+  const { api, app, account, number, template_id } = fixture;
   await makeSuppression(app, account, "919800000009");
   const created = await api.send("POST", "/api/v1/chat/campaigns", {
     token: account.token,
@@ -108,7 +108,7 @@ test("a campaign's detail has the nine fields as its creation answered them, and
     },
   });
   assert.equal(created.status, 201, created.text);
-  const { status, body } = await scene.ask("GET", `/${created.body.id}`);
+  const { status, body } = await fixture.ask("GET", `/${created.body.id}`);
   assert.equal(status, 200);
   const none = { deferred: 0, dispatching: 0, unknown: 0, accepted: 0, sent: 0, delivered: 0 };
   assert.deepEqual(body, {
@@ -133,16 +133,16 @@ test("a campaign's detail has the nine fields as its creation answered them, and
     mm_lite: { requested: true, used: false, reason: "template_not_marketing" },
     created_by: account.owner_id,
   });
-  assert.equal((await scene.ask("GET", "/8000000000000001")).status, 404);
-  const [listed] = (await scene.ask("GET", "")).body.data;
+  assert.equal((await fixture.ask("GET", "/8000000000000001")).status, 404);
+  const [listed] = (await fixture.ask("GET", "")).body.data;
   const { holds: _h, failure: _f, trimmed: _t, counts: _c, reply_count: _r, ...rest } = body;
   const { credits: _k, mm_lite: _m, created_by: _b, purged_at: _p, ...record } = rest;
   assert.deepEqual(listed, record);
 });
 
 test("sent, failed and pending are the total whenever one looks, while the campaign is being sent", async (t) => {
-  const scene = await makeScene(t, shared, { rate_per_second: 800 });
-  const { provider } = scene;
+  const fixture = await openChatFixture(t, shared, { rate_per_second: 800 });
+  const { provider } = fixture;
   const seen = new Set<string>();
   let another = Promise.withResolvers<void>();
   provider.answer = async (outgoing) => {
@@ -154,11 +154,11 @@ test("sent, failed and pending are the total whenever one looks, while the campa
     if (turn === 2) throw new ChatSendError("unknown", "cut");
     return takeMessage(outgoing);
   };
-  const id = await scene.campaign(1_500);
-  const senders = scene.startSenders();
+  const id = await fixture.campaign(1_500);
+  const senders = fixture.startSenders();
   await eventually(async () => {
     for (const path of [`/${id}`, ""]) {
-      const answer = (await scene.ask("GET", path)).body;
+      const answer = (await fixture.ask("GET", path)).body;
       const found = path === "" ? answer.data[0] : answer;
       const { sent_count, failed_count, pending_count, total_contacts, unknown_count } = found;
       assert.equal(total_contacts, 1_500);
@@ -172,19 +172,19 @@ test("sent, failed and pending are the total whenever one looks, while the campa
   });
   assert.ok(seen.size > 20, `only ${seen.size} different moments were seen`);
   await senders.stop();
-  const { body } = await scene.ask("GET", `/${id}`);
+  const { body } = await fixture.ask("GET", `/${id}`);
   assert.equal(body.failed_count, 150);
   assert.equal(body.unknown_count, 150);
   assert.equal(body.sent_count, 1_200);
   assert.equal(body.status, "running");
-  await checkCampaigns(scene.app.db.pool);
+  await checkCampaigns(fixture.app.db.pool);
 });
 
 test("counts are told by state, and credit by what became of it", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(13);
-  await walk(scene, id, every_way);
-  const { body } = await scene.ask("GET", `/${id}`);
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(13);
+  await walk(fixture, id, every_way);
+  const { body } = await fixture.ask("GET", `/${id}`);
   assert.deepEqual(body.counts, {
     queued: 1,
     deferred: 1,
@@ -208,57 +208,59 @@ test("counts are told by state, and credit by what became of it", async (t) => {
 });
 
 test("a running campaign is paused while anything holds it, and the weightiest reason is shown", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(1);
-  const other = await scene.campaign(1);
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(1);
+  const other = await fixture.campaign(1);
   const held: Held[] = [
     { scope: "campaign", subject_id: id, reason: "manual" },
     { scope: "campaign", subject_id: id, reason: "error_threshold" },
-    { scope: "template", subject_id: scene.template_id, reason: "template_paused" },
-    { scope: "number", subject_id: scene.number.id, reason: "sender_restricted" },
+    { scope: "template", subject_id: fixture.template_id, reason: "template_paused" },
+    { scope: "number", subject_id: fixture.number.id, reason: "sender_restricted" },
     { scope: "account", subject_id: 0, reason: "auth" },
   ];
   for (const [i, one] of held.entries()) {
-    await setHold(scene, one);
-    const { body } = await scene.ask("GET", `/${id}`);
+    await setHold(fixture, one);
+    const { body } = await fixture.ask("GET", `/${id}`);
     assert.equal(body.status, "paused");
     assert.equal(body.paused_reason, one.reason);
     assert.equal(body.holds.length, i + 1);
     assert.equal(body.holds[0].detail, "said so");
     assert.match(body.holds[0].set_at, /^20\d\d-\d\d-\d\dT[\d:.]+Z$/);
     const ids = async (status: string) =>
-      (await scene.ask("GET", `?status=${status}`)).body.data.map((row: { id: number }) => row.id);
+      (await fixture.ask("GET", `?status=${status}`)).body.data.map(
+        (row: { id: number }) => row.id,
+      );
     assert.deepEqual(await ids("paused"), one.scope === "campaign" ? [id] : [other, id]);
     assert.deepEqual(await ids("running"), one.scope === "campaign" ? [other] : []);
   }
-  for (const one of held) await dropHold(scene, one);
-  const { body } = await scene.ask("GET", `/${id}`);
+  for (const one of held) await dropHold(fixture, one);
+  const { body } = await fixture.ask("GET", `/${id}`);
   assert.equal(body.status, "running");
   assert.equal(body.paused_reason, null);
   assert.deepEqual(body.holds, []);
 });
 
 test("a scheduled campaign is paused by its own holds alone, and one that is over by none", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(1);
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(1);
   const set = (state: string) =>
-    scene.app.db.query
+    fixture.app.db.query
       .updateTable("chat_campaigns")
       .set({ state })
-      .where("account_id", "=", scene.account.account_id)
+      .where("account_id", "=", fixture.account.account_id)
       .where("id", "=", id)
       .execute();
   const shown = async () => {
-    const { body } = await scene.ask("GET", `/${id}`);
-    const listed = await scene.ask("GET", `?status=${body.status}`);
+    const { body } = await fixture.ask("GET", `/${id}`);
+    const listed = await fixture.ask("GET", `?status=${body.status}`);
     assert.equal(listed.body.data.length, 1, "the list's filter says otherwise");
     assert.equal(listed.body.data[0].status, body.status);
     return [body.status, body.paused_reason, body.holds.length];
   };
   await set("scheduled");
-  await setHold(scene, { scope: "number", subject_id: scene.number.id, reason: "manual" });
+  await setHold(fixture, { scope: "number", subject_id: fixture.number.id, reason: "manual" });
   assert.deepEqual(await shown(), ["scheduled", null, 1]);
-  await setHold(scene, { scope: "campaign", subject_id: id, reason: "manual" });
+  await setHold(fixture, { scope: "campaign", subject_id: id, reason: "manual" });
   assert.deepEqual(await shown(), ["paused", "manual", 2]);
   for (const state of ["completed", "cancelled", "failed"]) {
     await set(state);
@@ -267,33 +269,33 @@ test("a scheduled campaign is paused by its own holds alone, and one that is ove
 });
 
 test("in the account's quiet time a running campaign is paused by it", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(1);
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(1);
   const quiet = { quiet_from: "00:00", quiet_to: "23:59" };
   const patch = (chat: object) =>
-    scene.api.send("PATCH", "/api/v1/account", {
-      token: scene.account.token,
+    fixture.api.send("PATCH", "/api/v1/account", {
+      token: fixture.account.token,
       json: { chat },
     });
   // Each is quiet all day but for a minute, which is hours away.
   const hour = new Date().getUTCHours();
   const answer = await patch(hour < 12 ? quiet : { quiet_from: "12:00", quiet_to: "11:59" });
   assert.equal(answer.status, 200, answer.text);
-  const { body } = await scene.ask("GET", `/${id}`);
+  const { body } = await fixture.ask("GET", `/${id}`);
   assert.equal(body.status, "paused");
   assert.equal(body.paused_reason, "quiet_time");
-  assert.equal((await scene.ask("GET", "?status=paused")).body.data.length, 1);
-  assert.equal((await scene.ask("GET", "?status=running")).body.data.length, 0);
+  assert.equal((await fixture.ask("GET", "?status=paused")).body.data.length, 1);
+  assert.equal((await fixture.ask("GET", "?status=running")).body.data.length, 0);
   await patch({ quiet_from: null, quiet_to: null });
-  assert.equal((await scene.ask("GET", `/${id}`)).body.status, "running");
+  assert.equal((await fixture.ask("GET", `/${id}`)).body.status, "running");
 });
 
 test("campaigns are listed newest first, by number, template, name and time, page by page", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { app, account } = scene;
+  const fixture = await openChatFixture(t, shared);
+  const { app, account } = fixture;
   const ids: number[] = [];
   for (const name of ["100% off", "Diwali", "1000 off", "back\\slash"]) {
-    const id = await scene.campaign(1);
+    const id = await fixture.campaign(1);
     await app.db.query
       .updateTable("chat_campaigns")
       .set({ name, created_at: new Date(`2026-01-0${ids.length + 1}T00:00:00Z`) })
@@ -304,7 +306,7 @@ test("campaigns are listed newest first, by number, template, name and time, pag
   }
   const [percent, diwali, thousand, slash] = ids as [number, number, number, number];
   const list = async (query: string) => {
-    const answer = await scene.ask("GET", query);
+    const answer = await fixture.ask("GET", query);
     assert.equal(answer.status, 200, answer.text);
     return answer.body.data.map(({ id }: { id: number }) => id);
   };
@@ -316,11 +318,11 @@ test("campaigns are listed newest first, by number, template, name and time, pag
     thousand,
     diwali,
   ]);
-  assert.deepEqual(await list(`?chat_number_id=${scene.number.id}&q=diwali`), [diwali]);
+  assert.deepEqual(await list(`?chat_number_id=${fixture.number.id}&q=diwali`), [diwali]);
   assert.deepEqual(await list("?chat_number_id=8000000000000001"), []);
-  assert.equal((await list(`?template_id=${scene.template_id}`)).length, 4);
+  assert.equal((await list(`?template_id=${fixture.template_id}`)).length, 4);
   assert.deepEqual(await list("?template_id=9223372036854775807"), []);
-  const first = (await scene.ask("GET", "?limit=3")).body;
+  const first = (await fixture.ask("GET", "?limit=3")).body;
   assert.equal(first.data.length, 3);
   assert.deepEqual(await list(`?limit=3&cursor=${first.next_cursor}`), [percent]);
   for (const [query, field] of [
@@ -329,15 +331,15 @@ test("campaigns are listed newest first, by number, template, name and time, pag
     ["cursor=x", "cursor"],
     ["colour=red", "colour"],
   ])
-    assert.deepEqual(failingFields(await scene.ask("GET", `?${query}`)), [field]);
+    assert.deepEqual(failingFields(await fixture.ask("GET", `?${query}`)), [field]);
 });
 
 test("recipients come in their order with each step's time, and failed covers all that failed", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(13);
-  await walk(scene, id, every_way);
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(13);
+  await walk(fixture, id, every_way);
   const list = async (query = "") => {
-    const answer = await scene.ask("GET", `/${id}/recipients${query}`);
+    const answer = await fixture.ask("GET", `/${id}/recipients${query}`);
     assert.equal(answer.status, 200, answer.text);
     return answer.body.data as Record<string, unknown>[];
   };
@@ -369,7 +371,7 @@ test("recipients come in their order with each step's time, and failed covers al
   assert.deepEqual(await list(`?phone_number=${phone}`), [failed]);
   assert.deepEqual(await list(`?phone_number=%2B${phone.slice(0, 2)}-${phone.slice(2)}`), [failed]);
   assert.deepEqual(await list(`?phone_number=${phone}&state=read`), []);
-  const { body } = await scene.ask("GET", `/${id}/recipients?state=failed&limit=2`);
+  const { body } = await fixture.ask("GET", `/${id}/recipients?state=failed&limit=2`);
   assert.equal(body.data.length, 2);
   const rest = await list(`?state=failed&limit=2&cursor=${body.next_cursor}`);
   assert.deepEqual(rest, [failed]);
@@ -379,14 +381,16 @@ test("recipients come in their order with each step's time, and failed covers al
     ["cursor=x", "cursor"],
     ["limit=201", "limit"],
   ])
-    assert.deepEqual(failingFields(await scene.ask("GET", `/${id}/recipients?${query}`)), [field]);
-  assert.equal((await scene.ask("GET", "/8000000000000001/recipients")).status, 404);
+    assert.deepEqual(failingFields(await fixture.ask("GET", `/${id}/recipients?${query}`)), [
+      field,
+    ]);
+  assert.equal((await fixture.ask("GET", "/8000000000000001/recipients")).status, 404);
 });
 
 test("replies to a campaign's messages are counted, and another campaign's are not", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { app, account, number } = scene;
-  const [id, other] = [await scene.campaign(1), await scene.campaign(1)];
+  const fixture = await openChatFixture(t, shared);
+  const { app, account, number } = fixture;
+  const [id, other] = [await fixture.campaign(1), await fixture.campaign(1)];
   for (const campaign_id of [id, id, other, null])
     await app.db.query
       .insertInto("chat_replies")
@@ -402,6 +406,6 @@ test("replies to a campaign's messages are counted, and another campaign's are n
         received_at: app.clock.now(),
       })
       .execute();
-  assert.equal((await scene.ask("GET", `/${id}`)).body.reply_count, 2);
-  assert.equal((await scene.ask("GET", `/${other}`)).body.reply_count, 1);
+  assert.equal((await fixture.ask("GET", `/${id}`)).body.reply_count, 2);
+  assert.equal((await fixture.ask("GET", `/${other}`)).body.reply_count, 1);
 });

@@ -8,9 +8,9 @@ import {
 } from "../../../test/contract/chat-api.ts";
 import { assertProblem } from "../../../test/contract/lead-api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
-import { checkLedger } from "../../../test/support/check-books.ts";
-import { makeSuppression } from "../../../test/support/chat-makers.ts";
-import { makeAccount, unique, type TestAccount } from "../../../test/support/makers.ts";
+import { checkLedger } from "../../../test/support/check-invariants.ts";
+import { makeSuppression } from "../../../test/support/chat-factory.ts";
+import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
 
 let chat: ChatApi;
 

@@ -9,9 +9,9 @@ import {
 import { assertProblem } from "../../../test/contract/lead-api.ts";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
-import { checkLedger } from "../../../test/support/check-books.ts";
-import { makeChatFlow, makeSuppression } from "../../../test/support/chat-makers.ts";
-import { makeCredits, unique } from "../../../test/support/makers.ts";
+import { checkLedger } from "../../../test/support/check-invariants.ts";
+import { makeChatFlow, makeSuppression } from "../../../test/support/chat-factory.ts";
+import { makeCredits, unique } from "../../../test/support/account-factory.ts";
 
 let chat: ChatApi;
 let twin: TestApi;

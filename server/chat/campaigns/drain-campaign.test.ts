@@ -5,9 +5,9 @@ import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
-} from "../../../test/support/chat-makers.ts";
-import { checkCampaigns, checkLedger } from "../../../test/support/check-books.ts";
-import { makeAccount, makeCredits } from "../../../test/support/makers.ts";
+} from "../../../test/support/chat-factory.ts";
+import { checkCampaigns, checkLedger } from "../../../test/support/check-invariants.ts";
+import { makeAccount, makeCredits } from "../../../test/support/account-factory.ts";
 import { failCampaign } from "./fail-campaign.ts";
 import { drainCampaign } from "./drain-campaign.ts";
 

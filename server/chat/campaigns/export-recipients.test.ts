@@ -5,33 +5,33 @@ import { runInNewContext } from "node:vm";
 import { parse } from "csv-parse/sync";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import {
-  makeScene,
-  startSceneApi,
-  type ChatScene,
-  type SceneApi,
-} from "../../../test/support/chat-scene.ts";
+  openChatFixture,
+  startChatFixtureApi,
+  type ChatFixture,
+  type ChatFixtureApi,
+} from "../../../test/support/chat-fixture.ts";
 
-let shared: SceneApi;
+let shared: ChatFixtureApi;
 before(async () => {
-  shared = await startSceneApi();
+  shared = await startChatFixtureApi();
 });
 after(() => shared.api.close());
 
-async function exported(scene: ChatScene, path: string): Promise<Record<string, string>[]> {
-  const answer = await scene.ask("GET", path);
+async function exported(fixture: ChatFixture, path: string): Promise<Record<string, string>[]> {
+  const answer = await fixture.ask("GET", path);
   assert.equal(answer.status, 200, answer.text);
   return parse(answer.text, { columns: true });
 }
 
-async function setFirst(scene: ChatScene, id: number, values: Record<string, unknown>) {
-  const { account_id } = scene.account;
-  const first = await scene.app.db.query
+async function setFirst(fixture: ChatFixture, id: number, values: Record<string, unknown>) {
+  const { account_id } = fixture.account;
+  const first = await fixture.app.db.query
     .selectFrom("chat_recipients")
     .select(({ fn }) => fn.min<number>("id").as("id"))
     .where("account_id", "=", account_id)
     .where("campaign_id", "=", id)
     .executeTakeFirstOrThrow();
-  await scene.app.db.query
+  await fixture.app.db.query
     .updateTable("chat_recipients")
     .set(values)
     .where("account_id", "=", account_id)
@@ -41,9 +41,9 @@ async function setFirst(scene: ChatScene, id: number, values: Record<string, unk
 }
 
 test("an export has every recipient once in order, as the list shows it, with its variables as JSON", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(3);
-  await setFirst(scene, id, {
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(3);
+  await setFirst(fixture, id, {
     variables: JSON.stringify({ "1": 'Zoë "Z"\nsecond line' }),
     state: "undelivered",
     dispatches: 2,
@@ -52,14 +52,14 @@ test("an export has every recipient once in order, as the list shows it, with it
     provider_message_id: "wamid.1",
     dispatched_at: new Date("2026-01-01T00:00:00Z"),
   });
-  const answer = await scene.ask("GET", `/${id}/recipients/export`);
+  const answer = await fixture.ask("GET", `/${id}/recipients/export`);
   assert.equal(answer.headers.get("content-type"), "text/csv; charset=utf-8");
   assert.equal(
     answer.headers.get("content-disposition"),
     `attachment; filename="recipients-${id}.csv"`,
   );
-  const rows = await exported(scene, `/${id}/recipients/export`);
-  const listed = (await scene.ask("GET", `/${id}/recipients`)).body.data;
+  const rows = await exported(fixture, `/${id}/recipients/export`);
+  const listed = (await fixture.ask("GET", `/${id}/recipients`)).body.data;
   assert.deepEqual(
     rows.map((row) => row["phone_number"]),
     listed.map((row: { phone_number: string }) => row.phone_number),
@@ -83,35 +83,35 @@ test("an export has every recipient once in order, as the list shows it, with it
 });
 
 test("what a spreadsheet would run is inert in an export", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(1);
-  await setFirst(scene, id, {
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(1);
+  await setFirst(fixture, id, {
     variables: JSON.stringify({ "=1+1": "=cmd" }),
     provider_message_id: "=cmd|x",
     error: "@sum",
   });
-  const [row] = await exported(scene, `/${id}/recipients/export`);
+  const [row] = await exported(fixture, `/${id}/recipients/export`);
   assert.equal(row!["provider_message_id"], "'=cmd|x");
   assert.equal(row!["error"], "'@sum");
   assert.equal(row!["variables"]![0], "{");
 });
 
 test("an export takes the list's filters, and is written into the audit trail", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(3);
-  await setFirst(scene, id, { state: "refused", error: "opted_out" });
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(3);
+  await setFirst(fixture, id, { state: "refused", error: "opted_out" });
   const path = `/${id}/recipients/export`;
-  assert.equal((await exported(scene, `${path}?state=failed`)).length, 1);
-  assert.equal((await exported(scene, `${path}?state=queued&error=opted_out`)).length, 0);
-  assert.deepEqual(failingFields(await scene.ask("GET", `${path}?state=lost`)), ["state"]);
-  assert.deepEqual(failingFields(await scene.ask("GET", `${path}?phone_number=x`)), [
+  assert.equal((await exported(fixture, `${path}?state=failed`)).length, 1);
+  assert.equal((await exported(fixture, `${path}?state=queued&error=opted_out`)).length, 0);
+  assert.deepEqual(failingFields(await fixture.ask("GET", `${path}?state=lost`)), ["state"]);
+  assert.deepEqual(failingFields(await fixture.ask("GET", `${path}?phone_number=x`)), [
     "phone_number",
   ]);
-  assert.equal((await scene.ask("GET", "/8000000000000001/recipients/export")).status, 404);
-  const entries = await scene.app.db.query
+  assert.equal((await fixture.ask("GET", "/8000000000000001/recipients/export")).status, 404);
+  const entries = await fixture.app.db.query
     .selectFrom("audit_entries")
     .select(["action", "subject_id", "detail"])
-    .where("account_id", "=", scene.account.account_id)
+    .where("account_id", "=", fixture.account.account_id)
     .where("user_id", "is not", null)
     .orderBy("id")
     .execute();
@@ -126,16 +126,16 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 test("an export of 50,000 recipients arrives whole in bounded memory", async (t) => {
-  const scene = await makeScene(t, shared);
-  const id = await scene.campaign(50_000);
-  await scene.app.db.query
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(50_000);
+  await fixture.app.db.query
     .updateTable("chat_recipients")
     .set({ variables: JSON.stringify({ "1": "x".repeat(300) }) })
-    .where("account_id", "=", scene.account.account_id)
+    .where("account_id", "=", fixture.account.account_id)
     .where("campaign_id", "=", id)
     .execute();
-  const url = `${scene.api.url}/api/v1/chat/campaigns/${id}/recipients/export`;
-  const headers = { authorization: `Bearer ${scene.account.token}` };
+  const url = `${fixture.api.url}/api/v1/chat/campaigns/${id}/recipients/export`;
+  const headers = { authorization: `Bearer ${fixture.account.token}` };
   const held: number[] = [];
   let lines = 0;
   for await (const chunk of (await fetch(url, { headers })).body!) {

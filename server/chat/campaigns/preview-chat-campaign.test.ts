@@ -12,7 +12,7 @@ import {
   makeChatNumber,
   makeChatTemplate,
   makeSuppression,
-} from "../../../test/support/chat-makers.ts";
+} from "../../../test/support/chat-factory.ts";
 
 let chat: ChatApi;
 

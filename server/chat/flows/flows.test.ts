@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
-import { makeChatNumber, makeChatTemplate } from "../../../test/support/chat-makers.ts";
-import { makeAccount, unique, type TestAccount } from "../../../test/support/makers.ts";
+import { makeChatNumber, makeChatTemplate } from "../../../test/support/chat-factory.ts";
+import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;

@@ -7,8 +7,12 @@ import {
   makeChatNumber,
   makeChatTemplate,
   type TestChatNumber,
-} from "../../../test/support/chat-makers.ts";
-import { makeAccount, makeCredits, type TestAccount } from "../../../test/support/makers.ts";
+} from "../../../test/support/chat-factory.ts";
+import {
+  makeAccount,
+  makeCredits,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import {
   hold,

@@ -7,7 +7,7 @@ import {
   makeChatNumber,
   makeChatTemplate,
   type TestChatNumber,
-} from "../../../test/support/chat-makers.ts";
+} from "../../../test/support/chat-factory.ts";
 import {
   changeHook,
   messageHook,
@@ -16,13 +16,13 @@ import {
   statusHook,
   type TestStatus,
 } from "../../../test/support/chat-webhooks.ts";
-import { checkLedger } from "../../../test/support/check-books.ts";
+import { checkLedger } from "../../../test/support/check-invariants.ts";
 import {
   makeAccount,
   makeCredits,
   unique,
   type TestAccount,
-} from "../../../test/support/makers.ts";
+} from "../../../test/support/account-factory.ts";
 import { acquireLease } from "../../engine/leases.ts";
 import { applyWebhooks } from "./apply-webhooks.ts";
 import { makeMessageId } from "../messages/message-id.ts";

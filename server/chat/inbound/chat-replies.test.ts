@@ -7,8 +7,12 @@ import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
-} from "../../../test/support/chat-makers.ts";
-import { makeAccount, makeCredits, type TestAccount } from "../../../test/support/makers.ts";
+} from "../../../test/support/chat-factory.ts";
+import {
+  makeAccount,
+  makeCredits,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;

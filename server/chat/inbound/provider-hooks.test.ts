@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
-import { makeChatNumber, type TestChatNumber } from "../../../test/support/chat-makers.ts";
+import { makeChatNumber, type TestChatNumber } from "../../../test/support/chat-factory.ts";
 import {
   app_secret,
   openTestWhatsapp,
@@ -9,7 +9,7 @@ import {
   statusHook,
   verify_token,
 } from "../../../test/support/chat-webhooks.ts";
-import { makeAccount, unique, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;

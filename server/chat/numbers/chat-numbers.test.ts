@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
-import { makeChatCampaign, makeChatTemplate } from "../../../test/support/chat-makers.ts";
+import { makeChatCampaign, makeChatTemplate } from "../../../test/support/chat-factory.ts";
 import {
   makeAccount,
   makeCredits,
   unique,
   type TestAccount,
-} from "../../../test/support/makers.ts";
-import { openToldProvider } from "../../../test/support/told-provider.ts";
+} from "../../../test/support/account-factory.ts";
+import { openScriptedProvider } from "../../../test/support/scripted-provider.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 
-const provider = openToldProvider();
+const provider = openScriptedProvider();
 let api: TestApi;
 let account: TestAccount;
 let other: TestAccount;

@@ -4,9 +4,9 @@ import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
-} from "../../../test/support/chat-makers.ts";
+} from "../../../test/support/chat-factory.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/database.ts";
-import { makeAccount, makeCredits } from "../../../test/support/makers.ts";
+import { makeAccount, makeCredits } from "../../../test/support/account-factory.ts";
 import type { App } from "../../engine/app.ts";
 import { openNotifications } from "../../engine/notifications.ts";
 import { systemClock } from "../../lib/clock.ts";

@@ -8,10 +8,14 @@ import {
   makeChatNumber,
   makeChatTemplate,
   type TestChatNumber,
-} from "../../../test/support/chat-makers.ts";
-import { checkLedger } from "../../../test/support/check-books.ts";
+} from "../../../test/support/chat-factory.ts";
+import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, makeCredits, type TestAccount } from "../../../test/support/makers.ts";
+import {
+  makeAccount,
+  makeCredits,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
 import { suppress } from "../../audience/suppressions/suppress.ts";
 import {
   ChatSendError,
@@ -49,7 +53,7 @@ before(async () => {
 });
 after(() => api.close());
 
-type Scene = {
+type Fixture = {
   readonly account: TestAccount;
   readonly number: TestChatNumber;
   readonly template: number;
@@ -60,10 +64,10 @@ type Scene = {
 };
 
 /** An account with a number, a template and 10,000 credits, and senders that stop after the test. */
-async function scene(
+async function fixture(
   t: { after(undo: () => Promise<void>): void },
   more: Parameters<typeof makeChatNumber>[2] & { variable_defaults?: Record<string, string> } = {},
-): Promise<Scene> {
+): Promise<Fixture> {
   const { variable_defaults, ...ofNumber } = more;
   const account = await makeAccount(api.app);
   await makeCredits(api.app, account, { chat: 10_000 });
@@ -141,7 +145,7 @@ const checkCounts = async (campaign: number) => {
 };
 
 test("every recipient is sent to once, recorded with its provider's id and charged, and the campaign completes", async (t) => {
-  const { account, senders, campaign } = await scene(t);
+  const { account, senders, campaign } = await fixture(t);
   const id = await campaign(300);
   await senders.startDue();
   await completed(id);
@@ -159,7 +163,7 @@ test("every recipient is sent to once, recorded with its provider's id and charg
 });
 
 test("no second sees more than the number's rate and one portion of 50 ms", async (t) => {
-  const { senders, campaign } = await scene(t, { rate_per_second: 80 });
+  const { senders, campaign } = await fixture(t, { rate_per_second: 80 });
   const id = await campaign(200);
   await senders.startDue();
   await completed(id);
@@ -172,7 +176,7 @@ test("no second sees more than the number's rate and one portion of 50 ms", asyn
 });
 
 test("campaigns of one number take turns", async (t) => {
-  const { senders, campaign } = await scene(t, { rate_per_second: 200 });
+  const { senders, campaign } = await fixture(t, { rate_per_second: 200 });
   const ids = [await campaign(60), await campaign(60)];
   await senders.startDue();
   await Promise.all(ids.map((id) => completed(id)));
@@ -181,7 +185,7 @@ test("campaigns of one number take turns", async (t) => {
 });
 
 test("a recipient without a value or default for a placeholder fails at dispatch, uncharged", async (t) => {
-  const { account, senders, campaign } = await scene(t, { variable_defaults: {} });
+  const { account, senders, campaign } = await fixture(t, { variable_defaults: {} });
   const id = await campaign([
     { phone: "919800000001", variables: { "1": "Ann" } },
     { phone: "919800000002" },
@@ -198,7 +202,7 @@ test("a recipient without a value or default for a placeholder fails at dispatch
 });
 
 test("a number that is suppressed after the campaign was made is skipped at dispatch, uncharged", async (t) => {
-  const { account, senders, campaign } = await scene(t);
+  const { account, senders, campaign } = await fixture(t);
   const id = await campaign(3);
   const now = api.clock.now();
   await api.app.db.query.transaction().execute((tx) =>
@@ -225,7 +229,7 @@ test("a number that is suppressed after the campaign was made is skipped at disp
 
 test("what a hold stops waits, and goes on when it is lifted", async (t) => {
   // So slow that the hold is set long before the last is sent, on any machine.
-  const { account, number, senders, campaign } = await scene(t, { rate_per_second: 20 });
+  const { account, number, senders, campaign } = await fixture(t, { rate_per_second: 20 });
   const id = await campaign(200);
   await senders.startDue();
   await eventually(() => provider.sent.length > 5);
@@ -254,7 +258,7 @@ test("what a hold stops waits, and goes on when it is lifted", async (t) => {
 });
 
 test("a stop lets what is under way end and records it: nothing is unknown, nothing is sent again", async (t) => {
-  const { senders, campaign } = await scene(t);
+  const { senders, campaign } = await fixture(t);
   provider.answer = async (outgoing) => {
     await wait(50);
     return accept(outgoing);
@@ -275,7 +279,7 @@ test("a stop lets what is under way end and records it: nothing is unknown, noth
 });
 
 test("a sender that lost its lease writes nothing, and what it knew is recorded by the next one", async (t) => {
-  const { account, number, senders, campaign } = await scene(t, { rate_per_second: 100 });
+  const { account, number, senders, campaign } = await fixture(t, { rate_per_second: 100 });
   const answers: (() => void)[] = [];
   provider.answer = async (outgoing) => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -314,7 +318,7 @@ test("a sender that lost its lease writes nothing, and what it knew is recorded 
 });
 
 test("what was under way when a lease was lost is recorded, also of a campaign that ended meanwhile", async (t) => {
-  const { account, campaign } = await scene(t);
+  const { account, campaign } = await fixture(t);
   const times = { lease_ms: 60_000, renew_ms: 100, margin_ms: 4_000 };
   const senders = openSenders(api.app, default_settings, times);
   t.after(() => senders.stop());
@@ -345,7 +349,7 @@ test("what was under way when a lease was lost is recorded, also of a campaign t
 });
 
 test("what a dead sender left as dispatching becomes unknown, is never sent again, and is settled: failed, charged", async (t) => {
-  const { account, senders, campaign } = await scene(t);
+  const { account, senders, campaign } = await fixture(t);
   const id = await campaign(10);
   await api.app.db.pool.query(
     `select chat_move_recipients($1, 'sender', (select json_agg(json_build_object('campaign_id', campaign_id,
@@ -373,7 +377,7 @@ test("what a dead sender left as dispatching becomes unknown, is never sent agai
 });
 
 test("an outcome that nobody knows is not tried again", async (t) => {
-  const { senders, campaign } = await scene(t);
+  const { senders, campaign } = await fixture(t);
   provider.answer = async () => {
     throw new ChatSendError("unknown", "cut");
   };
@@ -392,7 +396,7 @@ test("an outcome that nobody knows is not tried again", async (t) => {
 });
 
 test("a refused recipient is failed with the provider's code and our word, and its credit given back", async (t) => {
-  const { account, senders, campaign } = await scene(t);
+  const { account, senders, campaign } = await fixture(t);
   provider.answer = rejected(131026);
   const id = await campaign(3);
   await senders.startDue();
@@ -404,7 +408,7 @@ test("a refused recipient is failed with the provider's code and our word, and i
 });
 
 test("a throttled message goes again as a new dispatch, after the whole number was slowed down", async (t) => {
-  const { senders, campaign } = await scene(t);
+  const { senders, campaign } = await fixture(t);
   let refusals = 1;
   provider.answer = async (outgoing) => {
     if (refusals-- > 0) throw new ChatSendError("throttled", "slow", { retry_after_ms: 400 });
@@ -420,7 +424,7 @@ test("a throttled message goes again as a new dispatch, after the whole number w
 });
 
 test("a recipient's patience is counted by error: what came before uses up none of it", async (t) => {
-  const { senders, campaign } = await scene(t);
+  const { senders, campaign } = await fixture(t);
   const refusals = [
     new ChatSendError("throttled", "slow", { retry_after_ms: 50 }),
     new ChatSendError("throttled", "slow", { retry_after_ms: 50 }),
@@ -445,7 +449,7 @@ const holds: readonly [number, string, string][] = [
 ];
 const provesHold = (code: number, scope: string, reason: string) =>
   test(`the provider's ${code} holds the ${scope} (${reason}), and its message waits`, async (t) => {
-    const { account, senders, campaign } = await scene(t);
+    const { account, senders, campaign } = await fixture(t);
     provider.answer = rejected(code);
     const id = await campaign(40);
     await senders.startDue();
@@ -465,7 +469,7 @@ const provesHold = (code: number, scope: string, reason: string) =>
 for (const held of holds) void provesHold(...held);
 
 test("a template that the provider does not know fails the campaign; the rest is skipped and given back", async (t) => {
-  const { account, senders, campaign } = await scene(t, { rate_per_second: 40 });
+  const { account, senders, campaign } = await fixture(t, { rate_per_second: 40 });
   provider.answer = rejected(132001);
   const id = await campaign(100);
   await senders.startDue();
@@ -480,7 +484,7 @@ test("a template that the provider does not know fails the campaign; the rest is
 });
 
 test("a customer whom the provider reports as opted out is suppressed", async (t) => {
-  const { account, senders, campaign } = await scene(t);
+  const { account, senders, campaign } = await fixture(t);
   provider.answer = rejected(131050);
   const id = await campaign(1);
   await senders.startDue();
@@ -494,7 +498,7 @@ test("a customer whom the provider reports as opted out is suppressed", async (t
 });
 
 test("a campaign whose messages mostly fail is paused, and says why", async (t) => {
-  const { account, senders, campaign } = await scene(t, { rate_per_second: 100 });
+  const { account, senders, campaign } = await fixture(t, { rate_per_second: 100 });
   provider.answer = rejected(131026);
   const id = await campaign(2_000);
   await senders.startDue();
@@ -525,7 +529,7 @@ test("a campaign whose messages mostly fail is paused, and says why", async (t) 
 });
 
 test("a message that was marked more than 0.8 s ago is given back instead of sent", async (t) => {
-  const { account, senders, campaign } = await scene(t);
+  const { account, senders, campaign } = await fixture(t);
   const id = await campaign(20);
   // Somebody holds the counts: the turn that marks takes as long as they do.
   const blocker = new pg.Client({ connectionString: api.database_url });
@@ -556,7 +560,7 @@ test("a message that was marked more than 0.8 s ago is given back instead of sen
 });
 
 test("senders outlive the loss of every database connection, and nobody is sent to twice", async (t) => {
-  const { senders, campaign } = await scene(t, { rate_per_second: 500 });
+  const { senders, campaign } = await fixture(t, { rate_per_second: 500 });
   const id = await campaign(1_500);
   await senders.startDue();
   for (const goal of [200, 600, 1_000]) {
@@ -577,7 +581,7 @@ test("senders outlive the loss of every database connection, and nobody is sent 
 });
 
 test("two processes' senders never send for one number at once", async (t) => {
-  const { senders, campaign } = await scene(t, { rate_per_second: 400 });
+  const { senders, campaign } = await fixture(t, { rate_per_second: 400 });
   const other = await startApi({ databaseUrl: api.database_url, chatDrivers: { sandbox: driver } });
   const others = openSenders(other.app, default_settings);
   t.after(async () => {
@@ -592,7 +596,7 @@ test("two processes' senders never send for one number at once", async (t) => {
 });
 
 test("a campaign that failed is not failed twice, and its event is told once", async (t) => {
-  const { account, campaign } = await scene(t);
+  const { account, campaign } = await fixture(t);
   const id = await campaign(1);
   const fail = () =>
     api.app.db.query
@@ -611,7 +615,7 @@ test("a campaign that failed is not failed twice, and its event is told once", a
 });
 
 test("a process without a provider's access leaves its numbers to one that has it", async (t) => {
-  const { account, number, senders, campaign } = await scene(t);
+  const { account, number, senders, campaign } = await fixture(t);
   const other = await startApi({ databaseUrl: api.database_url, chatDrivers: {} });
   const others = openSenders(other.app, default_settings);
   t.after(async () => {

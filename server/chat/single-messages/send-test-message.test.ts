@@ -8,35 +8,35 @@ import {
   makeChatNumber,
   makeChatTemplate,
   makeSuppression,
-} from "../../../test/support/chat-makers.ts";
-import { checkLedger } from "../../../test/support/check-books.ts";
+} from "../../../test/support/chat-factory.ts";
+import { checkLedger } from "../../../test/support/check-invariants.ts";
 import {
-  makeScene,
-  startSceneApi,
-  type ChatScene,
-  type SceneApi,
-} from "../../../test/support/chat-scene.ts";
-import { makeAccount, unique } from "../../../test/support/makers.ts";
+  openChatFixture,
+  startChatFixtureApi,
+  type ChatFixture,
+  type ChatFixtureApi,
+} from "../../../test/support/chat-fixture.ts";
+import { makeAccount, unique } from "../../../test/support/account-factory.ts";
 import { ChatSendError, type SendFailure } from "../../drivers/chat/driver.ts";
 import { hold, type HoldReason, type HoldScope } from "../holds/holds.ts";
 import { readMessageId } from "../messages/message-id.ts";
 
-let shared: SceneApi;
+let shared: ChatFixtureApi;
 before(async () => {
-  shared = await startSceneApi();
+  shared = await startChatFixtureApi();
 });
 after(() => shared.api.close());
 
 const phone_number = "919811111111";
 
-function right({ number, template_id }: ChatScene): Record<string, unknown> {
+function right({ number, template_id }: ChatFixture): Record<string, unknown> {
   return { chat_number_id: number.id, template_id, phone_number };
 }
 
 async function credits({
   api,
   account,
-}: ChatScene): Promise<{ available: number; reserved: number }> {
+}: ChatFixture): Promise<{ available: number; reserved: number }> {
   return (await api.send("GET", "/api/v1/credits", account)).body.chat;
 }
 
@@ -44,10 +44,10 @@ const all_credit = { available: 100_000, reserved: 0 };
 const one_less = { available: 99_999, reserved: 0 };
 
 test("a test message goes out at once with its variables, costs one credit and is no recipient", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { app, provider, account } = scene;
-  const json = { ...right(scene), phone_number: "+91 98111-11111", variables: { "1": "Ada" } };
-  const answer = await scene.ask("POST", "/test", json);
+  const fixture = await openChatFixture(t, shared);
+  const { app, provider, account } = fixture;
+  const json = { ...right(fixture), phone_number: "+91 98111-11111", variables: { "1": "Ada" } };
+  const answer = await fixture.ask("POST", "/test", json);
   assert.equal(answer.status, 200, answer.text);
   const [sent] = provider.sent;
   assert.deepEqual(answer.body, {
@@ -62,9 +62,9 @@ test("a test message goes out at once with its variables, costs one credit and i
   assert.equal(sent!.outgoing.to, phone_number);
   assert.equal(sent!.outgoing.route, "standard");
   assert.match(JSON.stringify(sent!.outgoing.message), /"text":"Ada"/);
-  assert.deepEqual(await credits(scene), one_less);
-  assert.deepEqual(await scene.audit(), ["chat_test.sent"]);
-  assert.deepEqual((await scene.ask("GET", "")).body.data, []);
+  assert.deepEqual(await credits(fixture), one_less);
+  assert.deepEqual(await fixture.audit(), ["chat_test.sent"]);
+  assert.deepEqual((await fixture.ask("GET", "")).body.data, []);
   const recipients = await app.db.query
     .selectFrom("chat_recipients")
     .select("id")
@@ -75,20 +75,20 @@ test("a test message goes out at once with its variables, costs one credit and i
 });
 
 test("flows and automation flows are tried by their opening message", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { template_id: _, ...rest } = right(scene);
-  const flow_id = await makeChatFlow(scene.app, scene.account);
-  const automation_flow_id = await makeAutomationFlow(scene.app, scene.account);
+  const fixture = await openChatFixture(t, shared);
+  const { template_id: _, ...rest } = right(fixture);
+  const flow_id = await makeChatFlow(fixture.app, fixture.account);
+  const automation_flow_id = await makeAutomationFlow(fixture.app, fixture.account);
   for (const named of [{ flow_id }, { automation_flow_id }]) {
-    const answer = await scene.ask("POST", "/test", { ...rest, ...named });
+    const answer = await fixture.ask("POST", "/test", { ...rest, ...named });
     assert.equal(answer.status, 200, answer.text);
   }
-  const kinds = scene.provider.sent.map(({ outgoing }) => outgoing.message.kind);
+  const kinds = fixture.provider.sent.map(({ outgoing }) => outgoing.message.kind);
   assert.deepEqual(kinds, ["interactive", "interactive"]);
 });
 
 test("what the provider refuses is told in our word and its code, and costs nothing; an unknown outcome stays charged", async (t) => {
-  const scene = await makeScene(t, shared);
+  const fixture = await openChatFixture(t, shared);
   const cases: [SendFailure, number | undefined, string, string, number | null][] = [
     ["rejected", 131_026, "failed", "undeliverable", 131_026],
     ["rejected", 999, "failed", "provider_error", 999],
@@ -97,23 +97,23 @@ test("what the provider refuses is told in our word and its code, and costs noth
     ["unknown", undefined, "unknown", "outcome_unknown", null],
   ];
   for (const [failure, code, outcome, error, error_code] of cases) {
-    scene.provider.answer = async () => {
+    fixture.provider.answer = async () => {
       throw new ChatSendError(failure, "no", code === undefined ? {} : { code });
     };
-    const { status, body } = await scene.ask("POST", "/test", right(scene));
+    const { status, body } = await fixture.ask("POST", "/test", right(fixture));
     assert.equal(status, 200);
     const { message_id: _, ...rest } = body;
     assert.deepEqual(rest, { outcome, provider_message_id: null, error, error_code });
-    assert.deepEqual(await credits(scene), outcome === "unknown" ? one_less : all_credit);
+    assert.deepEqual(await credits(fixture), outcome === "unknown" ? one_less : all_credit);
   }
-  await checkLedger(scene.app.db.pool);
+  await checkLedger(fixture.app.db.pool);
 });
 
 test("each wrong field is refused before anything is sent or paid", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { app, account, number } = scene;
+  const fixture = await openChatFixture(t, shared);
+  const { app, account, number } = fixture;
   await makeSuppression(app, account, "919822222222");
-  const other = await makeScene(t, shared);
+  const other = await openChatFixture(t, shared);
   const pending = await makeChatTemplate(app, account, number, { status: "PENDING" });
   const bare = await makeChatTemplate(app, account, number, { variable_defaults: {} });
   const idle = await makeChatNumber(app, account, { active: false });
@@ -131,14 +131,14 @@ test("each wrong field is refused before anything is sent or paid", async (t) =>
     [{ name: "x" }, "name"],
   ];
   for (const [wrong, field] of cases) {
-    const answer = await scene.ask("POST", "/test", { ...right(scene), ...wrong });
+    const answer = await fixture.ask("POST", "/test", { ...right(fixture), ...wrong });
     assert.ok(failingFields(answer).includes(field), `${JSON.stringify(wrong)}: ${answer.text}`);
   }
-  const two = await scene.ask("POST", "/test", { ...right(scene), flow_id: 1 });
+  const two = await fixture.ask("POST", "/test", { ...right(fixture), flow_id: 1 });
   assert.equal(two.status, 400);
   assert.equal(two.body.type, "bad-request");
-  assert.equal(scene.provider.sent.length, 0);
-  assert.deepEqual(await credits(scene), all_credit);
+  assert.equal(fixture.provider.sent.length, 0);
+  assert.deepEqual(await credits(fixture), all_credit);
 });
 
 test("no test is sent while number, template or account are held by the provider's word", async (t) => {
@@ -148,50 +148,50 @@ test("no test is sent while number, template or account are held by the provider
     ["template", "template_paused"],
   ];
   for (const [scope, reason] of held) {
-    const scene = await makeScene(t, shared);
-    const subject_id = { number: scene.number.id, account: 0, template: scene.template_id }[
+    const fixture = await openChatFixture(t, shared);
+    const subject_id = { number: fixture.number.id, account: 0, template: fixture.template_id }[
       scope as "number"
     ];
-    const { account_id } = scene.account;
-    const now = scene.app.clock.now();
-    await scene.app.db.query
+    const { account_id } = fixture.account;
+    const now = fixture.app.clock.now();
+    await fixture.app.db.query
       .transaction()
       .execute((tx) => hold(tx, { account_id, scope, subject_id, reason, detail: null }, now));
-    const answer = await scene.ask("POST", "/test", right(scene));
+    const answer = await fixture.ask("POST", "/test", right(fixture));
     assert.equal(answer.status, 409, answer.text);
     assert.match(answer.body.detail, new RegExp(reason));
-    assert.equal(scene.provider.sent.length, 0);
+    assert.equal(fixture.provider.sent.length, 0);
   }
 });
 
 test("without credit it is 409, and without the driver 503, with nothing sent", async (t) => {
-  const scene = await makeScene(t, shared);
-  const poor = await makeAccount(scene.app);
-  const number = await makeChatNumber(scene.app, poor);
-  const template_id = await makeChatTemplate(scene.app, poor, number);
+  const fixture = await openChatFixture(t, shared);
+  const poor = await makeAccount(fixture.app);
+  const number = await makeChatNumber(fixture.app, poor);
+  const template_id = await makeChatTemplate(fixture.app, poor, number);
   const json = { chat_number_id: number.id, template_id, phone_number };
   const path = "/api/v1/chat/campaigns/test";
-  const broke = await scene.api.send("POST", path, { token: poor.token, json });
+  const broke = await fixture.api.send("POST", path, { token: poor.token, json });
   assert.equal(broke.status, 409, broke.text);
   assert.equal(broke.body.type, "insufficient-credit");
-  const bare = await startApi({ databaseUrl: scene.api.database_url, chatDrivers: {} });
+  const bare = await startApi({ databaseUrl: fixture.api.database_url, chatDrivers: {} });
   try {
-    const { token } = scene.account;
-    const answer = await bare.send("POST", path, { token, json: right(scene) });
+    const { token } = fixture.account;
+    const answer = await bare.send("POST", path, { token, json: right(fixture) });
     assert.equal(answer.status, 503, answer.text);
   } finally {
     await bare.close();
   }
-  assert.deepEqual(await credits(scene), all_credit);
+  assert.deepEqual(await credits(fixture), all_credit);
 });
 
 test("a repeated key sends nothing again, also when the first answer was lost", async (t) => {
-  const scene = await makeScene(t, shared);
-  const { provider } = scene;
+  const fixture = await openChatFixture(t, shared);
+  const { provider } = fixture;
   const headers = { "idempotency-key": unique("key") };
-  const { token } = scene.account;
-  const send = (json: unknown = right(scene)) =>
-    scene.api.send("POST", "/api/v1/chat/campaigns/test", { token, headers, json });
+  const { token } = fixture.account;
+  const send = (json: unknown = right(fixture)) =>
+    fixture.api.send("POST", "/api/v1/chat/campaigns/test", { token, headers, json });
   const arrived = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
   provider.answer = async ({ message_id }) => {
@@ -208,16 +208,16 @@ test("a repeated key sends nothing again, also when the first answer was lost", 
   assert.equal((await first).status, 200);
   assert.equal(replay.text, (await first).text);
   assert.equal(replay.headers.get("idempotency-replayed"), "true");
-  const another = await send({ ...right(scene), phone_number: "919833333333" });
+  const another = await send({ ...right(fixture), phone_number: "919833333333" });
   assert.deepEqual(failingFields(another), ["Idempotency-Key"]);
   assert.equal(provider.sent.length, 1);
-  assert.deepEqual(await credits(scene), one_less);
+  assert.deepEqual(await credits(fixture), one_less);
 });
 
 test("an account sends at most 60 tests a minute", async (t) => {
-  const scene = await makeScene(t, shared);
+  const fixture = await openChatFixture(t, shared);
   const answers = [];
-  for (let i = 0; i < 61; i++) answers.push(await scene.ask("POST", "/test", {}));
+  for (let i = 0; i < 61; i++) answers.push(await fixture.ask("POST", "/test", {}));
   assert.deepEqual(
     answers.map(({ status }) => status),
     [...Array.from({ length: 60 }, () => 422), 429],

@@ -7,27 +7,27 @@ import {
   makeChatNumber,
   makeChatTemplate,
   type TestChatNumber,
-} from "../../../test/support/chat-makers.ts";
+} from "../../../test/support/chat-factory.ts";
 import {
   makeAccount,
   makeCredits,
   unique,
   type TestAccount,
-} from "../../../test/support/makers.ts";
-import { quietSandbox } from "../../../test/support/quiet-sandbox.ts";
-import { openToldProvider } from "../../../test/support/told-provider.ts";
+} from "../../../test/support/account-factory.ts";
+import { sandboxStub } from "../../../test/support/sandbox-stub.ts";
+import { openScriptedProvider } from "../../../test/support/scripted-provider.ts";
 import { ChatSendError, type ProviderTemplate } from "../../drivers/chat/driver.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { setTemplateStatus, type TemplateNews } from "./set-template-status.ts";
 import { syncTemplatesDaily } from "./sync-templates.ts";
 
-const provider = openToldProvider();
+const provider = openScriptedProvider();
 let api: TestApi;
 let account: TestAccount;
 let number: TestChatNumber;
 
 before(async () => {
-  api = await startApi({ chatDrivers: { sandbox: quietSandbox, whatsapp: provider.driver } });
+  api = await startApi({ chatDrivers: { sandbox: sandboxStub, whatsapp: provider.driver } });
 });
 after(() => api.close());
 beforeEach(async () => {

@@ -9,18 +9,18 @@ import {
   makeChatNumber,
   makeChatTemplate,
   type TestChatNumber,
-} from "../../../test/support/chat-makers.ts";
+} from "../../../test/support/chat-factory.ts";
 import {
   makeAccount,
   makeCredits,
   unique,
   type TestAccount,
-} from "../../../test/support/makers.ts";
-import { quietSandbox } from "../../../test/support/quiet-sandbox.ts";
-import { openToldProvider } from "../../../test/support/told-provider.ts";
+} from "../../../test/support/account-factory.ts";
+import { sandboxStub } from "../../../test/support/sandbox-stub.ts";
+import { openScriptedProvider } from "../../../test/support/scripted-provider.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 
-const provider = openToldProvider();
+const provider = openScriptedProvider();
 let api: TestApi;
 let account: TestAccount;
 let other: TestAccount;
@@ -29,7 +29,7 @@ let sandbox: TestChatNumber;
 let told: TestChatNumber;
 
 before(async () => {
-  api = await startApi({ chatDrivers: { sandbox: quietSandbox, whatsapp: provider.driver } });
+  api = await startApi({ chatDrivers: { sandbox: sandboxStub, whatsapp: provider.driver } });
   account = await makeAccount(api.app);
   other = await makeAccount(api.app);
   sandbox = await makeChatNumber(api.app, account);

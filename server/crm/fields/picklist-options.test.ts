@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { assertGuarded, failingFields } from "../../../test/support/assert-guarded.ts";
-import { makeAccount, unique, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { startWorker } from "../../worker.ts";
 
 let api: TestApi;

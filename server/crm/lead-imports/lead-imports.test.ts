@@ -6,10 +6,10 @@ import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
 import iconv from "iconv-lite";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
-import { makeCustomField } from "../../../test/support/crm-makers.ts";
+import { makeCustomField } from "../../../test/support/crm-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, makeAgentToken, makeUser } from "../../../test/support/makers.ts";
-import type { TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, makeAgentToken, makeUser } from "../../../test/support/account-factory.ts";
+import type { TestAccount } from "../../../test/support/account-factory.ts";
 import { startWorker, type BackgroundWork } from "../../worker.ts";
 
 let api: TestApi;

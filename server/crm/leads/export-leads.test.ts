@@ -4,10 +4,10 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parse } from "csv-parse/sync";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
-import { makeCustomField } from "../../../test/support/crm-makers.ts";
+import { makeCustomField } from "../../../test/support/crm-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, makeAgentToken, makeUser } from "../../../test/support/makers.ts";
-import type { TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, makeAgentToken, makeUser } from "../../../test/support/account-factory.ts";
+import type { TestAccount } from "../../../test/support/account-factory.ts";
 import { startWorker } from "../../worker.ts";
 
 let api: TestApi;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
-import { makeAccount, makeAgentToken, makeUser } from "../../../test/support/makers.ts";
-import type { TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, makeAgentToken, makeUser } from "../../../test/support/account-factory.ts";
+import type { TestAccount } from "../../../test/support/account-factory.ts";
 import { createWorkspace } from "../workspaces/create-workspace.ts";
 
 let api: TestApi;

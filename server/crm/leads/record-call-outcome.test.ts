@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
-import { makeContact, makeCustomField } from "../../../test/support/crm-makers.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { makeContact, makeCustomField } from "../../../test/support/crm-factory.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import {
   makeVoiceCall,
   makeVoiceCampaign,
   type VoiceCallToMake,
-} from "../../../test/support/voice-makers.ts";
+} from "../../../test/support/voice-factory.ts";
 import { recordCallOutcome } from "./record-call-outcome.ts";
 
 let api: TestApi;
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => api.close());
 
-async function makeScene(recipients: readonly Record<string, unknown>[] = [{}]) {
+async function openChatFixture(recipients: readonly Record<string, unknown>[] = [{}]) {
   const { app } = api;
   const account = await makeAccount(app);
   const { account_id, workspace_id, token } = account;
@@ -62,8 +62,8 @@ async function events({ account_id }: TestAccount): Promise<string[]> {
 }
 
 test("a call is written onto the newest lead of its phone, with the fields that fit, and once however often it is told", async () => {
-  const scene = await makeScene();
-  const { account, call, record, create } = scene;
+  const fixture = await openChatFixture();
+  const { account, call, record, create } = fixture;
   await makeCustomField(api.app, account, { key: "score", type: "number" });
   const options = ["Gold", "Silver"];
   await makeCustomField(api.app, account, { key: "plan", type: "select", options });
@@ -94,11 +94,11 @@ test("a call is written onto the newest lead of its phone, with the fields that 
   });
   await Promise.all([record(call_id), record(call_id), record(call_id)]);
   await record(call_id);
-  assert.equal(await scene.leadOf(call_id), newest);
-  const { customFields, name } = await scene.lead(newest);
+  assert.equal(await fixture.leadOf(call_id), newest);
+  const { customFields, name } = await fixture.lead(newest);
   assert.equal(name, "Newest");
   assert.deepEqual(customFields, { score: 7, plan: "Gold", asked_for: "a callback" });
-  const timeline = await scene.timeline(newest);
+  const timeline = await fixture.timeline(newest);
   assert.deepEqual(
     timeline.map(({ kind, userId }) => [kind, userId]),
     [
@@ -112,7 +112,7 @@ test("a call is written onto the newest lead of its phone, with the fields that 
   assert.ok((transcript as string).startsWith("agent: Hello\ncaller: Hi Hi"));
   assert.deepEqual(data, {
     callId: call_id,
-    campaignId: scene.campaign.id,
+    campaignId: fixture.campaign.id,
     campaignName: "Spring",
     status: "completed",
     outcome: "answered",
@@ -127,16 +127,16 @@ test("a call is written onto the newest lead of its phone, with the fields that 
     fieldsNotSet: [{ field: "unknown", reason: "is not a custom field of this workspace" }],
   });
   assert.deepEqual(
-    (await scene.timeline(older)).map(({ kind }) => kind),
+    (await fixture.timeline(older)).map(({ kind }) => kind),
     ["created"],
   );
-  assert.equal((await scene.leads()).length, 3);
+  assert.equal((await fixture.leads()).length, 3);
   assert.deepEqual((await events(account)).slice(-2), ["lead.created", "lead.updated"]);
 });
 
 test("a phone without a lead gets one with its contact, one for all its calls that end together, though a required field stays empty", async () => {
-  const scene = await makeScene([{}, { number: "+919800000002", phone: "919800000002" }]);
-  const { account, call, record } = scene;
+  const fixture = await openChatFixture([{}, { number: "+919800000002", phone: "919800000002" }]);
+  const { account, call, record } = fixture;
   await makeCustomField(api.app, account, { key: "region", type: "text", required: true });
   await makeCustomField(api.app, account, { key: "score", type: "number" });
   const contact_id = await makeContact(api.app, account, { phone: "9800000002", name: "Ada" });
@@ -145,29 +145,29 @@ test("a phone without a lead gets one with its contact, one for all its calls th
     calls.push(await call({ call: { lead_fields: JSON.stringify({ score }) } }));
   calls.push(await call({ recipient_id: 2, call: { disposition: "busy" } }));
   await Promise.all(calls.map(record));
-  const found = await scene.leads();
+  const found = await fixture.leads();
   assert.equal(found.length, 2);
-  const [one, two] = await Promise.all([calls[0]!, calls[3]!].map(scene.leadOf));
-  for (const call_id of calls.slice(0, 3)) assert.equal(await scene.leadOf(call_id), one);
-  const lead = await scene.lead(one!);
+  const [one, two] = await Promise.all([calls[0]!, calls[3]!].map(fixture.leadOf));
+  for (const call_id of calls.slice(0, 3)) assert.equal(await fixture.leadOf(call_id), one);
+  const lead = await fixture.lead(one!);
   assert.deepEqual(
     [lead.name, lead.phone, lead.createdBy, lead.contact.name, lead.customFields],
     ["Untitled", "9800000001", account.owner_id, "Untitled", { score: 1 }],
   );
-  const entries = (await scene.timeline(one!)).filter(({ kind }) => kind === "call");
+  const entries = (await fixture.timeline(one!)).filter(({ kind }) => kind === "call");
   assert.equal(entries.length, 3);
   assert.deepEqual(
     entries.flatMap(({ data }) => data["fieldsNotSet"]),
     [{ field: "score", reason: "must be a number" }],
   );
-  const { contactId, name } = await scene.lead(two!);
+  const { contactId, name } = await fixture.lead(two!);
   assert.deepEqual([contactId, name], [contact_id, "Untitled"]);
   assert.equal((await events(account)).filter((type) => type === "lead.created").length, 2);
 });
 
 test("a call that no lead of the workspace can have is dropped, and so is one of a workspace that is not active", async () => {
-  const scene = await makeScene([{ number: "+12025550123", phone: "12025550123" }, {}]);
-  const { account, call, record } = scene;
+  const fixture = await openChatFixture([{ number: "+12025550123", phone: "12025550123" }, {}]);
+  const { account, call, record } = fixture;
   const abroad = await call();
   await record(abroad);
   const late = await call({ recipient_id: 2 });
@@ -182,6 +182,6 @@ test("a call that no lead of the workspace can have is dropped, and so is one of
   await setActive(false);
   await record(late);
   await setActive(true);
-  assert.deepEqual(await scene.leads(), []);
-  for (const call_id of [abroad, late]) assert.equal(await scene.leadOf(call_id), null);
+  assert.deepEqual(await fixture.leads(), []);
+  for (const call_id of [abroad, late]) assert.equal(await fixture.leadOf(call_id), null);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { parseJsonBody } from "../../lib/json-body.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { validateLead } from "./validate-lead.ts";

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, unique, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
 
 let here: TestApi;
 let there: TestApi;

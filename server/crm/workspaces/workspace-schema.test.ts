@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApi } from "../../../test/support/api.ts";
-import { makeAccount } from "../../../test/support/makers.ts";
+import { makeAccount } from "../../../test/support/account-factory.ts";
 import { openWorkspaceSchemas } from "./workspace-schema.ts";
 
 test("a full cache keeps the schema used last and drops the one used longest ago", async (t) => {

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { standingTime } from "../../../test/support/standing-time.ts";
-import { openToldMedia } from "../../../test/support/told-media.ts";
+import { manualTimers } from "../../../test/support/manual-timers.ts";
+import { openScriptedMedia } from "../../../test/support/scripted-media.ts";
 import type { AgentEvent } from "./driver.ts";
 import { openConversation } from "./open-conversation.ts";
 
 test("words without end are the end of a conversation, be they long or short", () => {
   for (const text of ["x".repeat(10_000), "x"]) {
-    const time = standingTime();
+    const time = manualTimers();
     const events: AgentEvent[] = [];
     const conversation = openConversation({
       plan: { silence_seconds: 10, max_seconds: 600 },
-      media: openToldMedia(time),
+      media: openScriptedMedia(time),
       timers: time.timers,
       hear: (event) => events.push(event),
       quietSince: () => null,

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import pg from "pg";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 
 let api: TestApi;
 let flooding: TestAccount;

@@ -7,7 +7,7 @@ import {
   makeAgentToken,
   unique,
   type TestAccount,
-} from "../../../test/support/makers.ts";
+} from "../../../test/support/account-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;

@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeNode } from "../../../test/support/call-makers.ts";
-import { openCallScene, type CallScene } from "../../../test/support/call-scene.ts";
+import { makeNode } from "../../../test/support/telephony-factory.ts";
+import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 
-let scene: CallScene;
+let fixture: CallFixture;
 
 before(async () => {
-  scene = await openCallScene();
+  fixture = await openCallFixture();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 /** The figure of a node, or undefined. */
-async function figure(name: string, node_id = scene.node_id): Promise<number | undefined> {
-  const { text } = await scene.ask("GET", "/metrics");
+async function figure(name: string, node_id = fixture.node_id): Promise<number | undefined> {
+  const { text } = await fixture.ask("GET", "/metrics");
   const line = text.split("\n").find((each) => each.startsWith(`${name}{node="${node_id}"} `));
   return line === undefined ? undefined : Number(line.split(" ")[1]);
 }
 
 test("the metrics tell of each active node whether it is connected, and how many calls wait and live", async () => {
-  const idle = await makeNode(scene.app);
-  const switched_off = await makeNode(scene.app, { active: false });
+  const idle = await makeNode(fixture.app);
+  const switched_off = await makeNode(fixture.app, { active: false });
   // It lasts until it is hung up.
-  await scene.call({ from_number: "101", to_number: "9800777900" });
+  await fixture.call({ from_number: "101", to_number: "9800777900" });
   assert.equal(await figure("trunkline_calls_waiting"), 1);
   assert.ok((await figure("trunkline_calls_waiting_seconds"))! >= 0);
   assert.equal(await figure("trunkline_calls_live"), 0);
@@ -30,7 +30,7 @@ test("the metrics tell of each active node whether it is connected, and how many
   assert.equal(await figure("trunkline_calls_waiting", idle), 0);
   assert.equal(await figure("trunkline_voice_node_connected", switched_off), undefined);
 
-  scene.startLeaders();
+  fixture.startLeaders();
   await eventually(async () => (await figure("trunkline_calls_live")) === 1);
   assert.equal(await figure("trunkline_calls_waiting"), 0);
   assert.equal(await figure("trunkline_calls_waiting_seconds"), 0);
@@ -39,6 +39,6 @@ test("the metrics tell of each active node whether it is connected, and how many
 
 test("a call of a later time does not count as waiting", async () => {
   const schedulled_at = new Date(Date.now() + 3_600_000).toISOString();
-  await scene.call({ from_number: "101", to_number: "9800000901", schedulled_at });
+  await fixture.call({ from_number: "101", to_number: "9800000901", schedulled_at });
   assert.equal(await figure("trunkline_calls_waiting"), 0);
 });

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeNode, makeTrunk } from "../../../test/support/call-makers.ts";
-import { openCallScene, type CallScene } from "../../../test/support/call-scene.ts";
+import { makeNode, makeTrunk } from "../../../test/support/telephony-factory.ts";
+import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
 import { moveStrandedCalls } from "./move-stranded-calls.ts";
 
-let scene: CallScene;
+let fixture: CallFixture;
 
 before(async () => {
-  scene = await openCallScene();
+  fixture = await openCallFixture();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 test("a call that reached a node just after it was switched off is placed by another one", async () => {
-  const { app, account, node_id, trunk_id } = scene;
-  const campaign = await scene.call({ to_number: "9800000001", from_number: "101" });
+  const { app, account, node_id, trunk_id } = fixture;
+  const campaign = await fixture.call({ to_number: "9800000001", from_number: "101" });
   await app.db.query
     .updateTable("voice_nodes")
     .set({ active: false })
@@ -38,6 +38,6 @@ test("a call that reached a node just after it was switched off is placed by ano
     .execute();
   await moveStrandedCalls(app);
   assert.deepEqual(await nodeOf(), { node_id: other });
-  scene.startLeaders();
-  await scene.reported(campaign, "completed");
+  fixture.startLeaders();
+  await fixture.reported(campaign, "completed");
 });

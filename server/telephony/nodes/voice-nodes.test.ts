@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
-import { makeNode, makeTrunk } from "../../../test/support/call-makers.ts";
-import { makeCall } from "../../../test/support/call-report-makers.ts";
+import { makeNode, makeTrunk } from "../../../test/support/telephony-factory.ts";
+import { makeCall } from "../../../test/support/call-factory.ts";
 import {
   makeAccount,
   makeAgentToken,
   makeCredits,
   unique,
   type TestAccount,
-} from "../../../test/support/makers.ts";
+} from "../../../test/support/account-factory.ts";
 import { findVoiceNode } from "./find-voice-node.ts";
 
 let api: TestApi;

@@ -4,9 +4,9 @@ import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
-import { makeSandboxTrunk, setCalling } from "../../../test/support/call-makers.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
-import { makeVoiceCall, makeVoiceCampaign } from "../../../test/support/voice-makers.ts";
+import { makeSandboxTrunk, setCalling } from "../../../test/support/telephony-factory.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import { makeVoiceCall, makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
 
 let api: TestApi;
 before(async () => {

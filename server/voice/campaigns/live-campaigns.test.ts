@@ -1,30 +1,30 @@
 // Voice campaigns with a leader on the sandbox: what is dialled, played, pressed and counted.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
-import { makeCallingAccount, setCalling } from "../../../test/support/call-makers.ts";
-import { openCallScene, type CallScene } from "../../../test/support/call-scene.ts";
-import { checkCalls, checkVoiceCampaigns } from "../../../test/support/check-books.ts";
+import { makeCallingAccount, setCalling } from "../../../test/support/telephony-factory.ts";
+import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
+import { checkCalls, checkVoiceCampaigns } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import {
   makeVoiceCampaign,
   type RecipientToMake,
   type TestVoiceCampaign,
-} from "../../../test/support/voice-makers.ts";
+} from "../../../test/support/voice-factory.ts";
 import type { Menu, MenuNode } from "../../calls/state-machine/menu.ts";
 import type { VoicePlan } from "../../calls/state-machine/voice-plan.ts";
 import { storeAudio } from "../../calls/audio/audio-files.ts";
 import { tone } from "../../../test/support/tone-speech.ts";
 
-let scene: CallScene;
+let fixture: CallFixture;
 let audio: { name: string; duration_ms: number };
 
 before(async () => {
-  scene = await openCallScene();
-  scene.startLeaders();
-  const { app, account } = scene;
+  fixture = await openCallFixture();
+  fixture.startLeaders();
+  const { app, account } = fixture;
   audio = await storeAudio(app.db.query, account.account_id, tone(2_000), app.clock.now());
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 let numbers = 0;
 /** A number that behaves as the code says; a plain one without. */
@@ -46,16 +46,16 @@ async function launch(
     answering_machine: "off",
     ...plan,
   };
-  const made = await makeVoiceCampaign(scene.app, scene.account, {
+  const made = await makeVoiceCampaign(fixture.app, fixture.account, {
     campaign: {
-      trunk_id: scene.trunk_id,
+      trunk_id: fixture.trunk_id,
       call_type: whole.content.call_type,
       plan: JSON.stringify(whole),
       ...campaign,
     },
     recipients: people,
   });
-  scene.app.notifications.send("voice_work", String(made.trunk_id));
+  fixture.app.notifications.send("voice_work", String(made.trunk_id));
   return made;
 }
 
@@ -67,10 +67,10 @@ type Row = {
 };
 
 async function recipients({ id }: TestVoiceCampaign): Promise<Row[]> {
-  return scene.app.db.query
+  return fixture.app.db.query
     .selectFrom("voice_recipients")
     .select(["id", "state", "attempts", "due_at"])
-    .where("account_id", "=", scene.account.account_id)
+    .where("account_id", "=", fixture.account.account_id)
     .where("campaign_id", "=", id)
     .orderBy("id")
     .execute();
@@ -85,13 +85,13 @@ async function settled(campaign: TestVoiceCampaign, ...expected: string[]): Prom
   }).catch((error: unknown) => {
     throw new Error(`recipients are ${JSON.stringify(rows)}`, { cause: error });
   });
-  await checkVoiceCampaigns(scene.app.db.pool);
+  await checkVoiceCampaigns(fixture.app.db.pool);
   return rows;
 }
 
 // Once nothing is under way.
 afterEach(async () => {
-  const { pool } = scene.app.db;
+  const { pool } = fixture.app.db;
   await eventually(async () => {
     const { rows } = await pool.query("select from calls where stage <> 'ended'");
     return rows.length === 0;
@@ -99,15 +99,15 @@ afterEach(async () => {
   await checkVoiceCampaigns(pool);
   await checkCalls(pool);
   // Far ends live by the machine's time: by a clock that is a day ahead, they would have talked for a day.
-  scene.api.clock.release();
+  fixture.api.clock.release();
 });
 
 /** The first attempts in the order of the recipients, then the second ones. */
 async function calls(campaign: TestVoiceCampaign) {
-  return scene.app.db.query
+  return fixture.app.db.query
     .selectFrom("calls")
     .selectAll()
-    .where("account_id", "=", scene.account.account_id)
+    .where("account_id", "=", fixture.account.account_id)
     .where("campaign_id", "=", campaign.id)
     .orderBy("attempt")
     .orderBy("recipient_id")
@@ -160,10 +160,10 @@ test("busy, unanswered and unreachable numbers are called again after the wait, 
     },
   );
   const first = await settled(campaign, "waiting", "busy", "failed");
-  const wait_ms = first[0]!.due_at.getTime() - scene.app.clock.now().getTime();
+  const wait_ms = first[0]!.due_at.getTime() - fixture.app.clock.now().getTime();
   assert.ok(wait_ms > 4 * 60_000 && wait_ms <= 5 * 60_000 + 1_000, String(wait_ms));
   for (const attempts of [2, 3]) {
-    scene.api.clock.advance(5 * 60_000 + 1_000);
+    fixture.api.clock.advance(5 * 60_000 + 1_000);
     await eventually(async () => (await recipients(campaign))[0]!.attempts === attempts);
     await settled(campaign, attempts === 3 ? "busy" : "waiting", "busy", "failed");
   }
@@ -180,7 +180,7 @@ test("busy, unanswered and unreachable numbers are called again after the wait, 
 });
 
 test("a campaign waits for its account's calling time, retries too, and nobody is called while it is held or cancelled", async () => {
-  const { app, account, api } = scene;
+  const { app, account, api } = fixture;
   const now = app.clock.now();
   const hour = (ms: number) => new Date(now.getTime() + ms).toISOString().slice(11, 16);
   const hour_ms = 3_600_000;
@@ -193,9 +193,9 @@ test("a campaign waits for its account's calling time, retries too, and nobody i
   const campaign = await launch([to("486")], {}, { max_retry: 1, retry_after_minutes: 30 });
   const held = await launch([to(), to()]);
   const cancelled = await launch([to(), to()]);
-  await scene.ask("POST", `/api/v1/voice/campaigns/${held.id}/pause`);
-  await scene.ask("POST", `/api/v1/voice/campaigns/${cancelled.id}/cancel`);
-  const seen = await scene.ask("GET", `/api/v1/voice/campaigns/${campaign.public_id}`);
+  await fixture.ask("POST", `/api/v1/voice/campaigns/${held.id}/pause`);
+  await fixture.ask("POST", `/api/v1/voice/campaigns/${cancelled.id}/cancel`);
+  const seen = await fixture.ask("GET", `/api/v1/voice/campaigns/${campaign.public_id}`);
   assert.equal(seen.body.waiting_for, "calling_window");
   await passPolls();
   assert.deepEqual(await calls(campaign), []);
@@ -214,21 +214,21 @@ test("a campaign waits for its account's calling time, retries too, and nobody i
   }
   for (const one of [held, cancelled]) assert.deepEqual(await calls(one), []);
   await setCalling(app, account, { night_calling: true });
-  await scene.ask("POST", `/api/v1/voice/campaigns/${held.id}/resume`);
+  await fixture.ask("POST", `/api/v1/voice/campaigns/${held.id}/resume`);
   await settled(held, "answered", "answered");
 });
 
 /** Until a call of another campaign, launched now, is over: the leader has looked at every campaign since. */
 async function passPolls(): Promise<void> {
-  const other = await makeCallingAccount(scene.app);
-  await setCalling(scene.app, other, { night_calling: true });
-  const place = { trunk_id: scene.trunk_id, plan: JSON.stringify(silentPlan) };
-  const made = await makeVoiceCampaign(scene.app, other, {
+  const other = await makeCallingAccount(fixture.app);
+  await setCalling(fixture.app, other, { night_calling: true });
+  const place = { trunk_id: fixture.trunk_id, plan: JSON.stringify(silentPlan) };
+  const made = await makeVoiceCampaign(fixture.app, other, {
     campaign: place,
     recipients: [to("404")],
   });
   await eventually(async () => {
-    const { rows } = await scene.app.db.pool.query(
+    const { rows } = await fixture.app.db.pool.query(
       "select from calls where campaign_id = $1 and stage = 'ended'",
       [made.id],
     );
@@ -291,10 +291,10 @@ const ask = (keys: Record<string, string>): MenuNode => ({
 });
 
 async function path(callId: number): Promise<[string, string | null][]> {
-  const steps = await scene.app.db.query
+  const steps = await fixture.app.db.query
     .selectFrom("call_menu_steps")
     .select(["node", "key"])
-    .where("account_id", "=", scene.account.account_id)
+    .where("account_id", "=", fixture.account.account_id)
     .where("call_id", "=", callId)
     .orderBy("id")
     .execute();
@@ -325,7 +325,7 @@ test("a menu goes the caller's way: by keys, by time-out, to fields, to opt-out 
     ["agent", null],
   ]);
   assert.deepEqual(pressed!.lead_fields, { interest: "yes, Asha" });
-  const report = (await scene.ask("GET", `/api/v1/calls/${pressed!.id}`)).body;
+  const report = (await fixture.ask("GET", `/api/v1/calls/${pressed!.id}`)).body;
   assert.deepEqual(
     report.legs.map((leg: { role: string; number: string }) => [leg.role, leg.number]),
     [
@@ -363,7 +363,7 @@ test("a caller leaves a message, and one whom nobody can be found for hears the 
     ["tell", null],
     ["bye", null],
   ]);
-  const messages = await scene.app.db.query
+  const messages = await fixture.app.db.query
     .selectFrom("call_messages")
     .select(["node", "state"])
     .where("call_id", "=", call!.id)
@@ -372,7 +372,7 @@ test("a caller leaves a message, and one whom nobody can be found for hears the 
 });
 
 test("a campaign without credit is paused and nobody is called; one whose calls fail is paused too", async () => {
-  const { app, account } = scene;
+  const { app, account } = fixture;
   const failing = await launch(Array.from({ length: 40 }, () => to("503")));
   const holds = async ({ id }: TestVoiceCampaign) =>
     app.db.query

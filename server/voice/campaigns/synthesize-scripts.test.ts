@@ -10,14 +10,14 @@ import {
 import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { tone, toneSpeech } from "../../../test/support/tone-speech.ts";
 import {
   makeVoiceCampaign,
   makeVoiceFile,
   type RecipientToMake,
   type TestVoiceCampaign,
-} from "../../../test/support/voice-makers.ts";
+} from "../../../test/support/voice-factory.ts";
 import { synthesizeScripts } from "./synthesize-scripts.ts";
 
 let api: TestApi;

@@ -12,8 +12,8 @@ import {
   type RequestOptions,
   type TestApi,
 } from "../../../test/support/api.ts";
-import { makeAgentGroup, makeExtension } from "../../../test/support/call-makers.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/makers.ts";
+import { makeAgentGroup, makeExtension } from "../../../test/support/telephony-factory.ts";
+import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { tone, toneSpeech } from "../../../test/support/tone-speech.ts";
 import { decodeFile } from "./decode-file.ts";
 import type { MenuGraph } from "../menus/menu-schema.ts";

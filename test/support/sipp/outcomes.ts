@@ -67,7 +67,7 @@ export const far_end = {
   /** 7223: answers and speaks for ten seconds without a pause, as machines do. */
   greets_long: "7223",
   /** 7224PPPPP: answers; its sound comes to the UDP port P of 127.0.0.1, and from there (told-phone.ts). */
-  told: "7224",
+  scripted: "7224",
   /** 7230: never says anything, as a carrier that is gone. */
   silent: "7230",
 } as const;

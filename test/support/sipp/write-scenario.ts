@@ -130,8 +130,8 @@ function calm({ speech_path, hello_path, greeting_path }: ScenarioOptions): stri
     ...branch(far_end.greets_long, ...talker(greeting_path)),
     ...branch(far_end.listens, ringing, answer("rtpstream_audio_port"), ...untilBye),
     ...branch(
-      far_end.told,
-      act(findInNumber(`^${far_end.told}([0-9]{5})`, "all", "port")),
+      far_end.scripted,
+      act(findInNumber(`^${far_end.scripted}([0-9]{5})`, "all", "port")),
       ringing,
       answer("$port"),
       ...untilBye,

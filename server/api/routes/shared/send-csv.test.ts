@@ -6,7 +6,7 @@ import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
-} from "../../../../test/support/chat-makers.ts";
+} from "../../../../test/support/chat-factory.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 import {
   makeAccount,
@@ -14,7 +14,7 @@ import {
   makeCredits,
   makeToken,
   type TestAccount,
-} from "../../../../test/support/makers.ts";
+} from "../../../../test/support/account-factory.ts";
 import { sendCsv } from "./send-csv.ts";
 
 const rows = 20_000;

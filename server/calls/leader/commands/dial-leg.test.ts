@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../../test/support/api.ts";
-import { leadNodes, openDesk } from "../../../../test/support/call-desk.ts";
+import { leadNodes, openCallClient } from "../../../../test/support/call-client.ts";
 import {
   makeCallingAccount,
   makeSandboxTrunk,
   setCalling,
-} from "../../../../test/support/call-makers.ts";
+} from "../../../../test/support/telephony-factory.ts";
 import { openSandboxVoiceDriver } from "../../../drivers/voice/sandbox/open-sandbox-driver.ts";
 
 let api: TestApi;
@@ -31,10 +31,10 @@ test("does not dial a customer after the time the phone would have rung", async 
   await makeSandboxTrunk(app);
   const account = await makeCallingAccount(app);
   await setCalling(app, account, { customer_ring_seconds: 5 });
-  const desk = await openDesk(api, account);
+  const client = await openCallClient(api, account);
   const leaders = leadNodes(app);
-  const campaign = await desk.call({ to_number: "9800777900", from_number: "101" });
-  const report = await desk.reported(campaign, "failed");
+  const campaign = await client.call({ to_number: "9800777900", from_number: "101" });
+  const report = await client.reported(campaign, "failed");
   assert.equal(report.ended_reason, "customer_unreachable");
   await leaders.stop();
 });

@@ -1,71 +1,71 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { openCallScene, type CallScene } from "../../../../test/support/call-scene.ts";
+import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 
-let scene: CallScene;
+let fixture: CallFixture;
 
 before(async () => {
-  scene = await openCallScene();
+  fixture = await openCallFixture();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 async function hangUp(campaign: number): Promise<void> {
-  const [{ call_id }] = await scene.reports(campaign);
-  const { status } = await scene.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  const [{ call_id }] = await fixture.reports(campaign);
+  const { status } = await fixture.ask("POST", `/api/v1/calls/${call_id}/hangup`);
   assert.equal(status, 200);
 }
 
 async function noCommandLeft(): Promise<void> {
   await eventually(async () => {
-    const left = await scene.app.db.query.selectFrom("call_commands").selectAll().execute();
+    const left = await fixture.app.db.query.selectFrom("call_commands").selectAll().execute();
     return left.length === 0;
   });
 }
 
 test("hangs up a call under the next node leader when it was requested while there was none", async () => {
-  const first = scene.startLeaders();
-  const campaign = await scene.call({ to_number: "9800777900", from_number: "301" });
-  await scene.reported(campaign, "in-progress");
+  const first = fixture.startLeaders();
+  const campaign = await fixture.call({ to_number: "9800777900", from_number: "301" });
+  await fixture.reported(campaign, "in-progress");
   await first.stop();
   await hangUp(campaign);
-  const second = scene.startLeaders();
-  const report = await scene.reported(campaign, "completed");
+  const second = fixture.startLeaders();
+  const report = await fixture.reported(campaign, "completed");
   assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up_by_api", "api"]);
   await noCommandLeft();
   await second.stop();
 });
 
 test("never places a call that is hung up after a node leader claimed it and died", async () => {
-  const campaign = await scene.call({ to_number: "9801777900", from_number: "302" });
+  const campaign = await fixture.call({ to_number: "9801777900", from_number: "302" });
   // As claim_calls leaves it.
-  await scene.app.db.query
+  await fixture.app.db.query
     .updateTable("calls")
     .set({ stage: "agent" })
     .where("campaign_id", "=", campaign)
     .execute();
   await hangUp(campaign);
-  const leaders = scene.startLeaders();
-  const report = await scene.reported(campaign, "canceled");
+  const leaders = fixture.startLeaders();
+  const report = await fixture.reported(campaign, "canceled");
   assert.deepEqual([report.ended_reason, report.legs, report.cost], ["hung_up_by_api", [], 0]);
   await noCommandLeft();
   await leaders.stop();
 });
 
 test("reserves no further credit when a transfer is requested while one rings", async () => {
-  const leaders = scene.startLeaders();
-  const campaign = await scene.call({ to_number: "9802777900", from_number: "303" });
-  const { call_id } = await scene.reported(campaign, "in-progress");
-  const reserved = async () => (await scene.ask("GET", "/api/v1/credits")).body.call.reserved;
+  const leaders = fixture.startLeaders();
+  const campaign = await fixture.call({ to_number: "9802777900", from_number: "303" });
+  const { call_id } = await fixture.reported(campaign, "in-progress");
+  const reserved = async () => (await fixture.ask("GET", "/api/v1/credits")).body.call.reserved;
   const reserved_before = await reserved();
   const path = `/api/v1/calls/${call_id}/transfer`;
   // Rings until it is given up.
-  await scene.ask("POST", path, { extension: "480" });
-  await eventually(async () => (await scene.reports(campaign))[0].legs[2]?.status === "ringing");
-  for (let i = 0; i < 3; i++) await scene.ask("POST", path, { extension: "480" });
+  await fixture.ask("POST", path, { extension: "480" });
+  await eventually(async () => (await fixture.reports(campaign))[0].legs[2]?.status === "ringing");
+  for (let i = 0; i < 3; i++) await fixture.ask("POST", path, { extension: "480" });
   await noCommandLeft();
   assert.equal(await reserved(), reserved_before + 1);
   await hangUp(campaign);
-  await scene.reported(campaign, "completed");
+  await fixture.reported(campaign, "completed");
   await leaders.stop();
 });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../../test/support/api.ts";
-import { leadNodes, openDesk } from "../../../../test/support/call-desk.ts";
+import { leadNodes, openCallClient } from "../../../../test/support/call-client.ts";
 import {
   makeCallingAccount,
   makeSandboxTrunk,
   setCalling,
-} from "../../../../test/support/call-makers.ts";
+} from "../../../../test/support/telephony-factory.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
-import type { TestAccount } from "../../../../test/support/makers.ts";
+import type { TestAccount } from "../../../../test/support/account-factory.ts";
 import type { VoiceEvent, VoiceSession } from "../../../drivers/voice/driver.ts";
 import { openSandboxVoiceDriver } from "../../../drivers/voice/sandbox/open-sandbox-driver.ts";
 import { suppress } from "../../../audience/suppressions/suppress.ts";
@@ -49,12 +49,12 @@ const endings = ({ status, ended_reason }: { status: string; ended_reason: strin
 
 /** The report of a call to a number of its own, once it is over, and led as a worker does. */
 async function reportOf(account: TestAccount, meanwhile: () => Promise<void> = async () => {}) {
-  const desk = await openDesk(api, account);
-  const campaign = await desk.call({ to_number: "9800777900", from_number: "101" });
+  const client = await openCallClient(api, account);
+  const campaign = await client.call({ to_number: "9800777900", from_number: "101" });
   await meanwhile();
   const leaders = leadNodes(api.app);
   try {
-    return await desk.reported(campaign, "canceled");
+    return await client.reported(campaign, "canceled");
   } finally {
     await leaders.stop();
   }
@@ -97,8 +97,8 @@ test("does not place a call of an account that has lost the feature", async () =
   const { db } = api.app;
   const account = await makeCallingAccount(api.app);
   const { account_id } = account;
-  const desk = await openDesk(api, account);
-  await desk.call({ to_number: "9800777900", from_number: "101" });
+  const client = await openCallClient(api, account);
+  await client.call({ to_number: "9800777900", from_number: "101" });
   const accounts = db.query.updateTable("accounts").where("account_id", "=", account_id);
   await accounts.set({ features: [] }).execute();
   const leaders = leadNodes(api.app);
@@ -120,15 +120,15 @@ test("bills a call lost with its switch until the switch was last seen", async (
   const { app, clock } = api;
   const account = await makeCallingAccount(app);
   await setCalling(app, account, { calls_recorded: false });
-  const desk = await openDesk(api, account);
+  const client = await openCallClient(api, account);
   const leaders = leadNodes(app);
-  const campaign = await desk.call({ to_number: "9800777900", from_number: "101" });
-  await desk.reported(campaign, "in-progress");
+  const campaign = await client.call({ to_number: "9800777900", from_number: "101" });
+  await client.reported(campaign, "in-progress");
   tellLeader({ type: "disconnected" });
   clock.advance(36_000_000);
   isSwitchEmpty = true;
   tellLeader({ type: "connected", epoch: "another" });
-  const report = await desk.reported(campaign, "completed");
+  const report = await client.reported(campaign, "completed");
   isSwitchEmpty = false;
   await leaders.stop();
   assert.deepEqual([report.ended_reason, report.cost], ["node_lost", 2]);

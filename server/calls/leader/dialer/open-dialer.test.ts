@@ -1,19 +1,19 @@
 // In which order a node's leader calls the recipients of campaigns.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeCallingAccount } from "../../../../test/support/call-makers.ts";
-import { openCallScene, type CallScene } from "../../../../test/support/call-scene.ts";
+import { makeCallingAccount } from "../../../../test/support/telephony-factory.ts";
+import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
-import { makeVoiceCampaign, type RecipientToMake } from "../../../../test/support/voice-makers.ts";
+import { makeVoiceCampaign, type RecipientToMake } from "../../../../test/support/voice-factory.ts";
 import { claimRecipients, findDialable } from "../node/leader-statements.ts";
 import { suppress } from "../../../audience/suppressions/suppress.ts";
 
-let scene: CallScene;
+let fixture: CallFixture;
 
 before(async () => {
-  scene = await openCallScene();
+  fixture = await openCallFixture();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 /** Numbers that are unallocated unless said: their calls are over at once. */
 let numbers = 0;
@@ -29,7 +29,7 @@ type Made = { readonly account_id: number; readonly id: number };
 
 /** When its recipients were called, one after the other. */
 async function order(): Promise<number[]> {
-  const calls = await scene.app.db.query
+  const calls = await fixture.app.db.query
     .selectFrom("calls")
     .select("campaign_id")
     .where("recipient_id", "is not", null)
@@ -40,7 +40,7 @@ async function order(): Promise<number[]> {
 
 async function allCalled(campaigns: readonly Made[]): Promise<void> {
   await eventually(async () => {
-    const { rows } = await scene.app.db.pool.query(
+    const { rows } = await fixture.app.db.pool.query(
       "select from voice_recipients where state in ('waiting', 'calling') and campaign_id = any ($1)",
       [campaigns.map(({ id }) => id)],
     );
@@ -49,7 +49,7 @@ async function allCalled(campaigns: readonly Made[]): Promise<void> {
 }
 
 test("rotates over accounts, and over the campaigns of each, also with one free slot at a time", async () => {
-  const { app, account, trunk_id } = scene;
+  const { app, account, trunk_id } = fixture;
   const other = await makeCallingAccount(app);
   await app.db.query.updateTable("trunk_nodes").set({ calls_max: 1 }).execute();
   const launch = async (of: typeof account, count: number, more = {}): Promise<Made> => {
@@ -61,7 +61,7 @@ test("rotates over accounts, and over the campaigns of each, also with one free 
   const second = await launch(account, 4);
   const others = await launch(other, 4);
   const trial = await launch(account, 1, { is_test: true });
-  const leaders = scene.startLeaders();
+  const leaders = fixture.startLeaders();
   await allCalled([first, second, others, trial]);
   await leaders.stop();
   const called = await order();
@@ -73,7 +73,7 @@ test("rotates over accounts, and over the campaigns of each, also with one free 
 });
 
 test("finds other accounts' campaigns behind a thousand campaigns of one account", async () => {
-  const { app, account, trunk_id } = scene;
+  const { app, account, trunk_id } = fixture;
   const other = await makeCallingAccount(app);
   await app.db.pool.query(
     `with made as (
@@ -97,7 +97,7 @@ test("finds other accounts' campaigns behind a thousand campaigns of one account
 });
 
 test("does not call a recipient who opted out after the previous node leader died", async () => {
-  const { app, account, trunk_id, node_id } = scene;
+  const { app, account, trunk_id, node_id } = fixture;
   const { account_id } = account;
   const [person] = people(1);
   const made = await makeVoiceCampaign(app, account, {
@@ -122,7 +122,7 @@ test("does not call a recipient who opted out after the previous node leader die
         app.clock.now(),
       ),
     );
-  const leaders = scene.startLeaders();
+  const leaders = fixture.startLeaders();
   await allCalled([{ account_id, id: made.id }]);
   await leaders.stop();
   const row = await app.db.query
@@ -135,7 +135,7 @@ test("does not call a recipient who opted out after the previous node leader die
 });
 
 test("lets a recipient claimed by a dead node leader wait, uncounted, when the campaign was paused since", async () => {
-  const { app, account, trunk_id, node_id } = scene;
+  const { app, account, trunk_id, node_id } = fixture;
   const { account_id } = account;
   const made = await makeVoiceCampaign(app, account, {
     campaign: { trunk_id },
@@ -144,13 +144,13 @@ test("lets a recipient claimed by a dead node leader wait, uncounted, when the c
   const claim = { account_id, campaign_id: made.id, node_id, fence: 0, take: 1, caller_id: "0" };
   await claimRecipients(app.db.pool, claim, app.clock.now());
   // It dies here.
-  await scene.ask("POST", `/api/v1/voice/campaigns/${made.id}/pause`);
-  const leaders = scene.startLeaders();
-  const seen = async () => (await scene.ask("GET", `/api/v1/voice/campaigns/${made.id}`)).body;
+  await fixture.ask("POST", `/api/v1/voice/campaigns/${made.id}/pause`);
+  const leaders = fixture.startLeaders();
+  const seen = async () => (await fixture.ask("GET", `/api/v1/voice/campaigns/${made.id}`)).body;
   await eventually(async () => (await seen()).in_progress === 0);
   const { pending, attempts, cost } = await seen();
   assert.deepEqual([pending, attempts, cost], [1, 0, 0]);
-  await scene.ask("POST", `/api/v1/voice/campaigns/${made.id}/resume`);
+  await fixture.ask("POST", `/api/v1/voice/campaigns/${made.id}/resume`);
   await allCalled([{ account_id, id: made.id }]);
   await leaders.stop();
   const called = await seen();
@@ -158,12 +158,12 @@ test("lets a recipient claimed by a dead node leader wait, uncounted, when the c
 });
 
 test("goes on with the credit that unanswered calls release", async () => {
-  const { app, trunk_id } = scene;
+  const { app, trunk_id } = fixture;
   const account = await makeCallingAccount(app, { credits: 2 });
   await app.db.query.updateTable("trunk_nodes").set({ calls_max: 4 }).execute();
   const recipients = people(6, "480");
   const { id } = await makeVoiceCampaign(app, account, { campaign: { trunk_id }, recipients });
-  const leaders = scene.startLeaders();
+  const leaders = fixture.startLeaders();
   await allCalled([{ account_id: account.account_id, id }]);
   await leaders.stop();
   assert.equal((await order()).filter((one) => one === id).length, 6);

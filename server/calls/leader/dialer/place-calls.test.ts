@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { openDesk } from "../../../../test/support/call-desk.ts";
-import { makeCallingAccount } from "../../../../test/support/call-makers.ts";
-import { openCallScene, type CallScene } from "../../../../test/support/call-scene.ts";
+import { openCallClient } from "../../../../test/support/call-client.ts";
+import { makeCallingAccount } from "../../../../test/support/telephony-factory.ts";
+import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 
-let scene: CallScene;
+let fixture: CallFixture;
 
 before(async () => {
-  scene = await openCallScene();
+  fixture = await openCallFixture();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 /** Of a leader that hears of nothing. */
 const poll_ms = 500;
 
 test("places a waiting call as soon as another call frees its slot", async () => {
-  const { app, node_id } = scene;
+  const { app, node_id } = fixture;
   await app.db.query
     .updateTable("voice_nodes")
     .set({ calls_max: 1 })
     .where("id", "=", node_id)
     .execute();
-  scene.startLeaders();
+  fixture.startLeaders();
   // One that waits for its poll waits for nearly all of it, every time: a busy machine now and then.
   await eventually(async () => Math.min(...(await gapsOfCalls())) < poll_ms / 2);
 });
@@ -32,10 +32,10 @@ async function gapsOfCalls(): Promise<number[]> {
   const campaigns: number[] = [];
   // Over at once, for the agent declines.
   for (let i = 0; i < 9; i++)
-    campaigns.push(await scene.call({ from_number: "603", to_number: `980000000${i}` }));
+    campaigns.push(await fixture.call({ from_number: "603", to_number: `980000000${i}` }));
   const times: { began_ms: number; ended_ms: number }[] = [];
   for (const campaign of campaigns) {
-    const { initiated_at, ended_at } = await scene.reported(campaign, "busy");
+    const { initiated_at, ended_at } = await fixture.reported(campaign, "busy");
     times.push({ began_ms: Date.parse(initiated_at), ended_ms: Date.parse(ended_at) });
   }
   const gaps_ms = times.slice(1).map(({ began_ms }, i) => began_ms - times[i]!.ended_ms);
@@ -47,17 +47,17 @@ async function gapsOfCalls(): Promise<number[]> {
 }
 
 test("does not delay an account's one call behind another account's many, also with one free slot at a time", async () => {
-  const { app, api } = scene;
-  const other = await openDesk(api, await makeCallingAccount(app));
+  const { app, api } = fixture;
+  const other = await openCallClient(api, await makeCallingAccount(app));
   // All due at once, however long it takes to submit them.
   const due = new Date(api.clock.now().getTime() + 600_000);
   const asked = { from_number: "603", schedulled_at: due.toISOString() };
   const many: number[] = [];
   for (let i = 0; i < 20; i++)
-    many.push(await scene.call({ ...asked, to_number: `981000000${i % 10}` }));
+    many.push(await fixture.call({ ...asked, to_number: `981000000${i % 10}` }));
   const one = await other.call({ ...asked, to_number: "9820000000" });
   api.clock.advance(600_000);
-  for (const campaign of many) await scene.reported(campaign, "busy");
+  for (const campaign of many) await fixture.reported(campaign, "busy");
   await other.reported(one, "busy");
   const { rows } = await app.db.pool.query<{ campaign_id: number }>(
     `select c.campaign_id from call_events e

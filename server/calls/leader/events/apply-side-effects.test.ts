@@ -5,10 +5,10 @@ import {
   makeNode,
   makeSandboxTrunk,
   makeTrunk,
-} from "../../../../test/support/call-makers.ts";
-import { makeCall } from "../../../../test/support/call-report-makers.ts";
+} from "../../../../test/support/telephony-factory.ts";
+import { makeCall } from "../../../../test/support/call-factory.ts";
 import { callValue, storedCall } from "../../../../test/support/call-values.ts";
-import { checkLedger } from "../../../../test/support/check-books.ts";
+import { checkLedger } from "../../../../test/support/check-invariants.ts";
 import { testClock } from "../../../../test/support/clock.ts";
 import { cloneDatabase, type TestDatabase } from "../../../../test/support/database.ts";
 import { openDatabase, type Database } from "../../../lib/database/database.ts";

@@ -5,12 +5,12 @@ import {
   makeCallingAccount,
   makeExtension,
   makeSandboxTrunk,
-} from "../../../../test/support/call-makers.ts";
-import { makeCall } from "../../../../test/support/call-report-makers.ts";
+} from "../../../../test/support/telephony-factory.ts";
+import { makeCall } from "../../../../test/support/call-factory.ts";
 import { callValue, unansweredLegs } from "../../../../test/support/call-values.ts";
 import { testClock } from "../../../../test/support/clock.ts";
 import { cloneDatabase, type TestDatabase } from "../../../../test/support/database.ts";
-import type { TestAccount } from "../../../../test/support/makers.ts";
+import type { TestAccount } from "../../../../test/support/account-factory.ts";
 import { openDatabase, type Database, type Executor } from "../../../lib/database/database.ts";
 import { openLog } from "../../../lib/log.ts";
 import type { Call } from "../../state-machine/call.ts";

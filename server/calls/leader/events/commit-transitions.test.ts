@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeCallingAccount, makeSandboxTrunk } from "../../../../test/support/call-makers.ts";
-import { makeCall } from "../../../../test/support/call-report-makers.ts";
+import {
+  makeCallingAccount,
+  makeSandboxTrunk,
+} from "../../../../test/support/telephony-factory.ts";
+import { makeCall } from "../../../../test/support/call-factory.ts";
 import { storedCall } from "../../../../test/support/call-values.ts";
 import { testClock } from "../../../../test/support/clock.ts";
 import { cloneDatabase, type TestDatabase } from "../../../../test/support/database.ts";

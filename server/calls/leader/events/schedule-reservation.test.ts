@@ -1,23 +1,23 @@
 import { after, before, test } from "node:test";
-import { setCalling } from "../../../../test/support/call-makers.ts";
-import { openCallScene, type CallScene } from "../../../../test/support/call-scene.ts";
+import { setCalling } from "../../../../test/support/telephony-factory.ts";
+import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 
-let scene: CallScene;
+let fixture: CallFixture;
 
 before(async () => {
-  scene = await openCallScene();
-  scene.startLeaders();
+  fixture = await openCallFixture();
+  fixture.startLeaders();
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 const args = "bigint, bigint, bigint, int, timestamptz";
 
 test("reserves credit for a conversation again once the database recovers", async () => {
-  const { app, account } = scene;
+  const { app, account } = fixture;
   await setCalling(app, account, { call_pulse_seconds: 1 });
-  const campaign = await scene.call({ to_number: "9800777900", from_number: "101" });
-  const report = await scene.reported(campaign, "in-progress");
+  const campaign = await fixture.call({ to_number: "9800777900", from_number: "101" });
+  const report = await fixture.reported(campaign, "in-progress");
   await app.db.pool.query(`alter function top_up_call(${args}) rename to top_up_call_later`);
   await eventually(() => Date.now() - Date.parse(report.answered_at) > 1_500);
   await app.db.pool.query(`alter function top_up_call_later(${args}) rename to top_up_call`);
@@ -29,6 +29,6 @@ test("reserves credit for a conversation again once the database recovers", asyn
       .executeTakeFirstOrThrow();
     return reserved >= 6;
   });
-  await scene.ask("POST", `/api/v1/calls/${report.call_id}/hangup`);
-  await scene.reported(campaign, "completed");
+  await fixture.ask("POST", `/api/v1/calls/${report.call_id}/hangup`);
+  await fixture.reported(campaign, "completed");
 });

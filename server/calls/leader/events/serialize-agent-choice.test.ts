@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeAgentGroup, makeExtension } from "../../../../test/support/call-makers.ts";
-import { openCallScene, type CallScene } from "../../../../test/support/call-scene.ts";
+import { makeAgentGroup, makeExtension } from "../../../../test/support/telephony-factory.ts";
+import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
 
-let scene: CallScene;
+let fixture: CallFixture;
 const members = ["711", "712", "713", "714", "715"];
 
 before(async () => {
-  scene = await openCallScene();
-  for (const member of members) await makeExtension(scene.app, scene.account, member);
+  fixture = await openCallFixture();
+  for (const member of members) await makeExtension(fixture.app, fixture.account, member);
 });
-after(() => scene.close());
+after(() => fixture.close());
 
 const groups = [
   ["its group", "799", "from_group_id"],
@@ -22,24 +22,24 @@ for (const [what, from_number, field] of groups)
     eachRingsAnother(from_number, field));
 
 async function eachRingsAnother(from_number: string, field: string): Promise<void> {
-  const group = await makeAgentGroup(scene.app, scene.account, members);
+  const group = await makeAgentGroup(fixture.app, fixture.account, members);
   const campaigns: number[] = [];
   for (let i = 0; i < members.length; i++) {
     const to_number = `9${group}${i}0777900`;
-    campaigns.push(await scene.call({ to_number, from_number, [field]: String(group) }));
+    campaigns.push(await fixture.call({ to_number, from_number, [field]: String(group) }));
   }
-  const leaders = scene.startLeaders();
+  const leaders = fixture.startLeaders();
   const rung: string[] = [];
   for (const campaign of campaigns) {
-    const report = await scene.reported(campaign, "in-progress");
+    const report = await fixture.reported(campaign, "in-progress");
     const agents = report.legs.filter(({ role }: { role: string }) => role === "agent");
     rung.push(agents.at(-1).number);
   }
   assert.deepEqual(rung.toSorted(), members);
   for (const campaign of campaigns) {
-    const [{ call_id }] = await scene.reports(campaign);
-    await scene.ask("POST", `/api/v1/calls/${call_id}/hangup`);
-    await scene.reported(campaign, "completed");
+    const [{ call_id }] = await fixture.reports(campaign);
+    await fixture.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+    await fixture.reported(campaign, "completed");
   }
   await leaders.stop();
 }

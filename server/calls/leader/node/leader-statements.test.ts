@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeCallingAccount, makeNode, makeTrunk } from "../../../../test/support/call-makers.ts";
-import { makeCall } from "../../../../test/support/call-report-makers.ts";
+import {
+  makeCallingAccount,
+  makeNode,
+  makeTrunk,
+} from "../../../../test/support/telephony-factory.ts";
+import { makeCall } from "../../../../test/support/call-factory.ts";
 import { testClock } from "../../../../test/support/clock.ts";
 import { cloneDatabase, type TestDatabase } from "../../../../test/support/database.ts";
 import { openDatabase, type Database } from "../../../lib/database/database.ts";

@@ -8,9 +8,9 @@ import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
-} from "../../../../test/support/chat-makers.ts";
+} from "../../../../test/support/chat-factory.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
-import { makeAccount, makeCredits } from "../../../../test/support/makers.ts";
+import { makeAccount, makeCredits } from "../../../../test/support/account-factory.ts";
 import type { ChatDriver } from "../../../drivers/chat/driver.ts";
 import { acquireLease } from "../../../engine/leases.ts";
 import { default_settings } from "../../../worker.ts";

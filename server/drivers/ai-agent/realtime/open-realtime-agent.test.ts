@@ -8,8 +8,8 @@ import {
   type RealtimeStub,
   type StubScript,
 } from "../../../../test/support/realtime-stub.ts";
-import { standingTime } from "../../../../test/support/standing-time.ts";
-import { openToldMedia } from "../../../../test/support/told-media.ts";
+import { manualTimers } from "../../../../test/support/manual-timers.ts";
+import { openScriptedMedia } from "../../../../test/support/scripted-media.ts";
 import { loudnessOf, pitchOf, silence, tone } from "../../../../test/support/tones.ts";
 import type { AgentEvent, AgentPlan, AgentSession } from "../driver.ts";
 import { openRealtimeAgent, type RealtimeOptions } from "./open-realtime-agent.ts";
@@ -57,8 +57,8 @@ afterEach(async () => {
 
 /** A conversation with the stub as its script is by now. */
 function converse(change: Partial<AgentPlan> = {}, options: Partial<RealtimeOptions> = {}) {
-  const time = standingTime();
-  const media = openToldMedia(time);
+  const time = manualTimers();
+  const media = openScriptedMedia(time);
   const events: AgentEvent[] = [];
   const log: string[] = [];
   const at = stub.connections.length;

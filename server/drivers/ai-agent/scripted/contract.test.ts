@@ -1,9 +1,9 @@
 import { agentDriverContract } from "../../../../test/support/agent-driver-contract.ts";
-import { openToldSpeech } from "../../../../test/support/told-speech.ts";
+import { openScriptedSpeech } from "../../../../test/support/scripted-speech.ts";
 import { openScriptedAgent } from "./open-scripted-agent.ts";
 
 agentDriverContract("scripted", async () => {
-  const speech = openToldSpeech();
+  const speech = openScriptedSpeech();
   return {
     open: (timers) => openScriptedAgent({ speech, timers }),
     understand: speech.understand,

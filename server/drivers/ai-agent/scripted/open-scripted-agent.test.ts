@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as settled } from "node:timers/promises";
-import { standingTime } from "../../../../test/support/standing-time.ts";
-import { openToldMedia } from "../../../../test/support/told-media.ts";
-import { openToldSpeech } from "../../../../test/support/told-speech.ts";
+import { manualTimers } from "../../../../test/support/manual-timers.ts";
+import { openScriptedMedia } from "../../../../test/support/scripted-media.ts";
+import { openScriptedSpeech } from "../../../../test/support/scripted-speech.ts";
 import { loudnessOf, silence, tone } from "../../../../test/support/tones.ts";
 import type { AgentEvent, AgentPlan, AgentRule } from "../driver.ts";
 import { openScriptedAgent } from "./open-scripted-agent.ts";
@@ -39,9 +39,9 @@ const plan: AgentPlan = {
 
 /** A conversation, told as lines: `agent: …`, `caller: …`, `city = …`, and the names of ends. */
 function converse(change: Partial<AgentPlan> = {}, { isDeaf = false } = {}) {
-  const time = standingTime();
-  const media = openToldMedia(time);
-  const speech = openToldSpeech();
+  const time = manualTimers();
+  const media = openScriptedMedia(time);
+  const speech = openScriptedSpeech();
   const heard: string[] = [];
   const driver = openScriptedAgent({
     speech: isDeaf ? { ...speech, recognize: null } : speech,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openToldSpeech } from "../../../../test/support/told-speech.ts";
+import { openScriptedSpeech } from "../../../../test/support/scripted-speech.ts";
 import { rememberSpeech } from "./remember-speech.ts";
 
 test("one text is spoken once in each language, also at the same time, and a failure is tried again", async () => {
-  const told = openToldSpeech();
+  const told = openScriptedSpeech();
   const asked: string[] = [];
   const speak = rememberSpeech({
     ...told,
@@ -29,7 +29,7 @@ test("one text is spoken once in each language, also at the same time, and a fai
 test("what was not asked for lately is forgotten before it fills the memory", async () => {
   const asked: string[] = [];
   const speak = rememberSpeech({
-    ...openToldSpeech(),
+    ...openScriptedSpeech(),
     async speak({ text }) {
       asked.push(text);
       return Buffer.alloc(6_000_000);

@@ -8,7 +8,7 @@ import type { SandboxWebhook } from "./sandbox-webhook.ts";
 const from = { phone_number_id: "sandbox-1", business_account_id: "sandbox-account" };
 
 /** Time that a test moves: what is due runs, in the order of its times. */
-function standingTime() {
+function manualTimers() {
   let now_ms = 0;
   let planned: { at_ms: number; run: () => void }[] = [];
   return {
@@ -33,7 +33,7 @@ function standingTime() {
 }
 
 function openStanding() {
-  const time = standingTime();
+  const time = manualTimers();
   const webhooks: SandboxWebhook[] = [];
   const driver = openSandboxDriver({
     deliver: (webhook) => void webhooks.push(webhook),

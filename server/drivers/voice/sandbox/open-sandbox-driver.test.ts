@@ -9,7 +9,7 @@ const node: VoiceNode = { id: 1, name: "sandbox", ari: null, cdr_path: null, sou
 const began_ms = Date.parse("2026-01-05T10:00:00Z");
 
 /** Time that a test moves: what is due runs, in the order of its times. */
-function standingTime() {
+function manualTimers() {
   let now_ms = began_ms;
   let planned: { at_ms: number; run: () => void }[] = [];
   return {
@@ -37,7 +37,7 @@ function standingTime() {
 }
 
 function openStanding(pace = 1) {
-  const time = standingTime();
+  const time = manualTimers();
   const driver = openSandboxVoiceDriver({ pace, timers: time.timers });
   /** What is heard, as `<seconds>s <what> <of what>`. */
   const listen = () => {

@@ -1,0 +1,118 @@
+// What our deliveries stand on: for each run an account of its own with its endpoints.
+import { sql } from "kysely";
+import type { App } from "../../server/engine/app.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
+import { systemClock } from "../../server/lib/clock.ts";
+import { systemRandom } from "../../server/lib/random.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
+import { openLog } from "../../server/lib/log.ts";
+import { makeEndpoint } from "../../test/support/callback-factory.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
+import { makeAccount, type TestAccount } from "../../test/support/account-factory.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { machineTime_ms } from "../lib/machine-clock.ts";
+import { until } from "../lib/until.ts";
+import { dataOf, type } from "./bodies.ts";
+
+export type Run = { readonly account: TestAccount; readonly endpoint_ids: readonly number[] };
+
+export type Fixture = {
+  /** `count` events to an endpoint at each port, none of which is due yet. */
+  prepare(ports: readonly number[], count: number): Promise<Run>;
+  /** Makes all due; returns when, by the machine's clock. */
+  letGo(run: Run): Promise<number>;
+  /** Resolves when the first `endpoints` have been told of everything. */
+  awaitDelivered(run: Run, endpoints: number): Promise<void>;
+  /** Takes the endpoints away; resolves when nobody delivers any more. */
+  clear(run: Run): Promise<void>;
+  version(): Promise<string>;
+  close(): Promise<void>;
+};
+
+const patience_ms = 600_000;
+
+export async function openFixture(database_url: string): Promise<Fixture> {
+  const log = openLog("warn");
+  const app: App = {
+    db: openDatabase(database_url, log),
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    notifications: openNotifications(database_url, log),
+    chatDrivers: {},
+    voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
+    outgoing: localOutgoing,
+  };
+  const { pool } = app.db;
+  const change = (text: string, { account }: Run) => pool.query(text, [account.account_id]);
+  return {
+    prepare: (ports, count) => prepare(app, ports, count),
+    async letGo(run) {
+      // No contender pays for what the one before wrote.
+      await pool.query("checkpoint");
+      await change(
+        `with due as (update callback_deliveries set due_at = now() where account_id = $1)
+         update callback_endpoints set work_at = now() where account_id = $1`,
+        run,
+      );
+      const began_ms = machineTime_ms();
+      app.notifications.send("callback_work", String(run.account.account_id));
+      return began_ms;
+    },
+    async awaitDelivered({ account, endpoint_ids }, endpoints) {
+      const values = [account.account_id, endpoint_ids.slice(0, endpoints)];
+      const text = `select from callback_deliveries
+        where account_id = $1 and endpoint_id = any ($2) and state <> 'delivered' limit 1`;
+      const isDelivered = async () => (await pool.query(text, values)).rowCount === 0;
+      await until("everything is delivered", isDelivered, { poll_ms: 50, patience_ms });
+    },
+    async clear(run) {
+      await change("update callback_endpoints set enabled = false where account_id = $1", run);
+      app.notifications.send("callback_work", String(run.account.account_id));
+      const text = `select from leases where account_id = $1 and name like 'callbacks:%'
+        and holder is not null and expires_at > clock_timestamp() limit 1`;
+      const isQuiet = async () => (await change(text, run)).rowCount === 0;
+      await until("nobody delivers", isQuiet, { patience_ms });
+    },
+    async version() {
+      const { rows } = await pool.query<{ v: string }>(
+        "select setting as v from pg_settings where name = 'server_version'",
+      );
+      return rows[0]!.v;
+    },
+    async close() {
+      await app.notifications.close();
+      await app.db.close();
+    },
+  };
+}
+
+async function prepare(app: App, ports: readonly number[], count: number): Promise<Run> {
+  const account = await makeAccount(app);
+  const endpoint_ids: number[] = [];
+  for (const port of ports) {
+    const { id } = await makeEndpoint(app, account, { url: `http://127.0.0.1:${port}/` });
+    endpoint_ids.push(id);
+  }
+  const data = Array.from({ length: count }, (_, i) => JSON.stringify(dataOf(i)));
+  // In one transaction, so that the worker's relay does not come first; due in an hour.
+  await app.db.query.transaction().execute(async (tx) => {
+    const rows = data.map((text) => ({
+      account_id: account.account_id,
+      type,
+      occurred_at: new Date(),
+      data: text,
+    }));
+    for (let i = 0; i < count; i += 1_000)
+      await tx
+        .insertInto("events")
+        .values(rows.slice(i, i + 1_000))
+        .execute();
+    await sql`select relay_events(${account.account_id}, ${count}, now() + interval '1 hour')`.execute(
+      tx,
+    );
+  });
+  return { account, endpoint_ids };
+}

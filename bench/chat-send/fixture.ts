@@ -1,0 +1,103 @@
+// What our sender stands on: an account with a number that may send as fast as it can.
+import { setTimeout as wait } from "node:timers/promises";
+import { openNotifications } from "../../server/engine/notifications.ts";
+import type { App } from "../../server/engine/app.ts";
+import { systemClock } from "../../server/lib/clock.ts";
+import { systemRandom } from "../../server/lib/random.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
+import { openLog } from "../../server/lib/log.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../../test/support/chat-factory.ts";
+import { checkCampaigns, checkLedger } from "../../test/support/check-invariants.ts";
+import { makeAccount, makeCredits } from "../../test/support/account-factory.ts";
+import { nameOf, phoneOf } from "./recipients.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
+
+export type Fixture = {
+  /** A campaign to `count` recipients that nothing sends yet; returns its id. */
+  makeCampaign(count: number): Promise<number>;
+  /** Lets it go; resolves when it is completed. */
+  sendCampaign(id: number): Promise<void>;
+  /** Writes out what is in memory, so that no contender pays for the one before. */
+  checkpoint(): Promise<void>;
+  /** Throws unless counts, states and the ledger agree. */
+  checkInvariants(): Promise<void>;
+  version(): Promise<string>;
+  close(): Promise<void>;
+};
+
+const credits = 100_000_000;
+const poll_ms = 50;
+const hour_ms = 3_600_000;
+
+/** The account, its credit, its number and a template with one variable. */
+export async function openFixture(database_url: string): Promise<Fixture> {
+  const log = openLog("warn");
+  const app: App = {
+    db: openDatabase(database_url, log),
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    notifications: openNotifications(database_url, log),
+    chatDrivers: {},
+    voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
+    outgoing: localOutgoing,
+  };
+  const { pool } = app.db;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: credits });
+  const number = await makeChatNumber(app, account, {
+    driver: "whatsapp",
+    rate_per_second: 1_000_000,
+  });
+  const { account_id } = account;
+  const template_id = await makeChatTemplate(app, account, number, { driver: "whatsapp" });
+  return {
+    async makeCampaign(count) {
+      const recipients = Array.from({ length: count }, (_, i) => ({
+        phone: phoneOf(i),
+        variables: { 1: nameOf(i) },
+      }));
+      // Its work begins in an hour, until it is let go.
+      const later = { ...app, clock: { now: () => new Date(Date.now() + hour_ms) } };
+      return makeChatCampaign(later, account, number, template_id, recipients);
+    },
+    async sendCampaign(id) {
+      await pool.query(
+        "update chat_campaigns set work_at = now() where account_id = $1 and id = $2",
+        [account_id, id],
+      );
+      app.notifications.send("chat_work", `${account_id}:${number.id}`);
+      const state = async () => {
+        const { rows } = await pool.query<{ state: string }>(
+          "select state from chat_campaigns where account_id = $1 and id = $2",
+          [account_id, id],
+        );
+        return rows[0]!.state;
+      };
+      while ((await state()) === "running") await wait(poll_ms);
+      if ((await state()) !== "completed") throw new Error(`the campaign is ${await state()}`);
+    },
+    checkpoint: async () => void (await pool.query("checkpoint")),
+    async checkInvariants() {
+      await checkCampaigns(pool);
+      await checkLedger(pool);
+    },
+    async version() {
+      const { rows } = await pool.query<{ v: string }>(
+        "select setting as v from pg_settings where name = 'server_version'",
+      );
+      return rows[0]!.v;
+    },
+    async close() {
+      await app.notifications.close();
+      await app.db.close();
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import { execFileSync, spawn } from "node:child_process";
+import { chownSync, statSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, type TestContext } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
+import { folder, placeIn, type Place } from "../place.ts";
+import { isServerOf, liveServer, orphanedBackends } from "../postmaster-pid.ts";
+import { signalProcess } from "../processes.ts";
+import { startEmbeddedPostgres } from "../start-embedded-postgres.ts";
+import { programFor } from "./program-for.ts";
+import type { Owned, StarterLine } from "./starter.ts";
+
+export const is_root = process.getuid?.() === 0;
+/** For tests that only root can do: the reason why they are skipped elsewhere. */
+export const needs_root = is_root ? false : "needs root";
+/** The ordinary user of the tests; as root `nobody`, otherwise whoever runs them. */
+export const ordinary_uid = is_root ? 65_534 : process.getuid!();
+
+/** The program of starter.ts in a process of its own. */
+export type Starter = {
+  readonly pid: number;
+  /** Its log lines so far. */
+  readonly lines: readonly string[];
+  /** Resolves when it owns a server; rejects with the error's message when it fails. */
+  readonly ready: Promise<Owned>;
+  readonly ended: Promise<void>;
+  /** SIGKILL, and waits until it is dead. */
+  kill(): Promise<void>;
+  /** Lets it stop in good order. */
+  stop(): Promise<void>;
+};
+
+/** A temporary data folder and the processes a test starts on it; all of it goes with the test. */
+export type ClusterFixture = {
+  readonly data_dir: string;
+  readonly place: Place;
+  start(options?: { uid?: number; command?: readonly string[] }): Starter;
+  /** Runs `work` before the processes are ended and the folder is removed. */
+  beforeEnd(work: () => void): void;
+};
+
+/** A cluster that was stopped in good order, made once for a file of tests: copying is quicker. */
+let model: Promise<string> | null = null;
+after(async () => {
+  if (model !== null) await rm(await model, { recursive: true, force: true });
+});
+
+/** Opens a scene on a cluster that exists already. */
+export async function openFixtureWithCluster(t: TestContext): Promise<ClusterFixture> {
+  const fixture = await openClusterFixture(t);
+  const from = await (model ??= makeModel());
+  // The owners go along; fs.cp would make everything our own.
+  execFileSync("cp", ["-a", from, fixture.data_dir]);
+  return fixture;
+}
+
+async function makeModel(): Promise<string> {
+  const data_dir = await mkdtemp(join(tmpdir(), "trunkline-postgres-"));
+  const postgres = await startEmbeddedPostgres({ dataDir: data_dir, log: () => {} });
+  await postgres.stop();
+  return data_dir;
+}
+
+/** Opens a scene on an empty folder that belongs to `uid` and is closed to everybody else. */
+export async function openClusterFixture(t: TestContext, uid?: number): Promise<ClusterFixture> {
+  const outer = await mkdtemp(join(tmpdir(), "trunkline-postgres-"));
+  if (uid !== undefined && is_root) chownSync(outer, uid, uid);
+  const data_dir = join(outer, "data");
+  const place = placeIn(data_dir);
+  const starters: Starter[] = [];
+  const undo: (() => void)[] = [];
+  t.after(async () => {
+    for (const starter of starters) await starter.kill();
+    await endServer(place);
+    for (const work of undo) work();
+    await rm(outer, { recursive: true, force: true });
+  });
+  return {
+    data_dir,
+    place,
+    start: ({ uid: as, command = [] } = {}) => {
+      const starter = followStarter(spawnStarter(data_dir, as, command));
+      starters.push(starter);
+      return starter;
+    },
+    beforeEnd: (work) => void undo.push(work),
+  };
+}
+
+function spawnStarter(data_dir: string, uid: number | undefined, command: readonly string[]) {
+  const other_user = uid !== undefined && is_root;
+  const { node, starter } = programFor(other_user);
+  const [program, ...args] = [...command, node, starter, data_dir] as const;
+  return spawn(program, args, {
+    ...(other_user ? { uid, gid: uid } : {}),
+    cwd: "/",
+    detached: true,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+}
+
+function followStarter(child: ReturnType<typeof spawnStarter>): Starter {
+  const lines: string[] = [];
+  const told = Promise.withResolvers<Owned>();
+  told.promise.catch(() => {}); // Whoever waits for it hears of it.
+  // Without a listener, a failed spawn is an uncaught exception, and aborts the whole test file.
+  child.on("error", told.reject);
+  createInterface(child.stdout).on("line", (text) => {
+    const line = JSON.parse(text) as StarterLine;
+    if ("log" in line) lines.push(line.log);
+    else if ("ready" in line) told.resolve(line.ready);
+    else told.reject(Object.assign(new Error(line.failed.message), line.failed));
+  });
+  const ended = new Promise<void>((resolve) => {
+    child.on("close", (code) => {
+      told.reject(new Error(`it ended with ${code} and said: ${lines.join("; ")}`));
+      resolve();
+    });
+  });
+  return {
+    pid: child.pid!,
+    lines,
+    ready: told.promise,
+    ended,
+    kill: () => {
+      child.kill("SIGKILL");
+      return ended;
+    },
+    stop: () => {
+      child.stdin.end();
+      return ended;
+    },
+  };
+}
+
+/** SIGKILL for the server of a folder, if one runs, and waits until its children are gone too. */
+export async function killServer(place: Place): Promise<void> {
+  const live = liveServer(place);
+  if (live === null) return;
+  signalProcess(live.pid, "SIGKILL");
+  await until("the server is dead", () => !isServerOf(place, live.pid));
+}
+
+async function endServer(place: Place): Promise<void> {
+  if (folder(place) === null) return;
+  await killServer(place);
+  for (const { pid } of orphanedBackends(place)) signalProcess(pid, "SIGKILL");
+  await until("its children are dead", () => orphanedBackends(place).length === 0);
+}
+
+/** Whom a process runs as. */
+export function userOf(pid: number): number {
+  if (process.platform === "linux") return statSync(`/proc/${pid}`).uid;
+  return Number(execFileSync("ps", ["-o", "uid=", "-p", String(pid)], { encoding: "utf8" }));
+}
+
+/** Polls until `condition` holds; fails with its name after two minutes. */
+export async function until(name: string, condition: () => boolean | Promise<boolean>) {
+  const deadline_ms = performance.now() + 120_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline_ms) throw new Error(`it did not come true that ${name}`);
+    await delay(10);
+  }
+}
+
+/** The rows of one statement on a connection of its own. */
+export async function query(url: string, text: string): Promise<pg.QueryResult["rows"]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}

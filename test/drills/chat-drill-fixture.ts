@@ -1,0 +1,352 @@
+// A fixture that sends chat campaigns with everything real: the provider's stub, an api and workers as
+// processes of their own, joined by HTTP and one database. What drills do to it they do by signals.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import pg from "pg";
+import { openDatabase } from "../../server/lib/database/database.ts";
+import { openLog } from "../../server/lib/log.ts";
+import { systemClock } from "../../server/lib/clock.ts";
+import { send, type Answer } from "../support/api.ts";
+import { checkCampaigns, checkLedger } from "../support/check-invariants.ts";
+import { cloneDatabase } from "../support/database.ts";
+import { eventually } from "../support/eventually.ts";
+import { makeAccount, makeCredits, type TestAccount } from "../support/account-factory.ts";
+import type { Fault } from "../support/provider-stub/faults.ts";
+import type { LogEntry, Repeated } from "../support/provider-stub/received-log.ts";
+import {
+  default_settings,
+  stub_number,
+  type StubSettings,
+} from "../support/provider-stub/settings.ts";
+import type { StubCounts } from "../support/provider-stub/start-provider-stub.ts";
+import { spawnService, startService, type ServiceProcess } from "../support/service-process.ts";
+
+/** The stub as a process; see its control.ts for the levers. */
+export type StubProcess = {
+  readonly url: string;
+  pull<T = unknown>(method: "GET" | "POST", lever: string, json?: unknown): Promise<T>;
+  setFaults(faults: readonly Fault[], seed?: number): Promise<void>;
+  counts(): Promise<StubCounts>;
+  /** Everything it received, in order. */
+  log(): Promise<LogEntry[]>;
+  close(): Promise<void>;
+};
+
+export type Worker = ServiceProcess & { readonly name: string; isAlive(): boolean };
+
+export type ChatDrillFixture = {
+  readonly database_url: string;
+  readonly stub: StubProcess;
+  readonly api: ServiceProcess;
+  readonly account: TestAccount;
+  readonly number_id: number;
+  readonly template_id: number;
+  /** The stub posts webhooks. */
+  readonly is_reported: boolean;
+  /** Does not wait until it works. */
+  startWorker(): Promise<Worker>;
+  /** Those that have begun to work: they have more than the connection that they migrate by. */
+  findWorking(workers: readonly Worker[]): Promise<Worker[]>;
+  /** The one of the workers that sends, by what their connections did within the last second; null when none did. */
+  findHolder(workers: readonly Worker[]): Promise<Worker | null>;
+  /** How many messages a second go out from now on. */
+  setRate(per_second: number): Promise<void>;
+  /** A request as the account; fails unless it is answered 2xx. */
+  request(method: string, path: string, json?: unknown): Promise<Answer>;
+  /** A campaign of so many recipients with the fixture's number and template, created over HTTP; returns its id. */
+  createCampaign(phones: readonly string[]): Promise<number>;
+  /** Rows of a question of the drill's own, on a connection of its own. */
+  ask<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  awaitStatus(campaignId: number, status: string): Promise<void>;
+  /** Waits until every webhook was posted and applied. */
+  awaitReports(): Promise<void>;
+  /** How many recipients are in each state. */
+  states(campaignId: number): Promise<Record<string, number>>;
+  /** I1 to I4 and I8, here and at the provider: see checkProvider. */
+  checkBooks(): Promise<void>;
+  /** Workers that ended without being told to, with what they printed. */
+  casualties(): string[];
+  /** Ends every process, and tells what casualties printed. */
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+/** Of what takes a busy machine long: a whole campaign and its reports. */
+const patience_s = 180;
+
+export const template_name = "spring_sale";
+export const campaigns_path = "/api/v1/chat/campaigns";
+
+/** So many different phone numbers; `from` tells one campaign's from another's. */
+export function phonesOf(count: number, from = 0): string[] {
+  return Array.from({ length: count }, (_, i) => `9198${String(from + i).padStart(8, "0")}`);
+}
+
+/**
+ * Starts stub and api and makes an account with credit, a number at the stub and an approved template,
+ * which the first worker fetches. `env` goes to every process of the service.
+ */
+export async function openChatDrillFixture(
+  options: {
+    database_url?: string;
+    stub?: Partial<StubSettings>;
+    env?: Record<string, string>;
+    rate_per_second?: number;
+  } = {},
+): Promise<ChatDrillFixture> {
+  const database = options.database_url ? null : await cloneDatabase();
+  const database_url = options.database_url ?? database!.url;
+  const stub = await startStub({ template_status: "APPROVED", ...options.stub });
+  const env = {
+    WHATSAPP_API_URL: `${stub.url}/v23.0`,
+    WHATSAPP_ACCESS_TOKEN: default_settings.access_token,
+    WHATSAPP_APP_SECRET: default_settings.app_secret,
+    WHATSAPP_VERIFY_TOKEN: "verify",
+    TRUNKLINE_SEED: "none",
+    ...options.env,
+  };
+  const api = await startService({ ...env, ROLES: "api", DATABASE_URL: database_url });
+  const is_reported = options.stub?.callback_url !== null;
+  if (is_reported)
+    await stub.pull("POST", "settings", { callback_url: `${api.url}/hooks/whatsapp` });
+  const account = await openAccount(database_url);
+  const ask = asker(database_url);
+  let started = 0;
+  const workers: (Worker & { isCasualty(): boolean })[] = [];
+
+  const request = async (method: string, path: string, json?: unknown) => {
+    const headers = { "idempotency-key": `drill-${Math.random()}` };
+    const body = json === undefined ? {} : { json };
+    const answer = await api.send(method, path, { token: account.token, headers, ...body });
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer;
+  };
+  const startWorker = async () => {
+    const name = `worker-${++started}`;
+    const url = `${database_url}?application_name=${name}`;
+    const service = await spawnService({ ...env, ROLES: "worker", DATABASE_URL: url });
+    const isAlive = () => service.child.exitCode === null && service.child.signalCode === null;
+    let isTold = false;
+    const kill = (signal: NodeJS.Signals) => {
+      isTold ||= signal === "SIGKILL" || signal === "SIGTERM";
+      service.kill(signal);
+    };
+    const worker = { ...service, name, isAlive, kill, isCasualty: () => !isAlive() && !isTold };
+    workers.push(worker);
+    return worker;
+  };
+  const number = await request("POST", "/api/v1/chat/numbers", {
+    name: "Drill",
+    phone_number: "+91 98765 00000",
+    driver: "whatsapp",
+    provider_phone_number_id: stub_number.phone_number_id,
+    business_account_id: stub_number.business_account_id,
+    rate_per_second: options.rate_per_second ?? 80,
+  });
+  const template_id = await fetchTemplate(stub, request, number.body.id);
+  const fixture: ChatDrillFixture = {
+    database_url,
+    stub,
+    api,
+    account,
+    number_id: number.body.id,
+    template_id,
+    is_reported,
+    startWorker,
+    async setRate(rate_per_second) {
+      await request("PATCH", `/api/v1/chat/numbers/${number.body.id}`, { rate_per_second });
+    },
+    request,
+    ask,
+    async findWorking(among) {
+      const rows = await ask<{ name: string }>(
+        `select application_name as name from pg_stat_activity
+         where datname = current_database() group by 1 having count(*) > 1`,
+      );
+      const names = new Set(rows.map(({ name }) => name));
+      return among.filter(({ name }) => names.has(name));
+    },
+    async findHolder(among) {
+      const rows = await ask<{ application_name: string }>(
+        `select application_name from pg_stat_activity
+         where datname = current_database() and query like '%record_and_claim_messages%' and pid <> pg_backend_pid()
+           and application_name = any ($1) and query_start > clock_timestamp() - interval '1 s'
+         order by query_start desc limit 1`,
+        [among.filter((one) => one.isAlive()).map(({ name }) => name)],
+      );
+      return among.find(({ name }) => name === rows[0]?.application_name) ?? null;
+    },
+    async createCampaign(phones) {
+      const answer = await request("POST", campaigns_path, {
+        name: "Drill",
+        chat_number_id: number.body.id,
+        template_id,
+        contacts: phones.map((phone_number) => ({ phone_number, variables: { "1": "Ada" } })),
+      });
+      return answer.body.id as number;
+    },
+    async awaitStatus(campaignId, status) {
+      let seen = "";
+      const isThere = async () => {
+        const answer = await request("GET", `${campaigns_path}/${campaignId}`);
+        seen = JSON.stringify(answer.body);
+        return answer.body.status === status;
+      };
+      await eventually(isThere, patience_s).catch((error: unknown) => {
+        throw new Error(`the campaign is not ${status}: ${seen}`, { cause: error });
+      });
+    },
+    async awaitReports() {
+      await eventually(async () => {
+        const { webhooks } = await stub.counts();
+        if (webhooks.waiting > 0) return false;
+        return (await ask("select from chat_inbox limit 1")).length === 0;
+      }, patience_s);
+    },
+    async states(campaignId) {
+      const rows = await ask<{ state: string; count: number }>(
+        "select state, count(*)::int from chat_recipients where campaign_id = $1 group by 1 order by 1",
+        [campaignId],
+      );
+      return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+    },
+    async checkBooks() {
+      const client = new pg.Client({ connectionString: database_url });
+      await client.connect();
+      try {
+        await checkLedger(client);
+        await checkCampaigns(client);
+      } finally {
+        await client.end();
+      }
+      await checkProvider(fixture);
+    },
+    casualties: () =>
+      workers.flatMap((one) => (one.isCasualty() ? `${one.name}: ${one.output()}` : [])),
+    async [Symbol.asyncDispose]() {
+      for (const casualty of fixture.casualties()) console.error(casualty);
+      await Promise.all(workers.map((worker) => worker.dispose()));
+      await api.dispose();
+      await stub.close();
+      await database?.drop();
+    },
+  };
+  return fixture;
+}
+
+async function startStub(settings: Partial<StubSettings>): Promise<StubProcess> {
+  const main = join(import.meta.dirname, "../support/provider-stub/main.ts");
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [main], {
+    env: { PATH, NODE_COMPILE_CACHE, STUB_SETTINGS: JSON.stringify(settings) },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const exit = once(child, "exit");
+  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+  const url = line.replace("listening ", "");
+  const pull = async <T>(method: "GET" | "POST", lever: string, json?: unknown): Promise<T> => {
+    const answer = await send(url, method, `/_stub/${lever}`, json === undefined ? {} : { json });
+    assert.equal(answer.status, 200, `${lever}: ${answer.text}`);
+    return answer.body as T;
+  };
+  return {
+    url,
+    pull,
+    setFaults: async (faults, seed) => void (await pull("POST", "faults", { faults, seed })),
+    counts: () => pull("GET", "counts"),
+    async log() {
+      const { entries } = await pull<{ entries: LogEntry[] }>("GET", "log?limit=1000000");
+      return entries;
+    },
+    async close() {
+      child.kill("SIGKILL");
+      await exit;
+    },
+  };
+}
+
+async function openAccount(database_url: string): Promise<TestAccount> {
+  const db = openDatabase(database_url, openLog("silent", { readable: false }));
+  const app = { db, clock: systemClock };
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 1_000_000 });
+  await db.close();
+  return account;
+}
+
+/** Submits a template at the provider and fetches it from there; returns its id here. */
+async function fetchTemplate(
+  stub: StubProcess,
+  request: ChatDrillFixture["request"],
+  chat_number_id: number,
+): Promise<number> {
+  const { business_account_id } = stub_number;
+  const answer = await send(stub.url, "POST", `/v23.0/${business_account_id}/message_templates`, {
+    token: default_settings.access_token,
+    json: {
+      name: template_name,
+      language: "en",
+      category: "UTILITY",
+      parameter_format: "POSITIONAL",
+      components: [{ type: "BODY", text: "Hello {{1}}, hello", example: { body_text: [["Ada"]] } }],
+    },
+  });
+  assert.equal(answer.status, 200, answer.text);
+  await request("POST", "/api/v1/chat/templates/sync", { chat_number_id });
+  const templates = await request("GET", "/api/v1/chat/templates");
+  return templates.body.data[0].id;
+}
+
+function asker(connectionString: string): ChatDrillFixture["ask"] {
+  return async (text, values = []) => {
+    const client = new pg.Client({ connectionString, connectionTimeoutMillis: 60_000 });
+    client.on("error", () => {});
+    await client.connect();
+    try {
+      return (await client.query(text, values)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+}
+
+type Ended = {
+  phone: string;
+  state: string;
+  dispatches: number;
+  provider_message_id: string | null;
+};
+
+/**
+ * I2 and I3 by the provider's own log: no message id came twice, nobody's message was taken twice,
+ * whoever counts as sent was taken under the id we have, and whoever counts as never sent was not taken.
+ */
+async function checkProvider(fixture: ChatDrillFixture): Promise<void> {
+  assert.deepEqual(
+    await fixture.stub.pull<Repeated[]>("GET", "repeated"),
+    [],
+    "message ids seen twice",
+  );
+  const taken = new Map<string, LogEntry>();
+  for (const entry of await fixture.stub.log()) {
+    if (entry.provider_message_id === "") continue;
+    assert.ok(!taken.has(entry.to), `${entry.to} was taken twice`);
+    taken.set(entry.to, entry);
+  }
+  const recipients = await fixture.ask<Ended>(
+    "select phone, state, dispatches, provider_message_id from chat_recipients",
+  );
+  const byPhone = new Map(recipients.map((recipient) => [recipient.phone, recipient]));
+  assert.equal(byPhone.size, recipients.length, "the drill's recipients are different people");
+  for (const { phone, state, provider_message_id } of recipients) {
+    const entry = taken.get(phone);
+    if (["accepted", "sent", "delivered", "read", "undelivered"].includes(state))
+      assert.equal(entry?.provider_message_id, provider_message_id, `${phone} is ${state}`);
+    if (["queued", "deferred", "refused", "skipped", "cancelled"].includes(state))
+      assert.equal(entry, undefined, `${phone} is ${state} and was taken`);
+    if (state === "unresolved" && fixture.is_reported)
+      assert.notEqual(entry?.outcome, "accepted", `${phone} was taken and reported on`);
+  }
+}

@@ -1,0 +1,49 @@
+import type { TestApi } from "../support/api.ts";
+import {
+  makeAgentGroup,
+  makeExtension,
+  makeNode,
+  makeTrunk,
+} from "../support/telephony-factory.ts";
+import { unique, type TestAccount } from "../support/account-factory.ts";
+import type { Ids } from "./seed-ids.ts";
+
+/** An extension that no other has had. */
+export function freeExtension(): string {
+  return String(100_000 + Number(unique("").slice(1)));
+}
+
+/** An extension and a group with a member, and a node with a trunk that no call takes. */
+export async function seedTelephony(
+  { app }: TestApi,
+  account: TestAccount,
+  mark: string,
+): Promise<
+  Pick<Ids, "extension_id" | "agent_group_id" | "agent_member_id" | "voice_node_id" | "trunk_id">
+> {
+  const number = freeExtension();
+  const extension_id = await makeExtension(app, account, number);
+  const { account_id } = account;
+  const db = app.db.query;
+  await db
+    .updateTable("extensions")
+    .set({ name: `${mark} desk` })
+    .where("account_id", "=", account_id)
+    .where("id", "=", extension_id)
+    .execute();
+  const agent_group_id = await makeAgentGroup(app, account, [number]);
+  const member = await db
+    .selectFrom("agent_group_members")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("group_id", "=", agent_group_id)
+    .executeTakeFirstOrThrow();
+  const voice_node_id = await makeNode(app, { active: false });
+  return {
+    extension_id,
+    agent_group_id,
+    agent_member_id: member.id,
+    voice_node_id,
+    trunk_id: await makeTrunk(app, [voice_node_id], { active: false }),
+  };
+}

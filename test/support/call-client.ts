@@ -1,0 +1,89 @@
+// An account's place of work in tests: it asks for calls over the API and reads their reports there.
+import { openNodeLeaders, type LeaderTimes } from "../../server/calls/leader/run-nodes.ts";
+import type { App } from "../../server/engine/app.ts";
+import { runLoop } from "../../server/engine/run-loop.ts";
+import { default_settings } from "../../server/worker.ts";
+import type { Answer, TestApi } from "./api.ts";
+import { eventually } from "./eventually.ts";
+import { makeToken, type TestAccount } from "./account-factory.ts";
+
+export type CallClient = {
+  readonly account: TestAccount;
+  readonly token: string;
+  /** Sends a request as the account. */
+  ask(method: string, path: string, json?: unknown): Promise<Answer>;
+  /** Submits a click-to-call and returns its campaign's id. */
+  call(asked: Record<string, unknown>): Promise<number>;
+  /** The reports of a campaign's calls, in the order of their attempts, with their details. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  reports(campaignId: number): Promise<any[]>;
+  /** The campaign's only or newest report, once its status is one of these and, of a final one, it is over. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  reported(campaignId: number, ...statuses: string[]): Promise<any>;
+};
+
+const final_statuses = new Set(["completed", "busy", "failed", "no-answer", "canceled"]);
+
+/** Whether a call may end as this. */
+export function isFinal(status: string): boolean {
+  return final_statuses.has(status);
+}
+
+export async function openCallClient(
+  api: Pick<TestApi, "app" | "send">,
+  account: TestAccount,
+): Promise<CallClient> {
+  const token = await makeToken(api.app, account);
+  const client: CallClient = {
+    account,
+    token,
+    ask: (method, path, json) => api.send(method, path, { token, json }),
+    async call(asked) {
+      const answer = await client.ask("POST", "/api/v1/clickToCallApis/clickToCall", asked);
+      if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.text}`);
+      return answer.body.data.campaignId;
+    },
+    async reports(campaignId) {
+      const list = await client.ask("GET", `/api/v1/calls?campaign_id=${campaignId}`);
+      const details = list.body.data.map(({ call_id }: { call_id: number }) =>
+        client.ask("GET", `/api/v1/calls/${call_id}`),
+      );
+      const found = (await Promise.all(details)) as Answer[];
+      return found.map(({ body }) => body).toReversed();
+    },
+    async reported(campaignId, ...statuses) {
+      let last: Answer["body"];
+      const isThere = async () => {
+        last = (await client.reports(campaignId)).at(-1);
+        const isOver = last?.ended_at !== null || !isFinal(last.status);
+        return last !== undefined && statuses.includes(last.status) && isOver;
+      };
+      await eventually(isThere).catch((error: unknown) => {
+        throw new Error(`no call is ${statuses.join(" or ")}: ${JSON.stringify(last)}`, {
+          cause: error,
+        });
+      });
+      return last;
+    },
+  };
+  return client;
+}
+
+/** Leads the nodes as a worker does. */
+export function leadNodes(
+  app: App,
+  times: LeaderTimes = default_settings.leaders,
+): { stop(): Promise<void> } {
+  const leaders = openNodeLeaders(app, times, default_settings.leases);
+  const loop = runLoop(app, {
+    name: "voice-nodes",
+    poll_ms: 50,
+    turn: () => leaders.startDue(),
+  });
+  return {
+    async stop() {
+      await loop.stop();
+      await leaders.stop();
+    },
+  };
+}

@@ -1,0 +1,128 @@
+// Callback endpoints, and events with their deliveries in any state, for tests of what is told to whom.
+import { randomBytes } from "node:crypto";
+import type { EventType } from "../../server/engine/event-catalogue.ts";
+import type { LeaseTimes } from "../../server/engine/leases.ts";
+import { relayEvents } from "../../server/engine/relay-events.ts";
+import type { App } from "../../server/engine/app.ts";
+import { unique, type TestAccount } from "./account-factory.ts";
+
+/** So long that no busy machine loses it: otherwise what is under way would be sent once more. */
+export const lasting_lease: LeaseTimes = {
+  lease_ms: 600_000,
+  renew_ms: 60_000,
+  margin_ms: 1_000,
+};
+
+type Owner = Pick<TestAccount, "account_id">;
+
+export type NewEndpoint = {
+  readonly kind?: "account" | "campaign";
+  readonly url?: string;
+  /** Null: all. */
+  readonly types?: readonly EventType[] | null;
+  readonly enabled?: boolean;
+};
+
+/** An endpoint that nothing listens at unless a URL is given; told of every type unless said. */
+export async function makeEndpoint(
+  app: Pick<App, "db" | "clock">,
+  { account_id }: Owner,
+  { kind = "account", url, types = null, enabled = true }: NewEndpoint = {},
+): Promise<{ id: number; url: string; secret: Buffer }> {
+  const now = app.clock.now();
+  return app.db.query
+    .insertInto("callback_endpoints")
+    .values({
+      account_id,
+      kind,
+      url: url ?? `http://127.0.0.1:1/${unique("endpoint")}`,
+      types: types && [...types],
+      secret: randomBytes(32),
+      enabled,
+      disabled_reason: enabled ? null : "manual",
+      disabled_at: enabled ? null : now,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning(["id", "url", "secret"])
+    .executeTakeFirstOrThrow();
+}
+
+export type NewEvent = {
+  readonly type?: EventType;
+  /** Now unless said. */
+  readonly occurred_at?: Date;
+  readonly data?: Readonly<Record<string, unknown>>;
+};
+
+/** Records events of any data and returns their ids; `relay` gives them their seq. */
+export async function makeEvents(
+  app: Pick<App, "db" | "clock">,
+  { account_id }: Owner,
+  events: readonly NewEvent[],
+): Promise<number[]> {
+  const now = app.clock.now();
+  const rows = events.map(({ type = "lead.created", occurred_at = now, data = {} }) => ({
+    account_id,
+    type,
+    occurred_at,
+    data: JSON.stringify(data),
+  }));
+  const made = await app.db.query.insertInto("events").values(rows).returning("id").execute();
+  return made.map(({ id }) => id);
+}
+
+/** Gives every event its seq and makes the deliveries, once; without a worker. */
+export async function relay(app: App): Promise<void> {
+  await relayEvents(app, new AbortController().signal);
+}
+
+export type NewDelivery = NewEvent & {
+  readonly state?: "pending" | "delivered" | "failed";
+  /** What came of each attempt: a status, or why there was no answer. */
+  readonly attempts?: readonly (number | string)[];
+};
+
+/**
+ * Records an event, relays, and brings its delivery to an endpoint that wants it to a state. Everything
+ * is at the app's time.
+ */
+export async function makeDelivery(
+  app: App,
+  owner: Owner,
+  endpoint_id: number,
+  { state = "pending", attempts = [], ...event }: NewDelivery = {},
+): Promise<{ id: number; event_id: number }> {
+  const { account_id } = owner;
+  const at = app.clock.now();
+  const [event_id] = await makeEvents(app, owner, [event]);
+  await relay(app);
+  const { id } = await app.db.query
+    .updateTable("callback_deliveries")
+    .set({
+      state,
+      attempts: attempts.length,
+      finished_at: state === "pending" ? null : at,
+    })
+    .where("account_id", "=", account_id)
+    .where("endpoint_id", "=", endpoint_id)
+    .where("event_id", "=", event_id!)
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  for (const outcome of attempts) {
+    const status = typeof outcome === "number" ? outcome : null;
+    await app.db.query
+      .insertInto("callback_attempts")
+      .values({
+        account_id,
+        delivery_id: id,
+        at,
+        duration_ms: 12,
+        status,
+        error: status === null ? String(outcome) : null,
+        response: status === null ? null : `said ${status}`,
+      })
+      .execute();
+  }
+  return { id, event_id: event_id! };
+}

@@ -1,0 +1,130 @@
+// The checks that drills go by must be able to fail.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { App } from "../../server/engine/app.ts";
+import { openCallFixture } from "./call-fixture.ts";
+import {
+  checkAgentsAnsweredFirst,
+  checkCallCredits,
+  checkCallOutcomes,
+  checkCalls,
+  checkCampaignCounts,
+  checkCampaignCredits,
+  checkCampaigns,
+  checkNoPairsLeft,
+  checkNothingDispatching,
+  checkProviderIds,
+} from "./check-invariants.ts";
+import { openChatFixture, startChatFixtureApi, type ChatFixtureApi } from "./chat-fixture.ts";
+import { eventually } from "./eventually.ts";
+
+let shared: ChatFixtureApi;
+before(async () => {
+  shared = await startChatFixtureApi();
+});
+after(() => shared.api.close());
+
+const wrongs: [string, string, typeof checkCampaigns][] = [
+  [
+    "a count too many",
+    "update chat_counts set queued = queued + 1 where slot = 'controls'",
+    checkCampaignCounts,
+  ],
+  [
+    "a recipient too few",
+    "delete from chat_recipients where id = (select max(id) from chat_recipients)",
+    checkCampaignCounts,
+  ],
+  ["another total", "update chat_campaigns set total = total + 1", checkCampaignCounts],
+  [
+    "a taken message without an id",
+    "update chat_recipients set provider_message_id = null where id = (select max(id) from chat_recipients)",
+    checkProviderIds,
+  ],
+  [
+    "an id twice",
+    "update chat_recipients set provider_message_id = 'wamid.same'",
+    checkProviderIds,
+  ],
+  [
+    "a charge too few",
+    "update chat_recipients set charged = false where id = (select max(id) from chat_recipients)",
+    checkCampaignCredits,
+  ],
+  [
+    "a message that nobody sends",
+    "update chat_recipients set state = 'dispatching' where id = (select max(id) from chat_recipients)",
+    checkNothingDispatching,
+  ],
+];
+
+test("the books of a campaign that was sent are in order, and each thing wrong with them is told", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(5);
+  const senders = fixture.startSenders();
+  await eventually(async () => (await fixture.ask("GET", `/${id}`)).body.status === "completed");
+  await senders.stop();
+  await assertEachTold(fixture.app, wrongs, checkCampaigns);
+});
+
+const wrong_calls: typeof wrongs = [
+  ["a call that never ended", "update calls set stage = 'ending'", checkCallOutcomes],
+  ["an outcome too few", "update calls set disposition = null", checkCallOutcomes],
+  [
+    "an end that is told twice",
+    `insert into events (account_id, type, occurred_at, data)
+     select account_id, type, occurred_at, data from events where type = 'call.completed'`,
+    checkCallOutcomes,
+  ],
+  ["a leg that lives on", "update call_legs set state = 'answered'", checkCallOutcomes],
+  ["a cost that nobody paid", "update calls set cost = cost + 1", checkCallCredits],
+  ["a bill of another length", "update calls set billed_seconds = 1", checkCallCredits],
+  [
+    "credit that is held back for ever",
+    "update credit_reservations set closed_at = null",
+    checkCallCredits,
+  ],
+  [
+    "a customer who was called before the agent answered",
+    "update call_legs set initiated_at = initiated_at - interval '1 min' where role = 'customer'",
+    checkAgentsAnsweredFirst,
+  ],
+  [
+    "a pair that stands as being in a call",
+    "insert into call_pairs select account_id, from_number, to_phone, id from calls",
+    checkNoPairsLeft,
+  ],
+];
+
+test("the books of calls that are over are in order, and each thing wrong with them is told", async () => {
+  const fixture = await openCallFixture();
+  try {
+    fixture.startLeaders();
+    const campaign = await fixture.call({ to_number: "9812345678", from_number: "101" });
+    await fixture.reported(campaign, "completed");
+    await assertEachTold(fixture.app, wrong_calls, checkCalls);
+  } finally {
+    await fixture.close();
+  }
+});
+
+/** Each in a transaction that is taken back; before, all is in order. */
+async function assertEachTold(
+  { db: { pool } }: Pick<App, "db">,
+  wrong: typeof wrongs,
+  checkAll: typeof checkCampaigns,
+): Promise<void> {
+  await checkAll(pool);
+  for (const [what, change, check] of wrong) {
+    const client = await pool.connect();
+    try {
+      await client.query("begin");
+      await client.query(change);
+      await assert.rejects(check(client), assert.AssertionError, what);
+      await assert.rejects(checkAll(client), assert.AssertionError, what);
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  }
+}

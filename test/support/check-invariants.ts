@@ -1,0 +1,329 @@
+// The invariants of what the service keeps (design: what it promises), as SQL over every account of a
+// database. Each check fails with the rows that break it. Run within a transaction they see its changes.
+import assert from "node:assert/strict";
+import type pg from "pg";
+import { recipientStates } from "../../server/chat/recipients/recipient-states.ts";
+import { recipient_states as voiceStates } from "../../server/voice/campaigns/campaign-record-schema.ts";
+
+type Queryable = Pick<pg.ClientBase, "query">;
+
+/** I4: every book adds up, the balances are the ledger's, and no reservation gave out more than it had. */
+export async function checkLedger(db: Queryable): Promise<void> {
+  await checkCreditBooks(db);
+  await checkCreditBalances(db);
+  await checkCreditReservations(db);
+}
+
+/** Of each account and kind all books sum to zero, and only `issued` is below it. */
+async function checkCreditBooks(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "credit books that do not add up",
+    `select account_id, kind, json_object_agg(book, amount) as books
+     from (
+       select account_id, kind, book, sum(amount) as amount
+       from (
+         select account_id, kind, from_ledger_account as book, -amount as amount from credit_transfers
+         union all
+         select account_id, kind, to_ledger_account, amount from credit_transfers
+       ) movement
+       group by 1, 2, 3
+     ) b
+     group by 1, 2
+     having sum(amount) <> 0 or bool_or(amount < 0 and book <> 'issued')`,
+  );
+}
+
+/** The balance that reservations are made against is what the ledger says is available. */
+async function checkCreditBalances(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "balances that are not the ledger's",
+    `select account_id, kind, b.available as balance, l.available as ledger
+     from credit_balances b
+     full join (
+       select account_id, kind,
+         sum(case when to_ledger_account = 'available' then amount else 0 end)
+           - sum(case when from_ledger_account = 'available' then amount else 0 end) as available
+       from credit_transfers group by 1, 2
+     ) l using (account_id, kind)
+     where coalesce(b.available, 0) <> coalesce(l.available, 0)`,
+  );
+}
+
+/** A reservation captured and released no more than it reserved, refunded no more than it captured, all of its own kind. */
+async function checkCreditReservations(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "reservations that lost count",
+    `select r.account_id, r.id, r.subject, r.closed_at, s.*
+     from credit_reservations r
+     cross join lateral (
+       select
+         coalesce(sum(amount) filter (where type = 'reserve'), 0) as reserved,
+         coalesce(sum(amount) filter (where type = 'capture'), 0) as captured,
+         coalesce(sum(amount) filter (where type = 'release'), 0) as released,
+         coalesce(sum(amount) filter (where type = 'refund'), 0) as refunded,
+         count(*) filter (where t.kind <> r.kind) as of_another_kind
+       from credit_transfers t where t.account_id = r.account_id and t.reservation_id = r.id
+     ) s
+     where reserved = 0 or reserved < captured + released or captured < refunded
+       or of_another_kind > 0 or (closed_at is not null and reserved <> captured + released)`,
+  );
+}
+
+/** I1 of voice: the total, the recipients in each state and the counts of each state are the same. */
+export async function checkVoiceCampaigns(db: Queryable): Promise<void> {
+  const sums = voiceStates.map((state) => `sum(${state}) as ${state}`).join(", ");
+  const counted = voiceStates.map(
+    (state) => `count(*) filter (where state = '${state}') as ${state}`,
+  );
+  const differs = voiceStates.map((state) => `coalesce(r.${state}, 0) <> coalesce(k.${state}, 0)`);
+  await assertNone(
+    db,
+    "voice campaigns whose recipients are not what is counted",
+    `select v.account_id, v.id, v.total, r.*, k.*
+     from voice_campaigns v
+     cross join lateral (select count(*) as recipients, ${counted.join(", ")} from voice_recipients r
+       where r.account_id = v.account_id and r.campaign_id = v.id) r
+     cross join lateral (select ${sums} from voice_counts k
+       where k.account_id = v.account_id and k.campaign_id = v.id) k
+     -- Whose recipients are no longer kept has its counts alone.
+     where v.purged_at is null and (v.total <> r.recipients or ${differs.join(" or ")})`,
+  );
+  await checkVoiceAttempts(db);
+}
+
+/** I7 of voice: nobody was dialled more often than the campaign allows and they asked for. */
+async function checkVoiceAttempts(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "recipients who were called too often",
+    `select r.account_id, r.campaign_id, r.id, r.attempts, n.dialled, v.max_retry, r.callbacks
+     from voice_recipients r
+     join voice_campaigns v on v.account_id = r.account_id and v.id = r.campaign_id
+     join (
+       select c.account_id, c.campaign_id, c.recipient_id, count(*)::int as dialled from calls c
+       where c.recipient_id is not null
+         and coalesce(c.ended_reason, '') not in ('held', 'night_window')
+       group by 1, 2, 3) n
+       on n.account_id = r.account_id and n.campaign_id = r.campaign_id and n.recipient_id = r.id
+     where n.dialled > 1 + v.max_retry + r.callbacks or n.dialled > r.attempts`,
+  );
+}
+
+async function assertNone(db: Queryable, what: string, query: string): Promise<void> {
+  const { rows } = await db.query<Record<string, unknown>>(query);
+  assert.deepEqual(rows, [], what);
+}
+
+/** All that must hold of chat campaigns once nothing sends any more. */
+export async function checkCampaigns(db: Queryable): Promise<void> {
+  await checkCampaignCounts(db);
+  await checkProviderIds(db);
+  await checkCampaignCredits(db);
+  await checkNothingDispatching(db);
+}
+
+/** I1: the counts of a campaign are its recipients, state by state, and together its total. Holds at every instant. */
+export async function checkCampaignCounts(db: Queryable): Promise<void> {
+  const counted = recipientStates.map((state) => `coalesce(sum(${state}), 0)::int as ${state}`);
+  const found = recipientStates.map(
+    (state) => `count(*) filter (where state = '${state}')::int as ${state}`,
+  );
+  const all = recipientStates.map((state) => `n.${state}`).join(" + ");
+  await assertNone(
+    db,
+    "campaigns whose counts are not their recipients",
+    `select c.account_id, c.id, c.total, row_to_json(n) as counted, row_to_json(r) as recipients
+     from chat_campaigns c
+     cross join lateral (
+       select ${counted.join(", ")} from chat_counts
+       where account_id = c.account_id and campaign_id = c.id) n
+     cross join lateral (
+       select ${found.join(", ")} from chat_recipients
+       where account_id = c.account_id and campaign_id = c.id) r
+     -- Whose recipients are no longer kept has its counts alone.
+     where (c.purged_at is null and row(n.*) is distinct from row(r.*)) or ${all} <> c.total`,
+  );
+}
+
+/** I3: what the provider took has its id, and no two recipients of an account have one. */
+export async function checkProviderIds(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "recipients that were taken without a provider's id",
+    `select account_id, campaign_id, id, state from chat_recipients
+     where state in ('accepted', 'sent', 'delivered', 'read') and provider_message_id is null`,
+  );
+  await assertNone(
+    db,
+    "ids of the provider's that several recipients have",
+    `select account_id, provider_message_id, count(*)::int from chat_recipients
+     where provider_message_id is not null
+     group by 1, 2 having count(*) > 1`,
+  );
+}
+
+/** I4 of chat: a campaign paid for whom it is charged for, and holds back one credit for each that is pending. */
+export async function checkCampaignCredits(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "campaigns that paid for more or fewer than they are charged for",
+    `select c.account_id, c.id, c.state, c.total, t.*, r.*
+     from chat_campaigns c
+     cross join lateral (
+       select
+         coalesce(sum(amount) filter (where type = 'reserve'), 0)::int as reserved,
+         coalesce(sum(amount) filter (where type = 'capture'), 0)::int as captured,
+         coalesce(sum(amount) filter (where type = 'release'), 0)::int as released,
+         coalesce(sum(amount) filter (where type = 'refund'), 0)::int as refunded
+       from credit_transfers
+       where account_id = c.account_id and reservation_id = c.reservation_id) t
+     cross join lateral (
+       select count(*) filter (where charged)::int as charged,
+         count(*) filter (where state in ('queued', 'deferred', 'dispatching', 'unknown'))::int as pending
+       from chat_recipients where account_id = c.account_id and campaign_id = c.id) r
+     where reserved <> c.total or (c.purged_at is null and (
+       captured - refunded <> charged or reserved - captured - released <> pending))`,
+  );
+}
+
+/** I8: nothing is being sent any more. True so long after the last sender's death: lease + 30 s. */
+export async function checkNothingDispatching(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "recipients that stand as being sent",
+    `select account_id, campaign_id, id, dispatched_at from chat_recipients where state = 'dispatching'`,
+  );
+}
+
+/** All that must hold of calls once none is under way. */
+export async function checkCalls(db: Queryable): Promise<void> {
+  await checkCallOutcomes(db);
+  await checkCallCredits(db);
+  await checkAgentsAnsweredFirst(db);
+  await checkNoPairsLeft(db);
+  await checkCallAttempts(db);
+  await checkCallEvents(db);
+}
+
+/** I9: a call that is not waiting has ended, exactly once, with one outcome, and so has each of its legs. */
+export async function checkCallOutcomes(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "calls without exactly one outcome",
+    `select c.account_id, c.id, c.stage, c.status, c.disposition, c.ended_reason, c.ended_by, c.ended_at, n.*
+     from calls c
+     cross join lateral (
+       select
+         (select count(*) from call_events e
+           where e.account_id = c.account_id and e.call_id = c.id and e.type = 'call.completed')::int as reported,
+         (select count(*) from events e
+           where e.account_id = c.account_id and e.type = 'call.completed'
+             and (e.data ->> 'call_id')::bigint = c.id)::int as told,
+         (select count(*) from call_legs l
+           where l.account_id = c.account_id and l.call_id = c.id
+             and (l.state <> 'ended' or l.ended_at is null or l.outcome is null))::int as live_legs) n
+     where c.stage <> 'queued' and (
+       c.stage <> 'ended' or c.ended_at is null or c.disposition is null or c.ended_reason is null
+       or c.ended_by is null or c.recording_state = 'recording'
+       or c.status not in ('completed', 'busy', 'failed', 'no-answer', 'canceled')
+       or n.reported <> 1 or n.told <> 1 or n.live_legs <> 0)`,
+  );
+}
+
+/** I4 of calls: one that ended paid its cost and holds nothing back; its cost is no more than the pulses of its legs. */
+export async function checkCallCredits(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "calls that paid something else than their cost",
+    `select c.account_id, c.id, c.stage, c.cost, c.reserved as counted, c.billed_seconds, t.*, r.closed_at, r.subject
+     from calls c
+     join accounts a on a.account_id = c.account_id
+     left join credit_reservations r on r.account_id = c.account_id and r.id = c.reservation_id
+     cross join lateral (
+       select
+         coalesce(sum(amount) filter (where type = 'reserve'), 0)::int as reserved,
+         coalesce(sum(amount) filter (where type = 'capture'), 0)::int as captured,
+         coalesce(sum(amount) filter (where type = 'release'), 0)::int as released
+       from credit_transfers where account_id = c.account_id and reservation_id = c.reservation_id) t
+     where r.id is null or r.subject <> 'call:' || c.id
+       or t.captured <> c.cost
+       or (c.stage = 'ended') is distinct from (r.closed_at is not null)
+       or (c.stage = 'ended' and (
+         t.reserved <> t.captured + t.released
+         or c.cost * a.call_pulse_seconds is distinct from coalesce(c.billed_seconds, 0)))
+       or (c.stage <> 'ended' and t.reserved <> c.reserved)`,
+  );
+}
+
+/** I10: no customer was called before an agent of the same call had answered. */
+export async function checkAgentsAnsweredFirst(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "customers who were called before an agent answered",
+    `select l.account_id, l.call_id, l.id, l.initiated_at from call_legs l
+     join calls c on c.account_id = l.account_id and c.id = l.call_id
+     -- A campaign's call has no agent.
+     where l.role = 'customer' and c.recipient_id is null and not exists (
+       select from call_legs a
+       where a.account_id = l.account_id and a.call_id = l.call_id and a.role = 'agent'
+         and a.answered_at <= l.initiated_at)`,
+  );
+}
+
+/** Nobody stands as being in a call. */
+export async function checkNoPairsLeft(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "pairs that stand as being in a call",
+    "select account_id, from_number, to_phone, call_id from call_pairs",
+  );
+}
+
+/** I7: no campaign was tried more often by itself than it asked for, and its attempts are numbered one by one. */
+export async function checkCallAttempts(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "campaigns that were tried too often",
+    `select p.account_id, p.campaign_id, p.max_retry, n.*
+     from click_to_calls p
+     cross join lateral (
+       select count(*) filter (where retried_leg is null)::int as by_itself, count(*)::int as attempts,
+         count(distinct attempt)::int as numbers, max(attempt) as last
+       from calls c where c.account_id = p.account_id and c.campaign_id = p.campaign_id) n
+     where n.by_itself > 1 + p.max_retry or n.numbers <> n.attempts or n.last <> n.attempts`,
+  );
+}
+
+/**
+ * What is told of a call comes in an order that makes sense, on its report and in the outbox alike: it
+ * is placed first and once, an agent answers before the two are joined, and its end is the last.
+ */
+export async function checkCallEvents(db: Queryable): Promise<void> {
+  const told = {
+    "on their report": "select account_id, call_id, id, type, data from call_events",
+    "in the outbox": `select account_id, (data ->> 'call_id')::bigint as call_id, id, type, data
+      from events where type like 'call.%'`,
+  };
+  for (const [where, source] of Object.entries(told)) {
+    await assertNone(
+      db,
+      `calls whose events are out of order ${where}`,
+      `select account_id, call_id, array_agg(type order by id) as types
+       from (${source}) e
+       group by 1, 2
+       having count(*) filter (where type = 'call.initiated') > 1
+         or count(*) filter (where type = 'call.bridged') > 1
+         or count(*) filter (where type = 'call.recording.ready') > 1
+         or min(id) filter (where type = 'call.initiated') > min(id)
+         or max(id) filter (where type = 'call.completed') < max(id)
+         or (count(*) filter (where type = 'call.bridged') > 0 and coalesce(
+           min(id) filter (where type = 'call.answered' and data ->> 'leg' = 'agent')
+             > min(id) filter (where type = 'call.bridged'), true))
+         or coalesce(min(id) filter (where data ->> 'leg' = 'customer')
+           < min(id) filter (where type = 'call.answered' and data ->> 'leg' = 'agent'), false)`,
+    );
+  }
+}

@@ -1,0 +1,73 @@
+import type { CallMedia } from "../../server/drivers/call-media.ts";
+import { bytes_per_ms } from "../../server/lib/audio/audio.ts";
+import type { ManualTimers } from "./manual-timers.ts";
+
+const chunk_ms = 20;
+
+export type ScriptedMedia = CallMedia & {
+  /** All that was played until now. */
+  heard(): Buffer;
+  /** How often it was silenced while there was something to play. */
+  cuts(): number;
+  isClosed(): boolean;
+  /** The caller makes this sound; time goes by with it. */
+  speak(samples: Buffer): void;
+  /** The caller hangs up. */
+  end(): void;
+};
+
+/** A caller in a test's time: what is written is played as time goes by. */
+export function openScriptedMedia(time: ManualTimers): ScriptedMedia {
+  const ended = Promise.withResolvers<void>();
+  let isClosed = false;
+  let listener: (samples: Buffer) => void = () => {};
+  let queue = Buffer.alloc(0);
+  const played: Buffer[] = [];
+  let played_until = time.timers.now();
+  let cuts = 0;
+  const play = () => {
+    const now = time.timers.now();
+    const bytes = Math.min(queue.length, Math.floor((now - played_until) * bytes_per_ms));
+    played_until = now;
+    if (bytes > 0) played.push(queue.subarray(0, bytes));
+    queue = queue.subarray(bytes);
+  };
+  const end = () => {
+    play();
+    isClosed = true;
+    queue = Buffer.alloc(0);
+    ended.resolve();
+  };
+  return {
+    listen: (hear) => void (listener = hear),
+    write(samples) {
+      play();
+      if (!isClosed) queue = Buffer.concat([queue, samples]);
+    },
+    flush() {
+      play();
+      if (queue.length > 0) cuts += 1;
+      queue = Buffer.alloc(0);
+    },
+    queued_ms() {
+      play();
+      return queue.length / bytes_per_ms;
+    },
+    close: async () => end(),
+    closed: ended.promise,
+    heard() {
+      play();
+      return Buffer.concat(played);
+    },
+    cuts: () => cuts,
+    isClosed: () => isClosed,
+    speak(samples) {
+      const bytes = chunk_ms * bytes_per_ms;
+      for (let at = 0; at < samples.length; at += bytes) {
+        if (!isClosed) listener(samples.subarray(at, at + bytes));
+        time.advance(chunk_ms);
+      }
+    },
+    end,
+  };
+}

@@ -1,0 +1,136 @@
+// A far end whose sound the test hears and speaks: sipp carries the call's signalling (`told` in
+// sipp/outcomes.ts), its sound comes to a socket of this process.
+import { createSocket, type Socket } from "node:dgram";
+import { once } from "node:events";
+import { decodeMuLaw, encodeMuLaw } from "../../server/lib/audio/g711.ts";
+import { far_end } from "./sipp/outcomes.ts";
+import { loudnessOf, pitchOf } from "./tones.ts";
+
+export type ScriptedPhone = {
+  /** Its only one: a call to it is answered at once. */
+  readonly number: string;
+  /** How much it heard that was not silent, in ms; of one tone only, of whole hundreds of Hz, if one is named. */
+  heard_ms(hz?: number): number;
+  /** The tones it heard, each to the next hundred Hz, in their order; shorter ones than 60 ms are left out. */
+  tones(): number[];
+  /** Speaks after what it was told before; resolves once it is said, which needs a call whose sound came. */
+  say(samples: Buffer): Promise<void>;
+  /** Presses a key, as RTP events (RFC 4733); in turn with what is said. */
+  press(digit: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+const frame_ms = 20;
+const frame_samples = 160;
+const header_bytes = 12;
+const loud = 500;
+const frames_min = 3;
+const payload_types = { sound: 0, event: 101 } as const;
+const keys = "0123456789*#";
+const silence = Buffer.alloc(frame_samples, 0xff);
+
+/** A packet's payload; `at_frame`: an event's packets bear the time of its first. */
+type Packet = {
+  readonly type: number;
+  readonly payload: Buffer;
+  readonly marked: boolean;
+  readonly ago_frames: number;
+  readonly sent: () => void;
+};
+
+/** Takes a free port; close it at the end. */
+export async function openScriptedPhone(): Promise<ScriptedPhone> {
+  const socket = createSocket("udp4");
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  const pitches: (number | null)[] = [];
+  const waiting: Packet[] = [];
+  let speaking: NodeJS.Timeout | undefined;
+  socket.on("message", (packet, { port, address }) => {
+    speaking ??= speak(socket, { port, address }, waiting);
+    if ((packet[1]! & 0x7f) !== payload_types.sound) return;
+    const samples = decodeMuLaw(packet.subarray(header_bytes));
+    pitches.push(loudnessOf(samples) < loud ? null : Math.round(pitchOf(samples) / 100) * 100);
+  });
+  const enqueue = (packets: readonly Omit<Packet, "sent">[]) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    for (const packet of packets)
+      waiting.push({ ...packet, sent: packet === packets.at(-1) ? resolve : () => {} });
+    return promise;
+  };
+  return {
+    number: `${far_end.scripted}${socket.address().port}`.padEnd(10, "0"),
+    heard_ms(hz) {
+      const meant = pitches.filter((pitch) => pitch !== null && (pitch === hz || !hz));
+      return meant.length * frame_ms;
+    },
+    tones: () => tonesOf(pitches),
+    say: (samples) => enqueue(soundPackets(encodeMuLaw(samples))),
+    press: (digit) => enqueue(eventPackets(keys.indexOf(digit))),
+    async close() {
+      clearInterval(speaking);
+      socket.close();
+      await once(socket, "close");
+    },
+  };
+}
+
+function tonesOf(pitches: readonly (number | null)[]): number[] {
+  const tones: number[] = [];
+  let run: number[] = [];
+  for (const pitch of pitches) {
+    if (pitch === null) continue;
+    run = run[0] === pitch ? [...run, pitch] : [pitch];
+    if (run.length === frames_min && tones.at(-1) !== pitch) tones.push(pitch);
+  }
+  return tones;
+}
+
+function soundPackets(sound: Buffer): Omit<Packet, "sent">[] {
+  return Array.from({ length: Math.ceil(sound.length / frame_samples) }, (_, i) => {
+    const payload = sound.subarray(i * frame_samples, (i + 1) * frame_samples);
+    return { type: payload_types.sound, payload, marked: false, ago_frames: 0 };
+  });
+}
+
+/** It sounds for 100 ms; its end is told three times, as the standard wants it. */
+function eventPackets(event: number): Omit<Packet, "sent">[] {
+  return [1, 2, 3, 4, 5, 5, 5, 5].map((frames, i) => {
+    const payload = Buffer.alloc(4);
+    payload.writeUInt8(event, 0);
+    payload.writeUInt8((i >= 5 ? 0x80 : 0) | 10, 1);
+    payload.writeUInt16BE(frames * frame_samples, 2);
+    return { type: payload_types.event, payload, marked: i === 0, ago_frames: i };
+  });
+}
+
+/** Sends what waits, and silence where nothing does, a packet each 20 ms, as phones do. */
+function speak(
+  socket: Socket,
+  to: { readonly port: number; readonly address: string },
+  waiting: Packet[],
+): NodeJS.Timeout {
+  const began_ms = performance.now();
+  let frames = 0;
+  return setInterval(() => {
+    // What a pause of this process left out is made up for.
+    while (frames * frame_ms <= performance.now() - began_ms) {
+      const next = waiting.shift();
+      const { type, payload, marked, ago_frames } = next ?? {
+        type: payload_types.sound,
+        payload: silence,
+        marked: false,
+        ago_frames: 0,
+      };
+      const header = Buffer.alloc(header_bytes);
+      header.writeUInt8(0x80, 0);
+      header.writeUInt8((marked ? 0x80 : 0) | type, 1);
+      header.writeUInt16BE(frames % 0x1_0000, 2);
+      header.writeUInt32BE((frames - ago_frames) * frame_samples, 4);
+      header.writeUInt32BE(to.port, 8);
+      socket.send(Buffer.concat([header, payload]), to.port, to.address);
+      next?.sent();
+      frames += 1;
+    }
+  }, frame_ms);
+}

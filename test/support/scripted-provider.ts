@@ -1,0 +1,71 @@
+// A chat provider that does as a test tells it, for what the sandbox never does.
+import type {
+  ChatDriver,
+  ChatSendError,
+  ProviderNumber,
+  ProviderTemplate,
+  WebhookGuard,
+} from "../../server/drivers/chat/driver.ts";
+import { sandboxStub } from "./sandbox-stub.ts";
+
+export type ScriptedProvider = {
+  readonly driver: ChatDriver & WebhookGuard;
+  /** What it has; tests change it. */
+  templates: ProviderTemplate[];
+  number: Omit<ProviderNumber, "phone_number_id">;
+  /** What every request fails with, until it is null again. */
+  failure: ChatSendError | null;
+  /** Runs while the provider is asked. */
+  meanwhile: () => Promise<void>;
+  /** What it was asked, by the name of the method. */
+  readonly asked: string[];
+};
+
+export function openScriptedProvider(): ScriptedProvider {
+  const told: ScriptedProvider = {
+    driver: undefined as never,
+    templates: [],
+    number: {
+      phone_number: "919876543210",
+      name: "Told",
+      quality: "YELLOW",
+      marketing_onboarded: true,
+    },
+    failure: null,
+    meanwhile: async () => {},
+    asked: [],
+  };
+  const answer = async <Answer>(name: string, make: () => Answer): Promise<Answer> => {
+    told.asked.push(name);
+    await told.meanwhile();
+    if (told.failure) throw told.failure;
+    return make();
+  };
+  const driver: ChatDriver & WebhookGuard = {
+    ...sandboxStub,
+    listTemplates: () => answer("listTemplates", () => told.templates),
+    createTemplate: (_account, draft) =>
+      answer("createTemplate", () => {
+        const made: ProviderTemplate = {
+          ...structuredClone(draft),
+          provider_template_id: `told-${told.asked.length}`,
+          status: "PENDING",
+          quality: "UNKNOWN",
+          rejection_reason: null,
+        };
+        told.templates = [...told.templates, made];
+        return made;
+      }),
+    deleteTemplate: (_account, name) =>
+      answer("deleteTemplate", () => {
+        told.templates = told.templates.filter((one) => one.name !== name);
+      }),
+    findNumber: ({ phone_number_id }) =>
+      answer("findNumber", () => ({ ...told.number, phone_number_id })),
+    uploadMedia: (_from, { bytes, mime_type, name }) =>
+      answer("uploadMedia", () => `${mime_type} ${name} ${bytes.length}`),
+    verifySignature: () => true,
+    answerChallenge: () => null,
+  };
+  return Object.assign(told, { driver });
+}

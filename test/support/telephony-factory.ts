@@ -1,0 +1,178 @@
+// Makers of what calls stand on.
+import type { App } from "../../server/engine/app.ts";
+import { makeAccount, makeCredits, unique, type TestAccount } from "./account-factory.ts";
+
+type Account = Pick<TestAccount, "account_id">;
+
+/** A node of the sandbox, active and not connected unless said; returns its id. */
+export async function makeNode(
+  app: Pick<App, "db" | "clock">,
+  more: {
+    driver?: "sandbox" | "asterisk";
+    active?: boolean;
+    connected?: boolean;
+    calls_per_second?: number;
+    calls_max?: number;
+    /** Of an Asterisk; nothing answers there unless said. */
+    ari_url?: string;
+    ari_user?: string;
+    ari_password?: string;
+    ari_app?: string;
+    cdr_path?: string;
+    sounds_dir?: string;
+  } = {},
+): Promise<number> {
+  const now = app.clock.now();
+  const { driver = "sandbox", connected = false, ...rest } = more;
+  const ari = {
+    ari_url: "http://127.0.0.1:1/ari",
+    ari_user: "trunkline",
+    ari_password: "secret",
+    ari_app: unique("app"),
+  };
+  const { id } = await app.db.query
+    .insertInto("voice_nodes")
+    .values({
+      name: unique("node"),
+      driver,
+      ...(driver === "asterisk" ? ari : {}),
+      calls_per_second: 1_000,
+      calls_max: 10_000,
+      connected_at: connected ? now : null,
+      created_at: now,
+      updated_at: now,
+      ...rest,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** A trunk on these nodes with a share of each as large as any, every account's unless said; returns its id. */
+export async function makeTrunk(
+  app: Pick<App, "db" | "clock">,
+  nodes: readonly number[],
+  more: {
+    endpoint?: string;
+    only_account_id?: number;
+    number_format?: "e164" | "plus_e164" | "national";
+    number_prefix?: string;
+    caller_ids?: string[];
+    caller_ids_only?: boolean;
+    active?: boolean;
+    /** Of each node. */
+    share?: { calls_per_second?: number; calls_max?: number };
+  } = {},
+): Promise<number> {
+  const now = app.clock.now();
+  const { share = {}, ...rest } = more;
+  const { id } = await app.db.query
+    .insertInto("trunks")
+    .values({
+      name: unique("trunk"),
+      endpoint: "sandbox",
+      number_format: "e164",
+      created_at: now,
+      updated_at: now,
+      ...rest,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  const room = { calls_per_second: 1_000, calls_max: 10_000, ...share };
+  await app.db.query
+    .insertInto("trunk_nodes")
+    .values(nodes.map((node_id) => ({ trunk_id: id, node_id, ...room })))
+    .execute();
+  return id;
+}
+
+/** A node of the sandbox with a trunk; only the account's, if one is named. */
+export async function makeSandboxTrunk(
+  app: Pick<App, "db" | "clock">,
+  account?: Account,
+): Promise<{ node_id: number; trunk_id: number }> {
+  const node_id = await makeNode(app, { connected: true });
+  const only = account ? { only_account_id: account.account_id } : {};
+  return { node_id, trunk_id: await makeTrunk(app, [node_id], only) };
+}
+
+/** An account that may call at any time, with call credit: 1,000 unless said. */
+export async function makeCallingAccount(
+  app: Pick<App, "db" | "clock">,
+  more: { credits?: number } = {},
+): Promise<TestAccount> {
+  const account = await makeAccount(app, { features: ["calls", "voice"] });
+  await setCalling(app, account, { night_calling: true });
+  await makeCredits(app, account, { call: more.credits ?? 1_000 });
+  return account;
+}
+
+/** Sets what the account decides of its calls, by its columns. */
+export async function setCalling(
+  app: Pick<App, "db">,
+  { account_id }: Account,
+  settings: {
+    night_calling?: boolean;
+    calling_from?: string;
+    calling_to?: string;
+    time_zone?: string;
+    country_code?: string;
+    calls_recorded?: boolean;
+    agent_ring_seconds?: number;
+    customer_ring_seconds?: number;
+    call_pulse_seconds?: number;
+  },
+): Promise<void> {
+  await app.db.query
+    .updateTable("accounts")
+    .set(settings)
+    .where("account_id", "=", account_id)
+    .execute();
+}
+
+/** An agent's phone, its endpoint called as the extension. */
+export async function makeExtension(
+  app: Pick<App, "db" | "clock">,
+  { account_id }: Account,
+  extension: string,
+  more: { digit?: string; user_id?: number; endpoint?: string } = {},
+): Promise<number> {
+  const now = app.clock.now();
+  const { id } = await app.db.query
+    .insertInto("extensions")
+    .values({
+      account_id,
+      extension,
+      name: `Desk ${extension}`,
+      endpoint: extension,
+      created_at: now,
+      updated_at: now,
+      ...more,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** A group of agents in this order; returns its id. */
+export async function makeAgentGroup(
+  app: Pick<App, "db" | "clock">,
+  { account_id }: Account,
+  numbers: readonly string[] = [],
+): Promise<number> {
+  const created_at = app.clock.now();
+  const { id: group_id } = await app.db.query
+    .insertInto("agent_groups")
+    .values({ account_id, name: unique("agents"), created_at, updated_at: created_at })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  if (numbers.length > 0) {
+    await app.db.query
+      .insertInto("agent_group_members")
+      .values(
+        numbers.map((number, i) => ({ account_id, group_id, number, position: i + 1, created_at })),
+      )
+      .execute();
+  }
+  return group_id;
+}
