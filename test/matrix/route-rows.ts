@@ -7,7 +7,7 @@ import { telephonyRows } from "./telephony-rows.ts";
 import { callRows } from "./call-rows.ts";
 import { chatRows } from "./chat-rows.ts";
 import { erasureRows } from "./erasure-rows.ts";
-import type { Ids } from "./seed-ids.ts";
+import { unknownIds, type Ids } from "./seed-ids.ts";
 import { reportRows } from "./report-rows.ts";
 import { voiceCampaignRows } from "./voice-campaign-rows.ts";
 import { voiceContentRows } from "./voice-content-rows.ts";
@@ -473,3 +473,16 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...erasureRows,
   }),
 );
+
+/** The ids that a row's request names. */
+export function idsUsedBy(row: RouteRow): (keyof Ids)[] {
+  const used = new Set<keyof Ids>();
+  const recorder = new Proxy(unknownIds, {
+    get: (ids, name: keyof Ids) => {
+      used.add(name);
+      return ids[name];
+    },
+  });
+  row.request(recorder);
+  return [...used];
+}

@@ -135,79 +135,88 @@ export const unknownIds: Ids = {
   callback_replay_id: 8_000_000_000_000_503,
 };
 
-/** Makes one of everything in the account; whatever has a name or text carries `mark`. */
+type Seeder = (api: TestApi, account: TestAccount, mark: string) => Promise<Partial<Ids>>;
+
+/** Each seeds its ids without the others. */
+const seeders: readonly Seeder[] = [
+  async (_api, { workspace_id }) => ({ workspace_id }),
+  seedPicklistOption,
+  seedCustomField,
+  seedContact,
+  seedLead,
+  seedUser,
+  seedRole,
+  seedImport,
+  seedReservation,
+  seedAudience,
+  seedChat,
+  seedChatContent,
+  seedCalls,
+  seedVoiceCampaign,
+  seedVoiceContent,
+  seedTelephony,
+  seedErasure,
+  seedCallbacks,
+];
+
+/** Creates one of everything in the account; every name and text carries `mark`. */
 export async function seedIds(api: TestApi, account: TestAccount, mark: string): Promise<Ids> {
-  const { app } = api;
-  const phone = `9${String(Date.now()).slice(-4)}${unique("").slice(1).padStart(5, "0")}`.slice(
-    0,
-    10,
-  );
-  const note = { key: "note", type: "text" } as const;
-  const hasNote = await app.db.query
-    .selectFrom("custom_fields")
-    .select("id")
-    .where("account_id", "=", account.account_id)
-    .where("workspace_id", "=", account.workspace_id)
-    .where("key", "=", note.key)
-    .execute();
-  if (hasNote.length === 0) await makeCustomField(app, account, note);
+  return (await openSeed(api, account, mark)).ids();
+}
+
+export type Seed = {
+  /** The ids of one of everything, as the last reseed left them. */
+  ids(): Ids;
+  /** Seeds anew whatever these ids name. */
+  reseed(names: readonly (keyof Ids)[]): Promise<void>;
+};
+
+/** Creates what `seedIds` does, and can later replace the parts that a test used up. */
+export async function openSeed(api: TestApi, account: TestAccount, mark: string): Promise<Seed> {
+  await makeCustomField(api.app, account, { key: "note", type: "text" });
   await allowCalls(api, account);
-  const user_id = await makeUser(app, account);
-  const collaborator_id = await makeUser(app, account);
-  const token = await makeToken(app, account, { kind: "agent", user_id });
-  const lead_id = await seedLead(api, account, { phone, name: `${mark} lead` });
-  await app.db.query
-    .insertInto("lead_collaborators")
-    .values({
-      account_id: account.account_id,
-      lead_id,
-      user_id: collaborator_id,
-      added_at: app.clock.now(),
-    })
-    .execute();
+  const parts: Partial<Ids>[] = [];
+  for (const seed of seeders) parts.push(await seed(api, account, mark));
   return {
-    workspace_id: account.workspace_id,
-    option_id: await makeOption(app, account, {
-      picklist: "status",
-      value: unique(`${mark}-option`),
-    }),
-    field_id: await makeCustomField(app, account, {
-      key: unique(`${mark}_field`).replaceAll("-", "_"),
-      type: "text",
-    }),
-    contact_id: await makeContact(app, account, {
-      phone: `8${phone.slice(1)}`,
-      name: `${mark} contact`,
-    }),
-    lead_id,
-    user_id,
-    collaborator_id,
-    role_id: await seedRole(api, account, unique(`${mark} role`)),
-    token_id: Number(token.split("_")[2]),
-    import_id: await seedImport(api, account, mark),
-    reservation_id: await seedReservation(api, account, mark),
-    ...(await seedAudience(api, account, { mark, phone: `91${phone}` })),
-    ...(await seedChat(api, account, mark)),
-    ...(await seedChatContent(api, account, mark)),
-    ...(await seedCalls(api, account, mark)),
-    ...(await seedVoiceCampaign(api, account, mark)),
-    ...(await seedVoiceContent(api, account, mark)),
-    ...(await seedTelephony(api, account, mark)),
-    erasure_id: await seedErasure(api, account),
-    ...(await seedCallbacks(api, account, mark)),
+    ids: () => Object.assign({}, ...parts) as Ids,
+    async reseed(names) {
+      for (const [i, part] of parts.entries()) {
+        if (names.some((name) => name in part)) parts[i] = await seeders[i]!(api, account, mark);
+      }
+    },
   };
+}
+
+function uniquePhone(first_digit: number): string {
+  return `${first_digit}${unique("").slice(1).padStart(9, "0")}`;
+}
+
+async function seedPicklistOption({ app }: TestApi, account: TestAccount, mark: string) {
+  const option = { picklist: "status", value: unique(`${mark}-option`) } as const;
+  return { option_id: await makeOption(app, account, option) };
+}
+
+async function seedCustomField({ app }: TestApi, account: TestAccount, mark: string) {
+  const key = unique(`${mark}_field`).replaceAll("-", "_");
+  return { field_id: await makeCustomField(app, account, { key, type: "text" }) };
+}
+
+async function seedContact({ app }: TestApi, account: TestAccount, mark: string) {
+  const contact = { phone: uniquePhone(8), name: `${mark} contact` };
+  return { contact_id: await makeContact(app, account, contact) };
+}
+
+async function seedUser({ app }: TestApi, account: TestAccount) {
+  const user_id = await makeUser(app, account);
+  const token = await makeToken(app, account, { kind: "agent", user_id });
+  return { user_id, token_id: Number(token.split("_")[2]) };
 }
 
 /** A trunk of the account's own, credit and every hour of the day. */
 async function allowCalls({ app }: TestApi, account: TestAccount): Promise<void> {
   await makeCredits(app, account, { call: 1_000 });
   await setCalling(app, account, { night_calling: true });
-  const hasTrunk = await app.db.query
-    .selectFrom("trunks")
-    .select("id")
-    .where("only_account_id", "=", account.account_id)
-    .execute();
-  if (hasTrunk.length === 0) await makeSandboxTrunk(app, account);
+  await makeSandboxTrunk(app, account);
 }
 
 async function seedChat({ app }: TestApi, account: TestAccount, mark: string) {
@@ -255,38 +264,38 @@ async function seedChat({ app }: TestApi, account: TestAccount, mark: string) {
   return { chat_number_id: number.id, template_id, campaign_id: id, recipient_id };
 }
 
-async function seedLead(
-  api: TestApi,
-  account: TestAccount,
-  lead: { phone: string; name: string },
-): Promise<number> {
-  const path = `/api/v1/crm/workspaces/${account.workspace_id}/leads/create`;
-  const answer = await api.send("POST", path, { token: account.token, json: lead });
-  if (answer.status !== 201) throw new Error(`no lead to stand on: ${answer.text}`);
-  return answer.body.id as number;
+async function seedLead(api: TestApi, account: TestAccount, mark: string) {
+  const { account_id, workspace_id, token } = account;
+  const json = { phone: uniquePhone(9), name: `${mark} lead` };
+  const path = `/api/v1/crm/workspaces/${workspace_id}/leads/create`;
+  const answer = await api.send("POST", path, { token, json });
+  if (answer.status !== 201) throw new Error(`the lead was not created: ${answer.text}`);
+  const lead_id = answer.body.id as number;
+  const collaborator_id = await makeUser(api.app, account);
+  await api.app.db.query
+    .insertInto("lead_collaborators")
+    .values({ account_id, lead_id, user_id: collaborator_id, added_at: api.app.clock.now() })
+    .execute();
+  return { lead_id, collaborator_id };
 }
 
-async function seedRole(api: TestApi, account: TestAccount, name: string): Promise<number> {
-  const now = api.app.clock.now();
-  const { id } = await api.app.db.query
+async function seedRole({ app }: TestApi, { account_id }: TestAccount, mark: string) {
+  const now = app.clock.now();
+  const name = unique(`${mark} role`);
+  const { id: role_id } = await app.db.query
     .insertInto("roles")
-    .values({
-      account_id: account.account_id,
-      name,
-      permissions: [],
-      created_at: now,
-      updated_at: now,
-    })
+    .values({ account_id, name, permissions: [], created_at: now, updated_at: now })
     .returning("id")
     .executeTakeFirstOrThrow();
-  return id;
+  return { role_id };
 }
 
 async function seedAudience(
   api: TestApi,
   { account_id }: TestAccount,
-  { mark, phone }: { mark: string; phone: string },
+  mark: string,
 ): Promise<Pick<Ids, "suppression_id" | "group_id" | "member_id">> {
+  const phone = `91${uniquePhone(9)}`;
   const db = api.app.db.query;
   const created_at = api.app.clock.now();
   const suppression = await db
@@ -314,9 +323,9 @@ async function seedAudience(
   return { suppression_id: suppression.id, group_id: group.id, member_id: member.id };
 }
 
-async function seedErasure({ app }: TestApi, { account_id }: TestAccount): Promise<number> {
+async function seedErasure({ app }: TestApi, { account_id }: TestAccount) {
   const now = app.clock.now();
-  const { id } = await app.db.query
+  const { id: erasure_id } = await app.db.query
     .insertInto("erasures")
     .values({
       account_id,
@@ -327,20 +336,20 @@ async function seedErasure({ app }: TestApi, { account_id }: TestAccount): Promi
     })
     .returning("id")
     .executeTakeFirstOrThrow();
-  return id;
+  return { erasure_id };
 }
 
-async function seedReservation(api: TestApi, account: TestAccount, mark: string): Promise<number> {
-  const { app } = api;
+async function seedReservation({ app }: TestApi, account: TestAccount, mark: string) {
   const { account_id } = account;
   await makeCredits(app, account, { chat: 1 });
   const reservation = { account_id, kind: "chat", subject: unique(`${mark}:`), amount: 1 } as const;
-  return app.db.query
+  const reservation_id = await app.db.query
     .transaction()
     .execute((tx) => reserveCredits(tx, reservation, app.clock.now()));
+  return { reservation_id };
 }
 
-async function seedImport(api: TestApi, account: TestAccount, mark: string): Promise<number> {
+async function seedImport(api: TestApi, account: TestAccount, mark: string) {
   const { account_id, workspace_id, owner_id: created_by } = account;
   const now = api.app.clock.now();
   const { id: import_id } = await api.app.db.query
@@ -371,5 +380,5 @@ async function seedImport(api: TestApi, account: TestAccount, mark: string): Pro
       errors: JSON.stringify([{ field: "phone", reason: "must be exactly 10 digits" }]),
     })
     .execute();
-  return import_id;
+  return { import_id };
 }

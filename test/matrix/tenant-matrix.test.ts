@@ -2,7 +2,12 @@
 // role, right}. A route without a row in route-rows.ts fails.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { features, permissionNames, type Permission } from "../../server/accounts/permissions.ts";
+import {
+  features,
+  permissionNames,
+  type Feature,
+  type Permission,
+} from "../../server/accounts/permissions.ts";
 import type { Access, Route } from "../../server/api/route.ts";
 import { routes } from "../../server/api/routes.ts";
 import { assertCallError } from "../contract/call-api.ts";
@@ -12,19 +17,22 @@ import {
   makeAccount,
   makeAgentToken,
   makeToken,
+  makeUser,
   type TestAccount,
 } from "../support/account-factory.ts";
-import { routeRows, type RouteRow, type RowRequest } from "./route-rows.ts";
-import { seedIds, unknownIds, type Ids } from "./seed-ids.ts";
+import { idsUsedBy, routeRows, type RouteRow, type RowRequest } from "./route-rows.ts";
+import { openSeed, seedIds, unknownIds, type Ids, type Seed } from "./seed-ids.ts";
 
 let api: TestApi;
 let mine: TestAccount;
+let seed: Seed;
 let foreign: TestAccount;
 let foreignIds: Ids;
 
 before(async () => {
   api = await startApi();
   mine = await makeAccount(api.app);
+  seed = await openSeed(api, mine, "ours");
   foreign = await makeAccount(api.app);
   foreignIds = await seedIds(api, foreign, "theirs");
 });
@@ -55,38 +63,49 @@ test("only what operators and machines ask of the process itself is public, and 
   ]);
 });
 
+test("every route is for the features and permissions of its row", () => {
+  const actual = guarded.map(({ id, access }) => {
+    const { features: needed = null, anyOf } = access as Access;
+    return [id, needed, [...namesOf(anyOf)].toSorted()];
+  });
+  const expected = guarded.map(({ id }) => {
+    const row = routeRows.get(id);
+    return [id, row?.features, row && [...namesOf(row.may)].toSorted()];
+  });
+  assert.deepEqual(actual, expected);
+});
+
 for (const route of guarded) {
   const row = routeRows.get(route.id);
-  // One without a row is told by the test above.
+  // The first test reports a route without a row.
   if (row) testRoute(route, row);
 }
 
-function testRoute({ method, url, access }: Route, row: RouteRow): void {
+function testRoute({ method, url }: Route, row: RouteRow): void {
   const name = `${method} ${url}`;
 
-  test(`${name} is for the feature and permissions of its row`, () => {
-    const { features: needed = null, anyOf } = access as Access;
-    assert.deepEqual(needed, row.features);
-    assert.deepEqual([...namesOf(anyOf)].toSorted(), [...namesOf(row.may)].toSorted());
-  });
-
-  test(`${name} refuses every token that is not valid, and every valid one that may not`, async () => {
-    const ids = await seedIds(api, mine, "ours");
+  test(`${name} refuses every token that is invalid or lacks its permissions`, async () => {
+    const ids = seed.ids();
     await assertUnauthorized(method, row, ids);
     await assertForbidden(method, row, ids);
     if (!row.installation) await assertForeignIsUnknown(method, row, ids);
-    // The refusals above have harmed nothing: the same ids still do.
-    assertSuccess(await send(method, row.request(ids), { token: mine.token }));
+    // The refused requests changed nothing: the same ids still serve.
+    await assertOpen(method, row, mine.token);
   });
 
   test(`${name} is open to ${row.may === "any_token" ? "every token" : "each of its permissions alone"}`, async () => {
     const roles = row.may === "any_token" ? [null, []] : row.may.map((permission) => [permission]);
     for (const permissions of roles) {
-      const ids = await seedIds(api, mine, "ours");
-      const token = await makeAgentToken(api.app, mine, permissions);
-      assertSuccess(await send(method, row.request(ids), { token }));
+      await assertOpen(method, row, await agentWith(permissions));
     }
   });
+}
+
+/** Expects success, and replaces the seeded rows that the request may have changed. */
+async function assertOpen(method: string, row: RouteRow, token: string): Promise<void> {
+  const { status, text } = await send(method, row.request(seed.ids()), { token });
+  assert.ok(status >= 200 && status < 300, `${status} ${text}`);
+  if (method !== "GET") await seed.reseed(idsUsedBy(row));
 }
 
 function namesOf(may: RouteRow["may"]): readonly string[] {
@@ -98,11 +117,15 @@ function assertRefused(row: RouteRow, answer: Answer, status: number, type: stri
   else assertProblem(answer, status, type);
 }
 
-function assertSuccess({ status, text }: Answer): void {
-  assert.ok(status >= 200 && status < 300, `${status} ${text}`);
+async function assertUnauthorized(method: string, row: RouteRow, ids: Ids): Promise<void> {
+  for (const [name, headers] of await unauthorizedHeaders()) {
+    const answer = await send(method, row.request(ids), { headers });
+    assertRefused(row, answer, 401, "unauthorized");
+    assert.ok(answer.headers.get("www-authenticate"), name);
+  }
 }
 
-async function assertUnauthorized(method: string, row: RouteRow, ids: Ids): Promise<void> {
+const unauthorizedHeaders = once(async (): Promise<[string, Record<string, string>][]> => {
   const past = new Date(Date.now() - 1_000);
   const expired = await makeToken(api.app, mine, { expires_at: past });
   const revoked = await makeToken(api.app, mine);
@@ -113,55 +136,78 @@ async function assertUnauthorized(method: string, row: RouteRow, ids: Ids): Prom
     .where("id", "=", Number(revoked.split("_")[2]))
     .execute();
   const unknown = mine.token.replace(/_[^_]+$/, `_${"0".repeat(64)}`);
-  const headers: Record<string, string>[] = [
-    {},
-    { authorization: mine.token },
-    { authorization: `Basic ${mine.token}` },
-    ...[unknown, revoked, expired].map((token) => ({ authorization: `Bearer ${token}` })),
+  return [
+    ["none", {}],
+    ["without a scheme", { authorization: mine.token }],
+    ["another scheme", { authorization: `Basic ${mine.token}` }],
+    ["unknown", { authorization: `Bearer ${unknown}` }],
+    ["revoked", { authorization: `Bearer ${revoked}` }],
+    ["expired", { authorization: `Bearer ${expired}` }],
   ];
-  for (const [i, header] of headers.entries()) {
-    const answer = await send(method, row.request(ids), { headers: header });
-    assertRefused(row, answer, 401, "unauthorized");
-    assert.ok(answer.headers.get("www-authenticate"), `case ${i}`);
-  }
-}
+});
 
 async function assertForbidden(method: string, row: RouteRow, ids: Ids): Promise<void> {
   const tokens: string[] = [];
   if (row.may !== "any_token") {
-    tokens.push(await makeToken(api.app, mine, { scopes: permissionsBut(row.may) }));
-    for (const token of await agentsWithout(row.may, ids)) {
+    tokens.push(await accountTokenWithout(row.may));
+    for (const token of await agentsWithout(row.may)) {
       const answer = await send(method, row.request(ids), { token });
       assertRefused(row, answer, 403, row.agent_denied ?? "forbidden");
     }
   }
-  const { features: needed } = row;
-  if (needed !== null) {
-    const without = features.filter((feature) => !needed.includes(feature));
-    tokens.push((await makeAccount(api.app, { features: without })).token);
-  }
+  if (row.features !== null) tokens.push(await tokenOfAccountWithout(row.features));
   for (const token of tokens) {
     assertRefused(row, await send(method, row.request(ids), { token }), 403, "forbidden");
   }
 }
 
-/** Agents' tokens that have each a reason not to have any of these permissions. */
-async function agentsWithout(may: readonly Permission[], { user_id }: Ids): Promise<string[]> {
-  return [
-    await makeAgentToken(api.app, mine, null),
-    await makeAgentToken(api.app, mine, permissionsBut(may)),
-    await makeToken(api.app, mine, { kind: "agent", user_id, scopes: [...may] }),
-  ];
+// Routes with the same permissions share their tokens.
+const agentWith = once((permissions: readonly Permission[] | null) =>
+  makeAgentToken(api.app, mine, permissions),
+);
+
+const accountTokenWithout = once((may: readonly Permission[]) =>
+  makeToken(api.app, mine, { scopes: permissionsBut(may) }),
+);
+
+const tokenOfAccountWithout = once(async (needed: readonly Feature[]) => {
+  const others = features.filter((feature) => !needed.includes(feature));
+  return (await makeAccount(api.app, { features: others })).token;
+});
+
+/** Agents' tokens that each lack these permissions for another reason. */
+const agentsWithout = once(async (may: readonly Permission[]) => [
+  await agentWith(null),
+  await agentWith(permissionsBut(may)),
+  // Its scopes name them, but its user has no role.
+  await makeToken(api.app, mine, {
+    kind: "agent",
+    user_id: await makeUser(api.app, mine),
+    scopes: [...may],
+  }),
+]);
+
+/** Calls `make` once for each distinct list of arguments. */
+function once<Args extends unknown[], Made>(
+  make: (...args: Args) => Promise<Made>,
+): (...args: Args) => Promise<Made> {
+  const made = new Map<string, Promise<Made>>();
+  return (...args) => {
+    const key = JSON.stringify(args);
+    const found = made.get(key) ?? make(...args);
+    made.set(key, found);
+    return found;
+  };
 }
 
 function permissionsBut(may: readonly Permission[]): Permission[] {
   return permissionNames.filter((permission) => !may.includes(permission));
 }
 
-/** Ids of the first account, sent by the other: all of them at once, and each beside its own. */
+/** Sends ids of `mine` as the foreign account: all at once, then each beside ids of its own. */
 async function assertForeignIsUnknown(method: string, row: RouteRow, ids: Ids): Promise<void> {
-  const used = namesUsed(row);
-  const mixes: [Ids, Ids][] = [
+  const used = idsUsedBy(row);
+  const pairs: [Ids, Ids][] = [
     [ids, unknownIds],
     ...used.map((name): [Ids, Ids] => [
       { ...foreignIds, [name]: ids[name] },
@@ -173,29 +219,16 @@ async function assertForeignIsUnknown(method: string, row: RouteRow, ids: Ids): 
     assert.doesNotMatch(answer.text, /ours/);
     return;
   }
-  for (const [theirs, nobodys] of mixes) {
-    const found = await send(method, row.request(theirs), { token: foreign.token });
-    const expected = await send(method, row.request(nobodys), { token: foreign.token });
+  for (const [existing, unknown] of pairs) {
+    const found = await send(method, row.request(existing), { token: foreign.token });
+    const expected = await send(method, row.request(unknown), { token: foreign.token });
     assert.equal(comparable(found), comparable(expected));
     assert.doesNotMatch(found.text, /ours/);
     if (method !== "GET") assert.ok(found.status >= 400 && found.status < 500, found.text);
   }
 }
 
-/** Which ids a row's request names. */
-function namesUsed(row: RouteRow): (keyof Ids)[] {
-  const used = new Set<keyof Ids>();
-  const watching = new Proxy(unknownIds, {
-    get: (ids, name: keyof Ids) => {
-      used.add(name);
-      return ids[name];
-    },
-  });
-  row.request(watching);
-  return [...used];
-}
-
-/** All of an answer but what belongs to the one request. */
+/** Everything in a response except what belongs to one request. */
 function comparable({ status, headers, text, body }: Answer): string {
   const own = new Set(["x-request-id", "date", "connection", "keep-alive"]);
   for (const figure of ["limit", "remaining", "reset"]) own.add(`ratelimit-${figure}`);
