@@ -1,5 +1,5 @@
-// An account that sends campaigns through a provider in this process: what each message gets is the
-// test's to say.
+// An account that sends campaigns through a provider in this process; the test decides the provider's
+// answer to each message.
 import type {
   Accepted,
   ChatDriver,
@@ -25,9 +25,12 @@ import { makeAccount, makeCredits, unique, type TestAccount } from "./account-fa
 export type TestProvider = {
   /** In the order in which the requests began; `at` is monotonic. */
   readonly sent: { readonly outgoing: Outgoing; readonly at: number }[];
-  answer(outgoing: Outgoing): Promise<Accepted>;
+  answer(outgoing: Outgoing, signal?: AbortSignal): Promise<Accepted>;
 };
 
+type ChatRecipient = { readonly phone: string; readonly variables?: Record<string, string> };
+
+/** The provider's answer to a message that it accepts. */
 export const takeMessage = async ({ message_id }: Outgoing): Promise<Accepted> => ({
   provider_message_id: `wamid.${message_id}`,
 });
@@ -42,11 +45,11 @@ export type ChatFixture = {
   readonly account: TestAccount;
   readonly number: TestChatNumber;
   readonly template_id: number;
-  /** A running campaign of so many recipients; returns its id. */
-  campaign(recipients: number): Promise<number>;
+  /** A running campaign to these recipients, or to this many new numbers; returns its id. */
+  campaign(recipients: number | readonly ChatRecipient[]): Promise<number>;
   /** Starts sending as a worker does, until it is stopped, or the test ends. */
   startSenders(): { stop(): Promise<void> };
-  /** Does every job that is due. */
+  /** Runs every job that is due. */
   workJobs(): Promise<void>;
   /** Events of the account, as `type`, in their order. */
   events(): Promise<string[]>;
@@ -58,34 +61,40 @@ export type ChatFixtureApi = {
   readonly api: TestApi;
   /** By the provider's id of the number that sends. */
   readonly providers: Map<string, TestProvider>;
+  /** Passes each message to the provider of the number that sends it. */
+  readonly driver: ChatDriver;
 };
 
-/** The API with the scenes' providers for its sandbox; close `api` in `after`. */
+/** Starts the API with the fixtures' providers as its sandbox; close `api` in `after`. */
 export async function startChatFixtureApi(): Promise<ChatFixtureApi> {
   const providers = new Map<string, TestProvider>();
   const driver = {
-    send: async (from: ChatSender, outgoing: Outgoing) => {
+    send: async (from: ChatSender, outgoing: Outgoing, signal?: AbortSignal) => {
       const provider = providers.get(from.phone_number_id)!;
       provider.sent.push({ outgoing, at: performance.now() });
-      return provider.answer(outgoing);
+      return provider.answer(outgoing, signal);
     },
   } as unknown as ChatDriver;
-  return { api: await startApi({ chatDrivers: { sandbox: driver } }), providers };
+  return { api: await startApi({ chatDrivers: { sandbox: driver } }), providers, driver };
 }
 
-/** A new account on that API, whose provider takes everything until it is told otherwise. */
+/** Creates an account on that API, whose provider accepts everything until the test changes its answer. */
 export async function openChatFixture(
   t: { after(undo: () => Promise<void>): void },
   { api, providers }: ChatFixtureApi,
-  ofNumber: Parameters<typeof makeChatNumber>[2] = {},
+  options: Parameters<typeof makeChatNumber>[2] & {
+    readonly variable_defaults?: Record<string, string>;
+  } = {},
 ): Promise<ChatFixture> {
+  const { variable_defaults, ...ofNumber } = options;
   const { app } = api;
   const account = await makeAccount(app);
   await makeCredits(app, account, { chat: 100_000 });
   const number = await makeChatNumber(app, account, ofNumber);
   const provider: TestProvider = { sent: [], answer: takeMessage };
   providers.set(number.provider_phone_number_id, provider);
-  const template_id = await makeChatTemplate(app, account, number);
+  const ofTemplate = variable_defaults ? { variable_defaults } : {};
+  const template_id = await makeChatTemplate(app, account, number, ofTemplate);
   return {
     api,
     app,
@@ -95,8 +104,10 @@ export async function openChatFixture(
     template_id,
     ask: (method, path, json) =>
       api.send(method, `/api/v1/chat/campaigns${path}`, { token: account.token, json }),
-    campaign: (recipients) =>
-      makeChatCampaign(app, account, number, template_id, phones(recipients)),
+    campaign: (recipients) => {
+      const rows = typeof recipients === "number" ? phones(recipients) : recipients;
+      return makeChatCampaign(app, account, number, template_id, rows);
+    },
     startSenders() {
       const senders = openSenders(app, default_settings);
       const turn = () => senders.startDue();

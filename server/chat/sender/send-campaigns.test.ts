@@ -4,97 +4,45 @@ import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import {
-  makeChatCampaign,
-  makeChatNumber,
-  makeChatTemplate,
-  type TestChatNumber,
-} from "../../../test/support/chat-factory.ts";
+  openChatFixture,
+  startChatFixtureApi,
+  takeMessage,
+  type ChatFixtureApi,
+  type TestProvider,
+} from "../../../test/support/chat-fixture.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import {
-  makeAccount,
-  makeCredits,
-  type TestAccount,
-} from "../../../test/support/account-factory.ts";
+import type { TestAccount } from "../../../test/support/account-factory.ts";
 import { suppress } from "../../audience/suppressions/suppress.ts";
-import {
-  ChatSendError,
-  type Accepted,
-  type ChatDriver,
-  type Outgoing,
-} from "../../drivers/chat/driver.ts";
+import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { default_settings } from "../../worker.ts";
 import { failCampaign } from "../campaigns/fail-campaign.ts";
 import { hold, liftHold } from "../holds/holds.ts";
-import { openSenders, type Senders } from "./send-campaigns.ts";
+import { openSenders } from "./send-campaigns.ts";
 import { settleUnknown } from "../campaigns/settle-unknown.ts";
 import { drainCampaign } from "../campaigns/drain-campaign.ts";
 
-/** A provider in this process: what each message gets is the test's to say. */
-type Provider = {
-  readonly sent: { readonly outgoing: Outgoing; readonly at: number }[];
-  answer(outgoing: Outgoing, signal?: AbortSignal): Promise<Accepted>;
-};
-const accept = async ({ message_id }: Outgoing): Promise<Accepted> => ({
-  provider_message_id: `wamid.${message_id}`,
-});
-const provider: Provider = { sent: [], answer: accept };
-const driver = {
-  send: async (_from: unknown, outgoing: Outgoing, signal?: AbortSignal) => {
-    provider.sent.push({ outgoing, at: performance.now() });
-    return provider.answer(outgoing, signal);
-  },
-} as unknown as ChatDriver;
-
+let shared: ChatFixtureApi;
 let api: TestApi;
+/** The provider of the running test's account. */
+let provider: TestProvider;
 before(async () => {
-  api = await startApi({ chatDrivers: { sandbox: driver } });
+  shared = await startChatFixtureApi();
+  api = shared.api;
 });
 after(() => api.close());
 
-type Fixture = {
-  readonly account: TestAccount;
-  readonly number: TestChatNumber;
-  readonly template: number;
-  readonly senders: Senders;
-  campaign(
-    recipients: number | readonly { phone: string; variables?: Record<string, string> }[],
-  ): Promise<number>;
-};
-
-/** An account with a number, a template and 10,000 credits, and senders that stop after the test. */
-async function fixture(
+/** An account with a number, a template and 100,000 credits, and senders that stop after the test. */
+async function open(
   t: { after(undo: () => Promise<void>): void },
-  more: Parameters<typeof makeChatNumber>[2] & { variable_defaults?: Record<string, string> } = {},
-): Promise<Fixture> {
-  const { variable_defaults, ...ofNumber } = more;
-  const account = await makeAccount(api.app);
-  await makeCredits(api.app, account, { chat: 10_000 });
-  const number = await makeChatNumber(api.app, account, ofNumber);
-  const template = await makeChatTemplate(
-    api.app,
-    account,
-    number,
-    variable_defaults ? { variable_defaults } : {},
-  );
-  provider.sent.length = 0;
-  provider.answer = accept;
+  options?: Parameters<typeof openChatFixture>[2],
+) {
+  const fixture = await openChatFixture(t, shared, options);
+  provider = fixture.provider;
   const senders = openSenders(api.app, default_settings);
   t.after(() => senders.stop());
-  return {
-    account,
-    number,
-    template,
-    senders,
-    campaign: (recipients) => {
-      const rows =
-        typeof recipients === "number"
-          ? Array.from({ length: recipients }, (_, i) => ({ phone: String(919_800_000_000 + i) }))
-          : recipients;
-      return makeChatCampaign(api.app, account, number, template, rows);
-    },
-  };
+  return { ...fixture, senders };
 }
 
 const stateOf = async (campaign: number) => {
@@ -145,7 +93,7 @@ const checkCounts = async (campaign: number) => {
 };
 
 test("every recipient is sent to once, recorded with its provider's id and charged, and the campaign completes", async (t) => {
-  const { account, senders, campaign } = await fixture(t);
+  const { account, senders, campaign } = await open(t);
   const id = await campaign(300);
   await senders.startDue();
   await completed(id);
@@ -157,13 +105,13 @@ test("every recipient is sent to once, recorded with its provider's id and charg
     assert.match(row.provider_message_id!, /^wamid\.trk\./);
     assert.ok(row.dispatched_at! <= row.accepted_at!);
   }
-  assert.equal(await available(account), 9_700);
+  assert.equal(await available(account), 99_700);
   await checkCounts(id);
   await checkLedger(api.app.db.pool);
 });
 
 test("no second sees more than the number's rate and one portion of 50 ms", async (t) => {
-  const { senders, campaign } = await fixture(t, { rate_per_second: 80 });
+  const { senders, campaign } = await open(t, { rate_per_second: 80 });
   const id = await campaign(200);
   await senders.startDue();
   await completed(id);
@@ -176,7 +124,7 @@ test("no second sees more than the number's rate and one portion of 50 ms", asyn
 });
 
 test("campaigns of one number take turns", async (t) => {
-  const { senders, campaign } = await fixture(t, { rate_per_second: 200 });
+  const { senders, campaign } = await open(t, { rate_per_second: 200 });
   const ids = [await campaign(60), await campaign(60)];
   await senders.startDue();
   await Promise.all(ids.map((id) => completed(id)));
@@ -185,7 +133,7 @@ test("campaigns of one number take turns", async (t) => {
 });
 
 test("a recipient without a value or default for a placeholder fails at dispatch, uncharged", async (t) => {
-  const { account, senders, campaign } = await fixture(t, { variable_defaults: {} });
+  const { account, senders, campaign } = await open(t, { variable_defaults: {} });
   const id = await campaign([
     { phone: "919800000001", variables: { "1": "Ann" } },
     { phone: "919800000002" },
@@ -198,12 +146,13 @@ test("a recipient without a value or default for a placeholder fails at dispatch
     ["accepted", "refused", "missing_variable"],
   );
   assert.equal(provider.sent.length, 1);
-  assert.equal(await available(account), 9_999);
+  assert.equal(await available(account), 99_999);
 });
 
 test("a number that is suppressed after the campaign was made is skipped at dispatch, uncharged", async (t) => {
-  const { account, senders, campaign } = await fixture(t);
-  const id = await campaign(3);
+  const { account, senders, campaign } = await open(t);
+  const phones = ["919800000000", "919800000001", "919800000002"];
+  const id = await campaign(phones.map((phone) => ({ phone })));
   const now = api.clock.now();
   await api.app.db.query.transaction().execute((tx) =>
     suppress(
@@ -223,13 +172,13 @@ test("a number that is suppressed after the campaign was made is skipped at disp
   await senders.startDue();
   await completed(id);
   assert.deepEqual(await statesOf(id), { accepted: 2, skipped: 1 });
-  assert.equal(await available(account), 9_998);
+  assert.equal(await available(account), 99_998);
   await checkCounts(id);
 });
 
 test("what a hold stops waits, and goes on when it is lifted", async (t) => {
   // So slow that the hold is set long before the last is sent, on any machine.
-  const { account, number, senders, campaign } = await fixture(t, { rate_per_second: 20 });
+  const { account, number, senders, campaign } = await open(t, { rate_per_second: 20 });
   const id = await campaign(200);
   await senders.startDue();
   await eventually(() => provider.sent.length > 5);
@@ -258,10 +207,10 @@ test("what a hold stops waits, and goes on when it is lifted", async (t) => {
 });
 
 test("a stop lets what is under way end and records it: nothing is unknown, nothing is sent again", async (t) => {
-  const { senders, campaign } = await fixture(t);
+  const { senders, campaign } = await open(t);
   provider.answer = async (outgoing) => {
     await wait(50);
-    return accept(outgoing);
+    return takeMessage(outgoing);
   };
   const id = await campaign(500);
   await senders.startDue();
@@ -279,13 +228,13 @@ test("a stop lets what is under way end and records it: nothing is unknown, noth
 });
 
 test("a sender that lost its lease writes nothing, and what it knew is recorded by the next one", async (t) => {
-  const { account, number, senders, campaign } = await fixture(t, { rate_per_second: 100 });
+  const { account, number, senders, campaign } = await open(t, { rate_per_second: 100 });
   const answers: (() => void)[] = [];
   provider.answer = async (outgoing) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     answers.push(resolve);
     await promise;
-    return accept(outgoing);
+    return takeMessage(outgoing);
   };
   const id = await campaign(50);
   await senders.startDue();
@@ -296,7 +245,7 @@ test("a sender that lost its lease writes nothing, and what it knew is recorded 
     [account.account_id, `chat_sender:${number.id}`],
   );
   const sentBefore = provider.sent.length;
-  provider.answer = accept;
+  provider.answer = takeMessage;
   for (const answer of answers) answer();
   await senders.stop();
   assert.equal((await statesOf(id))["accepted"], undefined);
@@ -318,7 +267,7 @@ test("a sender that lost its lease writes nothing, and what it knew is recorded 
 });
 
 test("what was under way when a lease was lost is recorded, also of a campaign that ended meanwhile", async (t) => {
-  const { account, campaign } = await fixture(t);
+  const { account, campaign } = await open(t);
   const times = { lease_ms: 60_000, renew_ms: 100, margin_ms: 4_000 };
   const senders = openSenders(api.app, default_settings, times);
   t.after(() => senders.stop());
@@ -327,7 +276,7 @@ test("what was under way when a lease was lost is recorded, also of a campaign t
     const { promise, resolve } = Promise.withResolvers<void>();
     answers.push(resolve);
     await promise;
-    return accept(outgoing);
+    return takeMessage(outgoing);
   };
   const id = await campaign(5);
   await senders.startDue();
@@ -349,7 +298,7 @@ test("what was under way when a lease was lost is recorded, also of a campaign t
 });
 
 test("what a dead sender left as dispatching becomes unknown, is never sent again, and is settled: failed, charged", async (t) => {
-  const { account, senders, campaign } = await fixture(t);
+  const { account, senders, campaign } = await open(t);
   const id = await campaign(10);
   await api.app.db.pool.query(
     `select chat_move_recipients($1, 'sender', (select json_agg(json_build_object('campaign_id', campaign_id,
@@ -371,13 +320,13 @@ test("what a dead sender left as dispatching becomes unknown, is never sent agai
   await workJobs(api.app, { "chat.settle_unknown": settleUnknown }, new AbortController().signal);
   assert.deepEqual(await statesOf(id), { unresolved: 4, accepted: 6 });
   assert.equal(await stateOf(id), "completed");
-  assert.equal(await available(account), 9_990);
+  assert.equal(await available(account), 99_990);
   await checkCounts(id);
   await checkLedger(api.app.db.pool);
 });
 
 test("an outcome that nobody knows is not tried again", async (t) => {
-  const { senders, campaign } = await fixture(t);
+  const { senders, campaign } = await open(t);
   provider.answer = async () => {
     throw new ChatSendError("unknown", "cut");
   };
@@ -396,23 +345,23 @@ test("an outcome that nobody knows is not tried again", async (t) => {
 });
 
 test("a refused recipient is failed with the provider's code and our word, and its credit given back", async (t) => {
-  const { account, senders, campaign } = await fixture(t);
+  const { account, senders, campaign } = await open(t);
   provider.answer = rejected(131026);
   const id = await campaign(3);
   await senders.startDue();
   await completed(id);
   for (const row of await recipientsOf(id))
     assert.deepEqual([row.state, row.error_code, row.error], ["refused", 131026, "undeliverable"]);
-  assert.equal(await available(account), 10_000);
+  assert.equal(await available(account), 100_000);
   assert.equal(provider.sent.length, 3);
 });
 
 test("a throttled message goes again as a new dispatch, after the whole number was slowed down", async (t) => {
-  const { senders, campaign } = await fixture(t);
+  const { senders, campaign } = await open(t);
   let refusals = 1;
   provider.answer = async (outgoing) => {
     if (refusals-- > 0) throw new ChatSendError("throttled", "slow", { retry_after_ms: 400 });
-    return accept(outgoing);
+    return takeMessage(outgoing);
   };
   const id = await campaign(2);
   await senders.startDue();
@@ -424,7 +373,7 @@ test("a throttled message goes again as a new dispatch, after the whole number w
 });
 
 test("a recipient's patience is counted by error: what came before uses up none of it", async (t) => {
-  const { senders, campaign } = await fixture(t);
+  const { senders, campaign } = await open(t);
   const refusals = [
     new ChatSendError("throttled", "slow", { retry_after_ms: 50 }),
     new ChatSendError("throttled", "slow", { retry_after_ms: 50 }),
@@ -449,7 +398,7 @@ const holds: readonly [number, string, string][] = [
 ];
 const provesHold = (code: number, scope: string, reason: string) =>
   test(`the provider's ${code} holds the ${scope} (${reason}), and its message waits`, async (t) => {
-    const { account, senders, campaign } = await fixture(t);
+    const { account, senders, campaign } = await open(t);
     provider.answer = rejected(code);
     const id = await campaign(40);
     await senders.startDue();
@@ -469,7 +418,7 @@ const provesHold = (code: number, scope: string, reason: string) =>
 for (const held of holds) void provesHold(...held);
 
 test("a template that the provider does not know fails the campaign; the rest is skipped and given back", async (t) => {
-  const { account, senders, campaign } = await fixture(t, { rate_per_second: 40 });
+  const { account, senders, campaign } = await open(t, { rate_per_second: 40 });
   provider.answer = rejected(132001);
   const id = await campaign(100);
   await senders.startDue();
@@ -478,15 +427,15 @@ test("a template that the provider does not know fails the campaign; the rest is
   await workJobs(api.app, { "chat.wind_down": drainCampaign }, new AbortController().signal);
   const { refused, skipped } = await statesOf(id);
   assert.equal(refused! + skipped!, 100);
-  assert.equal(await available(account), 10_000);
+  assert.equal(await available(account), 100_000);
   await checkCounts(id);
   await checkLedger(api.app.db.pool);
 });
 
 test("a customer whom the provider reports as opted out is suppressed", async (t) => {
-  const { account, senders, campaign } = await fixture(t);
+  const { account, senders, campaign } = await open(t);
   provider.answer = rejected(131050);
-  const id = await campaign(1);
+  const id = await campaign([{ phone: "919800000000" }]);
   await senders.startDue();
   await completed(id);
   const suppressed = await api.app.db.query
@@ -498,7 +447,7 @@ test("a customer whom the provider reports as opted out is suppressed", async (t
 });
 
 test("a campaign whose messages mostly fail is paused, and says why", async (t) => {
-  const { account, senders, campaign } = await fixture(t, { rate_per_second: 100 });
+  const { account, senders, campaign } = await open(t, { rate_per_second: 100 });
   provider.answer = rejected(131026);
   const id = await campaign(2_000);
   await senders.startDue();
@@ -529,7 +478,7 @@ test("a campaign whose messages mostly fail is paused, and says why", async (t) 
 });
 
 test("a message that was marked more than 0.8 s ago is given back instead of sent", async (t) => {
-  const { account, senders, campaign } = await fixture(t);
+  const { account, senders, campaign } = await open(t);
   const id = await campaign(20);
   // Somebody holds the counts: the turn that marks takes as long as they do.
   const blocker = new pg.Client({ connectionString: api.database_url });
@@ -560,7 +509,7 @@ test("a message that was marked more than 0.8 s ago is given back instead of sen
 });
 
 test("senders outlive the loss of every database connection, and nobody is sent to twice", async (t) => {
-  const { senders, campaign } = await fixture(t, { rate_per_second: 500 });
+  const { senders, campaign } = await open(t, { rate_per_second: 500 });
   const id = await campaign(1_500);
   await senders.startDue();
   for (const goal of [200, 600, 1_000]) {
@@ -581,8 +530,11 @@ test("senders outlive the loss of every database connection, and nobody is sent 
 });
 
 test("two processes' senders never send for one number at once", async (t) => {
-  const { senders, campaign } = await fixture(t, { rate_per_second: 400 });
-  const other = await startApi({ databaseUrl: api.database_url, chatDrivers: { sandbox: driver } });
+  const { senders, campaign } = await open(t, { rate_per_second: 400 });
+  const other = await startApi({
+    databaseUrl: api.database_url,
+    chatDrivers: { sandbox: shared.driver },
+  });
   const others = openSenders(other.app, default_settings);
   t.after(async () => {
     await others.stop();
@@ -596,7 +548,7 @@ test("two processes' senders never send for one number at once", async (t) => {
 });
 
 test("a campaign that failed is not failed twice, and its event is told once", async (t) => {
-  const { account, campaign } = await fixture(t);
+  const { account, campaign } = await open(t);
   const id = await campaign(1);
   const fail = () =>
     api.app.db.query
@@ -615,7 +567,7 @@ test("a campaign that failed is not failed twice, and its event is told once", a
 });
 
 test("a process without a provider's access leaves its numbers to one that has it", async (t) => {
-  const { account, number, senders, campaign } = await fixture(t);
+  const { account, number, senders, campaign } = await open(t);
   const other = await startApi({ databaseUrl: api.database_url, chatDrivers: {} });
   const others = openSenders(other.app, default_settings);
   t.after(async () => {
