@@ -1,15 +1,12 @@
 // Callbacks delivered by one worker, beside a bare loop of the same requests, and beside an endpoint
 // that hangs: `npm --prefix bench run callbacks`; `-- --smoke` does everything once and small.
-import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/database/migrate.ts";
 import { openFixture, type Fixture } from "./callbacks/fixture.ts";
 import { reportCallbacks, type OurRate, type Rate, type Round } from "./callbacks/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
-import { dataFolder } from "./lib/data-folder.ts";
-import { describeMachine } from "./lib/describe-machine.ts";
+import { runBench, type Bench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
 /** Events; each is told to every endpoint. */
@@ -29,37 +26,23 @@ type Stage = {
   readonly database_pid: number;
 };
 
-const dataDir = dataFolder(smoke);
-/** What was started, the last first. */
-const stops: (() => Promise<void>)[] = [];
-try {
-  const stage = await setStage();
+await runBench("callbacks", smoke, async (bench) => {
+  const stage = await setStage(bench);
   await deliverOurs(stage, size.warm_count);
   await deliverBare(stage, size.warm_count);
   const rounds: Round[] = [];
   for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(stage, i));
-  const machine = describeMachine(await stage.fixture.version());
   const { count, bad_count } = size;
-  const report = reportCallbacks(rounds, { endpoints, count, bad_count }, machine);
-  console.log(report);
-  if (!smoke) {
-    const date = new Date().toISOString().slice(0, 10);
-    await writeFile(join(import.meta.dirname, "results", `${date}-callbacks.md`), report);
-  }
-} finally {
-  for (const stop of stops) await stop();
-  await rm(dataDir, { recursive: true, force: true });
-}
+  return reportCallbacks(rounds, { endpoints, count, bad_count }, bench.machine);
+});
 
-async function setStage(): Promise<Stage> {
-  const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
-  stops.unshift(() => postgres.stop());
+async function setStage({ postgres, defer }: Bench): Promise<Stage> {
   await migrate(postgres.url);
   const fixture = await openFixture(postgres.url);
-  stops.unshift(() => fixture.close());
+  defer(() => fixture.close());
   const start = async (script: string, env: Record<string, string>) => {
     const child = await startChild(join(import.meta.dirname, "callbacks", script), env);
-    stops.unshift(() => child.stop());
+    defer(() => child.stop());
     return child;
   };
   const receivers = await start("receivers.ts", { ENDPOINTS: String(endpoints) });

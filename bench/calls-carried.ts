@@ -7,12 +7,10 @@
 // trunk of so many channels allows: whoever leaves a place empty for longer carries less. Ours is
 // asked over HTTP for a new call whenever one is over. A run in which a call fails does not count,
 // it ends the bench. `npm --prefix bench run calls-carried`; `-- --smoke` does everything once and small.
-import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
 import { startAsterisk, type RunningAsterisk } from "../scripts/asterisk/start-asterisk.ts";
-import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/database/migrate.ts";
 import { startCarrier, startPhones } from "../test/support/sipp.ts";
 import { openAsker, type Asker } from "./calls/ask-for-calls.ts";
@@ -22,8 +20,8 @@ import { callStraight } from "./calls/call-straight.ts";
 import { reportCarried, type Contender, type Round, type Run } from "./calls-carried/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
-import { dataFolder } from "./lib/data-folder.ts";
-import { describeMachine } from "./lib/describe-machine.ts";
+import { rotate } from "./lib/rotate.ts";
+import { runBench, type Bench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
@@ -47,46 +45,30 @@ type Stage = {
 let customers = 0;
 let carried_by_us = 0;
 
-const dataDir = dataFolder(smoke);
-// Root's Asterisk runs as user nobody.
-await chmod(dataDir, 0o755);
-/** What was started, the last first. */
-const stops: (() => Promise<void>)[] = [];
-try {
-  const stage = await setStage();
+await runBench("calls-carried", smoke, async (bench) => {
+  const stage = await setStage(bench);
   if (size.warm_count > 0) await runRound(stage, 0, size.warm_count);
   const rounds: Round[] = [];
   for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(stage, i, size.count));
   await stage.fixture.checkInvariants();
-  const machine = describeMachine(await stage.fixture.version());
-  const report = reportCarried(rounds, size, machine);
-  console.log(report);
-  if (!smoke) {
-    const date = new Date().toISOString().slice(0, 10);
-    await writeFile(join(import.meta.dirname, "results", `${date}-calls-carried.md`), report);
-  }
-} finally {
-  for (const stop of stops) await stop();
-  await rm(dataDir, { recursive: true, force: true });
-}
+  return reportCarried(rounds, size, bench.machine);
+});
 
-async function setStage(): Promise<Stage> {
+async function setStage({ data_dir, postgres, defer }: Bench): Promise<Stage> {
   installAsterisk(console.log);
-  const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, "db"), log: () => {} });
-  stops.unshift(() => postgres.stop());
   await migrate(postgres.url);
-  const asterisk = await startAsterisk({ run_dir: join(dataDir, "asterisk") });
-  stops.unshift(() => asterisk.stop());
+  const asterisk = await startAsterisk({ run_dir: join(data_dir, "asterisk") });
+  defer(() => asterisk.stop());
   const carrier = await startCarrier(asterisk, "fast", { talk_ms: size.talk_ms });
   const phones = await startPhones(asterisk, "fast");
-  stops.unshift(async () => void (await Promise.all([carrier.stop(), phones.stop()])));
+  defer(async () => void (await Promise.all([carrier.stop(), phones.stop()])));
   const { ari_url, ari_user, ari_password, app: ari_app, cdr_path } = asterisk;
   const ari = { ari_url, ari_user, ari_password, ari_app, cdr_path };
   const fixture = await openFixture(postgres.url, ari);
-  stops.unshift(() => fixture.close());
+  defer(() => fixture.close());
   const start = async (script: string, env: Record<string, string>) => {
     const child = await startChild(join(import.meta.dirname, script), env);
-    stops.unshift(() => child.stop());
+    defer(() => child.stop());
     return child;
   };
   await fixture.shut();
@@ -100,7 +82,7 @@ async function setStage(): Promise<Stage> {
     ARI_PASSWORD: ari_password,
   });
   const asker = openAsker((await ours.ask({}))["port"]!, fixture.token);
-  stops.unshift(() => asker.close());
+  defer(() => asker.close());
   const far_ends = [carrier.pid, phones.pid];
   const pids = {
     ours: [ours.pid],
@@ -122,9 +104,8 @@ async function runRound(stage: Stage, number: number, count: number): Promise<Ro
     straight: () => runStraight(stage, count),
   };
   const names = Object.keys(contenders) as Contender[];
-  const first = number % names.length;
   const round: Partial<Record<Contender, Run>> = {};
-  for (const name of [...names.slice(first), ...names.slice(0, first)]) {
+  for (const name of rotate(names, number)) {
     await stage.fixture.checkpoint();
     const run = await contenders[name]();
     round[name] = run;

@@ -3,10 +3,8 @@
 // in between. Asked for at appointed times (open loop), with api and worker in one process and in
 // two; each call is carried to its end over a switch that costs next to nothing, so that the figure is
 // ours: `npm --prefix bench run calls-placed`; `-- --smoke` does everything once and small.
-import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/database/migrate.ts";
 import { openAsker } from "./calls/ask-for-calls.ts";
 import { openFixture, type Fixture } from "./calls/fixture.ts";
@@ -14,8 +12,7 @@ import { askOpenLoop } from "./calls-placed/ask-open-loop.ts";
 import { reportPlaced, type Placed, type Run } from "./calls-placed/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
-import { dataFolder } from "./lib/data-folder.ts";
-import { describeMachine } from "./lib/describe-machine.ts";
+import { runBench, type Bench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
@@ -32,11 +29,8 @@ type Stage = {
 /** Of every call so far: no customer is called twice. */
 let customers = 0;
 
-const dataDir = dataFolder(smoke);
-/** What was started, the last first. */
-const stops: (() => Promise<void>)[] = [];
-try {
-  const stage = await setStage();
+await runBench("calls-placed", smoke, async (bench) => {
+  const stage = await setStage(bench);
   const runs: Run[] = [];
   for (let round = 1; round <= size.rounds; round++) {
     for (const processes of round % 2 ? ([1, 2] as const) : ([2, 1] as const)) {
@@ -44,23 +38,13 @@ try {
     }
   }
   await stage.fixture.checkInvariants();
-  const report = reportPlaced(runs, size, describeMachine(await stage.fixture.version()));
-  console.log(report);
-  if (!smoke) {
-    const date = new Date().toISOString().slice(0, 10);
-    await writeFile(join(import.meta.dirname, "results", `${date}-calls-placed.md`), report);
-  }
-} finally {
-  for (const stop of stops) await stop();
-  await rm(dataDir, { recursive: true, force: true });
-}
+  return reportPlaced(runs, size, bench.machine);
+});
 
-async function setStage(): Promise<Stage> {
-  const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
-  stops.unshift(() => postgres.stop());
+async function setStage({ postgres, defer }: Bench): Promise<Stage> {
   await migrate(postgres.url);
   const stub = await startChild(join(import.meta.dirname, "calls-placed/switch-stub.ts"), {});
-  stops.unshift(() => stub.stop());
+  defer(() => stub.stop());
   const { port } = await stub.ask({});
   const fixture = await openFixture(postgres.url, {
     ari_url: `http://127.0.0.1:${port}/ari`,
@@ -68,7 +52,7 @@ async function setStage(): Promise<Stage> {
     ari_password: "secret",
     ari_app: "trunkline",
   });
-  stops.unshift(() => fixture.close());
+  defer(() => fixture.close());
   await fixture.record(false);
   return { fixture, stub, database_url: postgres.url, database_pid: postgres.pid };
 }

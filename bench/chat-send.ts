@@ -1,8 +1,6 @@
 // A campaign sent with all its bookkeeping, beside a bare loop of the same requests and BullMQ:
 // `npm --prefix bench run chat-send`; `-- --smoke` does everything once and small.
-import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/database/migrate.ts";
 import { access_token, startFarEnd, type FarEnd } from "./chat-send/far-end.ts";
 import { openFixture, type Fixture } from "./chat-send/fixture.ts";
@@ -10,8 +8,8 @@ import { startRedis } from "./chat-send/redis.ts";
 import { reportSends, type Round, type Sent, type SentByUs } from "./chat-send/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
-import { dataFolder } from "./lib/data-folder.ts";
-import { describeMachine } from "./lib/describe-machine.ts";
+import { rotate } from "./lib/rotate.ts";
+import { runBench, type Bench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
@@ -31,11 +29,8 @@ type Stage = {
   readonly redis_pid: number;
 };
 
-const dataDir = dataFolder(smoke);
-/** What was started, the last first. */
-const stops: (() => Promise<void>)[] = [];
-try {
-  const stage = await setStage();
+await runBench("chat-send", smoke, async (bench) => {
+  const stage = await setStage(bench);
   const { warm_count, slow_count, fast_count } = size;
   await runFast(stage, 0, warm_count);
   const rounds: Round[] = [];
@@ -47,28 +42,17 @@ try {
     rounds.push(round);
   }
   await stage.fixture.checkInvariants();
-  const machine = describeMachine(await stage.fixture.version());
-  const report = reportSends(rounds, { slow_count, fast_count, delay_ms }, machine);
-  console.log(report);
-  if (!smoke) {
-    const date = new Date().toISOString().slice(0, 10);
-    await writeFile(join(import.meta.dirname, "results", `${date}-chat-send.md`), report);
-  }
-} finally {
-  for (const stop of stops) await stop();
-  await rm(dataDir, { recursive: true, force: true });
-}
+  return reportSends(rounds, { slow_count, fast_count, delay_ms }, bench.machine);
+});
 
-async function setStage(): Promise<Stage> {
-  const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
-  stops.unshift(() => postgres.stop());
+async function setStage({ data_dir, postgres, defer }: Bench): Promise<Stage> {
   await migrate(postgres.url);
   const fixture = await openFixture(postgres.url);
-  stops.unshift(() => fixture.close());
+  defer(() => fixture.close());
   const farEnd = await startFarEnd();
-  stops.unshift(() => farEnd.stop());
-  const redis = await startRedis(join(dataDir, "redis"));
-  stops.unshift(() => redis.stop());
+  defer(() => farEnd.stop());
+  const redis = await startRedis(join(data_dir, "redis"));
+  defer(() => redis.stop());
   const start = async (script: string, env: Record<string, string> = {}) => {
     const child = await startChild(join(import.meta.dirname, "chat-send", script), {
       API_URL: farEnd.api_url,
@@ -76,7 +60,7 @@ async function setStage(): Promise<Stage> {
       IN_FLIGHT: String(in_flight),
       ...env,
     });
-    stops.unshift(() => child.stop());
+    defer(() => child.stop());
     return child;
   };
   return {
@@ -113,9 +97,8 @@ async function inTurns<Results extends Record<string, Sent>>(
   contenders: { readonly [Name in keyof Results]: () => Promise<Results[Name]> },
 ): Promise<Results> {
   const names = Object.keys(contenders);
-  const first = number % names.length;
   const results: Partial<Results> = {};
-  for (const name of [...names.slice(first), ...names.slice(0, first)] as (keyof Results)[]) {
+  for (const name of rotate(names, number) as (keyof Results)[]) {
     const result = await contenders[name]();
     results[name] = result;
     console.log(`round ${number} ${String(name)}: ${Math.round(result.per_second)}/s`);

@@ -2,18 +2,16 @@
 // `npm --prefix bench run chat-webhooks`; `-- --smoke` does everything once and small.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { applyWebhooks } from "../server/chat/inbound/apply-webhooks.ts";
-import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../server/lib/database/migrate.ts";
 import { openFixture, type Fixture } from "./chat-webhooks/fixture.ts";
 import { postOpenLoop } from "./chat-webhooks/open-loop.ts";
 import { reportWebhooks, type Round } from "./chat-webhooks/report.ts";
-import { dataFolder } from "./lib/data-folder.ts";
-import { describeMachine } from "./lib/describe-machine.ts";
+import { rotate } from "./lib/rotate.ts";
 import { median, percentile } from "./lib/figures.ts";
 import { runTool } from "./lib/run-tool.ts";
+import { runBench, type Bench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
@@ -21,55 +19,33 @@ const size = smoke
   : { recipients: 20_000, rounds: 5, warm_seconds: 5, seconds: 5, open_seconds: 15 };
 const connections = 128;
 
-const dataDir = dataFolder(smoke);
-try {
-  const report = await measure();
-  console.log(report);
-  if (!smoke) {
-    const date = new Date().toISOString().slice(0, 10);
-    await writeFile(join(import.meta.dirname, "results", `${date}-chat-webhooks.md`), report);
-  }
-} finally {
-  await rm(dataDir, { recursive: true, force: true });
-}
+await runBench("chat-webhooks", smoke, measure);
 
-async function measure(): Promise<string> {
-  const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
-  try {
-    await migrate(postgres.url);
-    const fixture = await openFixture(postgres.url, join(dataDir, "webhooks"), size.recipients);
-    const taking = await startServer(postgres.url, {});
-    try {
-      const rounds: Round[] = [];
-      await post(fixture, taking, "/hooks/whatsapp", size.warm_seconds);
-      for (let i = 1; i <= size.rounds; i++) {
-        rounds.push(await runRound(fixture, taking, i));
-      }
-      const rate = 0.7 * median(rounds.map(({ hooks }) => hooks));
-      await empty(fixture);
-      const times_ms = await postOpenLoop(taking.url, fixture.file, {
-        rate,
-        seconds: size.open_seconds,
-      });
-      const open_loop = {
-        rate,
-        p50_ms: percentile(times_ms, 50),
-        p99_ms: percentile(times_ms, 99),
-      };
-      const applied_per_second = await applyBacklog(fixture, taking);
-      await checkInvariants(fixture);
-      const { rows } = await fixture.db.query<{ v: string }>(
-        "select setting as v from pg_settings where name = 'server_version'",
-      );
-      const machine = describeMachine(rows[0]?.v ?? "unknown");
-      return reportWebhooks({ rounds, open_loop, applied_per_second }, machine);
-    } finally {
-      await taking.stop();
-      await fixture.close();
-    }
-  } finally {
-    await postgres.stop();
+async function measure({ data_dir, postgres, machine, defer }: Bench): Promise<string> {
+  await migrate(postgres.url);
+  const fixture = await openFixture(postgres.url, join(data_dir, "webhooks"), size.recipients);
+  defer(() => fixture.close());
+  const taking = await startServer(postgres.url, {});
+  defer(() => taking.stop());
+  const rounds: Round[] = [];
+  await post(fixture, taking, "/hooks/whatsapp", size.warm_seconds);
+  for (let i = 1; i <= size.rounds; i++) {
+    rounds.push(await runRound(fixture, taking, i));
   }
+  const rate = 0.7 * median(rounds.map(({ hooks }) => hooks));
+  await empty(fixture);
+  const times_ms = await postOpenLoop(taking.url, fixture.file, {
+    rate,
+    seconds: size.open_seconds,
+  });
+  const open_loop = {
+    rate,
+    p50_ms: percentile(times_ms, 50),
+    p99_ms: percentile(times_ms, 99),
+  };
+  const applied_per_second = await applyBacklog(fixture, taking);
+  await checkInvariants(fixture);
+  return reportWebhooks({ rounds, open_loop, applied_per_second }, machine);
 }
 
 type Server = { readonly url: string; stop(): Promise<void> };
@@ -100,8 +76,7 @@ async function runRound(fixture: Fixture, taking: Server, number: number): Promi
     ["hooks", () => post(fixture, taking, "/hooks/whatsapp", size.seconds)],
     ["hooks_while_applied", () => postWhileApplied(fixture)],
   ];
-  const first = number % contenders.length;
-  for (const [name, run] of [...contenders.slice(first), ...contenders.slice(0, first)]) {
+  for (const [name, run] of rotate(contenders, number)) {
     await empty(fixture);
     round[name] = await run();
     console.log(`round ${number} ${name}: ${Math.round(round[name])}/s`);

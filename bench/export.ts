@@ -1,50 +1,29 @@
 // A million recipients and a million calls as CSV to the last byte, beside psql \copy of the same rows, and
 // to a reader who is slow: `npm --prefix bench run export`; `-- --smoke` does everything once and small.
-import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { openFixture, type Fixture, type Name } from "./export/fixture.ts";
 import { readExport, readSlowly, type Export } from "./export/readers.ts";
 import { reportExports, type ExportFigures } from "./export/report.ts";
-import { dataFolder } from "./lib/data-folder.ts";
-import { describeMachine } from "./lib/describe-machine.ts";
 import { settledMemory_mb } from "./lib/memory.ts";
+import { runBench, type Bench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
   ? { rows: 5_000, slow_seconds: 1, looks: 2 }
   : { rows: 1_000_000, slow_seconds: 10, looks: 20 };
 
-const dataDir = dataFolder(smoke);
-try {
-  const report = await measure();
-  console.log(report);
-  if (!smoke) {
-    const date = new Date().toISOString().slice(0, 10);
-    await writeFile(join(import.meta.dirname, "results", `${date}-export.md`), report);
-  }
-} finally {
-  await rm(dataDir, { recursive: true, force: true });
-}
+await runBench("export", smoke, measure);
 
-async function measure(): Promise<string> {
-  const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, "db"), log: () => {} });
-  try {
-    const fixture = await openFixture(postgres.url, join(dataDir, "service"), size.rows);
-    try {
-      const idle_mb = await settledMemory_mb(fixture.service.pid, size.looks);
-      // The first export lets the heap grow to what one takes; each after it takes no more.
-      await readExport(exportOf(fixture, "recipients"));
-      const figures: ExportFigures[] = [];
-      for (const name of ["recipients", "calls"] as const)
-        figures.push(await runExport(fixture, name, idle_mb));
-      return reportExports(figures, size, describeMachine(await fixture.version()));
-    } finally {
-      await fixture.close();
-    }
-  } finally {
-    await postgres.stop();
-  }
+async function measure({ data_dir, postgres, machine, defer }: Bench): Promise<string> {
+  const fixture = await openFixture(postgres.url, join(data_dir, "service"), size.rows);
+  defer(() => fixture.close());
+  const idle_mb = await settledMemory_mb(fixture.service.pid, size.looks);
+  // The first export lets the heap grow to what one takes; each after it takes no more.
+  await readExport(exportOf(fixture, "recipients"));
+  const figures: ExportFigures[] = [];
+  for (const name of ["recipients", "calls"] as const)
+    figures.push(await runExport(fixture, name, idle_mb));
+  return reportExports(figures, size, machine);
 }
 
 function exportOf({ exports, token, service }: Fixture, name: Name): Export {

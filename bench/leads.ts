@@ -1,8 +1,6 @@
 // Lead creation over HTTP beside the best plain SQL can do, in one run on one cluster:
 // `npm --prefix bench run leads`; `run smoke` does everything once and small.
-import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { startService } from "../test/support/service-process.ts";
 import {
   checkInvariants,
@@ -16,8 +14,8 @@ import { connections, pgbench, wrk } from "./leads/load.ts";
 import { measureLatency } from "./leads/measure-latency.ts";
 import { measureStart } from "./leads/measure-start.ts";
 import { reportLeads, type Figures, type Round } from "./leads/report.ts";
-import { dataFolder } from "./lib/data-folder.ts";
-import { describeMachine } from "./lib/describe-machine.ts";
+import { rotate } from "./lib/rotate.ts";
+import { runBench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
@@ -32,41 +30,32 @@ const size = smoke
       clients: [8, 16, 32],
     };
 
-const dataDir = dataFolder(smoke);
-try {
-  const { figures, postgres } = await measureLoad();
-  const start = await measureStart(dataDir, size.starts);
-  const report = reportLeads({ ...figures, ...start }, describeMachine(postgres));
-  console.log(report);
-  if (!smoke) {
-    const date = new Date().toISOString().slice(0, 10);
-    await writeFile(join(import.meta.dirname, "results", `${date}-leads.md`), report);
-  }
-} finally {
-  await rm(dataDir, { recursive: true, force: true });
-}
+await runBench("leads", smoke, async ({ data_dir, postgres, machine }) => {
+  const load = await measureLoad(postgres.url, data_dir);
+  // The service starts this cluster itself then.
+  await postgres.stop();
+  const start = await measureStart(join(data_dir, "db"), size.starts);
+  return reportLeads({ ...load, ...start }, machine);
+});
 
-async function measureLoad() {
-  const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
-  const service = await startService({ DATABASE_URL: postgres.url, DATA_DIR: dataDir });
-  const fixture = await openFixture(service, postgres.url, size.known);
+async function measureLoad(
+  database_url: string,
+  data_dir: string,
+): Promise<Omit<Figures, "ready_seconds" | "idle_mb">> {
+  const service = await startService({ DATABASE_URL: database_url, DATA_DIR: data_dir });
+  const fixture = await openFixture(service, database_url, size.known);
   try {
-    // Or the checkpoint of the rows just laid would run beside it: no idle server.
+    // Otherwise the checkpoint of the seeded rows runs beside the measurement of an idle server.
     await fixture.db.query("checkpoint");
     const latency = await measureLatency(fixture, size.requests);
     await wrk(fixture, service.url, size.warm_seconds, 0);
     const rounds: Round[] = [];
     for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(fixture, i));
     await checkInvariants(fixture);
-    const { rows } = await fixture.db.query<{ v: string }>(
-      "select setting as v from pg_settings where name = 'server_version'",
-    );
-    const figures: Omit<Figures, "ready_seconds" | "idle_mb"> = { ...latency, rounds };
-    return { figures, postgres: rows[0]?.v ?? "unknown" };
+    return { ...latency, rounds };
   } finally {
     await fixture.db.end();
     await service.dispose();
-    await postgres.stop();
   }
 }
 
@@ -86,8 +75,7 @@ async function runRound(fixture: Fixture, number: number): Promise<Round> {
     ["hello_fastify", () => greet(fixture, "hello-fastify")],
     ["hello_http", () => greet(fixture, "hello-http")],
   ];
-  const first = number % contenders.length;
-  for (const [name, run] of [...contenders.slice(first), ...contenders.slice(0, first)]) {
+  for (const [name, run] of rotate(contenders, number)) {
     await fixture.db.query("checkpoint");
     round[name] = await run();
     console.log(`round ${number} ${name}: ${Math.round(round[name])}/s`);

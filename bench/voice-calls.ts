@@ -6,18 +6,15 @@
 // The figure is calls a second by Asterisk's own records. A run in which a call fails does not count, it
 // ends the bench; only where the pace asks for more than the machine may have, failures are told.
 // `npm --prefix bench run voice-calls`; `-- --smoke` does everything once and small.
-import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
 import { startAsterisk, type RunningAsterisk } from "../scripts/asterisk/start-asterisk.ts";
-import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { startCarrier } from "../test/support/sipp.ts";
 import { awaitRecords, endOfRecords, readCarried } from "./calls/call-records.ts";
 import { callStraight } from "./calls/call-straight.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
-import { dataFolder } from "./lib/data-folder.ts";
-import { describeMachine } from "./lib/describe-machine.ts";
+import { rotate } from "./lib/rotate.ts";
 import { until } from "./lib/until.ts";
 import { openFixture, type Fixture } from "./voice/fixture.ts";
 import { readInvites } from "./voice-calls/invites.ts";
@@ -30,6 +27,7 @@ import {
   type Costs,
   type PacedRun,
 } from "./voice-calls/report.ts";
+import { runBench, type Bench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
 const audio_ms = smoke ? 500 : 1_500;
@@ -57,15 +55,10 @@ type Stage = {
   readonly pids: Readonly<Record<(typeof parts)[number], number>>;
 };
 
-const dataDir = dataFolder(smoke);
-// Root's Asterisk runs as user nobody.
-await chmod(dataDir, 0o755);
-/** What was started, the last first. */
-const stops: (() => Promise<void>)[] = [];
 /** Of the bare client: nobody is called twice. */
 let customers = 0;
-try {
-  const stage = await setStage();
+await runBench("voice-calls", smoke, async (bench) => {
+  const stage = await setStage(bench);
   if (size.warm > 0) {
     await runCarried(stage, "bare", size.in_flight[0]!, size.warm);
     await runCarried(stage, "ours", size.in_flight[0]!, size.warm);
@@ -77,36 +70,25 @@ try {
     for (const rate of size.rates) paced.push(await runPaced(stage, rate));
   }
   await stage.fixture.checkInvariants();
-  const machine = describeMachine(await stage.fixture.version());
-  const report = reportVoiceCalls({ carried, paced }, size, machine);
-  console.log(report);
-  if (!smoke) {
-    const date = new Date().toISOString().slice(0, 10);
-    await writeFile(join(import.meta.dirname, "results", `${date}-voice-calls.md`), report);
-  }
-} finally {
-  for (const stop of stops) await stop();
-  await rm(dataDir, { recursive: true, force: true });
-}
+  return reportVoiceCalls({ carried, paced }, size, bench.machine);
+});
 
-async function setStage(): Promise<Stage> {
+async function setStage({ data_dir, postgres, defer }: Bench): Promise<Stage> {
   installAsterisk(console.log);
-  const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, "db"), log: () => {} });
-  stops.unshift(() => postgres.stop());
-  const asterisk = await startAsterisk({ run_dir: join(dataDir, "asterisk") });
-  stops.unshift(() => asterisk.stop());
+  const asterisk = await startAsterisk({ run_dir: join(data_dir, "asterisk") });
+  defer(() => asterisk.stop());
   const carrier = await startCarrier(asterisk, "fast");
-  stops.unshift(() => carrier.stop());
-  const data_dir = join(dataDir, "service");
-  const fixture = await openFixture(postgres.url, { asterisk, data_dir, audio_ms });
-  stops.unshift(() => fixture.close());
+  defer(() => carrier.stop());
+  const service_dir = join(data_dir, "service");
+  const fixture = await openFixture(postgres.url, { asterisk, data_dir: service_dir, audio_ms });
+  defer(() => fixture.close());
   const bare = await startChild(join(import.meta.dirname, "voice-calls/bare-client.ts"), {
     ARI_URL: asterisk.ari_url,
     ARI_USER: asterisk.ari_user,
     ARI_PASSWORD: asterisk.ari_password,
     AUDIO: fixture.audio_path!,
   });
-  stops.unshift(() => bare.stop());
+  defer(() => bare.stop());
   const pids = {
     ours: fixture.service.pid,
     bare: bare.pid,
@@ -120,9 +102,8 @@ async function setStage(): Promise<Stage> {
 /** Each contender once with each number of calls, each round beginning with another. */
 async function runRound(stage: Stage, number: number): Promise<CarriedRun[]> {
   const runs: CarriedRun[] = [];
-  const first = number % contenders.length;
   for (const in_flight of size.in_flight) {
-    for (const contender of [...contenders.slice(first), ...contenders.slice(0, first)]) {
+    for (const contender of rotate(contenders, number)) {
       const run = await runCarried(stage, contender, in_flight, in_flight * size.waves);
       runs.push(run);
       const told = `round ${number}, ${in_flight} at once, ${contender}`;

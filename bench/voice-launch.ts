@@ -1,56 +1,30 @@
 // A voice campaign for a million recipients from a CSV file, beside psql \copy of the same rows:
 // `npm --prefix bench run voice-launch`; `-- --smoke` does everything once and small.
-import { rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
-import { dataFolder } from "./lib/data-folder.ts";
-import { describeMachine } from "./lib/describe-machine.ts";
 import { pssOfTree_mb, settledMemory_mb } from "./lib/memory.ts";
 import { openFixture, type Fixture } from "./voice-launch/fixture.ts";
 import { reportLaunch, type Round } from "./voice-launch/report.ts";
+import { runBench, type Bench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
 const size = smoke
   ? { rows: 5_000, rounds: 1, looks: 2 }
   : { rows: 1_000_000, rounds: 5, looks: 20 };
 
-const dataDir = dataFolder(smoke);
-try {
-  const report = await measure();
-  console.log(report);
-  if (!smoke) {
-    const date = new Date().toISOString().slice(0, 10);
-    await writeFile(join(import.meta.dirname, "results", `${date}-voice-launch.md`), report);
-  }
-} finally {
-  await rm(dataDir, { recursive: true, force: true });
-}
+await runBench("voice-launch", smoke, measure);
 
-async function measure(): Promise<string> {
-  const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, "db"), log: () => {} });
-  try {
-    const fixture = await openFixture(postgres.url, dataDir, size.rows);
-    try {
-      const idle_mb = await settledMemory_mb(fixture.service.pid, size.looks);
-      await fixture.launch();
-      const rounds: Round[] = [];
-      let peak_mb = 0;
-      for (let i = 1; i <= size.rounds; i++) {
-        const { round, launch_peak_mb } = await runRound(fixture, i);
-        rounds.push(round);
-        peak_mb = Math.max(peak_mb, launch_peak_mb);
-      }
-      const { rows } = await fixture.db.query<{ v: string }>(
-        "select setting as v from pg_settings where name = 'server_version'",
-      );
-      const machine = describeMachine(rows[0]?.v ?? "unknown");
-      return reportLaunch({ rounds, idle_mb, peak_mb, rows: size.rows }, machine);
-    } finally {
-      await fixture.close();
-    }
-  } finally {
-    await postgres.stop();
+async function measure({ data_dir, postgres, machine, defer }: Bench): Promise<string> {
+  const fixture = await openFixture(postgres.url, data_dir, size.rows);
+  defer(() => fixture.close());
+  const idle_mb = await settledMemory_mb(fixture.service.pid, size.looks);
+  await fixture.launch();
+  const rounds: Round[] = [];
+  let peak_mb = 0;
+  for (let i = 1; i <= size.rounds; i++) {
+    const { round, launch_peak_mb } = await runRound(fixture, i);
+    rounds.push(round);
+    peak_mb = Math.max(peak_mb, launch_peak_mb);
   }
+  return reportLaunch({ rounds, idle_mb, peak_mb, rows: size.rows }, machine);
 }
 
 /** Both once, each round beginning with the other. */

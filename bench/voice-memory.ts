@@ -1,19 +1,16 @@
 // The memory of the service while calls of a voice campaign hear a recording of a minute, hundreds at
 // once: idle, with all of them, and when they were hung up; in the sandbox and on a real Asterisk.
 // `npm --prefix bench run voice-memory`; `-- --smoke` does everything once and small.
-import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
 import { startAsterisk, type RunningAsterisk } from "../scripts/asterisk/start-asterisk.ts";
-import { startEmbeddedPostgres } from "../server/embedded-postgres/start-embedded-postgres.ts";
 import { startCarrier } from "../test/support/sipp.ts";
-import { dataFolder } from "./lib/data-folder.ts";
-import { describeMachine } from "./lib/describe-machine.ts";
 import { pssOfTree_mb, rssOfTree_mb, settledMemory_mb } from "./lib/memory.ts";
 import { until } from "./lib/until.ts";
 import { openFixture, type Fixture } from "./voice/fixture.ts";
 import { reportMemory, type Memory, type Switch, type Round } from "./voice-memory/report.ts";
+import { runBench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
 const audio_ms = 60_000;
@@ -23,41 +20,26 @@ const calls_per_second = 50;
 const look_ms = 250;
 const hang_ups_at_once = 20;
 
-const dataDir = dataFolder(smoke);
-// Root's Asterisk runs as user nobody.
-await chmod(dataDir, 0o755);
-/** What was started, the last first. */
-const stops: (() => Promise<void>)[] = [];
-try {
+await runBench("voice-memory", smoke, async ({ data_dir, postgres, machine, defer }) => {
   installAsterisk(console.log);
-  const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, "db"), log: () => {} });
-  stops.unshift(() => postgres.stop());
-  const sandbox = await measure("sandbox", postgres.url, null);
-  const asterisk = await startAsterisk({ run_dir: join(dataDir, "asterisk") });
-  stops.unshift(() => asterisk.stop());
+  const measureOn = (name: Switch, asterisk: RunningAsterisk | null) =>
+    measure(name, postgres.url, { asterisk, data_dir: join(data_dir, `service-${name}`) });
+  const sandbox = await measureOn("sandbox", null);
+  const asterisk = await startAsterisk({ run_dir: join(data_dir, "asterisk") });
+  defer(() => asterisk.stop());
   const carrier = await startCarrier(asterisk, "fast");
-  stops.unshift(() => carrier.stop());
-  const real = await measure("asterisk", postgres.url, asterisk);
-  const rounds = [...sandbox.rounds, ...real.rounds];
-  const report = reportMemory(rounds, size, describeMachine(real.version));
-  console.log(report);
-  if (!smoke) {
-    const date = new Date().toISOString().slice(0, 10);
-    await writeFile(join(import.meta.dirname, "results", `${date}-voice-memory.md`), report);
-  }
-} finally {
-  for (const stop of stops) await stop();
-  await rm(dataDir, { recursive: true, force: true });
-}
+  defer(() => carrier.stop());
+  const real = await measureOn("asterisk", asterisk);
+  return reportMemory([...sandbox, ...real], size, machine);
+});
 
-/** Every round on one service, which so has been at work when the next one begins. */
+/** Runs every round on one service, so that it has worked before each round but the first. */
 async function measure(
   name: Switch,
   database_url: string,
-  asterisk: RunningAsterisk | null,
-): Promise<{ readonly rounds: readonly Round[]; readonly version: string }> {
-  const data_dir = join(dataDir, `service-${name}`);
-  const fixture = await openFixture(database_url, { asterisk, data_dir, audio_ms });
+  options: { readonly asterisk: RunningAsterisk | null; readonly data_dir: string },
+): Promise<readonly Round[]> {
+  const fixture = await openFixture(database_url, { ...options, audio_ms });
   try {
     await fixture.open(size.calls, calls_per_second);
     const rounds: Round[] = [];
@@ -68,7 +50,7 @@ async function measure(
     }
     await fixture.shut();
     await fixture.checkInvariants();
-    return { rounds, version: await fixture.version() };
+    return rounds;
   } finally {
     await fixture.close();
   }

@@ -1,18 +1,12 @@
-// What our deliveries stand on: for each run an account of its own with its endpoints.
+// Creates an account with endpoints and undelivered events for each run.
 import { sql } from "kysely";
 import type { App } from "../../server/engine/app.ts";
-import { openNotifications } from "../../server/engine/notifications.ts";
-import { systemClock } from "../../server/lib/clock.ts";
-import { systemRandom } from "../../server/lib/random.ts";
-import { openDatabase } from "../../server/lib/database/database.ts";
-import { openLog } from "../../server/lib/log.ts";
 import { makeEndpoint } from "../../test/support/callback-factory.ts";
-import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { makeAccount, type TestAccount } from "../../test/support/account-factory.ts";
-import { toneSpeech } from "../../test/support/tone-speech.ts";
 import { machineTime_ms } from "../lib/machine-clock.ts";
 import { until } from "../lib/until.ts";
 import { dataOf, type } from "./bodies.ts";
+import { openBenchApp } from "../lib/open-bench-app.ts";
 
 export type Run = { readonly account: TestAccount; readonly endpoint_ids: readonly number[] };
 
@@ -25,26 +19,13 @@ export type Fixture = {
   awaitDelivered(run: Run, endpoints: number): Promise<void>;
   /** Takes the endpoints away; resolves when nobody delivers any more. */
   clear(run: Run): Promise<void>;
-  version(): Promise<string>;
   close(): Promise<void>;
 };
 
 const patience_ms = 600_000;
 
 export async function openFixture(database_url: string): Promise<Fixture> {
-  const log = openLog("warn");
-  const app: App = {
-    db: openDatabase(database_url, log),
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    notifications: openNotifications(database_url, log),
-    chatDrivers: {},
-    voiceDrivers: {},
-    agentDrivers: {},
-    speech: toneSpeech,
-    outgoing: localOutgoing,
-  };
+  const app = openBenchApp(database_url);
   const { pool } = app.db;
   const change = (text: string, { account }: Run) => pool.query(text, [account.account_id]);
   return {
@@ -76,16 +57,7 @@ export async function openFixture(database_url: string): Promise<Fixture> {
       const isQuiet = async () => (await change(text, run)).rowCount === 0;
       await until("nobody delivers", isQuiet, { patience_ms });
     },
-    async version() {
-      const { rows } = await pool.query<{ v: string }>(
-        "select setting as v from pg_settings where name = 'server_version'",
-      );
-      return rows[0]!.v;
-    },
-    async close() {
-      await app.notifications.close();
-      await app.db.close();
-    },
+    close: app.close,
   };
 }
 

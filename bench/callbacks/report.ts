@@ -1,4 +1,5 @@
 import { median, renderTable } from "../lib/figures.ts";
+import { renderPage, verdict } from "../lib/report.ts";
 
 /** One contender's callbacks, from the first to the last at the receivers. */
 export type Rate = {
@@ -51,14 +52,10 @@ export function reportCallbacks(
       seconds(({ beside_bad_ms }) => beside_bad_ms),
       `${bad.toFixed(2)} x`,
       `<= ${bad_max} x`,
-      bad <= bad_max ? "met" : "missed",
+      verdict(bad <= bad_max),
     ],
   ];
-  return [
-    "# Callbacks",
-    "",
-    ...machine.map((fact) => `- ${fact}`),
-    "",
+  return renderPage("Callbacks", machine, [
     `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. ${scale.count} events to`,
     `${scale.endpoints} endpoints that answer at once, 32 requests under way to each; a rate counts from the first to`,
     "the last request at the receivers. Ours are signed, and each attempt is recorded. The bare loop",
@@ -83,8 +80,7 @@ export function reportCallbacks(
         `${Math.round(beside_bad_ms)} ms`,
       ]),
     ),
-    "",
-  ].join("\n");
+  ]);
 }
 
 function costs(rounds: readonly Round[]): string {

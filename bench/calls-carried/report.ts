@@ -1,4 +1,5 @@
 import { median, renderTable } from "../lib/figures.ts";
+import { renderPage, verdict } from "../lib/report.ts";
 import type { Carried } from "../calls/call-records.ts";
 
 export type Contender = "bare" | "ours" | "bare_recorded" | "ours_recorded" | "straight";
@@ -26,11 +27,7 @@ export function reportCarried(
   scale: { readonly count: number; readonly in_flight: number; readonly talk_ms: number },
   machine: readonly string[],
 ): string {
-  return [
-    "# Calls carried",
-    "",
-    ...machine.map((fact) => `- ${fact}`),
-    "",
+  return renderPage("Calls carried", machine, [
     `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. ${scale.count} calls a run, ${scale.in_flight} at once for`,
     `everybody; both ends answer after 200 ms, the customer hangs up after ${scale.talk_ms} ms. A rate is by`,
     "Asterisk's own records; a call's time is from its first leg's beginning to its last leg's end.",
@@ -50,8 +47,7 @@ export function reportCarried(
         ...names.map((name) => round[name].per_second.toFixed(1)),
       ]),
     ),
-    "",
-  ].join("\n");
+  ]);
 }
 
 function limits(rounds: readonly Round[]): string[][] {
@@ -66,8 +62,7 @@ function limits(rounds: readonly Round[]): string[][] {
     const other = against[name];
     if (!other) return [...row, "", "", ""];
     const ratio = median(rounds.map((round) => round[name].per_second / round[other].per_second));
-    const verdict = ratio >= limit ? "met" : "missed";
-    return [...row, `${ratio.toFixed(2)} x`, `>= ${limit} x`, verdict];
+    return [...row, `${ratio.toFixed(2)} x`, `>= ${limit} x`, verdict(ratio >= limit)];
   });
 }
 

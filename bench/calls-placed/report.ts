@@ -1,4 +1,5 @@
 import { median, percentile, renderTable } from "../lib/figures.ts";
+import { renderPage, verdict } from "../lib/report.ts";
 
 /** Times of a call, each from its own beginning. */
 export type Placed = {
@@ -33,11 +34,7 @@ export function reportPlaced(
     .filter((run, i) => runs.findIndex((other) => isLike(run, other)) === i)
     .toSorted((a, b) => a.processes - b.processes || b.per_second - a.per_second);
   const rows = kinds.map((kind) => rowOf(runs.filter((run) => isLike(run, kind))));
-  return [
-    "# Calls placed",
-    "",
-    ...machine.map((fact) => `- ${fact}`),
-    "",
+  return renderPage("Calls placed", machine, [
     `Open loop, ${scale.rounds} x ${scale.seconds} s at each rate; a percentile is the median of the runs'. Placed: from the`,
     "request in our server to the POST of the agent's leg as it leaves, the leg's row on disk in between.",
     "Every call is carried to its end: agent, customer, a second's talk. The client, the switch's stub",
@@ -55,8 +52,7 @@ export function reportPlaced(
       ["what", "answered", "arrived", "cpu ours", "cpu database"],
       rows.map(({ beside }) => beside),
     ),
-    "",
-  ].join("\n");
+  ]);
 }
 
 function isLike(run: Run, other: Run): boolean {
@@ -78,7 +74,7 @@ function rowOf(runs: readonly Run[]): { placed: string[]; beside: string[] } {
   const ms = (time: number) => `${time.toFixed(1)} ms`;
   const limit =
     per_second === validated_per_second
-      ? [`<= ${limit_ms} ms`, p95_ms <= limit_ms ? "met" : "missed"]
+      ? [`<= ${limit_ms} ms`, verdict(p95_ms <= limit_ms)]
       : ["", ""];
   return {
     placed: [what, ms(at(50, "posted_ms")), ms(at(99, "posted_ms")), ms(p95_ms), ...limit],

@@ -1,10 +1,5 @@
-// What calls stand on: an account whose agent has a phone, and a node with a trunk to the carrier.
-import { openNotifications } from "../../server/engine/notifications.ts";
+// An account whose agent has an extension, and a node with a trunk to the carrier.
 import type { App } from "../../server/engine/app.ts";
-import { systemClock } from "../../server/lib/clock.ts";
-import { systemRandom } from "../../server/lib/random.ts";
-import { openDatabase } from "../../server/lib/database/database.ts";
-import { openLog } from "../../server/lib/log.ts";
 import {
   makeCallingAccount,
   makeExtension,
@@ -14,8 +9,7 @@ import {
 } from "../../test/support/telephony-factory.ts";
 import { checkCalls, checkLedger } from "../../test/support/check-invariants.ts";
 import { makeToken } from "../../test/support/account-factory.ts";
-import { localOutgoing } from "../../test/support/local-outgoing.ts";
-import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { openBenchApp } from "../lib/open-bench-app.ts";
 import { until } from "../lib/until.ts";
 
 /** The agent of every call, and the endpoint of the phone there. */
@@ -49,7 +43,6 @@ export type Fixture = {
   checkpoint(): Promise<void>;
   /** Throws unless every call ended once, with one outcome, and the ledger agrees. */
   checkInvariants(): Promise<void>;
-  version(): Promise<string>;
   close(): Promise<void>;
 };
 
@@ -74,28 +67,8 @@ export async function openFixture(
     token,
     record: (wanted) => setCalling(app, account, { calls_recorded: wanted }),
     ...openNode(app, node_id),
-    ...openBooks(app, account.account_id),
-    async close() {
-      await app.notifications.close();
-      await app.db.close();
-    },
-  };
-}
-
-/** What makers stand on: it leads nothing and serves nobody. */
-export function openBenchApp(database_url: string): App {
-  const log = openLog("warn");
-  return {
-    db: openDatabase(database_url, log),
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    notifications: openNotifications(database_url, log),
-    chatDrivers: {},
-    voiceDrivers: {},
-    agentDrivers: {},
-    speech: toneSpeech,
-    outgoing: localOutgoing,
+    ...openAccountChecks(app, account.account_id),
+    close: app.close,
   };
 }
 
@@ -108,10 +81,10 @@ async function readOne<Row extends object>(
   return rows[0]!;
 }
 
-type OfNode = "open" | "connected" | "shut" | "underWay";
+type NodeControl = "open" | "connected" | "shut" | "underWay";
 
-/** How a node is led, and when not. */
-export function openNode(app: App, node_id: number): Pick<Fixture, OfNode> {
+/** Activates the node, deactivates it and counts its calls. */
+export function openNode(app: App, node_id: number): Pick<Fixture, NodeControl> {
   const { pool } = app.db;
   const set = "update voice_nodes set updated_at = now()";
   return {
@@ -140,10 +113,10 @@ export function openNode(app: App, node_id: number): Pick<Fixture, OfNode> {
   };
 }
 
-type OfBooks = "checkCompleted" | "callsOf" | "checkpoint" | "checkInvariants" | "version";
+type AccountCheck = "checkCompleted" | "callsOf" | "checkpoint" | "checkInvariants";
 
-/** What is kept of the account. */
-export function openBooks(app: App, account_id: number): Pick<Fixture, OfBooks> {
+/** Reads the calls of the account and checks them. */
+export function openAccountChecks(app: App, account_id: number): Pick<Fixture, AccountCheck> {
   const { pool } = app.db;
   return {
     async checkCompleted(count) {
@@ -175,10 +148,6 @@ export function openBooks(app: App, account_id: number): Pick<Fixture, OfBooks> 
       await pool.query("analyze");
       await checkCalls(pool);
       await checkLedger(pool);
-    },
-    async version() {
-      const sql = "select setting as v from pg_settings where name = 'server_version'";
-      return (await readOne<{ v: string }>(app, sql)).v;
     },
   };
 }

@@ -1,21 +1,13 @@
-// What both ways of creating a campaign and psql stand on: one cluster, one server without senders,
-// the same rows as a JSON body, as a CSV file and as the lines of \copy.
+// One service without senders, and the same rows as a JSON body, as a CSV file and as the lines of \copy.
 import { openAsBlob } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { openNotifications } from "../../server/engine/notifications.ts";
-import type { App } from "../../server/engine/app.ts";
-import { systemClock } from "../../server/lib/clock.ts";
-import { systemRandom } from "../../server/lib/random.ts";
-import { openDatabase } from "../../server/lib/database/database.ts";
-import { openLog } from "../../server/lib/log.ts";
 import { makeChatNumber, makeChatTemplate } from "../../test/support/chat-factory.ts";
 import { makeAccount, makeCredits, unique } from "../../test/support/account-factory.ts";
 import { startService, type ServiceProcess } from "../../test/support/service-process.ts";
 import { runTool } from "../lib/run-tool.ts";
 import { writeLines } from "../lib/write-lines.ts";
-import { localOutgoing } from "../../test/support/local-outgoing.ts";
-import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { openBenchApp } from "../lib/open-bench-app.ts";
 
 export type Fixture = {
   /** Whose statements may last. */
@@ -37,17 +29,7 @@ export async function openFixture(
 ): Promise<Fixture> {
   const env = { DATABASE_URL: database_url, ROLES: "api", TRUNKLINE_SEED: "none" };
   const service = await startService({ ...env, DATA_DIR: join(dataDir, "service") });
-  const log = openLog("warn");
-  const drivers = { chatDrivers: {}, voiceDrivers: {}, agentDrivers: {}, speech: toneSpeech };
-  const app: App = {
-    db: openDatabase(database_url, log),
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    notifications: openNotifications(database_url, log),
-    ...drivers,
-    outgoing: localOutgoing,
-  };
+  const app = openBenchApp(database_url);
   const db = new pg.Client({ connectionString: database_url });
   await db.connect();
   const account = await makeAccount(app);
@@ -95,8 +77,7 @@ export async function openFixture(
     async close() {
       await service.dispose();
       await db.end();
-      await app.notifications.close();
-      await app.db.close();
+      await app.close();
     },
   };
 }

@@ -1,4 +1,5 @@
 import { median, renderTable } from "../lib/figures.ts";
+import { renderPage, verdict } from "../lib/report.ts";
 
 /** Seconds of each contender. */
 export type Round = {
@@ -21,10 +22,9 @@ export function reportIntake(figures: Figures, machine: readonly string[]): stri
   const { rounds, idle_mb, peak_mb, rows: size } = figures;
   const middle = (name: keyof Round) =>
     `${median(rounds.map((round) => round[name])).toFixed(2)} s`;
-  const validated = (isMet: boolean) => (isMet ? "met" : "missed");
   const against = (name: keyof Round, to: keyof Round) => {
     const ratio = median(rounds.map((round) => round[name] / round[to]));
-    return [`${ratio.toFixed(2)} x`, "<= 3 x", validated(ratio <= 3)];
+    return [`${ratio.toFixed(2)} x`, "<= 3 x", verdict(ratio <= 3)];
   };
   const grown_mb = peak_mb - idle_mb;
   const rows = [
@@ -41,7 +41,7 @@ export function reportIntake(figures: Figures, machine: readonly string[]): stri
       `${idle_mb.toFixed()} MB idle`,
       `${grown_mb.toFixed()} MB`,
       "<= 300 MB",
-      validated(grown_mb <= 300),
+      verdict(grown_mb <= 300),
     ],
   ];
   const names = ["json", "copy_json", "csv", "copy_csv"] as const;
@@ -49,11 +49,7 @@ export function reportIntake(figures: Figures, machine: readonly string[]): stri
     String(i + 1),
     ...names.map((name) => round[name].toFixed(2)),
   ]);
-  return [
-    "# Creating chat campaigns",
-    "",
-    ...machine.map((fact) => `- ${fact}`),
-    "",
+  return renderPage("Creating chat campaigns", machine, [
     `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. Each begins with an empty table`,
     "of recipients and a fresh checkpoint; what is sent has one variable for the message and one beside it.",
     "",
@@ -62,6 +58,5 @@ export function reportIntake(figures: Figures, machine: readonly string[]): stri
     "Each round, in seconds:",
     "",
     renderTable(["round", ...names], perRound),
-    "",
-  ].join("\n");
+  ]);
 }

@@ -1,11 +1,5 @@
-// What our sender stands on: an account with a number that may send as fast as it can.
+// An account with a chat number that has no rate limit.
 import { setTimeout as wait } from "node:timers/promises";
-import { openNotifications } from "../../server/engine/notifications.ts";
-import type { App } from "../../server/engine/app.ts";
-import { systemClock } from "../../server/lib/clock.ts";
-import { systemRandom } from "../../server/lib/random.ts";
-import { openDatabase } from "../../server/lib/database/database.ts";
-import { openLog } from "../../server/lib/log.ts";
 import {
   makeChatCampaign,
   makeChatNumber,
@@ -14,8 +8,7 @@ import {
 import { checkCampaigns, checkLedger } from "../../test/support/check-invariants.ts";
 import { makeAccount, makeCredits } from "../../test/support/account-factory.ts";
 import { nameOf, phoneOf } from "./recipients.ts";
-import { localOutgoing } from "../../test/support/local-outgoing.ts";
-import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { openBenchApp } from "../lib/open-bench-app.ts";
 
 export type Fixture = {
   /** A campaign to `count` recipients that nothing sends yet; returns its id. */
@@ -26,7 +19,6 @@ export type Fixture = {
   checkpoint(): Promise<void>;
   /** Throws unless counts, states and the ledger agree. */
   checkInvariants(): Promise<void>;
-  version(): Promise<string>;
   close(): Promise<void>;
 };
 
@@ -36,19 +28,7 @@ const hour_ms = 3_600_000;
 
 /** The account, its credit, its number and a template with one variable. */
 export async function openFixture(database_url: string): Promise<Fixture> {
-  const log = openLog("warn");
-  const app: App = {
-    db: openDatabase(database_url, log),
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    notifications: openNotifications(database_url, log),
-    chatDrivers: {},
-    voiceDrivers: {},
-    agentDrivers: {},
-    speech: toneSpeech,
-    outgoing: localOutgoing,
-  };
+  const app = openBenchApp(database_url);
   const { pool } = app.db;
   const account = await makeAccount(app);
   await makeCredits(app, account, { chat: credits });
@@ -89,15 +69,6 @@ export async function openFixture(database_url: string): Promise<Fixture> {
       await checkCampaigns(pool);
       await checkLedger(pool);
     },
-    async version() {
-      const { rows } = await pool.query<{ v: string }>(
-        "select setting as v from pg_settings where name = 'server_version'",
-      );
-      return rows[0]!.v;
-    },
-    async close() {
-      await app.notifications.close();
-      await app.db.close();
-    },
+    close: app.close,
   };
 }

@@ -1,4 +1,5 @@
 import { median, renderTable } from "../lib/figures.ts";
+import { renderPage, verdict } from "../lib/report.ts";
 
 /** One contender's messages, from the first to the last at the far end. */
 export type Sent = {
@@ -36,7 +37,7 @@ export function reportSends(
   const against = (of: (round: Round) => number, limit: number) => [
     `${middle(of).toFixed(2)} x`,
     `>= ${limit} x`,
-    middle(of) >= limit ? "met" : "missed",
+    verdict(middle(of) >= limit),
   ];
   const plain = ["", "", ""];
   const late = `answers after ${scale.delay_ms} ms`;
@@ -61,11 +62,7 @@ export function reportSends(
     ],
     ["BullMQ's jobs added", rate(({ fast }) => fast.bullmq.added_per_second), ...plain],
   ];
-  return [
-    "# Sending campaigns",
-    "",
-    ...machine.map((fact) => `- ${fact}`),
-    "",
+  return renderPage("Sending campaigns", machine, [
     `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. 100 requests under way at once,`,
     `${scale.slow_count} messages where the far end answers late, ${scale.fast_count} where at once; a rate counts from the`,
     "first to the last message in the far end's log. BullMQ keeps its jobs in Redis with an append-only",
@@ -81,8 +78,7 @@ export function reportSends(
     "Each round, messages a second:",
     "",
     perRound(rounds),
-    "",
-  ].join("\n");
+  ]);
 }
 
 function costs(rounds: readonly Round[]): string {

@@ -1,12 +1,7 @@
-// What webhooks stand on: a number, and a campaign whose messages the provider has accepted.
+// A chat number, and a campaign whose messages the provider has accepted.
 import { writeFile } from "node:fs/promises";
 import pg from "pg";
-import { openNotifications } from "../../server/engine/notifications.ts";
 import type { App } from "../../server/engine/app.ts";
-import { systemClock } from "../../server/lib/clock.ts";
-import { systemRandom } from "../../server/lib/random.ts";
-import { openDatabase } from "../../server/lib/database/database.ts";
-import { openLog } from "../../server/lib/log.ts";
 import {
   makeChatCampaign,
   makeChatNumber,
@@ -15,8 +10,7 @@ import {
 import { openTestWhatsapp, signatureOf, statusHook } from "../../test/support/chat-webhooks.ts";
 import { makeAccount, makeCredits } from "../../test/support/account-factory.ts";
 import { makeMessageId } from "../../server/chat/messages/message-id.ts";
-import { localOutgoing } from "../../test/support/local-outgoing.ts";
-import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { openBenchApp } from "../lib/open-bench-app.ts";
 
 export type Fixture = {
   readonly app: App;
@@ -37,19 +31,7 @@ export async function openFixture(
   file: string,
   count: number,
 ): Promise<Fixture> {
-  const log = openLog("warn");
-  const app: App = {
-    db: openDatabase(database_url, log),
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    notifications: openNotifications(database_url, log),
-    chatDrivers: { whatsapp: openTestWhatsapp() },
-    voiceDrivers: {},
-    agentDrivers: {},
-    speech: toneSpeech,
-    outgoing: localOutgoing,
-  };
+  const app = openBenchApp(database_url, { whatsapp: openTestWhatsapp() });
   const db = new pg.Client({ connectionString: database_url });
   await db.connect();
   const account = await makeAccount(app);
@@ -77,8 +59,7 @@ export async function openFixture(
   await db.query("vacuum analyze");
   const close = async () => {
     await db.end();
-    await app.notifications.close();
-    await app.db.close();
+    await app.close();
   };
   const ids = { account_id, chat_number_id: number.id, campaign_id };
   return { app, database_url, db, ...ids, recipients: count, file, close };

@@ -1,4 +1,5 @@
 import { median, renderTable } from "../lib/figures.ts";
+import { renderPage, verdict } from "../lib/report.ts";
 
 /** Webhooks, or answers, a second. */
 export type Round = {
@@ -19,7 +20,6 @@ export function reportWebhooks(figures: Figures, machine: readonly string[]): st
   const middle = (name: keyof Round) =>
     `${Math.round(median(rounds.map((round) => round[name])))}/s`;
   const ratio = (name: keyof Round) => median(rounds.map((round) => round[name] / round.hello));
-  const validated = (isMet: boolean) => (isMet ? "met" : "missed");
   const rows = [
     ["POST hello-world of the same server", middle("hello"), "", "", ""],
     [
@@ -27,7 +27,7 @@ export function reportWebhooks(figures: Figures, machine: readonly string[]): st
       middle("hooks"),
       `${ratio("hooks").toFixed(2)} x`,
       ">= 0.5 x",
-      validated(ratio("hooks") >= 0.5),
+      verdict(ratio("hooks") >= 0.5),
     ],
     [
       "    while the same process applies them",
@@ -41,7 +41,7 @@ export function reportWebhooks(figures: Figures, machine: readonly string[]): st
       `${Math.round(open_loop.rate)}/s`,
       `${open_loop.p99_ms.toFixed(1)} ms`,
       "<= 50 ms",
-      validated(open_loop.p99_ms <= 50),
+      verdict(open_loop.p99_ms <= 50),
     ],
     ["    p50", "", `${open_loop.p50_ms.toFixed(1)} ms`, "", ""],
     ["webhooks applied from a backlog", `${Math.round(figures.applied_per_second)}/s`, "", "", ""],
@@ -51,11 +51,7 @@ export function reportWebhooks(figures: Figures, machine: readonly string[]): st
     String(i + 1),
     ...names.map((name) => String(Math.round(round[name]))),
   ]);
-  return [
-    "# Delivery webhooks",
-    "",
-    ...machine.map((fact) => `- ${fact}`),
-    "",
+  return renderPage("Delivery webhooks", machine, [
     `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios to hello-world. A webhook is`,
     "one status, signed; it is answered when it is committed.",
     "",
@@ -64,6 +60,5 @@ export function reportWebhooks(figures: Figures, machine: readonly string[]): st
     "Each round, per second:",
     "",
     renderTable(["round", ...names], perRound),
-    "",
-  ].join("\n");
+  ]);
 }

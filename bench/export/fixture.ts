@@ -1,11 +1,11 @@
-// What exports and psql stand on: one cluster, one server, one account with many rows.
+// One service and one account with many rows, exported over HTTP and by psql.
 import pg from "pg";
 import { makeSandboxTrunk } from "../../test/support/telephony-factory.ts";
 import { makeChatNumber, makeChatTemplate } from "../../test/support/chat-factory.ts";
 import { makeAccount, type TestAccount } from "../../test/support/account-factory.ts";
 import { startService, type ServiceProcess } from "../../test/support/service-process.ts";
 import { makeVoiceFile } from "../../test/support/voice-factory.ts";
-import { openBenchApp } from "../calls/fixture.ts";
+import { openBenchApp } from "../lib/open-bench-app.ts";
 import { runTool } from "../lib/run-tool.ts";
 import { fillAccount } from "./fill-account.ts";
 
@@ -19,7 +19,6 @@ export type Fixture = {
   copy(name: Name): Promise<number>;
   /** Open ones of the server's that run no statement. */
   transactions(): Promise<number>;
-  version(): Promise<string>;
   close(): Promise<void>;
 };
 
@@ -53,13 +52,10 @@ export async function openFixture(
       return (performance.now() - began) / 1_000;
     },
     transactions: async () => Number(await readOne(open_transactions)),
-    version: () =>
-      readOne("select setting as value from pg_settings where name = 'server_version'"),
     async close() {
       await service.dispose();
       await db.end();
-      await app.notifications.close();
-      await app.db.close();
+      await app.close();
     },
   };
 }

@@ -1,4 +1,5 @@
 import { renderTable } from "../lib/figures.ts";
+import { renderPage, verdict } from "../lib/report.ts";
 import type { Slow, Whole } from "./readers.ts";
 
 export type ExportFigures = {
@@ -20,22 +21,16 @@ export function reportExports(
   size: { readonly rows: number; readonly slow_seconds: number },
   machine: readonly string[],
 ): string {
-  return [
-    "# Exports",
-    "",
-    ...machine.map((fact) => `- ${fact}`),
-    "",
+  return renderPage("Exports", machine, [
     `${size.rows} rows each, read over HTTP to the last byte. \`\\copy\` writes the same rows, a call with its`,
     "legs, to /dev/null. One export went before. Memory is the server's process (PSS), looked at ten times a second.",
     `The slow reader takes a megabyte a second for ${size.slow_seconds} seconds.`,
     "",
     renderTable(["what", "measured", "figure", "limit", ""], figures.flatMap(rowsOf)),
-    "",
-  ].join("\n");
+  ]);
 }
 
 function rowsOf({ name, idle_mb, copy_seconds, whole, after_mb, slow }: ExportFigures): string[][] {
-  const validated = (isMet: boolean) => (isMet ? "met" : "missed");
   const highest_mb = Math.max(whole.early_mb, whole.late_mb);
   const growth = whole.late_mb / whole.early_mb;
   const slow_mb = slow.highest_mb - after_mb;
@@ -61,21 +56,21 @@ function rowsOf({ name, idle_mb, copy_seconds, whole, after_mb, slow }: ExportFi
       `${whole.late_mb.toFixed()} : ${whole.early_mb.toFixed()} MB`,
       `${growth.toFixed(2)} x`,
       `<= ${growth_max} x`,
-      validated(growth <= growth_max),
+      verdict(growth <= growth_max),
     ],
     [
       "    a slow reader: memory above before",
       `${slow.megabytes.toFixed()} MB read`,
       `${slow_mb.toFixed()} MB`,
       `<= ${slow_mb_max} MB`,
-      validated(slow_mb <= slow_mb_max),
+      verdict(slow_mb <= slow_mb_max),
     ],
     [
       "    a slow reader: transactions held open",
       "",
       String(slow.transactions),
       "0",
-      validated(slow.transactions === 0),
+      verdict(slow.transactions === 0),
     ],
   ];
 }

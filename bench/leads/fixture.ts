@@ -1,4 +1,4 @@
-// What every contender stands on: one cluster, one server, the same rows.
+// One service and its rows, the same for every contender.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";

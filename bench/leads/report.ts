@@ -1,4 +1,5 @@
 import { median, renderTable } from "../lib/figures.ts";
+import { renderPage, verdict } from "../lib/report.ts";
 
 /** Leads or answers a second of each contender. */
 export type Round = {
@@ -27,12 +28,12 @@ export function reportLeads(figures: Figures, machine: readonly string[]): strin
   const against = (to: keyof Round, limit: number) => [
     times(ratio(to)),
     `>= ${limit.toFixed(1)} x`,
-    ratio(to) >= limit ? "met" : "missed",
+    verdict(ratio(to) >= limit),
   ];
   const below = (value: number, limit: number, unit: string, digits: number) => [
     `${value.toFixed(digits)} ${unit}`,
     `<= ${limit} ${unit}`,
-    value <= limit ? "met" : "missed",
+    verdict(value <= limit),
   ];
   const plain = ["", "", ""];
   const rows = [
@@ -52,11 +53,7 @@ export function reportLeads(figures: Figures, machine: readonly string[]): strin
     String(i + 1),
     ...names.map((name) => String(Math.round(round[name]))),
   ]);
-  return [
-    "# Lead creation",
-    "",
-    ...machine.map((fact) => `- ${fact}`),
-    "",
+  return renderPage("Lead creation", machine, [
     `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios, HTTP to the other.`,
     "",
     renderTable(["what", "rate", "figure", "limit", ""], rows),
@@ -64,6 +61,5 @@ export function reportLeads(figures: Figures, machine: readonly string[]): strin
     "Each round, per second:",
     "",
     renderTable(["round", ...names], perRound),
-    "",
-  ].join("\n");
+  ]);
 }

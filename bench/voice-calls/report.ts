@@ -1,5 +1,6 @@
 import type { Carried } from "../calls/call-records.ts";
 import { median, renderTable } from "../lib/figures.ts";
+import { renderPage, verdict } from "../lib/report.ts";
 import type { Paced } from "./invites.ts";
 
 export const contenders = ["bare", "ours", "straight"] as const;
@@ -54,11 +55,7 @@ export function reportVoiceCalls(
   scale: Scale,
   machine: readonly string[],
 ): string {
-  return [
-    "# Calls of voice campaigns",
-    "",
-    ...machine.map((fact) => `- ${fact}`),
-    "",
+  return renderPage("Calls of voice campaigns", machine, [
     `Medians of ${scale.rounds}; a ratio is the median of the rounds' ratios. ${scale.waves} calls a run for each that may go`,
     `on at once; the far end answers after 200 ms, hears ${scale.audio_ms} ms, and is hung up on. A rate is by`,
     "Asterisk's own records, once all places are taken; the whole: from the launch's request, or the order,",
@@ -80,8 +77,7 @@ export function reportVoiceCalls(
     "Each round, calls a second:",
     "",
     eachRound(figures, scale),
-    "",
-  ].join("\n");
+  ]);
 }
 
 function of(runs: readonly CarriedRun[], in_flight: number, contender: Contender) {
@@ -104,7 +100,7 @@ function limits(runs: readonly CarriedRun[], scale: Scale): string {
       if (contender !== "ours") return [...row, "", "", ""];
       const bare = of(runs, in_flight, "bare");
       const ratio = median(mine.map(({ per_second }, i) => per_second / bare[i]!.per_second));
-      return [...row, `${ratio.toFixed(2)} x`, `>= ${limit} x`, ratio >= limit ? "met" : "missed"];
+      return [...row, `${ratio.toFixed(2)} x`, `>= ${limit} x`, verdict(ratio >= limit)];
     }),
   );
   return renderTable(["what", "rate", "the whole", "a call's time", "figure", "limit", ""], rows);

@@ -1,22 +1,14 @@
-// What a launch and psql stand on: one cluster, one server that places no calls, the same people as a
-// CSV file and as the lines of \copy.
+// One service that places no calls, and the same people as a CSV file and as the lines of \copy.
 import { openAsBlob } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import type { App } from "../../server/engine/app.ts";
-import { openNotifications } from "../../server/engine/notifications.ts";
-import { systemClock } from "../../server/lib/clock.ts";
-import { systemRandom } from "../../server/lib/random.ts";
-import { openDatabase } from "../../server/lib/database/database.ts";
-import { openLog } from "../../server/lib/log.ts";
 import { makeSandboxTrunk } from "../../test/support/telephony-factory.ts";
 import { makeAccount } from "../../test/support/account-factory.ts";
 import { startService, type ServiceProcess } from "../../test/support/service-process.ts";
-import { localOutgoing } from "../../test/support/local-outgoing.ts";
-import { toneSpeech } from "../../test/support/tone-speech.ts";
 import { makeFullVoiceFile } from "../../test/support/voice-file-factory.ts";
 import { runTool } from "../lib/run-tool.ts";
 import { writeLines } from "../lib/write-lines.ts";
+import { openBenchApp } from "../lib/open-bench-app.ts";
 
 export type Fixture = {
   /** Whose statements may last. */
@@ -35,19 +27,7 @@ export async function openFixture(
 ): Promise<Fixture> {
   const env = { DATABASE_URL: database_url, ROLES: "api", TRUNKLINE_SEED: "none" };
   const service = await startService({ ...env, DATA_DIR: join(dataDir, "service") });
-  const log = openLog("warn");
-  const app: App = {
-    db: openDatabase(database_url, log),
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    notifications: openNotifications(database_url, log),
-    chatDrivers: {},
-    voiceDrivers: {},
-    agentDrivers: {},
-    speech: toneSpeech,
-    outgoing: localOutgoing,
-  };
+  const app = openBenchApp(database_url);
   const db = new pg.Client({ connectionString: database_url });
   await db.connect();
   const account = await makeAccount(app);
@@ -92,8 +72,7 @@ export async function openFixture(
     async close() {
       await service.dispose();
       await db.end();
-      await app.notifications.close();
-      await app.db.close();
+      await app.close();
     },
   };
 }

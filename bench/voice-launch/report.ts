@@ -1,4 +1,5 @@
 import { median, renderTable } from "../lib/figures.ts";
+import { renderPage, verdict } from "../lib/report.ts";
 
 /** Seconds of each contender. */
 export type Round = { readonly launch: number; readonly copy: number };
@@ -16,7 +17,6 @@ export function reportLaunch(figures: Figures, machine: readonly string[]): stri
   const { rounds, idle_mb, peak_mb, rows: size } = figures;
   const middle = (name: keyof Round) =>
     `${median(rounds.map((round) => round[name])).toFixed(2)} s`;
-  const validated = (isMet: boolean) => (isMet ? "met" : "missed");
   const ratio = median(rounds.map(({ launch, copy }) => launch / copy));
   const grown_mb = peak_mb - idle_mb;
   const rows = [
@@ -25,7 +25,7 @@ export function reportLaunch(figures: Figures, machine: readonly string[]): stri
       middle("launch"),
       `${ratio.toFixed(2)} x`,
       "<= 3 x",
-      validated(ratio <= 3),
+      verdict(ratio <= 3),
     ],
     ["    psql \\copy of the same rows", middle("copy"), "", "", ""],
     [
@@ -33,7 +33,7 @@ export function reportLaunch(figures: Figures, machine: readonly string[]): stri
       `${idle_mb.toFixed()} MB idle`,
       `${grown_mb.toFixed()} MB`,
       "<= 300 MB",
-      validated(grown_mb <= 300),
+      verdict(grown_mb <= 300),
     ],
   ];
   const perRound = rounds.map(({ launch, copy }, i) => [
@@ -41,11 +41,7 @@ export function reportLaunch(figures: Figures, machine: readonly string[]): stri
     launch.toFixed(2),
     copy.toFixed(2),
   ]);
-  return [
-    "# Launching voice campaigns",
-    "",
-    ...machine.map((fact) => `- ${fact}`),
-    "",
+  return renderPage("Launching voice campaigns", machine, [
     `Medians of ${rounds.length}; the ratio is the median of the rounds' ratios. Each begins with an empty table`,
     "of recipients and a fresh checkpoint. The numbers come with +91 and a space; of two more columns the",
     "script names one.",
@@ -55,6 +51,5 @@ export function reportLaunch(figures: Figures, machine: readonly string[]): stri
     "Each round, in seconds:",
     "",
     renderTable(["round", "launch", "copy"], perRound),
-    "",
-  ].join("\n");
+  ]);
 }

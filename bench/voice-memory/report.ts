@@ -1,4 +1,5 @@
 import { median, renderTable } from "../lib/figures.ts";
+import { renderPage } from "../lib/report.ts";
 
 /** Of the service's process. */
 export type Memory = { readonly pss_mb: number; readonly rss_mb: number };
@@ -44,11 +45,7 @@ export function reportMemory(
     round.switch,
     ...moments.map((moment) => round[moment].pss_mb.toFixed(1)),
   ]);
-  return [
-    "# Memory of live calls",
-    "",
-    ...machine.map((fact) => `- ${fact}`),
-    "",
+  return renderPage("Memory of live calls", machine, [
     `The process of the service (api and worker, without its database), medians of ${scale.rounds}: idle for some`,
     `seconds, the most while ${scale.calls} calls hear a recording of a minute, and idle again when all were hung up.`,
     "",
@@ -57,6 +54,5 @@ export function reportMemory(
     "Each round, PSS in MB; the first begins with a service that has done nothing yet:",
     "",
     renderTable(["switch", ...moments], perRound),
-    "",
-  ].join("\n");
+  ]);
 }

@@ -1,4 +1,4 @@
-// What voice campaigns stand on: the service as its operator runs it, a node with a trunk to a far end,
+// The service as its operator runs it, a node with a trunk to a far end,
 // and a recording that is played to everybody.
 import { openAudioFolder } from "../../server/drivers/voice/asterisk/keep-clip.ts";
 import { findAudio, storeAudio } from "../../server/calls/audio/audio-files.ts";
@@ -13,7 +13,8 @@ import { checkVoiceCampaigns } from "../../test/support/check-invariants.ts";
 import { startService, type ServiceProcess } from "../../test/support/service-process.ts";
 import { tone } from "../../test/support/tones.ts";
 import { makeVoiceFile } from "../../test/support/voice-factory.ts";
-import { customerOf, openBooks, openBenchApp, openNode, trunk } from "../calls/fixture.ts";
+import { customerOf, openAccountChecks, openNode, trunk } from "../calls/fixture.ts";
+import { openBenchApp } from "../lib/open-bench-app.ts";
 
 const credits = 100_000_000;
 const hz = 440;
@@ -39,7 +40,6 @@ export type Fixture = {
   checkpoint(): Promise<void>;
   /** Throws unless every call ended once, the counts are the recipients', and the ledger agrees. */
   checkInvariants(): Promise<void>;
-  version(): Promise<string>;
   close(): Promise<void>;
 };
 
@@ -84,7 +84,7 @@ export async function openFixture(
     text: null,
   });
   const node = openNode(app, node_id);
-  const { checkInvariants, checkpoint, version } = openBooks(app, account_id);
+  const { checkInvariants, checkpoint } = openAccountChecks(app, account_id);
   return {
     service,
     audio_path,
@@ -104,11 +104,9 @@ export async function openFixture(
       await checkInvariants();
       await checkVoiceCampaigns(app.db.pool);
     },
-    version,
     async close() {
       await service.dispose();
-      await app.notifications.close();
-      await app.db.close();
+      await app.close();
     },
   };
 }

@@ -1,0 +1,32 @@
+import type { App } from "../../server/engine/app.ts";
+import { openNotifications } from "../../server/engine/notifications.ts";
+import { systemClock } from "../../server/lib/clock.ts";
+import { openDatabase } from "../../server/lib/database/database.ts";
+import { openLog } from "../../server/lib/log.ts";
+import { localOutgoing } from "../../test/support/local-outgoing.ts";
+import { toneSpeech } from "../../test/support/tone-speech.ts";
+
+/** Opens an app for the factories of test/support; it runs no loops and serves no requests. */
+export function openBenchApp(
+  database_url: string,
+  chatDrivers: App["chatDrivers"] = {},
+): App & { close(): Promise<void> } {
+  const log = openLog("warn");
+  const db = openDatabase(database_url, log);
+  const notifications = openNotifications(database_url, log);
+  return {
+    db,
+    clock: systemClock,
+    log,
+    notifications,
+    chatDrivers,
+    voiceDrivers: {},
+    agentDrivers: {},
+    speech: toneSpeech,
+    outgoing: localOutgoing,
+    async close() {
+      await notifications.close();
+      await db.close();
+    },
+  };
+}
