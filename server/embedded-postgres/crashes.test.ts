@@ -17,7 +17,7 @@ import {
   type ClusterFixture,
 } from "./test/cluster-fixture.ts";
 
-/** A scene whose program and server were killed after they had committed, besides, `rows` of ballast. */
+/** A fixture whose program and server were killed after they had committed, besides, `rows` of ballast. */
 async function crashedScene(t: TestContext, rows = 0): Promise<ClusterFixture> {
   const fixture = await openFixtureWithCluster(t);
   const starter = fixture.start();
@@ -192,7 +192,7 @@ test("an initdb that was killed half way is not taken for a cluster, and leaves 
   assert.equal(draftFiles(fixture), 0);
 });
 
-/** A scene whose first initdb was killed; one that was done before we looked is tried again. */
+/** A fixture whose first initdb was killed; one that was done before we looked is tried again. */
 async function halfMadeScene(t: TestContext): Promise<ClusterFixture> {
   for (;;) {
     const fixture = await openClusterFixture(t);

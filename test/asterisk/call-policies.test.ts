@@ -35,7 +35,7 @@ after(() => fixture.close());
 
 type Report = Awaited<ReturnType<CallClient["reported"]>>;
 
-/** Calls from an agent who is busy, with a group of these behind: the desk and how to call. */
+/** Calls from an agent who is busy, with a group of these behind: the client and how to call. */
 async function withGroup(policy: string, numbers: readonly string[]) {
   const client = await fixture.client();
   const group = await makeAgentGroup(fixture.app, client.account, numbers);

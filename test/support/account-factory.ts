@@ -1,4 +1,4 @@
-// Small makers of what tests stand on, by the same verbs the service uses.
+// Creates accounts, users, tokens and credit for tests, by the functions that the service uses.
 import { createAccount } from "../../server/accounts/accounts/create-account.ts";
 import { operatorOf } from "../../server/accounts/roles/grantor.ts";
 import { createToken, type NewToken } from "../../server/accounts/tokens/create-token.ts";
@@ -21,12 +21,12 @@ export type TestAccount = {
 
 let made = 0;
 
-/** A name no other maker of this process gave. */
+/** Returns a name that no other call in this process has returned. */
 export function unique(prefix: string): string {
   return `${prefix}-${++made}`;
 }
 
-/** An account with its owner, a token and a workspace. */
+/** Creates an account with an owner, a token and a workspace. */
 export async function makeAccount(
   app: Pick<App, "db" | "clock">,
   options: { features?: readonly Feature[] } = {},
@@ -49,7 +49,7 @@ export async function makeAccount(
   });
 }
 
-/** A user with a role of these permissions (null: no role); returns their id. */
+/** Creates a user with a role of these permissions (null: no role); returns the user's id. */
 export async function makeUser(
   app: App,
   account: Pick<TestAccount, "account_id">,
@@ -73,7 +73,7 @@ export async function makeUser(
   return user.id;
 }
 
-/** A token of a new user with these permissions. */
+/** Creates a token of a new user with these permissions. */
 export async function makeAgentToken(
   app: App,
   account: Pick<TestAccount, "account_id" | "owner_id">,
@@ -83,7 +83,7 @@ export async function makeAgentToken(
   return makeToken(app, account, { kind: "agent", user_id });
 }
 
-/** Any token of the account: an account token unless said. */
+/** Creates a token of the account: an account token by default. */
 export async function makeToken(
   app: App,
   account: Pick<TestAccount, "account_id" | "owner_id">,

@@ -1,5 +1,5 @@
-// Calls through a real Asterisk, in this process: sipp is the carrier and the agents' phones. Each test
-// has an account of its own, so that many go on at once.
+// Calls through a real Asterisk; sipp plays the carrier and the agents' phones. Each test has its own
+// account, so that many run at once.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ import { checkCalls, checkLedger, checkVoiceCampaigns } from "./check-invariants
 import { eventually } from "./eventually.ts";
 import { rtpCounts, startCarrier, startPhones, type Sipp } from "./sipp.ts";
 
-/** The agents of every account, by their extensions; what their phones do is told in asterisk/try. */
+/** The agents of every account, by extension; asterisk/try defines what their phones do. */
 export const extensions = {
   answers: "101",
   answers_too: "102",
@@ -63,13 +63,13 @@ const endpoints: Readonly<Record<keyof typeof extensions, string>> = {
   unregistered: "agent-unregistered",
 };
 
-/** What is set of an account, and which extensions its keys lead to. */
+/** Settings of the account, and the extensions that its keys transfer to. */
 export type CallClientOptions = Parameters<typeof setCalling>[2] & {
   readonly credits?: number;
   readonly keys?: Readonly<Record<string, keyof typeof extensions>>;
 };
 
-/** A leg as Asterisk wrote it down; times in seconds. */
+/** A leg in Asterisk's call records; times in seconds. */
 export type SwitchRecord = {
   readonly channel: string;
   readonly call: string;
@@ -82,7 +82,7 @@ export type SwitchRecord = {
 export type AsteriskFixture = {
   readonly api: TestApi;
   readonly app: App;
-  /** As it was started last. */
+  /** The instance started last. */
   asterisk(): RunningAsterisk;
   readonly carrier: Sipp;
   readonly node_id: number;
@@ -95,18 +95,18 @@ export type AsteriskFixture = {
   rtp(client: CallClient, callId: number, leg: number): ReturnType<typeof rtpCounts>;
   /** Waits until both legs got and sent so many packets more than now: their parties hear each other. */
   talking(client: CallClient, callId: number, legs: readonly [number, number]): Promise<void>;
-  /** A request to the switch itself. */
+  /** Sends a request to ARI. */
   ari(method: string, path: string): Promise<Response>;
-  /** What the switch wrote down of all legs, or of one call's. */
+  /** Reads Asterisk's records of all legs, or of one call's. */
   records(client?: CallClient, callId?: number): SwitchRecord[];
   /** Kills Asterisk and starts it again. */
   restartAsterisk(): Promise<void>;
-  /** Waits until every call is over, and fails unless the books are right and nothing is left at the switch. */
+  /** Waits until every call has ended; fails if an invariant is broken or the switch has channels left. */
   checkAll(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** The ids by which calls and legs are known at the switch. */
+/** Returns the channel id of a call's leg at the switch. */
 export function channelIn({ account }: CallClient, callId: number, leg: number): string {
   return idAtSwitch("trunkline", `trk-${account.account_id}-${callId}-${leg}`);
 }
@@ -249,7 +249,7 @@ async function untilOver({ ask }: CallClient): Promise<void> {
   });
 }
 
-/** No channel and no bridge, by both ways of asking. */
+/** Fails unless neither ARI nor the console lists a channel or a bridge. */
 async function checkNothingLeft({ ari, asterisk }: AsteriskFixture): Promise<void> {
   const left = async () => {
     const lists = ["/channels", "/bridges"].map(async (path) => (await ari("GET", path)).json());

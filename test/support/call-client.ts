@@ -1,4 +1,4 @@
-// An account's place of work in tests: it asks for calls over the API and reads their reports there.
+// Submits calls as an account over the API and reads their call records.
 import { openNodeLeaders, type LeaderTimes } from "../../server/calls/leader/run-nodes.ts";
 import type { App } from "../../server/engine/app.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
@@ -14,17 +14,17 @@ export type CallClient = {
   ask(method: string, path: string, json?: unknown): Promise<Answer>;
   /** Submits a click-to-call and returns its campaign's id. */
   call(asked: Record<string, unknown>): Promise<number>;
-  /** The reports of a campaign's calls, in the order of their attempts, with their details. */
+  /** Reads the records of a campaign's calls with their details, in the order of their attempts. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
   reports(campaignId: number): Promise<any[]>;
-  /** The campaign's only or newest report, once its status is one of these and, of a final one, it is over. */
+  /** Waits until the campaign's newest call has one of these statuses (and has ended, if it is final); returns its record. */
   // oxlint-disable-next-line typescript/no-explicit-any -- as above
   reported(campaignId: number, ...statuses: string[]): Promise<any>;
 };
 
 const final_statuses = new Set(["completed", "busy", "failed", "no-answer", "canceled"]);
 
-/** Whether a call may end as this. */
+/** Reports whether a call can end with this status. */
 export function isFinal(status: string): boolean {
   return final_statuses.has(status);
 }
@@ -69,7 +69,7 @@ export async function openCallClient(
   return client;
 }
 
-/** Leads the nodes as a worker does. */
+/** Runs the node leaders as a worker does. */
 export function leadNodes(
   app: App,
   times: LeaderTimes = default_settings.leaders,

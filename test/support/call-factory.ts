@@ -1,4 +1,4 @@
-// Makers of calls at any point of their life, as their leader would have left them.
+// Creates calls in any state, as their node leader would have stored them.
 import { reserveCredits } from "../../server/credits/reserve-credits.ts";
 import type { App } from "../../server/engine/app.ts";
 import { makeSandboxTrunk } from "./telephony-factory.ts";
@@ -18,11 +18,11 @@ export type CallToMake = {
   readonly call?: Values;
   readonly asked?: Values;
   readonly legs?: readonly Values[];
-  /** The node and trunk; a sandbox of its own unless said. */
+  /** The node and trunk; a new sandbox by default. */
   readonly place?: { readonly node_id: number; readonly trunk_id: number };
 };
 
-/** A queued call of a new campaign, with two credits reserved unless it has ended. */
+/** Creates a queued call of a new campaign, with two credits reserved unless it has ended. */
 export async function makeCall(
   app: Pick<App, "db" | "clock">,
   account: Account,
@@ -84,7 +84,7 @@ const legDefaults = {
   status: "completed",
 };
 
-/** What the leader leaves of a call that came to nothing: nobody answered. */
+/** The columns of a call that ended because the agent did not answer. */
 export const failed = {
   stage: "ended",
   status: "no-answer",

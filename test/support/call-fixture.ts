@@ -1,4 +1,4 @@
-// An account that calls over the sandbox, in this process, at a hundredth of its times.
+// An account that calls over the sandbox driver, at a fraction of its real delays.
 import {
   openSandboxVoiceDriver,
   type SandboxVoiceDriver,
@@ -16,7 +16,7 @@ export type CallFixture = CallClient & {
   readonly sandbox: SandboxVoiceDriver;
   readonly node_id: number;
   readonly trunk_id: number;
-  /** Leads the nodes as a worker does. */
+  /** Runs the node leaders as a worker does. */
   startLeaders(): { stop(): Promise<void> };
   close(): Promise<void>;
 };

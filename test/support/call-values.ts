@@ -1,11 +1,11 @@
-// Calls as values: as their leader has them in hand.
+// Calls as in-memory values, as their node leader holds them.
 import type { Call, Leg } from "../../server/calls/state-machine/call.ts";
 import { readCall } from "../../server/calls/state-machine/read-call.ts";
 import type { App } from "../../server/engine/app.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z");
 
-/** A claimed first attempt at which nothing has happened yet: extension 101 is to call a customer. */
+/** A claimed first attempt without any event yet: extension 101 calls a customer. */
 export function callValue(
   more: Partial<Omit<Call, "plan" | "settings">> & {
     plan?: Partial<Call["plan"]>;

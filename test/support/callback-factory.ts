@@ -1,4 +1,4 @@
-// Callback endpoints, and events with their deliveries in any state, for tests of what is told to whom.
+// Creates callback endpoints, and events with deliveries in any state.
 import { randomBytes } from "node:crypto";
 import type { EventType } from "../../server/engine/event-catalogue.ts";
 import type { LeaseTimes } from "../../server/engine/leases.ts";
@@ -6,7 +6,7 @@ import { relayEvents } from "../../server/engine/relay-events.ts";
 import type { App } from "../../server/engine/app.ts";
 import { unique, type TestAccount } from "./account-factory.ts";
 
-/** So long that no busy machine loses it: otherwise what is under way would be sent once more. */
+/** Long enough never to expire on a busy machine, where requests under way would be sent again. */
 export const lasting_lease: LeaseTimes = {
   lease_ms: 600_000,
   renew_ms: 60_000,
@@ -23,7 +23,7 @@ export type NewEndpoint = {
   readonly enabled?: boolean;
 };
 
-/** An endpoint that nothing listens at unless a URL is given; told of every type unless said. */
+/** Creates an endpoint for every event type at a URL without a listener, by default. */
 export async function makeEndpoint(
   app: Pick<App, "db" | "clock">,
   { account_id }: Owner,
@@ -50,7 +50,7 @@ export async function makeEndpoint(
 
 export type NewEvent = {
   readonly type?: EventType;
-  /** Now unless said. */
+  /** Now by default. */
   readonly occurred_at?: Date;
   readonly data?: Readonly<Record<string, unknown>>;
 };
@@ -79,7 +79,7 @@ export async function relay(app: App): Promise<void> {
 
 export type NewDelivery = NewEvent & {
   readonly state?: "pending" | "delivered" | "failed";
-  /** What came of each attempt: a status, or why there was no answer. */
+  /** The result of each attempt: a status, or the reason why there was no response. */
   readonly attempts?: readonly (number | string)[];
 };
 

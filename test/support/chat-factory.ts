@@ -1,4 +1,4 @@
-// Makers of what chat campaigns stand on.
+// Creates chat numbers, templates, campaigns, flows and suppressions.
 import { makeTemplatePlan } from "../../server/chat/messages/build-message-plan.ts";
 import { reserveCredits } from "../../server/credits/reserve-credits.ts";
 import type { App } from "../../server/engine/app.ts";
@@ -12,7 +12,7 @@ export type TestChatNumber = {
   readonly business_account_id: string;
 };
 
-/** An active number of the driver; returns its ids. */
+/** Creates an active number of the driver; returns its ids. */
 export async function makeChatNumber(
   app: App,
   { account_id }: Account,
@@ -169,7 +169,7 @@ export async function makeChatCampaign(
 
 const opening = { type: "interactive", body: "Hello {{1}}", variable_defaults: { "1": "there" } };
 
-/** A chat flow that opens with a message of its own unless said; returns its id. */
+/** Creates a chat flow, by default with an interactive opening; returns its id. */
 export async function makeChatFlow(
   app: App,
   { account_id }: Account,
@@ -183,7 +183,7 @@ export async function makeChatFlow(
   return id;
 }
 
-/** The same of the automation; returns its UUID. */
+/** Creates an automation flow likewise; returns its UUID. */
 export async function makeAutomationFlow(
   app: App,
   { account_id }: Account,
@@ -208,7 +208,7 @@ function flowValues(app: App, more: { active?: boolean; opening?: object }) {
   };
 }
 
-/** Keeps the account from writing to a number: E.164 digits without the plus. */
+/** Suppresses a phone number (E.164 digits without the plus) for the account. */
 export async function makeSuppression(
   app: App,
   { account_id }: Account,

@@ -1,4 +1,4 @@
-// The invariants of what the service keeps (design: what it promises), as SQL over every account of a
+// The invariants of stored data, as SQL over every account of a
 // database. Each check fails with the rows that break it. Run within a transaction they see its changes.
 import assert from "node:assert/strict";
 import type pg from "pg";
@@ -273,7 +273,7 @@ export async function checkAgentsAnsweredFirst(db: Queryable): Promise<void> {
   );
 }
 
-/** Nobody stands as being in a call. */
+/** No pair of numbers is still marked as in a call. */
 export async function checkNoPairsLeft(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -298,7 +298,7 @@ export async function checkCallAttempts(db: Queryable): Promise<void> {
 }
 
 /**
- * What is told of a call comes in an order that makes sense, on its report and in the outbox alike: it
+ * Checks the order of a call's events, in its record and in the outbox: it
  * is placed first and once, an agent answers before the two are joined, and its end is the last.
  */
 export async function checkCallEvents(db: Queryable): Promise<void> {

@@ -1,4 +1,4 @@
-// Makers of what stands inside a workspace.
+// Creates contacts, custom fields and picklist options of a workspace.
 import type { App } from "../../server/engine/app.ts";
 import {
   workspaceSubject,
@@ -100,7 +100,7 @@ export async function optionId(
   return id;
 }
 
-/** What every change of a workspace does, so that no process validates by an outdated copy. */
+/** Bumps the schema version, so that no process validates against an outdated copy. */
 async function forgetSchema(app: App, { account_id, workspace_id }: Workspace): Promise<void> {
   await app.db.query
     .updateTable("workspaces")

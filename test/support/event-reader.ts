@@ -1,4 +1,4 @@
-// A reader of server-sent events that can stop reading, and that remembers what a browser would.
+// Reads server-sent events, can pause, and keeps the last event id and retry time as a browser does.
 import { request, type IncomingMessage } from "node:http";
 
 export type ReceivedEvent = {
@@ -12,9 +12,9 @@ export type ReceivedEvent = {
 export type EventReader = {
   readonly response: IncomingMessage;
   readonly events: readonly ReceivedEvent[];
-  /** How many comments came: heartbeats. */
+  /** The number of comments (heartbeats) received. */
   comments(): number;
-  /** What it would resume from. */
+  /** The event id to resume from. */
   lastId(): number | null;
   retryMs(): number | null;
   hasEnded(): boolean;

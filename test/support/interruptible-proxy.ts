@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
-/** A line to a port of this machine that can be cut. */
+/** A TCP proxy to a local port whose connections a test can cut. */
 export type InterruptibleProxy = {
-  /** Where it begins, on 127.0.0.1. */
+  /** The port it listens on, on 127.0.0.1. */
   readonly port: number;
-  /** Ends every connection without a word, and lets nobody through until it is mended. */
+  /** Resets every connection and refuses new ones until `mend`. */
   cut(): void;
   mend(): void;
   close(): Promise<void>;

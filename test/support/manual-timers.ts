@@ -2,13 +2,13 @@ import type { Timers } from "../../server/lib/timers.ts";
 
 export type ManualTimers = {
   readonly timers: Timers;
-  /** What is due until then runs, in the order of its times. */
+  /** Moves the clock forward and runs the timers that become due, in order. */
   advance(ms: number): void;
-  /** How many things are planned. */
+  /** The number of scheduled timers. */
   waiting(): number;
 };
 
-/** Time that only a test moves. */
+/** Opens timers whose clock only the test moves. */
 export function manualTimers(): ManualTimers {
   let now_ms = 0;
   let planned: { readonly at_ms: number; readonly run: () => void }[] = [];

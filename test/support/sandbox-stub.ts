@@ -1,10 +1,10 @@
 import { openSandboxDriver } from "../../server/drivers/chat/sandbox/open-sandbox-driver.ts";
 import { openSandboxVoiceDriver } from "../../server/drivers/voice/sandbox/open-sandbox-driver.ts";
 
-/** The sandbox without its reports: it takes messages, and has no timers that a test would have to end. */
+/** The chat sandbox without delivery statuses and timers: it accepts every message. */
 export const sandboxStub = openSandboxDriver({ deliver: () => {}, schedule: () => () => {} });
 
-/** The switch of the sandbox in which nothing ever happens, for the same reason. */
+/** The voice sandbox whose timers never fire, so that no call makes progress. */
 export const voiceSandboxStub = openSandboxVoiceDriver({
   timers: { now: Date.now, schedule: () => () => {} },
 });

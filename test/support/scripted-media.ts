@@ -5,18 +5,18 @@ import type { ManualTimers } from "./manual-timers.ts";
 const chunk_ms = 20;
 
 export type ScriptedMedia = CallMedia & {
-  /** All that was played until now. */
+  /** The audio played so far. */
   heard(): Buffer;
-  /** How often it was silenced while there was something to play. */
+  /** The number of flushes that cut off queued audio. */
   cuts(): number;
   isClosed(): boolean;
-  /** The caller makes this sound; time goes by with it. */
+  /** Sends this audio as the caller and advances the clock by its duration. */
   speak(samples: Buffer): void;
   /** The caller hangs up. */
   end(): void;
 };
 
-/** A caller in a test's time: what is written is played as time goes by. */
+/** Opens a caller's media on the test's clock: written audio plays as the clock advances. */
 export function openScriptedMedia(time: ManualTimers): ScriptedMedia {
   const ended = Promise.withResolvers<void>();
   let isClosed = false;

@@ -1,5 +1,5 @@
-// A far end whose sound the test hears and speaks: sipp carries the call's signalling (`told` in
-// sipp/outcomes.ts), its sound comes to a socket of this process.
+// A far end whose audio the test receives and sends: sipp handles the signalling (`scripted` in
+// sipp/outcomes.ts), RTP comes to a socket of this process.
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { decodeMuLaw, encodeMuLaw } from "../../server/lib/audio/g711.ts";
@@ -7,13 +7,13 @@ import { far_end } from "./sipp/outcomes.ts";
 import { loudnessOf, pitchOf } from "./tones.ts";
 
 export type ScriptedPhone = {
-  /** Its only one: a call to it is answered at once. */
+  /** The number to dial; calls to it are answered at once. */
   readonly number: string;
   /** How much it heard that was not silent, in ms; of one tone only, of whole hundreds of Hz, if one is named. */
   heard_ms(hz?: number): number;
   /** The tones it heard, each to the next hundred Hz, in their order; shorter ones than 60 ms are left out. */
   tones(): number[];
-  /** Speaks after what it was told before; resolves once it is said, which needs a call whose sound came. */
+  /** Queues audio; resolves when it was sent, which needs a call with incoming audio. */
   say(samples: Buffer): Promise<void>;
   /** Presses a key, as RTP events (RFC 4733); in turn with what is said. */
   press(digit: string): Promise<void>;
@@ -93,7 +93,7 @@ function soundPackets(sound: Buffer): Omit<Packet, "sent">[] {
   });
 }
 
-/** It sounds for 100 ms; its end is told three times, as the standard wants it. */
+/** A tone of 100 ms; its end packet is sent three times, as RFC 4733 requires. */
 function eventPackets(event: number): Omit<Packet, "sent">[] {
   return [1, 2, 3, 4, 5, 5, 5, 5].map((frames, i) => {
     const payload = Buffer.alloc(4);
@@ -104,7 +104,7 @@ function eventPackets(event: number): Omit<Packet, "sent">[] {
   });
 }
 
-/** Sends what waits, and silence where nothing does, a packet each 20 ms, as phones do. */
+/** Sends a packet every 20 ms: queued audio, otherwise silence. */
 function speak(
   socket: Socket,
   to: { readonly port: number; readonly address: string },

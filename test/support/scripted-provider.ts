@@ -1,4 +1,4 @@
-// A chat provider that does as a test tells it, for what the sandbox never does.
+// A chat provider scripted by the test, for responses that the sandbox never gives.
 import type {
   ChatDriver,
   ChatSendError,
@@ -10,14 +10,14 @@ import { sandboxStub } from "./sandbox-stub.ts";
 
 export type ScriptedProvider = {
   readonly driver: ChatDriver & WebhookGuard;
-  /** What it has; tests change it. */
+  /** Its templates and number; tests change them. */
   templates: ProviderTemplate[];
   number: Omit<ProviderNumber, "phone_number_id">;
-  /** What every request fails with, until it is null again. */
+  /** The error of every request, unless null. */
   failure: ChatSendError | null;
-  /** Runs while the provider is asked. */
+  /** Runs during each request. */
   meanwhile: () => Promise<void>;
-  /** What it was asked, by the name of the method. */
+  /** The names of the methods called, in order. */
   readonly asked: string[];
 };
 

@@ -1,19 +1,19 @@
 import { SpeechError, type SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import { tone } from "./tones.ts";
 
-/** What each character lasts. */
+/** Duration of each character. */
 const character_ms = 40;
 
 export type ScriptedSpeech = SpeechDriver & {
-  /** How the next sounds are understood, in this order; "" when there is no more. */
+  /** The next transcriptions, in this order; "" when there are no more. */
   understand(...texts: string[]): void;
-  /** What was to be understood. */
+  /** The audio to be transcribed. */
   understood(): readonly Buffer[];
-  /** From now on, whatever is asked fails, or works again. */
+  /** Makes every later request fail, or succeed again. */
   breakDown(isBroken: boolean): void;
 };
 
-/** A speaker that hums each text, and understands what it is told. */
+/** A speech driver that synthesizes a tone and transcribes by script. */
 export function openScriptedSpeech(): ScriptedSpeech {
   const texts: string[] = [];
   const heard: Buffer[] = [];

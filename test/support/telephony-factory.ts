@@ -1,10 +1,10 @@
-// Makers of what calls stand on.
+// Creates nodes, trunks, extensions, agent groups and accounts that may call.
 import type { App } from "../../server/engine/app.ts";
 import { makeAccount, makeCredits, unique, type TestAccount } from "./account-factory.ts";
 
 type Account = Pick<TestAccount, "account_id">;
 
-/** A node of the sandbox, active and not connected unless said; returns its id. */
+/** Creates a node, by default an active, unconnected one of the sandbox; returns its id. */
 export async function makeNode(
   app: Pick<App, "db" | "clock">,
   more: {
@@ -86,7 +86,7 @@ export async function makeTrunk(
   return id;
 }
 
-/** A node of the sandbox with a trunk; only the account's, if one is named. */
+/** Creates a sandbox node with a trunk, exclusive to the account if one is given. */
 export async function makeSandboxTrunk(
   app: Pick<App, "db" | "clock">,
   account?: Account,
@@ -96,7 +96,7 @@ export async function makeSandboxTrunk(
   return { node_id, trunk_id: await makeTrunk(app, [node_id], only) };
 }
 
-/** An account that may call at any time, with call credit: 1,000 unless said. */
+/** Creates an account that may call at any time, with 1,000 call credits by default. */
 export async function makeCallingAccount(
   app: Pick<App, "db" | "clock">,
   more: { credits?: number } = {},
@@ -107,7 +107,7 @@ export async function makeCallingAccount(
   return account;
 }
 
-/** Sets what the account decides of its calls, by its columns. */
+/** Updates the account's call settings, by column. */
 export async function setCalling(
   app: Pick<App, "db">,
   { account_id }: Account,
@@ -130,7 +130,7 @@ export async function setCalling(
     .execute();
 }
 
-/** An agent's phone, its endpoint called as the extension. */
+/** Creates an agent's extension with an endpoint of the same name. */
 export async function makeExtension(
   app: Pick<App, "db" | "clock">,
   { account_id }: Account,
@@ -154,7 +154,7 @@ export async function makeExtension(
   return id;
 }
 
-/** A group of agents in this order; returns its id. */
+/** Creates a group of agents in this order; returns its id. */
 export async function makeAgentGroup(
   app: Pick<App, "db" | "clock">,
   { account_id }: Account,

@@ -1,4 +1,4 @@
-// Makers of voice campaigns and their calls at any point of their life, as launch and leaders leave them.
+// Creates voice campaigns and their calls in any state, as the launch and the node leaders store them.
 import type { CallType, VoiceContent } from "../../server/calls/state-machine/voice-plan.ts";
 import type { App } from "../../server/engine/app.ts";
 import type { RecipientState } from "../../server/voice/campaigns/campaign-record-schema.ts";
@@ -36,7 +36,7 @@ const contents: Readonly<Record<CallType, VoiceContent>> = {
   },
 };
 
-/** A ready recording; returns its id. */
+/** Creates a ready voice file; returns its id. */
 export async function makeVoiceFile(
   app: Pick<App, "db" | "clock">,
   { account_id, owner_id: created_by }: Account,
@@ -146,7 +146,7 @@ export type VoiceCallToMake = {
   readonly recipient_id?: number;
   /** Columns of the call. */
   readonly call?: Values;
-  /** Where the caller went, what was said, and the messages that were left. */
+  /** The menu steps, the transcript and the recorded messages. */
   readonly steps?: readonly { readonly node: string; readonly key: string | null }[];
   readonly said?: readonly { readonly who: "agent" | "caller"; readonly text: string }[];
   readonly messages?: readonly {

@@ -1,4 +1,4 @@
-// Voice files with all that call types need.
+// Voice files with everything that the call types need.
 import { createHash } from "node:crypto";
 import type { AgentPlan } from "../../server/drivers/ai-agent/driver.ts";
 import type { App } from "../../server/engine/app.ts";

@@ -509,11 +509,11 @@ test("a message that was marked more than 0.8 s ago is given back instead of sen
 });
 
 test("senders outlive the loss of every database connection, and nobody is sent to twice", async (t) => {
-  const { senders, campaign } = await open(t, { rate_per_second: 500 });
+  const { senders, campaign, provider: own } = await open(t, { rate_per_second: 500 });
   const id = await campaign(1_500);
   await senders.startDue();
   for (const goal of [200, 600, 1_000]) {
-    await eventually(() => provider.sent.length > goal);
+    await eventually(() => own.sent.length > goal);
     const admin = new pg.Client({ connectionString: api.database_url });
     await admin.connect();
     await admin.query(
@@ -523,8 +523,8 @@ test("senders outlive the loss of every database connection, and nobody is sent 
   }
   const state = () => stateOf(id).catch(() => "not to be had");
   await eventually(async () => (await state()) === "completed");
-  assert.equal(provider.sent.length, 1_500);
-  assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 1_500);
+  assert.equal(own.sent.length, 1_500);
+  assert.equal(new Set(own.sent.map(({ outgoing }) => outgoing.to)).size, 1_500);
   assert.deepEqual(await statesOf(id), { accepted: 1_500 });
   await checkCounts(id);
 });

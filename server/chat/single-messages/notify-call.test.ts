@@ -42,7 +42,7 @@ async function name(fixture: ChatFixture, { chat_number_id, template_id }: Notic
     .execute();
 }
 
-/** A scene whose account names its template for calls. */
+/** A fixture whose account names its template for calls. */
 async function noticing(t: Parameters<typeof openChatFixture>[0]): Promise<ChatFixture> {
   const fixture = await openChatFixture(t, shared);
   await name(fixture, { chat_number_id: fixture.number.id, template_id: fixture.template_id });
