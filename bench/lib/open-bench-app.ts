@@ -3,6 +3,7 @@ import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
+import { systemRandom } from "../../server/lib/random.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
@@ -17,6 +18,7 @@ export function openBenchApp(
   return {
     db,
     clock: systemClock,
+    random: systemRandom,
     log,
     notifications,
     chatDrivers,

@@ -42,10 +42,10 @@ export async function importSuppressions(
   return csvParsing.use(account_id, () =>
     clientTransaction(app.db, import_seconds_max, async (tx, client) => {
       const { people_count, ...staged } = await stagePeople(client, fd, (header) => {
-        const violations: FieldError[] = [];
+        const of_header: FieldError[] = [];
         const field = "phone_number_column";
-        const phone_at = locatePeopleColumn(header, asked.column, field, violations);
-        if (violations.length > 0) throw invalid(violations);
+        const phone_at = locatePeopleColumn(header, asked.column, field, of_header);
+        if (of_header.length > 0) throw invalid(of_header);
         return { country_code: locale.country_code, phone_at, name_at: -1, variables: [] };
       });
       const { rowCount } = await queryPeople(client, insert_sql, [

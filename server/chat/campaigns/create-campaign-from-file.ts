@@ -46,8 +46,8 @@ export async function createCampaignFromFile(
       statement_seconds,
     );
     try {
-      const { violations, ...columns } = locateColumns(file.header, fields);
-      const found = [...violations, ...violations];
+      const { violations: of_columns, ...columns } = locateColumns(file.header, fields);
+      const found = [...violations, ...of_columns];
       if (found.length > 0) throw invalid(found);
       const order = await validateCampaign(app.db.query, account, head, {
         has_recipients: true,

@@ -57,7 +57,7 @@ async function parseJson({ caller, request }: UnparsedRequest, listed: boolean) 
 /** Receives an upload. The violations of its fields are reported together with those of its file. */
 function parseFile(context: UnparsedRequest) {
   return parseUpload(context, parts, ({ fields, file }) => {
-    const { body: head, violations: violations } = checkHead(bodyOfForm(fields, CampaignHead));
+    const { body: head, violations } = checkHead(bodyOfForm(fields, CampaignHead));
     return {
       fd: file?.fd ?? null,
       head,
