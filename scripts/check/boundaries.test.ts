@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { checkBoundaries } from "./boundaries.ts";
+import { checkBoundaries, entities, ladder } from "./boundaries.ts";
 
 function violationsOf(
   t: TestContext,
@@ -185,4 +185,14 @@ test("seeing fewer modules than there are files, or none, is a violation", (t) =
 test("a module that cannot be parsed is a violation, not an empty list of imports", (t) => {
   const violations = violationsOf(t, { "server/lib/a.ts": "import {{" });
   assert.match(violations[0] ?? "", /^server\/lib\/a\.ts: cannot be parsed/);
+});
+
+test("CONTRIBUTING lists the ladder that is checked", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../CONTRIBUTING.md"), "utf8");
+  const rows = ladder.map((row, index) => `${index + 1}. ${row.join(", ")}`);
+  const features = Object.entries(entities).map(
+    ([feature, order]) => `- ${feature}: ${order.map((row) => row.join(", ")).join(" > ")}`,
+  );
+  assert.ok(page.includes(`\n${rows.join("\n")}\n`), "the rows of the features differ");
+  assert.ok(page.includes(`\n${features.join("\n")}\n`), "the rows of the entity folders differ");
 });

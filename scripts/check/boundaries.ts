@@ -6,7 +6,7 @@ import { readModules } from "./read-modules.ts";
 type Ladder = readonly (readonly string[])[];
 
 /** From the top down. A part imports its own files and rows below its own, never a neighbor. */
-const ladder: Ladder = [
+export const ladder: Ladder = [
   ["main", "cli"],
   ["print-welcome"],
   ["worker", "api", "seed-demo"],
@@ -26,7 +26,7 @@ const ladder: Ladder = [
  * The entity folders of the features that have them, by the same rule. Files directly in such a
  * feature are shared by its entities: the row below them.
  */
-const entities: Readonly<Record<string, Ladder>> = {
+export const entities: Readonly<Record<string, Ladder>> = {
   accounts: [["tokens", "users"], ["roles"], ["accounts"], ["audit"]],
   audience: [["recipients"], ["groups"], ["suppressions"], ["intake"]],
   callbacks: [["deliveries", "replays"], ["endpoints"]],
