@@ -31,7 +31,7 @@ voiceDriverContract("asterisk", async () => {
       stays: overTrunk(farEnd("speaks")),
       human: overTrunk(farEnd("says_hello")),
       machine: overTrunk(farEnd("greets_long")),
-      leaves: overTrunk(farEnd("hangs_up", 1)),
+      hangs_up: overTrunk(farEnd("hangs_up", 1)),
       presses_1: overTrunk(farEnd("presses", 2, "1")),
       rings: overTrunk(farEnd("rings_on")),
       declined: overTrunk(refusing(603)),

@@ -1,5 +1,5 @@
-// What the Asterisk driver makes of a real Asterisk beyond the contract of all drivers: every way a
-// call can end, and what happens when the connection or the switch goes away.
+// The Asterisk driver with a real Asterisk, beyond the contract of all drivers: every way a call can end,
+// and the loss of the connection or the switch.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
@@ -25,28 +25,28 @@ import type { Audio } from "../../server/lib/audio/audio.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { eventually } from "../support/eventually.ts";
 import { rtpCounts, startCarrier, startPhones, type Sipp } from "../support/sipp.ts";
-import { farEnd, pressingInTurn, refusals, refusing } from "../support/sipp/outcomes.ts";
+import { farEnd, pressingSequence, refusals, refusing } from "../support/sipp/outcomes.ts";
 
 const run_dir = mkdtempSync(join(tmpdir(), "trunkline-driver-"));
 const driver = openAsteriskDriver(openLog("silent"));
 let asterisk: RunningAsterisk;
 let far_ends: Sipp[] = [];
-let wire: Wire;
+let proxy: Proxy;
 let session: VoiceSession;
-const told: VoiceEvent[] = [];
+const events: VoiceEvent[] = [];
 let count = 0;
 
 before(async () => {
   asterisk = await startAsterisk({ run_dir });
   far_ends = [await startCarrier(asterisk), await startPhones(asterisk)];
-  wire = await openWire(asterisk.ports.http);
-  session = driver.open(nodeOf(wire.port), (event) => told.push(event));
+  proxy = await openProxy(asterisk.ports.http);
+  session = driver.open(nodeOf(proxy.port), (event) => events.push(event));
   await eventually(() => connections().length === 1);
 });
 
 after(async () => {
   await session.close();
-  await wire.close();
+  await proxy.close();
   await Promise.all([asterisk.stop(), ...far_ends.map((far_end) => far_end.stop())]);
   rmSync(run_dir, { recursive: true });
 });
@@ -62,10 +62,10 @@ function nodeOf(port: number): VoiceNode {
   return { id: 1, name: "asterisk", ari, cdr_path, sounds_dir };
 }
 
-type Wire = Awaited<ReturnType<typeof openWire>>;
+type Proxy = Awaited<ReturnType<typeof openProxy>>;
 
-/** Stands between the driver and Asterisk, and can be cut or go dead. */
-async function openWire(to_port: number) {
+/** A TCP proxy between the driver and Asterisk that can drop or freeze its connections. */
+async function openProxy(to_port: number) {
   const ends = new Set<Socket>();
   let isCut = false;
   const server = createServer((near) => {
@@ -98,9 +98,9 @@ async function openWire(to_port: number) {
       isCut = true;
       drop();
     },
-    mend: () => (isCut = false),
-    /** What is open now stays open, and carries nothing any more. */
-    deaden() {
+    restore: () => (isCut = false),
+    /** Keeps the current connections open without forwarding data. */
+    freeze() {
       for (const end of ends) {
         end.unpipe();
         end.pause();
@@ -115,7 +115,7 @@ async function openWire(to_port: number) {
 }
 
 function connections(): readonly (VoiceEvent & { type: "connected" })[] {
-  return told.filter((event) => event.type === "connected");
+  return events.filter((event) => event.type === "connected");
 }
 
 function overTrunk(number: string, endpoint = "trunk"): DialTarget {
@@ -130,7 +130,7 @@ async function dial(to: DialTarget, ring_seconds = 20): Promise<string> {
 }
 
 function of<Type extends VoiceEvent["type"]>(leg: string, type: Type) {
-  return told.filter(
+  return events.filter(
     (event): event is Extract<VoiceEvent, { leg: string; type: Type }> =>
       event.type === type && "leg" in event && event.leg === leg,
   );
@@ -154,7 +154,7 @@ async function recordOf(leg: string): Promise<LegRecord> {
   return found;
 }
 
-/** By what the carrier answers. */
+/** By the carrier's SIP response. */
 const outcomes: Readonly<Record<number, LegOutcome>> = {
   486: "busy",
   600: "busy",
@@ -172,7 +172,7 @@ const outcomes: Readonly<Record<number, LegOutcome>> = {
   488: "failed",
 };
 
-async function isRefused(to: DialTarget, status: number): Promise<void> {
+async function assertRefused(to: DialTarget, status: number): Promise<void> {
   const leg = await dial(to);
   const { outcome, sip_status, by, cause } = await endingOf(leg);
   assert.deepEqual([outcome, sip_status, by], [outcomes[status], status, "far_end"]);
@@ -181,25 +181,25 @@ async function isRefused(to: DialTarget, status: number): Promise<void> {
   assert.deepEqual((await recordOf(leg)).ending, { outcome, sip_status, by, cause });
 }
 
-/** None of these asks what else there is at the switch. */
+/** None of these tests depends on the other legs at the switch. */
 suite("legs on Asterisk", { concurrency: true }, () => {
   for (const { status } of refusals) {
-    test(`a carrier that answers ${status}: ${outcomes[status]}, as heard and as written down`, () =>
-      isRefused(overTrunk(refusing(status)), status));
+    test(`a carrier that responds ${status}: ${outcomes[status]}, in the event and in the CDR`, () =>
+      assertRefused(overTrunk(refusing(status)), status));
   }
 
-  test("a phone's refusal counts as a carrier's does", async () => {
-    await isRefused({ kind: "extension", endpoint: "agent-busy", number: "1" }, 486);
-    await isRefused({ kind: "extension", endpoint: "agent-declines", number: "1" }, 603);
+  test("a phone's refusal has the same outcome as a carrier's", async () => {
+    await assertRefused({ kind: "extension", endpoint: "agent-busy", number: "1" }, 486);
+    await assertRefused({ kind: "extension", endpoint: "agent-declines", number: "1" }, 603);
   });
 
-  test("our own giving up: no answer after a sign of ringing, unreachable after silence", async () => {
+  test("a ring time-out results in no_answer after ringing or early media, and in unreachable after silence", async () => {
     const cases: readonly (readonly [DialTarget, number, LegOutcome, number | null])[] = [
       [overTrunk(farEnd("rings_on")), 10, "no_answer", null],
       [overTrunk(farEnd("early_media")), 1, "no_answer", null],
       [overTrunk(farEnd("silent")), 2, "unreachable", null],
       [overTrunk(farEnd("rings_on"), "deadtrunk"), 2, "unreachable", null],
-      // SIP itself gives up after 32 s.
+      // SIP times out after 32 s.
       [overTrunk(farEnd("rings_on"), "deadtrunk"), 60, "unreachable", 408],
     ];
     const legs = await Promise.all(cases.map(([to, seconds]) => dial(to, seconds)));
@@ -211,7 +211,7 @@ suite("legs on Asterisk", { concurrency: true }, () => {
     }
   });
 
-  test("our own canceling is written down as such", async () => {
+  test("the CDR of a leg that Trunkline cancels is canceled", async () => {
     const leg = await dial(overTrunk(farEnd("rings_on")));
     await eventually(() => of(leg, "ringing").length === 1);
     await session.hangUp(leg);
@@ -219,23 +219,23 @@ suite("legs on Asterisk", { concurrency: true }, () => {
     assert.equal((await recordOf(leg)).ending.outcome, "canceled");
   });
 
-  test("a far end hangs up, with a reason and without, alone and in a bridge", async () => {
+  test("a far end's hangup is reported, with and without a reason, alone and in a bridge", async () => {
     const legs = await Promise.all([
       answered(overTrunk(farEnd("hangs_up", 1))),
       answered(overTrunk(farEnd("hangs_up_with_reason", 1))),
       answered(overTrunk(farEnd("hangs_up", 1))),
       answered(overTrunk(farEnd("hangs_up_with_reason", 1))),
     ]);
-    await session.bridge("trk-1-left", legs.slice(2));
+    await session.bridge("trk-1-hangups", legs.slice(2));
     for (const leg of legs) {
       const { outcome, by, sip_status } = await endingOf(leg);
       assert.deepEqual([outcome, by, sip_status], ["hung_up", "far_end", null]);
       assert.notEqual((await recordOf(leg)).answered_at, null);
     }
-    await session.endBridge("trk-1-left");
+    await session.endBridge("trk-1-hangups");
   });
 
-  test("in a bridge the audio goes both ways, and ringback before it is over", async () => {
+  test("a bridge carries audio both ways and ends the ringback", async () => {
     const agent = await answered({ kind: "extension", endpoint: "agent1", number: "1" });
     await session.ringback(agent);
     await eventually(
@@ -260,7 +260,7 @@ suite("legs on Asterisk", { concurrency: true }, () => {
     await session.endBridge("trk-1-talk");
   });
 
-  test("keys are heard of a leg that is alone, whichever way they come", async () => {
+  test("keys of a leg without a bridge are reported, sent as audio or as SIP INFO", async () => {
     const by_info = await answered(overTrunk(farEnd("presses_by_info", 1, "5")));
     const by_audio = await answered(overTrunk(farEnd("presses_1_9_hash")));
     const digits = (leg: string) => of(leg, "digit").map(({ digit }) => digit);
@@ -269,7 +269,7 @@ suite("legs on Asterisk", { concurrency: true }, () => {
     for (const leg of [by_info, by_audio]) await session.hangUp(leg);
   });
 
-  test("a clip that the switch cannot read is told as not played; one that cannot be had fails as its reading did", async () => {
+  test("audio that the switch cannot read is reported as not played; a failed `read` fails the request", async () => {
     const leg = await answered(overTrunk(farEnd("speaks")));
     const played = () => of(leg, "played").map(({ playback, ok }) => [playback, ok]);
     const broken = {
@@ -293,7 +293,7 @@ suite("legs on Asterisk", { concurrency: true }, () => {
   });
 });
 
-test("a session that comes later hears the end of what an earlier one began, and steers where legs stand", async () => {
+test("a later session reports the end of an earlier one's playback and knows the bridges of its legs", async () => {
   const [leg, other] = [
     await answered(overTrunk(farEnd("speaks"))),
     await answered(overTrunk(farEnd("speaks"))),
@@ -302,23 +302,25 @@ test("a session that comes later hears the end of what an earlier one began, and
     return { name: name.repeat(64), duration_ms, read: async () => Buffer.alloc(duration_ms * 16) };
   };
   await session.play(leg, "trk-1-earlier", audio("e", 400_000));
-  const heard: VoiceEvent[] = [];
+  const later_events: VoiceEvent[] = [];
   await session.close();
-  const later = driver.open(nodeOf(asterisk.ports.http), (event) => heard.push(event));
-  await eventually(() => heard.length === 1);
-  await later.survey();
+  const later = driver.open(nodeOf(asterisk.ports.http), (event) => later_events.push(event));
+  await eventually(() => later_events.length === 1);
+  await later.snapshot();
   assert.equal((await askAri("DELETE", "/playbacks/trk-1-earlier_trunkline")).status, 204);
   const ends = (playback: string) =>
-    heard.some((event) => event.type === "played" && event.playback === playback && event.ok);
+    later_events.some(
+      (event) => event.type === "played" && event.playback === playback && event.ok,
+    );
   await eventually(() => ends("trk-1-earlier"));
   await later.bridge("trk-1-later", [leg, other]);
   await later.close();
-  session = driver.open(nodeOf(wire.port), (event) => {
-    told.push(event);
-    heard.push(event);
+  session = driver.open(nodeOf(proxy.port), (event) => {
+    events.push(event);
+    later_events.push(event);
   });
-  await eventually(() => told.at(-1)?.type === "connected");
-  await session.survey();
+  await eventually(() => events.at(-1)?.type === "connected");
+  await session.snapshot();
   await session.play(leg, "trk-1-bridge", audio("f", 400_000));
   const { body } = await askAri("GET", "/playbacks/trk-1-bridge_trunkline");
   assert.equal((body as { target_uri: string }).target_uri, "bridge:trk-1-later_trunkline");
@@ -329,20 +331,20 @@ test("a session that comes later hears the end of what an earlier one began, and
   await session.endBridge("trk-1-later");
 });
 
-/** A request of our own to the switch. */
+/** Sends an ARI request without the driver. */
 async function askAri(method: string, path: string) {
   const { ari_url, ari_user, ari_password } = asterisk;
   const authorization = `Basic ${btoa(`${ari_user}:${ari_password}`)}`;
-  const answer = await fetch(ari_url + path, {
+  const response = await fetch(ari_url + path, {
     method,
     headers: { authorization, connection: "close" },
   });
-  const text = await answer.text();
-  return { status: answer.status, body: (text === "" ? null : JSON.parse(text)) as unknown };
+  const text = await response.text();
+  return { status: response.status, body: (text === "" ? null : JSON.parse(text)) as unknown };
 }
 
-test("media carries sound both ways, falls silent at a flush, and gives its place to another leg", async () => {
-  // It sends back what it hears.
+test("media carries audio both ways, is silent after a flush, and can be replaced by another leg", async () => {
+  // This far end echoes its audio.
   const leg = await answered(overTrunk("919876543210"));
   const media = await session.openMedia("trk-1-media", leg);
   let loud_at_ms = 0;
@@ -359,12 +361,12 @@ test("media carries sound both ways, falls silent at a flush, and gives its plac
   loud_at_ms = 0;
   media.write(toneOf(500));
   await eventually(() => loud_at_ms > 0);
-  const { legs, bridges } = await session.survey();
+  const { legs, bridges } = await session.snapshot();
   assert.deepEqual([legs.map((one) => one.leg), bridges], [[leg], ["trk-1-media"]]);
   const agent = await answered(overTrunk(farEnd("speaks")));
   await session.bridge("trk-1-media", [agent]);
   loud_at_ms = 0;
-  // Three are in the bridge now.
+  // The bridge now has three members.
   await eventually(() => loud_at_ms > 0);
   await media.close();
   const sentTo = async (one: string) =>
@@ -378,9 +380,9 @@ test("media carries sound both ways, falls silent at a flush, and gives its plac
   await eventually(async () => ((await askAri("GET", "/channels")).body as unknown[]).length === 0);
 });
 
-test("media that an earlier session left at the switch is hung up by a survey, and is no leg in it", async () => {
+test("the snapshot omits external media channels of earlier sessions and hangs them up", async () => {
   const query = new URLSearchParams({
-    channelId: "media_left_trunkline",
+    channelId: "media_orphan_trunkline",
     app: "trunkline",
     external_host: "INCOMING",
     transport: "websocket",
@@ -389,7 +391,7 @@ test("media that an earlier session left at the switch is hung up by a survey, a
     format: "slin",
   });
   assert.equal((await askAri("POST", `/channels/externalMedia?${query.toString()}`)).status, 200);
-  assert.deepEqual((await session.survey()).legs, []);
+  assert.deepEqual((await session.snapshot()).legs, []);
   await eventually(async () => ((await askAri("GET", "/channels")).body as unknown[]).length === 0);
 });
 
@@ -408,8 +410,8 @@ function peakOf(samples: Buffer): number {
   return Math.max(...levels);
 }
 
-test("keys that are pressed in turn are heard in turn", async () => {
-  const leg = await answered(overTrunk(pressingInTurn("705", 1)));
+test("a sequence of keys is reported in order", async () => {
+  const leg = await answered(overTrunk(pressingSequence("705", 1)));
   await eventually(() => of(leg, "digit").length === 3);
   assert.deepEqual(
     of(leg, "digit").map(({ digit }) => digit),
@@ -419,7 +421,7 @@ test("keys that are pressed in turn are heard in turn", async () => {
   await endingOf(leg);
 });
 
-test("a leg whose name begins another's is dialled and hung up beside it", async () => {
+test("a leg whose name is a prefix of another's is dialed and hung up independently", async () => {
   const base = { call: "trk-2-1", caller_id: "8000000001", ring_seconds: 20 };
   const to = overTrunk(farEnd("speaks"));
   await session.dial({ ...base, leg: "trk-2-1-12", to });
@@ -428,7 +430,7 @@ test("a leg whose name begins another's is dialled and hung up beside it", async
   await session.hangUp("trk-2-1-1");
   await endingOf("trk-2-1-1");
   await session.hangUp("trk-2-1-1");
-  const { legs } = await session.survey();
+  const { legs } = await session.snapshot();
   assert.deepEqual(
     legs.map(({ leg, state }) => [leg, state]),
     [["trk-2-1-12", "answered"]],
@@ -437,45 +439,45 @@ test("a leg whose name begins another's is dialled and hung up beside it", async
   await endingOf("trk-2-1-12");
 });
 
-test("two installations on one switch hear and see nothing of each other", async () => {
+test("two installations on one switch do not see each other's legs and events", async () => {
   const { ari, ...rest } = nodeOf(asterisk.ports.http);
-  const heard: VoiceEvent[] = [];
+  const other_events: VoiceEvent[] = [];
   const other = driver.open({ ...rest, ari: { ...ari!, app: "other_one" } }, (event) =>
-    heard.push(event),
+    other_events.push(event),
   );
-  await eventually(() => heard.length === 1);
+  await eventually(() => other_events.length === 1);
   const own = await answered(overTrunk(farEnd("speaks")));
   const call = { leg: own, call: own.replace(/-1$/, ""), caller_id: "8000000001" };
   await other.dial({ ...call, to: overTrunk(farEnd("speaks")), ring_seconds: 20 });
-  await eventually(() => heard.some(({ type }) => type === "answered"));
+  await eventually(() => other_events.some(({ type }) => type === "answered"));
   await other.bridge("trk-1-shared", [own]);
-  assert.deepEqual((await session.survey()).bridges, []);
+  assert.deepEqual((await session.snapshot()).bridges, []);
   await session.hangUp(own);
   await endingOf(own);
-  assert.deepEqual((await session.survey()).legs, []);
-  const { legs, bridges } = await other.survey();
+  assert.deepEqual((await session.snapshot()).legs, []);
+  const { legs, bridges } = await other.snapshot();
   assert.deepEqual(legs, [{ leg: own, call: call.call, state: "answered" }]);
   assert.deepEqual(bridges, ["trk-1-shared"]);
-  assert.ok(!heard.some(({ type }) => type === "ended"));
+  assert.ok(!other_events.some(({ type }) => type === "ended"));
   await other.endBridge("trk-1-shared");
   await other.hangUp(own);
-  await eventually(() => heard.at(-1)?.type === "ended");
+  await eventually(() => other_events.at(-1)?.type === "ended");
   assert.equal(of(own, "answered").length, 1);
   await other.close();
 });
 
-test("a leg that is answered while nobody listens waits, and can be steered after the reconnection", async () => {
+test("a leg that is answered without a connection waits and can be controlled after the reconnection", async () => {
   const leg = await dial(overTrunk(farEnd("answers_late", 1)));
   const ended = await dial(overTrunk(farEnd("hangs_up", 1)));
   const earlier = connections().length;
-  wire.cut();
-  await eventually(() => told.at(-1)?.type === "disconnected");
+  proxy.cut();
+  await eventually(() => events.at(-1)?.type === "disconnected");
   await eventually(async () => (await recordOf(ended)).ending.outcome === "hung_up");
   await eventually(async () => (await asterisk.cli("core show channels concise")).includes("!Up!"));
-  wire.mend();
+  proxy.restore();
   await eventually(() => connections().length > earlier);
   assert.equal(connections().at(-1)?.epoch, connections()[0]?.epoch);
-  const { legs } = await session.survey();
+  const { legs } = await session.snapshot();
   assert.deepEqual(
     legs.map((each) => [each.leg, each.state]),
     [[leg, "answered"]],
@@ -487,25 +489,25 @@ test("a leg that is answered while nobody listens waits, and can be steered afte
   await session.endBridge("trk-1-late");
 });
 
-test("what was played to its end while nobody listened is played again for whoever asks, and told of", async () => {
+test("a playback whose end was missed plays again on request and is reported", async () => {
   const leg = await answered(overTrunk(farEnd("speaks")));
   const audio = {
     name: "c".repeat(64),
     duration_ms: 300,
     read: async () => Buffer.alloc(300 * 16),
   };
-  const ends = () => told.filter((event) => event.type === "played" && event.leg === leg);
+  const ends = () => events.filter((event) => event.type === "played" && event.leg === leg);
   const earlier = connections().length;
   await session.play(leg, "trk-1-cut", { ...audio, name: "d".repeat(64) });
   await eventually(() => ends().length === 1);
   await session.play(leg, "trk-1-missed", audio);
-  wire.cut();
+  proxy.cut();
   await eventually(
     async () => (await askAri("GET", "/playbacks/trk-1-missed_trunkline")).status === 404,
   );
-  wire.mend();
+  proxy.restore();
   await eventually(() => connections().length > earlier);
-  await session.survey();
+  await session.snapshot();
   for (const playback of ["trk-1-cut", "trk-1-missed"]) await session.play(leg, playback, audio);
   await eventually(() => ends().length === 2);
   assert.deepEqual(
@@ -516,25 +518,25 @@ test("what was played to its end while nobody listened is played again for whoev
   await endingOf(leg);
 });
 
-test("a connection that carries nothing any more is found out", async () => {
+test("a frozen connection is detected and replaced", async () => {
   const earlier = connections().length;
-  wire.deaden();
+  proxy.freeze();
   await eventually(() => connections().length > earlier);
   const leg = await answered(overTrunk(farEnd("hangs_up", 1)));
   assert.equal((await endingOf(leg)).outcome, "hung_up");
 });
 
-test("a switch that is killed and comes back shows another epoch, has no legs, and takes calls", async () => {
+test("a killed and restarted switch has another epoch and no legs, and accepts calls", async () => {
   const [first] = connections();
   await answered(overTrunk(farEnd("speaks")));
   const earlier = connections().length;
   await asterisk.kill();
-  await eventually(() => told.at(-1)?.type === "disconnected");
+  await eventually(() => events.at(-1)?.type === "disconnected");
   await assert.rejects(dial(overTrunk(farEnd("speaks"))), VoiceError);
   asterisk = await startAsterisk({ run_dir });
   await eventually(() => connections().length > earlier);
   assert.notEqual(connections().at(-1)?.epoch, first?.epoch);
-  assert.deepEqual((await session.survey()).legs, []);
+  assert.deepEqual((await session.snapshot()).legs, []);
   const leg = await answered(overTrunk(farEnd("hangs_up", 1)));
   assert.equal((await endingOf(leg)).outcome, "hung_up");
 });

@@ -1,5 +1,5 @@
-// What every test on Asterisk builds on: that ours starts, that calls through it are real calls, and
-// that the far ends do what they are said to do.
+// The foundation of the Asterisk tests: Asterisk starts, calls through it are real calls, and the simulated
+// far ends behave as specified.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -69,9 +69,9 @@ async function ari(method: string, path: string, body?: unknown): Promise<Respon
 async function originate(channel_id: string, endpoint: string): Promise<number> {
   const query = new URLSearchParams({ endpoint, app: asterisk.app, timeout: "10" });
   const body = { variables: { CALL_ID: `call of ${channel_id}` } };
-  const answer = await ari("POST", `/channels/${channel_id}?${query.toString()}`, body);
-  await answer.body?.cancel();
-  return answer.status;
+  const response = await ari("POST", `/channels/${channel_id}?${query.toString()}`, body);
+  await response.body?.cancel();
+  return response.status;
 }
 
 async function hangUp(channel_id: string): Promise<void> {
@@ -101,7 +101,7 @@ type CallRecord = {
   readonly call_id: string;
 };
 
-/** The record of a channel that has ended; waits until it is written. */
+/** Waits for the CDR of an ended channel and returns it. */
 async function recordOf(channel_id: string): Promise<CallRecord> {
   const find = () => {
     const text = existsSync(asterisk.cdr_path) ? readFileSync(asterisk.cdr_path, "utf8") : "";
@@ -112,7 +112,7 @@ async function recordOf(channel_id: string): Promise<CallRecord> {
   return find()[0]!;
 }
 
-test("a call to a customer is answered, carries audio both ways and leaves its record", async () => {
+test("a call to a customer is answered, carries audio both ways and has a CDR", async () => {
   assert.equal(await originate("answered.", "PJSIP/919876543210@trunk"), 200);
   await answered("answered.");
   await ari("POST", `/channels/answered./play?media=sound:${asterisk.sounds_dir}/clip1`);
@@ -130,7 +130,7 @@ test("a call to a customer is answered, carries audio both ways and leaves its r
   assert.ok(Math.abs(talked - Number(record.billsec)) < 0.001 && talked > 0.4);
 });
 
-test("an agent and a customer in a bridge hear each other, and each keeps one whole record", async () => {
+test("an agent and a customer in a bridge exchange audio, and each has one complete CDR", async () => {
   await originate("agent.", "PJSIP/agent1");
   await originate("customer.", `PJSIP/91${farEnd("speaks")}@trunk`);
   await answered("agent.");
@@ -154,7 +154,7 @@ test("an agent and a customer in a bridge hear each other, and each keeps one wh
   }
 });
 
-test("every refusal of a carrier comes with its SIP answer", async () => {
+test("every refusal by a carrier is reported with its SIP status", async () => {
   for (const { status } of refusals)
     assert.equal(await originate(`refused-${status}.`, `PJSIP/91${refusing(status)}@trunk`), 200);
   for (const { status, reason } of refusals) {
@@ -164,7 +164,7 @@ test("every refusal of a carrier comes with its SIP answer", async () => {
   }
 });
 
-test("the far ends press the digits that their numbers say", async () => {
+test("the far ends press the digits that their numbers encode", async () => {
   const pressing = {
     "three.": [farEnd("presses_1_9_hash"), "19#"],
     "info.": [farEnd("presses_by_info", 1, "7"), "7"],
@@ -190,14 +190,14 @@ test("the far ends press the digits that their numbers say", async () => {
   await hangUp("phone.");
 });
 
-test("far ends leave, answer late and ring on as their numbers say", async () => {
-  await originate("leaves.", `PJSIP/91${farEnd("hangs_up", 0)}@trunk`);
-  await originate("leaves-saying-why.", `PJSIP/91${farEnd("hangs_up_with_reason", 0)}@trunk`);
+test("the far ends hang up, answer late and ring as their numbers encode", async () => {
+  await originate("hangs-up.", `PJSIP/91${farEnd("hangs_up", 0)}@trunk`);
+  await originate("hangs-up-with-reason.", `PJSIP/91${farEnd("hangs_up_with_reason", 0)}@trunk`);
   await originate("late.", `PJSIP/91${farEnd("answers_late", 1)}@trunk`);
   await originate("early.", `PJSIP/91${farEnd("early_media")}@trunk`);
   await originate("rings.", `PJSIP/91${farEnd("rings_on")}@trunk`);
-  assert.equal((await ended("leaves.")).cause, 0);
-  assert.equal((await ended("leaves-saying-why.")).cause, 16);
+  assert.equal((await ended("hangs-up.")).cause, 0);
+  assert.equal((await ended("hangs-up-with-reason.")).cause, 16);
   for (const id of ["late.", "early."]) {
     await answered(id);
     await hangUp(id);
@@ -208,11 +208,11 @@ test("far ends leave, answer late and ring on as their numbers say", async () =>
   assert.equal((await recordOf("rings.")).answer, "0.000000");
 });
 
-test("a phone that nobody registered cannot be called", async () => {
+test("a phone that is not registered cannot be called", async () => {
   assert.equal(await originate("unregistered.", "PJSIP/agent-unregistered"), 500);
 });
 
-test("an Asterisk that was killed starts again on its folder, and calls go through it", async () => {
+test("a killed Asterisk restarts in its folder and accepts calls", async () => {
   const { ari_url, ari_password, pid } = asterisk;
   events.close();
   await asterisk.kill();
@@ -227,7 +227,7 @@ test("an Asterisk that was killed starts again on its folder, and calls go throu
   assert.equal((await recordOf("again.")).disposition, "ANSWERED");
 });
 
-test("a start that fails shows the end of Asterisk's log", async () => {
+test("a failed start reports the end of Asterisk's log", async () => {
   const other = mkdtempSync(join(tmpdir(), "trunkline-asterisk-"));
   try {
     await assert.rejects(

@@ -1,4 +1,4 @@
-// When calls are placed, by a clock that the test sets.
+// When calls are placed, with a clock that the test sets.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
@@ -21,26 +21,26 @@ after(() => fixture.close());
 
 let customers = 0;
 
-/** A call for a moment (UTC), from an agent whose phone is busy: it is over as soon as it was placed. */
+/** Schedules a call (UTC) from an agent whose phone is busy, so that it ends as soon as it is placed. */
 function callAt(client: CallClient, at: string): Promise<number> {
   const to_number = `98765${String(++customers).padStart(5, "0")}`;
   return client.call({ to_number, from_number: extensions.busy, schedulled_at: at });
 }
 
-/** The leader has looked at what is due since the clock was set: it has placed a call of another account. */
-async function leaderLooked(): Promise<void> {
+/** Waits until the leader has claimed due calls since the clock was set: it has placed another account's. */
+async function leaderClaimed(): Promise<void> {
   const other = await fixture.client();
   const to_number = `98765${String(++customers).padStart(5, "0")}`;
-  await other.reported(await other.call({ to_number, from_number: extensions.busy }), "busy");
+  await other.awaitCall(await other.call({ to_number, from_number: extensions.busy }), "busy");
 }
 
-async function assertDialled(client: CallClient, campaign: number): Promise<void> {
-  const { call_id } = await client.reported(campaign, "busy");
+async function assertDialed(client: CallClient, campaign: number): Promise<void> {
+  const { call_id } = await client.awaitCall(campaign, "busy");
   await eventually(() => fixture.records(client, call_id).length === 1);
 }
 
 async function assertNightWindow(client: CallClient, campaign: number): Promise<void> {
-  const report = await client.reported(campaign, "canceled");
+  const report = await client.awaitCall(campaign, "canceled");
   assert.deepEqual(
     [report.disposition, report.ended_reason, report.ended_by, report.cost, report.legs],
     ["canceled", "night_window", "system", 0, []],
@@ -48,27 +48,27 @@ async function assertNightWindow(client: CallClient, campaign: number): Promise<
   assert.deepEqual(fixture.records(client, report.call_id), []);
 }
 
-async function assertWaits(client: CallClient, campaign: number): Promise<void> {
-  await leaderLooked();
-  const [report] = await client.reports(campaign);
+async function assertQueued(client: CallClient, campaign: number): Promise<void> {
+  await leaderClaimed();
+  const [report] = await client.callRecords(campaign);
   assert.deepEqual([report.status, report.legs], ["queued", []]);
   assert.deepEqual(fixture.records(client, report.call_id), []);
 }
 
-test("a scheduled call is dialled when its moment has come, and not before", async () => {
+test("a scheduled call is dialed at its time and not before", async () => {
   const client = await fixture.client();
   const campaign = await callAt(client, "2027-03-02T06:00:00Z");
-  await assertWaits(client, campaign);
+  await assertQueued(client, campaign);
   fixture.api.clock.set("2027-03-02T05:59:59.999Z");
-  await assertWaits(client, campaign);
+  await assertQueued(client, campaign);
   fixture.api.clock.set("2027-03-02T06:00:00.000Z");
-  await assertDialled(client, campaign);
+  await assertDialed(client, campaign);
 });
 
 async function assertWindow(opens: string, closes: string): Promise<void> {
-  const client = await makeNewYork();
+  const client = await openNewYork();
   const ahead = (instant: string, ms: number) => new Date(Date.parse(instant) - ms).toISOString();
-  // Who schedules it while night calling is allowed may find it forbidden when the time comes.
+  // Schedule while night calling is allowed, then forbid it.
   await setCalling(fixture.app, client.account, { night_calling: true });
   const too_early = await callAt(client, ahead(opens, 1));
   const first = await callAt(client, ahead(opens, 0));
@@ -79,22 +79,22 @@ async function assertWindow(opens: string, closes: string): Promise<void> {
   clock.set(ahead(opens, 1));
   await assertNightWindow(client, too_early);
   clock.set(ahead(opens, 0));
-  await assertDialled(client, first);
+  await assertDialed(client, first);
   clock.set(ahead(closes, 2));
-  await assertDialled(client, last);
-  // It was due in time, and nobody had come to it.
+  await assertDialed(client, last);
+  // It was due in time, but no leader had claimed it.
   clock.set(ahead(closes, 0));
   await assertNightWindow(client, late);
 }
 
-test("calls are placed from the window's first instant to before its last, by the wall clock", () =>
+test("calls are placed from the first instant of the calling window until before its last, by local time", () =>
   assertWindow("2027-03-13T14:00:00Z", "2027-03-14T02:00:00Z"));
 
-test("on the day on which clocks go forward the window is an hour earlier, at both its ends", () =>
+test("on the day when clocks go forward, the calling window is an hour earlier at both ends", () =>
   assertWindow("2027-03-14T13:00:00Z", "2027-03-15T01:00:00Z"));
 
-/** Calls from 09:00 to 21:00. */
-function makeNewYork(): Promise<CallClient> {
+/** Opens an account whose calling window is 09:00 to 21:00 in New York. */
+function openNewYork(): Promise<CallClient> {
   return fixture.client({
     time_zone: "America/New_York",
     night_calling: false,
@@ -103,4 +103,4 @@ function makeNewYork(): Promise<CallClient> {
   });
 }
 
-test("after all of this the books are right, and Asterisk holds nothing", () => fixture.checkAll());
+test("the invariants hold and Asterisk has no channels or bridges left", () => fixture.checkAll());

@@ -1,4 +1,4 @@
-// Keys pressed in a talk, and where they lead.
+// Keys pressed during a call, and the transfers that they start.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import {
@@ -12,7 +12,7 @@ import { farEnd } from "../support/sipp/outcomes.ts";
 
 let fixture: AsteriskFixture;
 let client: CallClient;
-/** Its calls are not recorded: nothing sounds where nobody speaks, so that sipp's keys stay single. */
+/** Its calls are not recorded: without audio, SIPp sends each key press once. */
 let quiet: CallClient;
 
 before(async () => {
@@ -25,24 +25,24 @@ before(async () => {
 after(() => fixture.close());
 
 let customers = 0;
-function customer(...conduct: Parameters<typeof farEnd>): string {
-  return farEnd(...conduct).replace(/0{3}$/, String(++customers).padStart(3, "0"));
+function customer(...behavior: Parameters<typeof farEnd>): string {
+  return farEnd(...behavior).replace(/0{3}$/, String(++customers).padStart(3, "0"));
 }
 
-type Report = Awaited<ReturnType<CallClient["reported"]>>;
+type Report = Awaited<ReturnType<CallClient["awaitCall"]>>;
 
-/** The campaign's report once it tells of such an event. */
-async function told(of: CallClient, campaign: number, type: string): Promise<Report> {
+/** Waits until the campaign's call record has an event of this type, and returns the record. */
+async function recordWith(of: CallClient, campaign: number, type: string): Promise<Report> {
   let report: Report;
   await eventually(async () => {
-    [report] = await of.reports(campaign);
+    [report] = await of.callRecords(campaign);
     return report.events.some((event: { type: string }) => event.type === type);
   });
   return report;
 }
 
-/** The campaign's report once its leg, 1 for the first, stands so. */
-async function legIs(
+/** Waits until leg number `leg` has this status, and returns the call record. */
+async function legReaches(
   of: CallClient,
   campaign: number,
   leg: number,
@@ -50,7 +50,7 @@ async function legIs(
 ): Promise<Report> {
   let report: Report;
   await eventually(async () => {
-    [report] = await of.reports(campaign);
+    [report] = await of.callRecords(campaign);
     return report.legs[leg - 1]?.status === status;
   });
   return report;
@@ -58,20 +58,20 @@ async function legIs(
 
 async function hangUp(of: CallClient, { call_id, campaign_id }: Report): Promise<Report> {
   assert.equal((await of.ask("POST", `/api/v1/calls/${call_id}/hangup`)).status, 200);
-  return of.reported(campaign_id, "completed");
+  return of.awaitCall(campaign_id, "completed");
 }
 
 const typesOf = ({ events }: Report): string[] => events.map(({ type }: { type: string }) => type);
 
-/** The customer and an extension talk, the agent's leg is over; ends the call and returns its report. */
-async function assertPutThrough(
+/** Asserts that the customer talks with the extension and the agent's leg has ended; then ends the call. */
+async function assertTransferred(
   of: CallClient,
   campaign: number,
   extension: string,
   by: string,
 ): Promise<void> {
-  await told(of, campaign, "call.transferred");
-  const report = await legIs(of, campaign, 1, "completed");
+  await recordWith(of, campaign, "call.transferred");
+  const report = await legReaches(of, campaign, 1, "completed");
   await fixture.talking(of, report.call_id, [2, 3]);
   const over = await hangUp(of, report);
   const transferring = over.events.find(
@@ -90,11 +90,11 @@ async function assertPutThrough(
 }
 
 suite("keys on Asterisk", { concurrency: true }, () => {
-  test("the customer's keys are reported in their order", async () => {
-    const asked = { to_number: customer("presses_1_9_hash"), from_number: extensions.listens };
-    const campaign = await quiet.call(asked);
-    await eventually(async () => (await quiet.reports(campaign))[0].dtmf.length === 3);
-    const report = await hangUp(quiet, (await quiet.reports(campaign))[0]);
+  test("the customer's keys are reported in order", async () => {
+    const request = { to_number: customer("presses_1_9_hash"), from_number: extensions.listens };
+    const campaign = await quiet.call(request);
+    await eventually(async () => (await quiet.callRecords(campaign))[0].dtmf.length === 3);
+    const report = await hangUp(quiet, (await quiet.callRecords(campaign))[0]);
     assert.equal(report.dtmf, "19#");
     const pressed = report.events.filter(({ type }: { type: string }) => type === "call.dtmf");
     assert.deepEqual(
@@ -103,66 +103,66 @@ suite("keys on Asterisk", { concurrency: true }, () => {
     );
   });
 
-  test("the agent's star and key put the customer through to the key's extension, and the two hear each other", async () => {
+  test("the agent's star and key transfer the customer to the key's extension, with audio both ways", async () => {
     const campaign = await client.call({
       to_number: customer("speaks"),
       from_number: extensions.presses_star_1,
       extension_for_transfer: "1",
     });
-    await assertPutThrough(client, campaign, extensions.answers_too, "agent");
+    await assertTransferred(client, campaign, extensions.answers_too, "agent");
   });
 
-  test("the customer's key leads to its extension, and the two hear each other", async () => {
+  test("the customer's key transfers to its extension, with audio both ways", async () => {
     const campaign = await quiet.call({
       to_number: customer("presses", 2, "4"),
       from_number: extensions.listens,
       extension_for_dis: "4",
     });
-    await assertPutThrough(quiet, campaign, extensions.speaks, "customer");
+    await assertTransferred(quiet, campaign, extensions.speaks, "customer");
   });
 
-  test("a transfer over the API puts the customer through to the extension", async () => {
-    const asked = { to_number: customer("speaks"), from_number: extensions.answers };
-    const campaign = await client.call(asked);
-    const { call_id } = await client.reported(campaign, "in-progress");
+  test("a transfer over the API connects the customer to the extension", async () => {
+    const request = { to_number: customer("speaks"), from_number: extensions.answers };
+    const campaign = await client.call(request);
+    const { call_id } = await client.awaitCall(campaign, "in-progress");
     const body = { extension: extensions.answers_as_well };
     const { status } = await client.ask("POST", `/api/v1/calls/${call_id}/transfer`, body);
     assert.equal(status, 200);
-    await assertPutThrough(client, campaign, extensions.answers_as_well, "api");
+    await assertTransferred(client, campaign, extensions.answers_as_well, "api");
   });
 
-  test("the extension's hang-up ends the call of the customer it was put through to", async () => {
-    const asked = { to_number: customer("speaks"), from_number: extensions.answers };
-    const campaign = await client.call(asked);
-    const { call_id } = await client.reported(campaign, "in-progress");
-    const body = { extension: extensions.leaves };
+  test("the extension's hangup ends a transferred call", async () => {
+    const request = { to_number: customer("speaks"), from_number: extensions.answers };
+    const campaign = await client.call(request);
+    const { call_id } = await client.awaitCall(campaign, "in-progress");
+    const body = { extension: extensions.hangs_up };
     await client.ask("POST", `/api/v1/calls/${call_id}/transfer`, body);
-    const report = await client.reported(campaign, "completed");
+    const report = await client.awaitCall(campaign, "completed");
     assert.ok(typesOf(report).includes("call.transferred"));
     assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up", "agent"]);
   });
 
-  test("a key that leads nowhere, and one that was not agreed on, do nothing", async () => {
+  test("a key without an extension and a key that the call does not allow do nothing", async () => {
     const calls = [
       // No extension has this key.
       { to_number: customer("presses_by_info", 1, "7"), extension_for_dis: "7" },
-      // An extension has it, but the call was asked for with another.
+      // An extension has this key, but the call allows another.
       { to_number: customer("presses_by_info", 1, "4"), extension_for_dis: "1" },
-      // What the agent may do with a star, the customer may not.
+      // Only the agent may transfer with star.
       { to_number: customer("presses_star_and", 1, "4"), extension_for_transfer: "4" },
     ];
-    const ended = calls.map(async (asked) => {
-      const campaign = await client.call({ ...asked, from_number: extensions.speaks });
-      const { call_id } = await told(client, campaign, "call.dtmf");
+    const ended = calls.map(async (request) => {
+      const campaign = await client.call({ ...request, from_number: extensions.speaks });
+      const { call_id } = await recordWith(client, campaign, "call.dtmf");
       await fixture.talking(client, call_id, [1, 2]);
-      const report = await hangUp(client, (await client.reports(campaign))[0]);
+      const report = await hangUp(client, (await client.callRecords(campaign))[0]);
       assert.equal(report.legs.length, 2);
       assert.ok(!typesOf(report).includes("call.transferring"));
     });
     await Promise.all(ended);
   });
 
-  test("a transfer that nobody answers leaves the two talking", async () => {
+  test("an unanswered transfer keeps agent and customer connected", async () => {
     const calls = [
       { key: "6", status: "no-answer" },
       { key: "8", status: "failed" },
@@ -173,7 +173,7 @@ suite("keys on Asterisk", { concurrency: true }, () => {
         from_number: extensions.speaks,
         extension_for_dis: key,
       });
-      const report = await legIs(client, campaign, 3, status);
+      const report = await legReaches(client, campaign, 3, status);
       assert.equal(report.status, "in-progress");
       await fixture.talking(client, report.call_id, [1, 2]);
       const over = await hangUp(client, report);
@@ -184,5 +184,4 @@ suite("keys on Asterisk", { concurrency: true }, () => {
   });
 });
 
-test("after all of these keys the books are right, and Asterisk holds nothing", () =>
-  fixture.checkAll());
+test("the invariants hold and Asterisk has no channels or bridges left", () => fixture.checkAll());

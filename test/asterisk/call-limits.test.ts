@@ -1,4 +1,4 @@
-// What keeps calls back: credit, and the pace and places of node and trunk.
+// Limits on calls: credit, and the pacing and concurrency of node and trunk.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import {
@@ -36,16 +36,16 @@ async function credits({ ask }: CallClient): Promise<{ available: number; reserv
 }
 
 suite("limits of calls on Asterisk", { concurrency: true }, () => {
-  test("a talk that outlives its pulses pays for each as it begins", async () => {
+  test("each further pulse of a call is paid when it starts", async () => {
     const client = await fixture.client({ call_pulse_seconds: 1, credits: 1_000 });
-    const asked = { to_number: farEnd("speaks"), from_number: extensions.answers };
-    const campaign = await client.call(asked);
+    const request = { to_number: farEnd("speaks"), from_number: extensions.answers };
+    const campaign = await client.call(request);
     const { available, reserved } = await credits(client);
     assert.ok(reserved >= 2 && available + reserved === 1_000);
-    const { call_id } = await client.reported(campaign, "in-progress");
+    const { call_id } = await client.awaitCall(campaign, "in-progress");
     await eventually(async () => (await credits(client)).reserved > 6);
     await client.ask("POST", `/api/v1/calls/${call_id}/hangup`);
-    const report = await client.reported(campaign, "completed");
+    const report = await client.awaitCall(campaign, "completed");
     assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up_by_api", "api"]);
     const pulses = report.legs.map(
       ({ answered_at, ended_at }: { answered_at: string; ended_at: string }) =>
@@ -56,36 +56,36 @@ suite("limits of calls on Asterisk", { concurrency: true }, () => {
     assert.deepEqual(await credits(client), { available: 1_000 - report.cost, reserved: 0 });
   });
 
-  test("without credit for the next pulse a talk is ended when the paid one is over", async () => {
+  test("a call without credit for the next pulse ends with the paid one", async () => {
     const client = await fixture.client({ call_pulse_seconds: 2, credits: 4 });
-    const asked = { to_number: farEnd("speaks"), from_number: extensions.answers };
-    const report = await client.reported(await client.call(asked), "completed");
+    const request = { to_number: farEnd("speaks"), from_number: extensions.answers };
+    const report = await client.awaitCall(await client.call(request), "completed");
     assert.deepEqual([report.ended_reason, report.ended_by], ["credit", "system"]);
     assert.deepEqual([report.cost, report.billed_seconds], [4, 8]);
     const [{ answered_at, ended_at }] = report.legs;
     const talked_ms = Date.parse(ended_at) - Date.parse(answered_at);
-    // The paid time is theirs; a busy machine ends it later.
+    // The paid time is never cut; a busy machine may end the call later.
     assert.ok(talked_ms > 3_500, String(talked_ms));
     assert.deepEqual(await credits(client), { available: 0, reserved: 0 });
   });
 
-  test("twenty calls at once never exceed their trunk's legs a second, nor its calls at a time", async () => {
+  test("twenty concurrent calls never exceed their trunk's limits of new legs per second and of calls", async () => {
     const campaigns = Array.from({ length: calls }, (_, i) =>
       crowd.call({
         to_number: refusing(486).slice(0, -2) + String(i).padStart(2, "0"),
         from_number: `98765000${String(i).padStart(2, "0")}`,
       }),
     );
-    for (const campaign of await Promise.all(campaigns)) await crowd.reported(campaign, "busy");
+    for (const campaign of await Promise.all(campaigns)) await crowd.awaitCall(campaign, "busy");
     const own = new RegExp(`^trk-${crowd.account.account_id}-`);
     const recordsOfCrowd = () => fixture.records().filter(({ call }) => own.test(call));
     await eventually(() => recordsOfCrowd().length === 2 * calls);
     assertPaced(recordsOfCrowd());
-    assertPlaces(recordsOfCrowd());
+    assertConcurrency(recordsOfCrowd());
   });
 });
 
-/** Any so many legs take their time: less only by what a busy switch keeps back of the first. */
+/** Any N legs take at least N / rate seconds, with slack because a busy switch starts the first ones late. */
 function assertPaced(records: readonly SwitchRecord[]): void {
   const slack_s = 5;
   const starts = records.map(({ start }) => start).toSorted((a, b) => a - b);
@@ -97,8 +97,8 @@ function assertPaced(records: readonly SwitchRecord[]): void {
   }
 }
 
-/** At the beginning of each call, it and those that are under way. */
-function assertPlaces(records: readonly SwitchRecord[]): void {
+/** Counts the concurrent calls at the start of each call. */
+function assertConcurrency(records: readonly SwitchRecord[]): void {
   const spans = [...Map.groupBy(records, ({ call }) => call).values()].map((legs) => ({
     start: Math.min(...legs.map(({ start }) => start)),
     end: Math.max(...legs.map(({ end }) => end)),
@@ -109,4 +109,4 @@ function assertPlaces(records: readonly SwitchRecord[]): void {
   }
 }
 
-test("after all of this the books are right, and Asterisk holds nothing", () => fixture.checkAll());
+test("the invariants hold and Asterisk has no channels or bridges left", () => fixture.checkAll());

@@ -1,4 +1,4 @@
-// Why a leg ended, from the far end's answer to the report.
+// How the far end's response becomes the outcome in the call record.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import {
@@ -12,7 +12,7 @@ import { farEnd, refusing } from "../support/sipp/outcomes.ts";
 
 let fixture: AsteriskFixture;
 let client: CallClient;
-/** Its carrier is dead. */
+/** Its carrier does not respond. */
 let cut_off: CallClient;
 
 before(async () => {
@@ -28,7 +28,7 @@ before(async () => {
 });
 after(() => fixture.close());
 
-/** By SIP answer: the report's status and disposition, and Q.850. */
+/** By SIP status: the call record's status and disposition, and the Q.850 cause. */
 const refused = {
   486: ["busy", "busy", 17],
   600: ["busy", "busy", 17],
@@ -46,15 +46,15 @@ const refused = {
   488: ["failed", "failed", 58],
 } as const;
 
-/** Who ended it: a person who says no did. */
+/** A person who is busy or declines ended the call; otherwise the system did. */
 function endedBy(disposition: string, party: "agent" | "customer") {
   return disposition === "busy" || disposition === "declined" ? party : "system";
 }
 
-type Reported = Awaited<ReturnType<CallClient["reported"]>>;
+type Reported = Awaited<ReturnType<CallClient["awaitCall"]>>;
 
-async function reportOn(asked: Record<string, unknown>, status: string): Promise<Reported> {
-  return client.reported(await client.call(asked), status);
+async function reportOn(request: Record<string, unknown>, status: string): Promise<Reported> {
+  return client.awaitCall(await client.call(request), status);
 }
 
 function assertAgentOnly(report: Reported): void {
@@ -75,9 +75,9 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
       sip_status,
     ];
 
-    test(`a customer's ${sip} is reported as ${disposition}, and only the agent's leg is paid`, async () => {
-      const asked = { to_number: number, from_number: extensions.answers };
-      const report = await reportOn(asked, status);
+    test(`a customer's ${sip} is reported as ${disposition}, and only the agent's leg is charged`, async () => {
+      const request = { to_number: number, from_number: extensions.answers };
+      const report = await reportOn(request, status);
       assert.deepEqual(causes(report), wanted);
       assert.equal(report.ended_reason, `customer_${disposition}`);
       assert.equal(report.ended_by, endedBy(disposition, "customer"));
@@ -90,8 +90,8 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
     });
 
     test(`an agent's ${sip} is reported as ${disposition}, and no customer is called`, async () => {
-      const asked = { to_number: "9000000001", from_number: number };
-      const report = await reportOn(asked, status);
+      const request = { to_number: "9000000001", from_number: number };
+      const report = await reportOn(request, status);
       assert.deepEqual(causes(report), wanted);
       assert.equal(report.ended_reason, `agent_${disposition}`);
       assert.equal(report.ended_by, endedBy(disposition, "agent"));
@@ -105,12 +105,12 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
     ["busy", "is busy", "busy", "busy", 17, 486],
     ["declines", "declines", "busy", "declined", 21, 603],
     ["unavailable", "is unavailable", "no-answer", "no_answer", 19, 480],
-    ["rings_on", "rings until its time is over", "no-answer", "no_answer", 19, null],
-    ["unregistered", "nobody registered", "failed", "unreachable", null, null],
+    ["rings_on", "rings until its ring time ends", "no-answer", "no_answer", 19, null],
+    ["unregistered", "is not registered", "failed", "unreachable", null, null],
   ] as const) {
     test(`an agent's phone that ${does} is reported as ${disposition}, and no customer is called`, async () => {
-      const asked = { to_number: "9000000002", from_number: extensions[name] };
-      const report = await reportOn(asked, status);
+      const request = { to_number: "9000000002", from_number: extensions[name] };
+      const report = await reportOn(request, status);
       assert.deepEqual(
         [report.disposition, report.ended_reason, report.hangup_cause_q850, report.sip_status],
         [disposition, `agent_${disposition}`, cause, sip],
@@ -119,9 +119,9 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
     });
   }
 
-  test("a customer who lets it ring until the time is over has not answered, though no answer came by SIP", async () => {
-    const asked = { to_number: farEnd("rings_on"), from_number: extensions.answers };
-    const report = await client.reported(await client.call(asked), "no-answer");
+  test("a customer who does not answer within the ring time is reported as no_answer, without a SIP status", async () => {
+    const request = { to_number: farEnd("rings_on"), from_number: extensions.answers };
+    const report = await client.awaitCall(await client.call(request), "no-answer");
     assert.deepEqual(
       [report.ended_reason, report.hangup_cause_q850, report.sip_status, report.cost],
       ["customer_no_answer", 19, null, 1],
@@ -130,18 +130,18 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
     assert.notEqual(report.ringing_at, null);
   });
 
-  test("a customer behind a carrier that says nothing is unreachable", async () => {
-    const asked = { to_number: farEnd("silent"), from_number: extensions.answers };
-    const report = await client.reported(await client.call(asked), "failed");
+  test("a customer behind a carrier that sends no final response is unreachable", async () => {
+    const request = { to_number: farEnd("silent"), from_number: extensions.answers };
+    const report = await client.awaitCall(await client.call(request), "failed");
     assert.deepEqual(
       [report.disposition, report.ended_reason, report.ringing_at],
       ["unreachable", "customer_unreachable", null],
     );
   });
 
-  test("a customer over a dead trunk is unreachable, and the agent's leg is paid", async () => {
-    const asked = { to_number: "9000000003", from_number: extensions.answers };
-    const report = await cut_off.reported(await cut_off.call(asked), "failed");
+  test("a customer over a dead trunk is unreachable, and the agent's leg is charged", async () => {
+    const request = { to_number: "9000000003", from_number: extensions.answers };
+    const report = await cut_off.awaitCall(await cut_off.call(request), "failed");
     assert.deepEqual(
       [report.disposition, report.ended_reason, report.sip_status, report.cost],
       ["unreachable", "customer_unreachable", null, 1],
@@ -149,8 +149,8 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
   });
 
   test("an agent's phone over a dead trunk is unreachable, and no customer is called", async () => {
-    const asked = { to_number: "9000000004", from_number: "9000000005" };
-    const report = await cut_off.reported(await cut_off.call(asked), "failed");
+    const request = { to_number: "9000000004", from_number: "9000000005" };
+    const report = await cut_off.awaitCall(await cut_off.call(request), "failed");
     assert.deepEqual(
       [report.disposition, report.ended_reason],
       ["unreachable", "agent_unreachable"],
@@ -159,5 +159,4 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
   });
 });
 
-test("after all of these outcomes the books are right, and Asterisk holds nothing", () =>
-  fixture.checkAll());
+test("the invariants hold and Asterisk has no channels or bridges left", () => fixture.checkAll());

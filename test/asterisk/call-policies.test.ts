@@ -1,4 +1,4 @@
-// Who is rung when the agent does not answer, what is tried again, and what follows a call.
+// Ring strategies when the agent does not answer, retries, and what follows a call.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { notifyCall } from "../../server/chat/single-messages/notify-call.ts";
@@ -33,9 +33,9 @@ before(async () => {
 });
 after(() => fixture.close());
 
-type Report = Awaited<ReturnType<CallClient["reported"]>>;
+type Report = Awaited<ReturnType<CallClient["awaitCall"]>>;
 
-/** Calls from an agent who is busy, with a group of these behind: the client and how to call. */
+/** Calls from a busy agent with an agent group of these numbers. */
 async function withGroup(policy: string, numbers: readonly string[]) {
   const client = await fixture.client();
   const group = await makeAgentGroup(fixture.app, client.account, numbers);
@@ -57,9 +57,9 @@ const agentsOf = ({ legs }: Report): [string, string][] =>
     .map(({ number, status }: { number: string; status: string }) => [number, status]);
 
 suite("policies on Asterisk", { concurrency: true }, () => {
-  test("next_in_group rings one after the other until somebody answers", async () => {
+  test("next_in_group rings the agents one after another until one answers", async () => {
     const { client, call } = await withGroup("next_in_group", [declines, answers, answers_too]);
-    const report = await client.reported(await call(), "completed");
+    const report = await client.awaitCall(await call(), "completed");
     assert.deepEqual(agentsOf(report), [
       [busy, "busy"],
       [declines, "busy"],
@@ -68,15 +68,15 @@ suite("policies on Asterisk", { concurrency: true }, () => {
     assert.equal(report.policy_applied, "next_in_group");
   });
 
-  test("a group in which nobody answers ends the call as the last of them did", async () => {
+  test("a call whose group does not answer ends with the outcome of the last agent", async () => {
     const { client, call } = await withGroup("next_in_group", [declines]);
-    const report = await client.reported(await call(), "busy");
+    const report = await client.awaitCall(await call(), "busy");
     assert.deepEqual([report.ended_reason, report.cost], ["agent_declined", 0]);
   });
 
-  test("ring_all rings everybody at once: the first to answer has the call, the others stop ringing", async () => {
+  test("ring_all rings all agents at once: the first to answer gets the call, the others stop ringing", async () => {
     const { client, call } = await withGroup("ring_all", [rings_on, answers]);
-    const report = await client.reported(await call(), "completed");
+    const report = await client.awaitCall(await call(), "completed");
     assert.deepEqual(agentsOf(report), [
       [busy, "busy"],
       [rings_on, "canceled"],
@@ -87,27 +87,30 @@ suite("policies on Asterisk", { concurrency: true }, () => {
     const [ringing, taken] = [2, 3].map((leg) =>
       records.find(({ channel }) => channel === channelIn(client, report.call_id, leg))!,
     );
-    assert.ok(ringing!.start < taken!.end, "rung together");
-    assert.ok(ringing!.answer === 0 && ringing!.end < taken!.end, "let go at once");
+    assert.ok(ringing!.start < taken!.end, "both ring at the same time");
+    assert.ok(
+      ringing!.answer === 0 && ringing!.end < taken!.end,
+      "the ringing is canceled at the answer",
+    );
   });
 
-  test("of agents who answer at the same time one has the call, and the customer is called once", async () => {
+  test("when agents answer at the same time, one gets the call and the customer is called once", async () => {
     const { client, call } = await withGroup("ring_all", [answers, answers_too, answers_as_well]);
     const campaign = await call({ to_number: farEnd("speaks") });
-    const { call_id } = await client.reported(campaign, "in-progress");
+    const { call_id } = await client.awaitCall(campaign, "in-progress");
     await eventually(async () => {
-      const agents = agentsOf((await client.reports(campaign))[0]);
+      const agents = agentsOf((await client.callRecords(campaign))[0]);
       const talking = agents.filter(([, status]) => status === "in-progress");
       const over = agents.filter(([, status]) => isFinal(status));
       return talking.length === 1 && over.length === 3;
     });
     await client.ask("POST", `/api/v1/calls/${call_id}/hangup`);
-    const { legs } = await client.reported(campaign, "completed");
+    const { legs } = await client.awaitCall(campaign, "completed");
     const customers = legs.filter(({ role }: { role: string }) => role === "customer");
     assert.equal(customers.length, 1);
   });
 
-  test("round_robin goes on behind whoever was rung for the call before", async () => {
+  test("round_robin continues after the agent of the previous call", async () => {
     const { client, call } = await withGroup("round_robin", [
       answers,
       answers_too,
@@ -115,25 +118,25 @@ suite("policies on Asterisk", { concurrency: true }, () => {
     ]);
     const rung: string[] = [];
     for (let i = 0; i < 4; i++) {
-      const report = await client.reported(await call(), "completed");
+      const report = await client.awaitCall(await call(), "completed");
       rung.push(agentsOf(report)[1]![0]);
     }
     assert.deepEqual(rung, [answers, answers_too, answers_as_well, answers]);
   });
 
-  test("longest_idle rings whoever has been without a call the longest", async () => {
+  test("longest_idle rings the agent who has been idle longest", async () => {
     const { client, call } = await withGroup("longest_idle", [answers, answers_too]);
     const rung: string[] = [];
     for (let i = 0; i < 3; i++) {
-      const report = await client.reported(await call(), "completed");
+      const report = await client.awaitCall(await call(), "completed");
       rung.push(agentsOf(report)[1]![0]);
     }
     assert.deepEqual(rung, [answers, answers_too, answers]);
   });
 
-  test("retry_agent rings the same agent again, as often as was asked for", async () => {
+  test("retry_agent rings the same agent again, as often as requested", async () => {
     const { client, call } = await withGroup("retry_agent", [answers]);
-    const report = await client.reported(await call({ agent_retry_count: 2 }), "busy");
+    const report = await client.awaitCall(await call({ agent_retry_count: 2 }), "busy");
     assert.deepEqual(agentsOf(report), [
       [busy, "busy"],
       [busy, "busy"],
@@ -142,47 +145,47 @@ suite("policies on Asterisk", { concurrency: true }, () => {
     assert.equal(report.ended_reason, "agent_busy");
   });
 
-  test("hangup rings nobody else", async () => {
+  test("hangup rings no other agent", async () => {
     const { client, call } = await withGroup("hangup", [answers]);
-    const report = await client.reported(await call(), "busy");
+    const report = await client.awaitCall(await call(), "busy");
     assert.deepEqual(agentsOf(report), [[busy, "busy"]]);
   });
 
-  test("a member who is in a call is passed over", async () => {
+  test("a group member who is in a call is skipped", async () => {
     const { client, call } = await withGroup("next_in_group", [answers, answers_too]);
     const first = await call({ to_number: farEnd("speaks") });
-    const { call_id } = await client.reported(first, "in-progress");
-    const second = await client.reported(await call(), "completed");
+    const { call_id } = await client.awaitCall(first, "in-progress");
+    const second = await client.awaitCall(await call(), "completed");
     assert.deepEqual(agentsOf(second), [
       [busy, "busy"],
       [answers_too, "completed"],
     ]);
     await client.ask("POST", `/api/v1/calls/${call_id}/hangup`);
-    await client.reported(first, "completed");
+    await client.awaitCall(first, "completed");
   });
 
-  test("a second call of the same two while they talk is canceled, uncharged, and nobody is rung", async () => {
+  test("a second call of the same pair during a call is canceled without charge and without ringing", async () => {
     const client = await fixture.client();
-    const asked = { to_number: farEnd("speaks"), from_number: answers };
-    const first = await client.call(asked);
-    const { call_id } = await client.reported(first, "in-progress");
-    const second = await client.reported(await client.call(asked), "canceled");
+    const request = { to_number: farEnd("speaks"), from_number: answers };
+    const first = await client.call(request);
+    const { call_id } = await client.awaitCall(first, "in-progress");
+    const second = await client.awaitCall(await client.call(request), "canceled");
     assert.deepEqual([second.ended_reason, second.cost, second.legs], ["already_in_call", 0, []]);
     assert.deepEqual(fixture.records(client, second.call_id), []);
     await client.ask("POST", `/api/v1/calls/${call_id}/hangup`);
-    await client.reported(first, "completed");
+    await client.awaitCall(first, "completed");
   });
 
-  test("a busy customer is called again by itself as often as was asked for; one who declined is not", async () => {
+  test("a busy customer is retried automatically as often as requested; one who declined is not", async () => {
     const client = await fixture.client();
     const more = { from_number: answers, max_retry: 2, retry_after: 0 };
     const campaign = await client.call({ ...more, to_number: refusing(486) });
     const declined = await client.call({ ...more, to_number: refusing(603) });
     await eventually(async () => {
-      const reports = await client.reports(campaign);
+      const reports = await client.callRecords(campaign);
       return reports.length === 3 && reports.every(({ ended_at }) => ended_at !== null);
     });
-    const reports = await client.reports(campaign);
+    const reports = await client.callRecords(campaign);
     assert.deepEqual(
       reports.map(({ attempt, status, retry_at }) => [attempt, status, retry_at !== null]),
       [
@@ -191,11 +194,11 @@ suite("policies on Asterisk", { concurrency: true }, () => {
         [3, "busy", false],
       ],
     );
-    assert.equal((await client.reported(declined, "busy")).retry_at, null);
-    assert.equal((await client.reports(declined)).length, 1);
+    assert.equal((await client.awaitCall(declined, "busy")).retry_at, null);
+    assert.equal((await client.callRecords(declined)).length, 1);
   });
 
-  test("a retry by hand calls both again, until its cap", async () => {
+  test("a manual retry calls both again, up to its limit", async () => {
     const client = await fixture.client();
     const campaign = await client.call({
       to_number: refusing(486),
@@ -203,26 +206,30 @@ suite("policies on Asterisk", { concurrency: true }, () => {
       customer_retry_count: 1,
     });
     const retry = async () => {
-      const { call_id } = await client.reported(campaign, "busy");
+      const { call_id } = await client.awaitCall(campaign, "busy");
       return client.ask("POST", `/api/v1/calls/${call_id}/retry`, { leg: "customer" });
     };
     assert.equal((await retry()).status, 201);
-    await eventually(async () => (await client.reports(campaign)).length === 2);
-    const report = await client.reported(campaign, "busy");
+    await eventually(async () => (await client.callRecords(campaign)).length === 2);
+    const report = await client.awaitCall(campaign, "busy");
     assert.deepEqual([report.attempt, report.retried_leg, report.cost], [2, "customer", 1]);
     assert.equal((await retry()).status, 409);
   });
 
-  test("a customer who is blocked after a call is not called by the next one", async () => {
+  test("a customer with an auto-block is not called again", async () => {
     const client = await fixture.client();
-    const asked = { to_number: farEnd("hangs_up", 1), from_number: answers, auto_block_time: "60" };
-    await client.reported(await client.call(asked), "completed");
-    const next = await client.reported(await client.call(asked), "canceled");
+    const request = {
+      to_number: farEnd("hangs_up", 1),
+      from_number: answers,
+      auto_block_time: "60",
+    };
+    await client.awaitCall(await client.call(request), "completed");
+    const next = await client.awaitCall(await client.call(request), "canceled");
     assert.deepEqual([next.ended_reason, next.cost, next.legs], ["suppressed", 0, []]);
     assert.deepEqual(fixture.records(client, next.call_id), []);
   });
 
-  test("the customer gets the account's message beside the call when that was asked for", async () => {
+  test("the customer receives the chat notification of a call that requests it", async () => {
     const client = await fixture.client();
     await makeCredits(fixture.app, client.account, { chat: 10 });
     const number = await makeChatNumber(fixture.app, client.account);
@@ -232,17 +239,16 @@ suite("policies on Asterisk", { concurrency: true }, () => {
       .set({ call_notice_chat_number_id: number.id, call_notice_template_id: template_id })
       .where("account_id", "=", client.account.account_id)
       .execute();
-    const asked = { to_number: farEnd("hangs_up", 1), from_number: answers_as_well };
-    await client.reported(await client.call(asked), "completed");
-    const campaign = await client.call({ ...asked, enable_chat: "1" });
-    await client.reported(campaign, "completed");
+    const request = { to_number: farEnd("hangs_up", 1), from_number: answers_as_well };
+    await client.awaitCall(await client.call(request), "completed");
+    const campaign = await client.call({ ...request, enable_chat: "1" });
+    await client.awaitCall(campaign, "completed");
     await workJobs(fixture.app, { "chat.notify_call": notifyCall }, new AbortController().signal);
     assert.deepEqual(
       messages.map(({ to }) => to),
-      [`91${asked.to_number}`],
+      [`91${request.to_number}`],
     );
   });
 });
 
-test("after all of these policies the books are right, and Asterisk holds nothing", () =>
-  fixture.checkAll());
+test("the invariants hold and Asterisk has no channels or bridges left", () => fixture.checkAll());

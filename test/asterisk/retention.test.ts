@@ -1,10 +1,10 @@
-// What is kept at the switch goes with what is kept in the database.
+// Erasure and retention delete recordings at the switch along with the rows in the database.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { workJobs } from "../../server/engine/work-jobs.ts";
 import { applyRetention } from "../../server/retention/apply-retention.ts";
 import { erasePerson } from "../../server/retention/erase-person.ts";
-import { forgetRecordings } from "../../server/retention/forget-recordings.ts";
+import { purgeRecordings } from "../../server/retention/purge-recordings.ts";
 import {
   extensions,
   openAsteriskFixture,
@@ -22,25 +22,25 @@ let fixture: AsteriskFixture;
 let client: CallClient;
 
 before(async () => {
-  // The switch is not taken for silent because the machine is busy.
+  // A generous time-out: a busy machine must not lose the connection.
   fixture = await openAsteriskFixture({ driver: { request_timeout_ms: 60_000 } });
   client = await fixture.client();
 });
 after(() => fixture.close());
 
-/** The id of a call that was recorded and is over. */
+/** Makes a recorded call, ends it, and returns its ID. */
 async function recordedCall(to_number: string, from_number: string): Promise<number> {
   const campaign = await client.call({ to_number, from_number });
-  const { call_id } = await client.reported(campaign, "in-progress");
+  const { call_id } = await client.awaitCall(campaign, "in-progress");
   await fixture.talking(client, call_id, [1, 2]);
   assert.equal((await client.ask("POST", `/api/v1/calls/${call_id}/hangup`)).status, 200);
-  const { recording_url } = await client.reported(campaign, "completed");
+  const { recording_url } = await client.awaitCall(campaign, "completed");
   assert.equal(recording_url, `/api/v1/calls/${call_id}/recording`);
   return call_id;
 }
 
-/** As what the switch answers who asks for the recording: 200 or 404. */
-async function stored(callId: number): Promise<number> {
+/** Returns the switch's status for the recording: 200 or 404. */
+async function recordingStatus(callId: number): Promise<number> {
   const name = `trk-${client.account.account_id}-${callId}_trunkline`;
   return (await fixture.ari("GET", `/recordings/stored/${name}`)).status;
 }
@@ -59,7 +59,7 @@ async function reachSwitchAt(ari_url: string): Promise<void> {
     .execute();
 }
 
-test("an erasure takes a person's recording from the switch, as soon as that answers; retention takes the others', and then their calls", async () => {
+test("erasure deletes a person's recording from the switch once it responds; retention deletes the others and then their calls", async () => {
   const leaders = fixture.startLeaders();
   const numbers = [1, 2].map((n) => farEnd("speaks").replace(/0{3}$/, `00${n}`));
   const [theirs, other] = await Promise.all([
@@ -68,12 +68,13 @@ test("an erasure takes a person's recording from the switch, as soon as that ans
   ]);
   await fixture.checkAll();
   await leaders.stop();
-  assert.deepEqual([await stored(theirs), await stored(other)], [200, 200]);
+  assert.deepEqual([await recordingStatus(theirs), await recordingStatus(other)], [200, 200]);
 
-  const asked = await client.ask("POST", "/api/v1/erasures", { phone_number: numbers[0] });
-  assert.equal(asked.status, 202, asked.text);
-  const erasure = async () => (await client.ask("GET", `/api/v1/erasures/${asked.body.id}`)).body;
-  // Nothing listens there.
+  const requested = await client.ask("POST", "/api/v1/erasures", { phone_number: numbers[0] });
+  assert.equal(requested.status, 202, requested.text);
+  const erasure = async () =>
+    (await client.ask("GET", `/api/v1/erasures/${requested.body.id}`)).body;
+  // No process listens on this port.
   await reachSwitchAt("http://127.0.0.1:1/ari");
   await eventually(async () => {
     await work();
@@ -81,20 +82,20 @@ test("an erasure takes a person's recording from the switch, as soon as that ans
   });
   const { body: emptied } = await client.ask("GET", `/api/v1/calls/${theirs}`);
   assert.equal(emptied.to_number, "");
-  assert.equal(await stored(theirs), 200);
+  assert.equal(await recordingStatus(theirs), 200);
   await reachSwitchAt(fixture.asterisk().ari_url);
   await eventually(async () => {
     await work();
     return (await erasure()).state === "done";
   });
   assert.equal((await erasure()).counts.recordings, 1);
-  assert.deepEqual([await stored(theirs), await stored(other)], [404, 200]);
+  assert.deepEqual([await recordingStatus(theirs), await recordingStatus(other)], [404, 200]);
 
   const retention = { recordings_days: 1, calls_days: 2, events_days: null };
   assert.equal((await client.ask("PATCH", "/api/v1/account", { retention })).status, 200);
   fixture.api.clock.advance(1.5 * day_ms);
-  assert.equal(await forgetRecordings(fixture.app, never), 1);
-  assert.equal(await stored(other), 404);
+  assert.equal(await purgeRecordings(fixture.app, never), 1);
+  assert.equal(await recordingStatus(other), 404);
   assert.equal((await client.ask("GET", `/api/v1/calls/${other}/recording`)).status, 404);
   assert.equal((await client.ask("GET", `/api/v1/calls/${other}`)).body.recording_url, null);
   fixture.api.clock.advance(day_ms);

@@ -1,12 +1,12 @@
-// Voice campaigns, from the worker to the far end's ears: what is heard there, and what it says and presses.
+// Voice campaigns, from the worker to the far end: the audio that it receives, its speech and its keys.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { Menu, MenuNode, Prompt } from "../../server/calls/state-machine/menu.ts";
 import type { VoiceContent, VoicePlan } from "../../server/calls/state-machine/voice-plan.ts";
 import { storeAudio } from "../../server/calls/audio/audio-files.ts";
-import type { AgentPlan } from "../../server/drivers/ai-agent/driver.ts";
-import { openRealtimeAgent } from "../../server/drivers/ai-agent/realtime/open-realtime-agent.ts";
-import { openScriptedAgent } from "../../server/drivers/ai-agent/scripted/open-scripted-agent.ts";
+import type { AiAgentPlan } from "../../server/drivers/ai-agent/driver.ts";
+import { openRealtimeDriver } from "../../server/drivers/ai-agent/realtime/open-realtime-driver.ts";
+import { openScriptedDriver } from "../../server/drivers/ai-agent/scripted/open-scripted-driver.ts";
 import { openSpeech } from "../../server/drivers/speech/open-speech.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { default_settings, startWorker, type BackgroundWork } from "../../server/worker.ts";
@@ -30,9 +30,9 @@ import {
 } from "../support/voice-factory.ts";
 
 const patience_s = 180;
-/** Longer than any test: whoever hears the next thing has had it broken off. */
+/** Longer than any test: if later audio plays, this one was stopped. */
 const endless_ms = 300_000;
-/** Nor is the lead of the switch lost because the machine is busy. */
+/** Generous leases: a busy machine must not lose the node's lease. */
 const settings = {
   ...default_settings,
   leases: { lease_ms: 120_000, renew_ms: 2_000, margin_ms: 4_000 },
@@ -49,9 +49,9 @@ before(async () => {
   const speech = openSpeech({ speech_command: null, speech_recognize_command: null });
   fixture = await openAsteriskFixture({
     speech,
-    agentDrivers: {
-      scripted: openScriptedAgent({ speech }),
-      realtime: openRealtimeAgent({
+    aiAgentDrivers: {
+      scripted: openScriptedDriver({ speech }),
+      realtime: openRealtimeDriver({
         url: stub.url,
         api_key: null,
         model: "stub",
@@ -59,7 +59,7 @@ before(async () => {
         timeouts: { ready_ms: patience_s * 1_000, stall_ms: patience_s * 1_000 },
       }),
     },
-    // An agent's talk does not outlive a connection: none is given up because the machine is busy.
+    // An AI agent's call ends with the connection: a busy machine must not lose it.
     driver: { ping_ms: 30_000, request_timeout_ms: 60_000 },
   });
   client = await fixture.client({ customer_ring_seconds: 5 });
@@ -78,8 +78,8 @@ async function openPhone(): Promise<ScriptedPhone> {
 }
 
 let count = 0;
-/** A number of its own for the conduct of a far end. */
-function unlike(number: string): string {
+/** Returns a unique number with the same far-end behavior. */
+function uniqueNumber(number: string): string {
   count += 1;
   return number.replace(/0{3}$/, String(count).padStart(3, "0"));
 }
@@ -119,21 +119,21 @@ async function ask(method: string, path: string) {
   return body;
 }
 
-/** The campaign with its counts, as the API tells it, once nobody of it is pending. */
-async function over({ id }: TestVoiceCampaign) {
+/** Waits until the campaign has finished and returns it with its counts, from the API. */
+async function finished({ id }: TestVoiceCampaign) {
   // oxlint-disable-next-line typescript/no-explicit-any -- as CallClient.reports
-  let told: any;
+  let campaign: any;
   await eventually(async () => {
-    told = await ask("GET", `/api/v1/voice/campaigns/${id}`);
-    return told.finished_at !== null;
+    campaign = await ask("GET", `/api/v1/voice/campaigns/${id}`);
+    return campaign.finished_at !== null;
   }, patience_s).catch(async (error: unknown) => {
-    const reports = JSON.stringify(await client.reports(id));
-    throw new Error(`${JSON.stringify(told)}: ${reports}`, { cause: error });
+    const reports = JSON.stringify(await client.callRecords(id));
+    throw new Error(`${JSON.stringify(campaign)}: ${reports}`, { cause: error });
   });
-  return told;
+  return campaign;
 }
 
-/** A state each, in the order of the recipients. */
+/** The states of the recipients, in order. */
 async function states({ id }: TestVoiceCampaign): Promise<string[]> {
   const { data } = await ask("GET", `/api/v1/voice/campaigns/${id}/recipients?limit=100`);
   return data
@@ -141,29 +141,29 @@ async function states({ id }: TestVoiceCampaign): Promise<string[]> {
     .map(({ state }: { state: string }) => state);
 }
 
-type Stand = { readonly call_id: number; readonly doing: string; readonly node: string | null };
+type Position = { readonly call_id: number; readonly doing: string; readonly node: string | null };
 
-/** Where the campaign's only call stands; null: nowhere yet. */
-async function callStands({ id }: TestVoiceCampaign): Promise<Stand | null> {
+/** Returns the position of the campaign's only call; null before it has one. */
+async function callPosition({ id }: TestVoiceCampaign): Promise<Position | null> {
   const found = await fixture.app.db.query
     .selectFrom("calls")
     .select(["id", "position"])
     .where("account_id", "=", client.account.account_id)
     .where("campaign_id", "=", id)
     .executeTakeFirst();
-  const position = found?.position as Omit<Stand, "call_id"> | null | undefined;
+  const position = found?.position as Omit<Position, "call_id"> | null | undefined;
   return position ? { ...position, call_id: found!.id } : null;
 }
 
-/** The id of the campaign's only call once it stands at what is meant. */
-async function callAt(
+/** Waits until the campaign's only call reaches a position, and returns its ID. */
+async function callReaches(
   campaign: TestVoiceCampaign,
   doing: string,
   node: string | null = null,
 ): Promise<number> {
-  let found: Stand | null = null;
+  let found: Position | null = null;
   const isThere = async () => {
-    found = await callStands(campaign);
+    found = await callPosition(campaign);
     return found?.doing === doing && (node === null || found.node === node);
   };
   await eventually(isThere, patience_s).catch((error: unknown) => {
@@ -172,8 +172,8 @@ async function callAt(
   return found!.call_id;
 }
 
-/** The menu's nodes and the keys pressed at them. */
-async function wayOf(callId: number): Promise<string[]> {
+/** Returns the menu nodes that the call visited, with the keys pressed. */
+async function menuSteps(callId: number): Promise<string[]> {
   const steps = await fixture.app.db.query
     .selectFrom("call_menu_steps")
     .select(["node", "key"])
@@ -184,7 +184,7 @@ async function wayOf(callId: number): Promise<string[]> {
   return steps.map(({ node, key }) => (key === null ? node : `${node} ${key}`));
 }
 
-async function saidOn(callId: number): Promise<string[]> {
+async function transcriptOf(callId: number): Promise<string[]> {
   const lines = await fixture.app.db.query
     .selectFrom("call_transcripts")
     .select(["who", "text"])
@@ -195,7 +195,7 @@ async function saidOn(callId: number): Promise<string[]> {
   return lines.map(({ who, text }) => `${who}: ${text}`);
 }
 
-async function noted(callId: number): Promise<unknown> {
+async function leadFields(callId: number): Promise<unknown> {
   const { lead_fields } = await fixture.app.db.query
     .selectFrom("calls")
     .select("lead_fields")
@@ -205,18 +205,15 @@ async function noted(callId: number): Promise<unknown> {
   return lead_fields;
 }
 
-async function hears(phone: ScriptedPhone, hz?: number, ms = 100): Promise<void> {
-  await eventually(() => phone.heard_ms(hz) >= ms, patience_s).catch((error: unknown) => {
-    throw new Error(`it heard ${phone.heard_ms()} ms, ${phone.tones().join(", ")} Hz`, {
+async function receivesAudio(phone: ScriptedPhone, hz?: number, ms = 100): Promise<void> {
+  await eventually(() => phone.received_ms(hz) >= ms, patience_s).catch((error: unknown) => {
+    throw new Error(`it received ${phone.received_ms()} ms, ${phone.tones().join(", ")} Hz`, {
       cause: error,
     });
   });
 }
 
-/**
- * Speaks, again and again, until it comes true: of what is said while the machine has no time for Asterisk,
- * the other end may hear nothing.
- */
+/** Speaks repeatedly until `isTrue`, because audio may be lost on a busy machine. */
 async function speaksUntil(
   phone: ScriptedPhone,
   hz: number,
@@ -227,22 +224,22 @@ async function speaksUntil(
     while (!done.signal.aborted)
       await phone.say(Buffer.concat([tone(800, { hz }), silence(1_200)]));
   };
-  const spoken = speaking();
+  const done_speaking = speaking();
   try {
     await eventually(isTrue, patience_s);
   } finally {
     done.abort();
-    await spoken;
+    await done_speaking;
   }
 }
 
-/** Whoever is on the line sends back what the phone says, so that it hears itself: sound goes both ways. */
-async function hearsItself(phone: ScriptedPhone, hz: number): Promise<void> {
-  const before_ms = phone.heard_ms(hz);
-  await speaksUntil(phone, hz, () => phone.heard_ms(hz) >= before_ms + 200);
+/** Asserts two-way audio: the other party echoes what the phone says. */
+async function assertEcho(phone: ScriptedPhone, hz: number): Promise<void> {
+  const before_ms = phone.received_ms(hz);
+  await speaksUntil(phone, hz, () => phone.received_ms(hz) >= before_ms + 200);
 }
 
-/** The number of each INVITE that the carrier got, in their order. */
+/** Returns the numbers of the INVITEs that the carrier received, in order. */
 function invited(): string[] {
   const found = new Map<string, string>();
   for (const message of fixture.carrier.messages().split(/^-{20,} /m)) {
@@ -257,7 +254,7 @@ const legsOf = (report: { legs: { role: string; number: string; status: string }
   report.legs.map(({ role, number, status }) => `${role} ${number} ${status}`);
 
 const asha = JSON.stringify({ name: "Asha" });
-const realtime: AgentPlan = {
+const realtime: AiAgentPlan = {
   driver: "realtime",
   language: "en",
   greeting: "Good day, {{name}}",
@@ -272,7 +269,7 @@ const realtime: AgentPlan = {
   silence_seconds: 120,
   max_seconds: 600,
 };
-const scripted: AgentPlan = {
+const scripted: AiAgentPlan = {
   ...realtime,
   driver: "scripted",
   rules: [
@@ -281,13 +278,13 @@ const scripted: AgentPlan = {
       keywords: [],
       say: "Thank you.",
       set: { field: "interest", value: "yes" },
-      // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+      // oxlint-disable-next-line unicorn/no-thenable -- a field of the plan, not a function
       then: "end",
     },
   ],
   fields: [],
 };
-const talkOf = (agent: AgentPlan, extension: string | null): VoiceContent => ({
+const talkOf = (agent: AiAgentPlan, extension: string | null): VoiceContent => ({
   call_type: "ai_bot",
   agent,
   transfer_to: extension === null ? null : { extension },
@@ -299,33 +296,33 @@ const menuOf = (start: string, nodes: Menu["nodes"]): VoiceContent => ({
 const bye: MenuNode = { type: "hang_up", prompt: null };
 
 suite("voice campaigns on Asterisk", { concurrency: true }, () => {
-  test("a recording is heard by whoever answers, a key ends it for good, and nobody else is counted as reached", async () => {
-    const [listens, leaves] = [await openPhone(), await openPhone()];
-    const numbers = [listens.number, unlike(refusing(486)), unlike(refusing(603))];
-    numbers.push(unlike(refusing(404)), unlike(farEnd("rings_on")));
+  test("audio plays to recipients who answer, the opt-out key suppresses its caller, and only answered calls count as reached", async () => {
+    const [listens, opts_out] = [await openPhone(), await openPhone()];
+    const numbers = [listens.number, uniqueNumber(refusing(486)), uniqueNumber(refusing(603))];
+    numbers.push(uniqueNumber(refusing(404)), uniqueNumber(farEnd("rings_on")));
     const prompt = await audio(500, 2_000);
     const plays = await launch(
       { call_type: "obd_voice_call", prompt },
       numbers.map((number) => to(number)),
     );
     const long = await audio(700, endless_ms);
-    const gives_up = await launch({ call_type: "obd_voice_call", prompt: long }, [
-      to(leaves.number),
+    const opt_out = await launch({ call_type: "obd_voice_call", prompt: long }, [
+      to(opts_out.number),
     ]);
-    await hears(leaves, 700);
-    await leaves.press("9");
+    await receivesAudio(opts_out, 700);
+    await opts_out.press("9");
 
-    const told = await over(plays);
+    const result = await finished(plays);
     assert.deepEqual(await states(plays), ["answered", "busy", "busy", "failed", "no_answer"]);
-    const { total, pending, answered, busy, failed, no_answer, attempts, cost } = told;
+    const { total, pending, answered, busy, failed, no_answer, attempts, cost } = result;
     assert.deepEqual(
       { total, pending, answered, busy, failed, no_answer, attempts, cost },
       { total: 5, pending: 0, answered: 1, busy: 2, failed: 1, no_answer: 1, attempts: 5, cost: 1 },
     );
-    assert.equal(told.status, "completed");
-    const heard_ms = listens.heard_ms(500);
-    assert.ok(heard_ms > 1_000 && heard_ms <= 2_100, `${heard_ms} ms`);
-    const reports = await client.reports(plays.id);
+    assert.equal(result.status, "completed");
+    const received_ms = listens.received_ms(500);
+    assert.ok(received_ms > 1_000 && received_ms <= 2_100, `${received_ms} ms`);
+    const reports = await client.callRecords(plays.id);
     assert.deepEqual(
       reports.map(({ disposition, ended_reason }) => `${disposition} ${ended_reason}`).toSorted(),
       [
@@ -336,32 +333,32 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
         "unallocated customer_unallocated",
       ],
     );
-    await over(gives_up);
-    const [left] = await client.reports(gives_up.id);
-    assert.deepEqual([left.disposition, left.ended_reason], ["answered", "opted_out"]);
-    const again = await launch({ call_type: "obd_voice_call", prompt }, [to(leaves.number)]);
-    await over(again);
+    await finished(opt_out);
+    const [report] = await client.callRecords(opt_out.id);
+    assert.deepEqual([report.disposition, report.ended_reason], ["answered", "opted_out"]);
+    const again = await launch({ call_type: "obd_voice_call", prompt }, [to(opts_out.number)]);
+    await finished(again);
     assert.deepEqual(await states(again), ["suppressed"]);
-    for (const number of [...numbers, leaves.number])
+    for (const number of [...numbers, opts_out.number])
       assert.equal(invited().filter((one) => one === number).length, 1, number);
   });
 
-  test("machines are hung up on, whoever is none hears the recording, as the campaign asks", async () => {
+  test("with the action `hang_up`, machines are hung up on and the audio plays to everyone else", async () => {
     const prompt = await audio(500, 300);
-    // On a machine that has other things to do, the one or other greeting comes in pieces.
+    // On a busy machine, some greetings have gaps and are not detected.
     await eventually(async () => (await callMachines(prompt)).includes("machine"), patience_s);
   });
 
-  /** The states of three machines and a person, which are as their calls' ends were. */
+  /** Calls three machines and a person, checks the calls, and returns the states of the machines. */
   const callMachines = async (prompt: Prompt): Promise<readonly string[]> => {
     const numbers = [farEnd("greets_long"), farEnd("greets_long"), farEnd("greets_long")];
     numbers.push(farEnd("says_hello"));
     const campaign = await launch(
       { call_type: "obd_voice_call", prompt },
-      numbers.map((number) => to(unlike(number))),
+      numbers.map((number) => to(uniqueNumber(number))),
       { plan: { answering_machine: "hang_up" } },
     );
-    await over(campaign);
+    await finished(campaign);
     const calls = await fixture.app.db.query
       .selectFrom("calls")
       .select(["answered_by", "disposition", "ended_reason"])
@@ -380,7 +377,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
     return found.slice(0, 3);
   };
 
-  test("each recipient hears the script spoken with their own values", async () => {
+  test("the script is synthesized and played with each recipient's own values", async () => {
     const long = "Anasuya Venkataraghavan Subramaniam of the Coromandel Trading Company";
     const [short_name, long_name] = [await openPhone(), await openPhone()];
     const called = (phone: ScriptedPhone, name: string) =>
@@ -389,9 +386,9 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
       { call_type: "obd_smartvoice", script: "Hello {{name}}.", language: "en" },
       [called(short_name, "Al"), called(long_name, long)],
     );
-    const { answered } = await over(campaign);
+    const { answered } = await finished(campaign);
     assert.equal(answered, 2);
-    const spoken = await fixture.app.db.query
+    const synthesized = await fixture.app.db.query
       .selectFrom("voice_recipients as r")
       .innerJoin("voice_audio as k", (on) =>
         on.onRef("k.account_id", "=", "r.account_id").onRef("k.name", "=", "r.audio_name"),
@@ -401,14 +398,20 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
       .where("r.campaign_id", "=", campaign.id)
       .orderBy("r.id")
       .execute();
-    const heard = [short_name, long_name].map((phone) => phone.heard_ms());
-    const [of_short, of_long] = spoken.map(({ duration_ms }) => duration_ms);
-    assert.ok(of_short! > 300 && of_long! > 2 * of_short!, JSON.stringify(spoken));
-    assert.ok(heard[0]! > 100 && heard[1]! > 2 * heard[0]!, `${heard.join()} ms`);
-    assert.ok(heard[0]! <= of_short! + 20 && heard[1]! <= of_long! + 20, `${heard.join()} ms`);
+    const received_ms = [short_name, long_name].map((phone) => phone.received_ms());
+    const [of_short, of_long] = synthesized.map(({ duration_ms }) => duration_ms);
+    assert.ok(of_short! > 300 && of_long! > 2 * of_short!, JSON.stringify(synthesized));
+    assert.ok(
+      received_ms[0]! > 100 && received_ms[1]! > 2 * received_ms[0]!,
+      `${received_ms.join()} ms`,
+    );
+    assert.ok(
+      received_ms[0]! <= of_short! + 20 && received_ms[1]! <= of_long! + 20,
+      `${received_ms.join()} ms`,
+    );
   });
 
-  test("a caller goes through a menu by keys, leaves a message, and is put through to who answers", async () => {
+  test("a caller navigates a menu by keys, records a message, and is transferred to the extension that answers", async () => {
     const phone = await openPhone();
     const campaign = await launch(
       menuOf("main", {
@@ -433,8 +436,8 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
           next: "note",
           otherwise: "bye",
         },
-        note: { type: "set_field", field: "code", value: "it is {{code}}", next: "tell" },
-        tell: {
+        note: { type: "set_field", field: "code", value: "it is {{code}}", next: "message" },
+        message: {
           type: "record",
           prompt: await audio(300, 300),
           max_seconds: 120,
@@ -457,31 +460,31 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
       }),
       [to(phone.number)],
     );
-    await hears(phone, 500);
+    await receivesAudio(phone, 500);
     await phone.press("5");
     await eventually(() => phone.tones().join() === "500,900,500", patience_s);
     await phone.press("1");
-    await hears(phone, 700);
+    await receivesAudio(phone, 700);
     for (const key of "42#") await phone.press(key);
-    const call_id = await callAt(campaign, "recording", "tell");
-    await leavesMessage(phone, call_id);
-    await callAt(campaign, "bridged", "second");
-    await hearsItself(phone, 900);
+    const call_id = await callReaches(campaign, "recording", "message");
+    await recordMessage(phone, call_id);
+    await callReaches(campaign, "bridged", "second");
+    await assertEcho(phone, 900);
     await ask("POST", `/api/v1/calls/${call_id}/hangup`);
-    await over(campaign);
-    assert.deepEqual(await wayOf(call_id), [
+    await finished(campaign);
+    assert.deepEqual(await menuSteps(call_id), [
       "main",
       "main 5",
       "main 1",
       "code",
       "code 42",
       "note",
-      "tell",
+      "message",
       "first",
       "second",
     ]);
-    assert.deepEqual(await noted(call_id), { code: "it is 42" });
-    const [report] = await client.reports(campaign.id);
+    assert.deepEqual(await leadFields(call_id), { code: "it is 42" });
+    const [report] = await client.callRecords(campaign.id);
     assert.deepEqual(legsOf(report), [
       `customer 91${phone.number} completed`,
       `transfer ${extensions.declines} busy`,
@@ -491,7 +494,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
     await assertMessage(call_id);
   });
 
-  test("who presses nothing is asked again, and then goes where the menu says", async () => {
+  test("a caller who presses nothing is asked again and then follows the menu's fallback", async () => {
     const phone = await openPhone();
     const prompt = await audio(500, 300);
     const more = { tries: 2, timeout_seconds: 1, invalid_prompt: null };
@@ -503,15 +506,20 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
       }),
       [to(phone.number)],
     );
-    await over(campaign);
-    const [report] = await client.reports(campaign.id);
-    assert.deepEqual(await wayOf(report.call_id), ["main", "main timeout", "main timeout", "out"]);
+    await finished(campaign);
+    const [report] = await client.callRecords(campaign.id);
+    assert.deepEqual(await menuSteps(report.call_id), [
+      "main",
+      "main timeout",
+      "main timeout",
+      "out",
+    ]);
     assert.equal(report.ended_reason, "opted_out");
     assert.deepEqual(phone.tones(), [500, 900]);
-    assert.ok(phone.heard_ms(500) > 300 && phone.heard_ms(900) > 100);
+    assert.ok(phone.received_ms(500) > 300 && phone.received_ms(900) > 100);
   });
 
-  test("an AI agent hears the caller, is broken in on, notes what it found out and puts through to a person", async () => {
+  test("an AI agent understands the caller, handles barge-in, sets lead fields and transfers to a person", async () => {
     const phone = await openPhone();
     let isKnown = false;
     stub.script({
@@ -523,30 +531,30 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
         const args = { field: "interest", value: "tones" };
         return { call: { name: "set_lead_field", args } };
       },
-      understand: () => (isKnown ? "A person, please." : "Stop it."),
+      transcribe: () => (isKnown ? "A person, please." : "Stop it."),
     });
     const campaign = await launch(talkOf(realtime, extensions.answers), [
       to(phone.number, { variables: asha }),
     ]);
-    await hears(phone, 500, 400);
-    await speaksUntil(phone, 700, () => phone.heard_ms(900) >= 200);
-    // Nothing of what was broken in on comes after.
+    await receivesAudio(phone, 500, 400);
+    await speaksUntil(phone, 700, () => phone.received_ms(900) >= 200);
+    // The interrupted audio does not continue.
     assert.deepEqual(phone.tones(), [500, 900]);
     const [greeting] = stub.last().items.values();
-    assert.ok(greeting!.heard_ms! > 200 && greeting!.heard_ms! < endless_ms);
+    assert.ok(greeting!.played_ms! > 200 && greeting!.played_ms! < endless_ms);
     isKnown = true;
-    const stands = () => callStands(campaign);
-    await speaksUntil(phone, 700, async () => (await stands())?.doing === "bridged");
-    const { call_id } = (await stands())!;
-    await hearsItself(phone, 700);
+    const position = () => callPosition(campaign);
+    await speaksUntil(phone, 700, async () => (await position())?.doing === "bridged");
+    const { call_id } = (await position())!;
+    await assertEcho(phone, 700);
     await eventually(() => !stub.last().isOpen(), patience_s);
     await ask("POST", `/api/v1/calls/${call_id}/hangup`);
-    await over(campaign);
+    await finished(campaign);
     assert.ok(stub.last().loudest() > 1_000);
-    assert.deepEqual(stub.faults(), []);
-    assert.deepEqual(await noted(call_id), { interest: "tones" });
+    assert.deepEqual(stub.violations(), []);
+    assert.deepEqual(await leadFields(call_id), { interest: "tones" });
     assert.deepEqual(
-      [...new Set(await saidOn(call_id))],
+      [...new Set(await transcriptOf(call_id))],
       [
         "agent: Good day.",
         "caller: Stop it.",
@@ -555,41 +563,41 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
         "agent: One moment.",
       ],
     );
-    const [report] = await client.reports(campaign.id);
+    const [report] = await client.callRecords(campaign.id);
     assert.deepEqual(legsOf(report), [
       `customer 91${phone.number} completed`,
       `transfer ${extensions.answers} completed`,
     ]);
     assert.equal(report.ended_reason, "hung_up_by_api");
     await eventually(
-      async () => (await client.reports(campaign.id))[0].recording_url !== null,
+      async () => (await client.callRecords(campaign.id))[0].recording_url !== null,
       patience_s,
     );
   });
 
-  test("the scripted agent speaks, takes a key by its rule and ends the call", async () => {
+  test("the scripted AI agent speaks, applies the rule of a key and ends the call", async () => {
     const phone = await openPhone();
     const agent = { ...scripted, fields: realtime.fields };
     const campaign = await launch(talkOf(agent, null), [to(phone.number, { variables: asha })]);
-    await hears(phone);
+    await receivesAudio(phone);
     await phone.press("1");
-    await over(campaign);
-    const [report] = await client.reports(campaign.id);
+    await finished(campaign);
+    const [report] = await client.callRecords(campaign.id);
     assert.deepEqual([report.disposition, report.ended_reason], ["answered", "ai_agent_ended"]);
-    assert.deepEqual(await noted(report.call_id), { interest: "yes" });
-    assert.deepEqual(await saidOn(report.call_id), [
+    assert.deepEqual(await leadFields(report.call_id), { interest: "yes" });
+    assert.deepEqual(await transcriptOf(report.call_id), [
       "agent: Good day, Asha",
       "caller: pressed 1",
       "agent: Thank you.",
     ]);
   });
 
-  test("nobody is called of a campaign that is paused, and nobody any more of one that is cancelled", async () => {
+  test("a paused campaign places no calls until it is resumed, and a canceled one none at all", async () => {
     const trunk_id = await makeTrunk(fixture.app, [fixture.node_id], {
       endpoint: "trunk",
       share: { calls_max: 2 },
     });
-    const numbers = Array.from({ length: 12 }, () => unlike(farEnd("hangs_up", 1)));
+    const numbers = Array.from({ length: 12 }, () => uniqueNumber(farEnd("hangs_up", 1)));
     const content: VoiceContent = {
       call_type: "obd_voice_call",
       prompt: await audio(500, endless_ms),
@@ -607,19 +615,19 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
     const path = `/api/v1/voice/campaigns/${campaign.id}`;
     await eventually(() => invitedOf().length >= 3, patience_s);
     await ask("POST", `${path}/pause`);
-    const left = await waitingIn();
-    // Another one has its turn on the same line meanwhile.
-    await over(await launch(content, [to(unlike(farEnd("hangs_up", 1)))], { trunk_id }));
-    assert.deepEqual(await waitingIn(), left);
+    const remaining = await waitingIn();
+    // Another campaign places calls on the same trunk in the meantime.
+    await finished(await launch(content, [to(uniqueNumber(farEnd("hangs_up", 1)))], { trunk_id }));
+    assert.deepEqual(await waitingIn(), remaining);
     assert.deepEqual(
-      invitedOf().filter((number) => left.includes(number)),
+      invitedOf().filter((number) => remaining.includes(number)),
       [],
     );
     const invited_before = invitedOf().length;
     await ask("POST", `${path}/resume`);
     await eventually(() => invitedOf().length > invited_before, patience_s);
     await ask("POST", `${path}/cancel`);
-    const { status, answered, cancelled, pending } = await over(campaign);
+    const { status, answered, cancelled, pending } = await finished(campaign);
     assert.deepEqual([status, answered + cancelled, pending], ["cancelled", 12, 0]);
     assert.ok(cancelled > 0);
     const ended = await states(campaign);
@@ -628,9 +636,9 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
   });
 });
 
-test("whoever leads next goes on with what is played, asked and said, and calls nobody twice", async () => {
+test("the next node leader continues audio, menus and conversations, and calls no recipient twice", async () => {
   const [plays, chooses, talks, is_lost] = await Promise.all([1, 2, 3, 4].map(openPhone));
-  const clipped = await launch({ call_type: "obd_voice_call", prompt: await audio(500, 6_000) }, [
+  const playing = await launch({ call_type: "obd_voice_call", prompt: await audio(500, 6_000) }, [
     to(plays!.number),
   ]);
   const main: MenuNode = {
@@ -647,42 +655,41 @@ test("whoever leads next goes on with what is played, asked and said, and calls 
   const transferred = await launch(talkOf(scripted, extensions.answers_too), [to(talks!.number)]);
   const lost = await launch(talkOf(scripted, null), [to(is_lost!.number)]);
   const all = [plays!, chooses!, talks!, is_lost!];
-  await Promise.all([hears(plays!), hears(chooses!)]);
+  await Promise.all([receivesAudio(plays!), receivesAudio(chooses!)]);
   for (const campaign of [transferred, lost]) {
-    const talking = await callAt(campaign, "conversing");
-    await eventually(async () => (await saidOn(talking)).length > 0, patience_s);
+    const talking = await callReaches(campaign, "conversing");
+    await eventually(async () => (await transcriptOf(talking)).length > 0, patience_s);
   }
   await worker.stop();
   worker = startWorker(fixture.app, settings);
 
-  const call_id = await callAt(transferred, "bridged");
-  await hearsItself(talks!, 700);
+  const call_id = await callReaches(transferred, "bridged");
+  await assertEcho(talks!, 700);
   await ask("POST", `/api/v1/calls/${call_id}/hangup`);
   await chooses!.press("1");
-  await hears(chooses!, 900);
+  await receivesAudio(chooses!, 900);
   for (const [campaign, ended_reason] of [
-    [clipped, "played"],
+    [playing, "played"],
     [chosen, "menu_ended"],
     [transferred, "hung_up_by_api"],
     [lost, "agent_lost"],
   ] as const) {
-    await over(campaign);
-    const reports = await client.reports(campaign.id);
+    await finished(campaign);
+    const reports = await client.callRecords(campaign.id);
     assert.deepEqual(
       reports.map((report) => report.ended_reason),
       [ended_reason],
     );
     assert.deepEqual(await states(campaign), ["answered"]);
   }
-  assert.ok(plays!.heard_ms(500) > 3_000);
+  assert.ok(plays!.received_ms(500) > 3_000);
   for (const { number } of all) assert.equal(invited().filter((one) => one === number).length, 1);
 });
 
-test("after all of these campaigns the books are right, and Asterisk holds nothing", () =>
-  fixture.checkAll());
+test("the invariants hold and Asterisk has no channels or bridges left", () => fixture.checkAll());
 
-/** Speaks once it is recorded, and ends the message. */
-async function leavesMessage(phone: ScriptedPhone, callId: number): Promise<void> {
+/** Speaks once the recording has started, and ends the message with #. */
+async function recordMessage(phone: ScriptedPhone, callId: number): Promise<void> {
   const { recording } = await fixture.app.db.query
     .selectFrom("call_messages")
     .select("recording")

@@ -1,4 +1,4 @@
-// What every voice driver must do, whichever switch stands behind it.
+// The contract suite of voice drivers, which every driver passes.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, afterEach, before, beforeEach, suite, test } from "node:test";
@@ -21,18 +21,19 @@ import { bytes_per_ms, type Audio } from "../../server/lib/audio/audio.ts";
 import { eventually } from "./eventually.ts";
 import { readWav } from "./read-wav.ts";
 
-/** Who is called, by what they do. The first four ring before anything else. */
+/** Far ends by behavior. The first four ring before they answer. */
 export type FarEnds = {
-  /** Answers within seconds, talks (its side of a recording is not silent), stays until hung up. */
+  /** Answers within seconds, sends audio that a recording contains, and never hangs up. */
   readonly stays: DialTarget;
-  /** Answers, and hangs up of itself within seconds, in no bridge either. */
-  readonly leaves: DialTarget;
-  /** Answers as a person does, or as a machine does. */
+  /** Answers, and hangs up within seconds, even without a bridge. */
+  readonly hangs_up: DialTarget;
+  /** Answers like a person. */
   readonly human: DialTarget;
+  /** Answers like an answering machine. */
   readonly machine: DialTarget;
-  /** Answers, and presses 1 once within seconds of being in a bridge with somebody. */
+  /** Answers, and presses 1 once within seconds of being bridged with another leg. */
   readonly presses_1: DialTarget;
-  /** Rings for ever. */
+  /** Rings without end. */
   readonly rings: DialTarget;
   readonly declined: DialTarget;
   readonly busy: DialTarget;
@@ -45,38 +46,38 @@ export type FarEnds = {
 
 export type VoiceDriverUnderTest = {
   readonly driver: VoiceDriver;
-  /** A switch without legs, that nobody else has a connection to. */
+  /** A switch without legs and without other sessions. */
   readonly node: VoiceNode;
   readonly far_ends: FarEnds;
   close(): Promise<void>;
 };
 
-type Heard = { readonly session: VoiceSession; readonly events: readonly VoiceEvent[] };
+type Connection = { readonly session: VoiceSession; readonly events: readonly VoiceEvent[] };
 type LegEvent = Extract<VoiceEvent, { leg: string }>;
 
 const caller_id = "918000000001";
 const message_limits: MessageLimits = { max_seconds: 60, silence_seconds: 30 };
-/** Of a real switch: seconds of ringing, a record written late. */
+/** A real switch rings for seconds and writes CDRs late. */
 const patience_s = 120;
-/** How long a recording goes on, and how much shorter than that its file may be. */
+/** The length of a recording, and the tolerance for its file. */
 const recorded_ms = 1_500;
-const unrecorded_ms = 700;
-/** Less than a time zone is off, more than a busy machine takes. */
-const today_ms = 15 * 60_000;
-/** No test waits so long: what is over before was not played to its end. */
+const recording_tolerance_ms = 700;
+/** Less than the offset of a time zone, more than the delay of a busy machine. */
+const clock_tolerance_ms = 15 * 60_000;
+/** Longer than any test: audio that ends earlier was stopped. */
 const endless_ms = 400_000;
 
-/** Registers the suite; `open` gives a driver with a switch of its own. Tests run one after another. */
+/** Registers the suite. `open` returns a driver with its own switch. Tests run one after another. */
 export function voiceDriverContract(name: string, open: () => Promise<VoiceDriverUnderTest>): void {
-  suite(`the contract of voice drivers: ${name}`, () => {
+  suite(`voice driver contract: ${name}`, () => {
     let under: VoiceDriverUnderTest;
-    /** The connection of a test, and all that was ever heard, over any. */
-    let line: Heard;
+    /** The connection of the current test; `log` has the events of all connections. */
+    let line: Connection;
     const log: VoiceEvent[] = [];
     const run = Date.now().toString(36);
     let count = 0;
 
-    const connect = async (): Promise<Heard & { readonly epoch: string }> => {
+    const connect = async (): Promise<Connection & { readonly epoch: string }> => {
       const events: VoiceEvent[] = [];
       const session = under.driver.open(under.node, (event) => {
         events.push(event);
@@ -84,31 +85,31 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       });
       await until(() => events.some(({ type }) => type === "connected"));
       const [first] = events;
-      assert.ok(first?.type === "connected", "it connects before it hears anything");
+      assert.ok(first?.type === "connected", "the first event is `connected`");
       return { session, events, epoch: first.epoch };
     };
-    const fresh = (what: string) => `contract-${run}-${what}-${++count}`;
+    const fresh = (kind: string) => `contract-${run}-${kind}-${++count}`;
     const legTo = (to: DialTarget, more: Partial<Dial> = {}): Dial => {
       const leg = fresh("leg");
       return { leg, call: `${leg}-call`, to, caller_id, ring_seconds: 60, ...more };
     };
-    const eventsOf = (leg: string, { events } = line): LegEvent[] =>
+    const eventsFor = (leg: string, { events } = line): LegEvent[] =>
       events.filter((event): event is LegEvent => "leg" in event && event.leg === leg);
     const typesOf = (leg: string, { events } = line) =>
-      eventsOf(leg, { ...line, events }).map(({ type }) => type);
-    const hears = (leg: string, type: LegEvent["type"], { events } = line) =>
+      eventsFor(leg, { ...line, events }).map(({ type }) => type);
+    const received = (leg: string, type: LegEvent["type"], { events } = line) =>
       until(() => events.some((event) => event.type === type && event.leg === leg));
-    const endingOf = async (leg: string, heard = line): Promise<Ending> => {
-      await hears(leg, "ended", heard);
-      const last = eventsOf(leg, heard).at(-1);
-      assert.ok(last?.type === "ended", `nothing is heard of ${leg} after its end`);
+    const endingOf = async (leg: string, connection = line): Promise<Ending> => {
+      await received(leg, "ended", connection);
+      const last = eventsFor(leg, connection).at(-1);
+      assert.ok(last?.type === "ended", `no event of ${leg} follows its end`);
       return last.ending;
     };
-    /** Dials, and waits for the answer. */
+    /** Dials and waits for the answer. */
     const answered = async (to: DialTarget, more: Partial<Dial> = {}): Promise<string> => {
       const dial = legTo(to, more);
       await line.session.dial(dial);
-      await hears(dial.leg, "answered");
+      await received(dial.leg, "answered");
       return dial.leg;
     };
     const audioOf = (duration_ms: number): Audio => ({
@@ -121,14 +122,14 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
         event.type === "played" && event.leg === leg ? [[event.playback, event.ok] as const] : [],
       );
     const recorded = async (recording: string): Promise<boolean> => {
-      const told = () =>
+      const reported = () =>
         line.events.filter((event) => event.type === "recorded" && event.recording === recording);
-      await until(() => told().length > 0);
-      const [first, ...more] = told();
+      await until(() => reported().length > 0);
+      const [first, ...more] = reported();
       assert.ok(first?.type === "recorded" && more.length === 0);
       return first.ok;
     };
-    const live = async () => (await line.session.survey()).legs.map(({ leg }) => leg);
+    const live = async () => (await line.session.snapshot()).legs.map(({ leg }) => leg);
 
     before(async () => {
       under = await open();
@@ -138,36 +139,36 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       line = await connect();
     });
     afterEach(async () => {
-      const { legs, bridges } = await line.session.survey();
+      const { legs, bridges } = await line.session.snapshot();
       for (const { leg } of legs) await line.session.hangUp(leg);
       for (const bridge of bridges) await line.session.endBridge(bridge);
       await until(async () => (await live()).length === 0);
       await line.session.close();
     });
 
-    test("a leg rings, is answered and ends, each told once, in this order, with its time", async () => {
-      const began = Date.now();
-      const leg = await answered(under.far_ends.leaves);
+    test("ringing, answer and end of a leg are reported once each, in order, with their times", async () => {
+      const started = Date.now();
+      const leg = await answered(under.far_ends.hangs_up);
       const ending = await endingOf(leg);
-      const events = eventsOf(leg);
+      const events = eventsFor(leg);
       assert.deepEqual(typesOf(leg), ["ringing", "answered", "ended"]);
       const last = events.at(-1);
       assert.deepEqual(last?.type === "ended" && last.answered_at, events[1]?.at);
       assert.deepEqual([ending.outcome, ending.by], ["hung_up", "far_end"]);
       const times = events.map(({ at }) => at.getTime());
       assert.deepEqual(times.toSorted(byNumber), times);
-      assert.ok(times.every((time) => Math.abs(time - began) < today_ms));
+      assert.ok(times.every((time) => Math.abs(time - started) < clock_tolerance_ms));
     });
 
     const failures: Readonly<Record<string, readonly [keyof FarEnds, Ending]>> = {
-      "486 is busy": ["busy", failing("busy", 17, 486)],
-      "603 has declined": ["declined", failing("declined", 21, 603)],
-      "404 is unallocated": ["unallocated", failing("unallocated", 1, 404)],
-      "484 is invalid": ["invalid", failing("invalid", 28, 484)],
-      "503 is congested": ["congestion", failing("congestion", 34, 503)],
+      "486 ends as busy": ["busy", failing("busy", 17, 486)],
+      "603 ends as declined": ["declined", failing("declined", 21, 603)],
+      "404 ends as unallocated": ["unallocated", failing("unallocated", 1, 404)],
+      "484 ends as invalid": ["invalid", failing("invalid", 28, 484)],
+      "503 ends as congestion": ["congestion", failing("congestion", 34, 503)],
     };
-    for (const [what, [far_end, ending]] of Object.entries(failures)) {
-      test(`a far end that answers ${what}`, () => failsWith(far_end, ending));
+    for (const [status_and_outcome, [far_end, ending]] of Object.entries(failures)) {
+      test(`a far end that responds ${status_and_outcome}`, () => failsWith(far_end, ending));
     }
 
     async function failsWith(far_end: keyof FarEnds, ending: Ending): Promise<void> {
@@ -177,7 +178,7 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.ok(!typesOf(dial.leg).includes("answered"));
     }
 
-    test("a phone that is not registered is unreachable, at once or as its end", async () => {
+    test("a phone that is not registered is unreachable, as a refusal or as an ending", async () => {
       const dial = legTo(under.far_ends.unreachable);
       const refused = await failureOf(line.session.dial(dial));
       if (refused) assert.equal(refused.failure, "refused");
@@ -186,7 +187,7 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.ok(!(await live()).includes(dial.leg));
     });
 
-    test("a leg that nobody answers is given up after its time to ring, not before", async () => {
+    test("an unanswered leg ends after its ring time, not before", async () => {
       const dial = legTo(under.far_ends.rings, { ring_seconds: 2 });
       const longer = legTo(under.far_ends.rings);
       await line.session.dial(longer);
@@ -196,30 +197,30 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.deepEqual(typesOf(longer.leg), ["ringing"]);
     });
 
-    test("a leg that rings is canceled by us", async () => {
+    test("hanging up a ringing leg cancels it", async () => {
       const dial = legTo(under.far_ends.rings);
       await line.session.dial(dial);
-      await hears(dial.leg, "ringing");
+      await received(dial.leg, "ringing");
       await line.session.hangUp(dial.leg);
       const { outcome, by } = await endingOf(dial.leg);
       assert.deepEqual([outcome, by], ["canceled", "us"]);
     });
 
-    test("a leg that was just dialled is canceled by us, though it never rang", async () => {
+    test("hanging up a leg right after the dial cancels it", async () => {
       const dial = legTo(under.far_ends.rings);
       await line.session.dial(dial);
       await line.session.hangUp(dial.leg);
       assert.equal((await endingOf(dial.leg)).outcome, "canceled");
     });
 
-    test("a leg that was answered is hung up by us, and is told so once", async () => {
+    test("hanging up an answered leg twice reports one end", async () => {
       const leg = await answered(under.far_ends.stays);
       await Promise.all([line.session.hangUp(leg), line.session.hangUp(leg, 17)]);
       const { outcome, by } = await endingOf(leg);
       assert.deepEqual([outcome, by], ["hung_up", "us"]);
     });
 
-    test("what concerns a leg or a bridge that is gone succeeds", async () => {
+    test("requests for a leg or bridge that does not exist succeed", async () => {
       const gone = await answered(under.far_ends.stays);
       const leg = await answered(under.far_ends.stays);
       await line.session.hangUp(gone);
@@ -240,17 +241,17 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.deepEqual(await live(), [leg]);
     });
 
-    test("a leg that lives is not dialled again", async () => {
+    test("dialing a live leg again has no effect", async () => {
       const dial = legTo(under.far_ends.stays);
       await line.session.dial(dial);
       await line.session.dial(dial);
-      await hears(dial.leg, "answered");
+      await received(dial.leg, "answered");
       await line.session.dial(dial);
       assert.deepEqual(await live(), [dial.leg]);
       assert.deepEqual(typesOf(dial.leg), ["ringing", "answered"]);
     });
 
-    test("one who was answered hears it ring, and no longer, as often as it is said", async () => {
+    test("ringback can be started and stopped repeatedly", async () => {
       const leg = await answered(under.far_ends.stays);
       await line.session.stopRingback(leg);
       await line.session.ringback(leg);
@@ -259,12 +260,12 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       await line.session.stopRingback(leg);
       await line.session.ringback(leg);
       const other = await answered(under.far_ends.stays);
-      // Bridged while it still hears it.
+      // Bridged while the ringback plays.
       await line.session.bridge(fresh("bridge"), [leg, other]);
       assert.deepEqual(new Set(await live()), new Set([leg, other]));
     });
 
-    test("a bridge is made once, takes a leg more, and its end leaves the legs alive", async () => {
+    test("a bridge is created once, accepts another leg, and keeps its legs connected when it ends", async () => {
       const [one, two] = [
         await answered(under.far_ends.stays),
         await answered(under.far_ends.stays),
@@ -274,11 +275,11 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       await line.session.bridge(bridge, [one, two]);
       const three = await answered(under.far_ends.stays);
       await line.session.bridge(bridge, [two, three]);
-      assert.deepEqual((await line.session.survey()).bridges, [bridge]);
+      assert.deepEqual((await line.session.snapshot()).bridges, [bridge]);
       await line.session.hangUp(one);
       await endingOf(one);
       await line.session.endBridge(bridge);
-      const { legs, bridges } = await line.session.survey();
+      const { legs, bridges } = await line.session.snapshot();
       assert.deepEqual(bridges, []);
       assert.deepEqual(
         new Map(legs.map(({ leg, state }) => [leg, state])),
@@ -287,15 +288,15 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
           [three, "answered"],
         ]),
       );
-      // In another bridge just as well.
+      // They can be added to another bridge.
       await line.session.bridge(fresh("bridge"), [two, three]);
     });
 
-    test("a key that is pressed in a bridge is heard once, with its leg", async () => {
+    test("a key pressed in a bridge is reported once, with its leg", async () => {
       const listening = await answered(under.far_ends.stays);
       const pressing = await answered(under.far_ends.presses_1);
       await line.session.bridge(fresh("bridge"), [listening, pressing]);
-      await hears(pressing, "digit");
+      await received(pressing, "digit");
       const digits = line.events.filter((event) => event.type === "digit");
       assert.deepEqual(
         digits.map(({ leg, digit }) => [leg, digit]),
@@ -303,16 +304,16 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       );
     });
 
-    test("what is heard in a bridge is recorded until its end, and can be read back and deleted", async () => {
+    test("a bridge is recorded until it ends, and the recording can be read and deleted", async () => {
       const [one, two] = [
         await answered(under.far_ends.stays),
         await answered(under.far_ends.stays),
       ];
       let lasts_ms = recorded_ms;
-      // On a machine that is too busy, it may begin late and miss what is said.
+      // On a busy machine, the recording may start late and miss the audio.
       await until(async () => {
         const wav = await recordBridge([one, two], lasts_ms);
-        const isWhole = wav.length_ms > lasts_ms - unrecorded_ms && wav.peak > 300;
+        const isWhole = wav.length_ms > lasts_ms - recording_tolerance_ms && wav.peak > 300;
         lasts_ms *= 2;
         return isWhole;
       });
@@ -322,7 +323,7 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
     const recordBridge = async (legs: readonly string[], lasts_ms: number) => {
       const [bridge, recording] = [fresh("bridge"), fresh("recording")];
       await line.session.bridge(bridge, legs);
-      const began_ms = performance.now();
+      const started_ms = performance.now();
       await line.session.record(bridge, recording);
       await line.session.record(bridge, recording);
       const until_ms = performance.now() + lasts_ms;
@@ -330,7 +331,7 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       await line.session.endBridge(bridge);
       assert.equal(await recorded(recording), true);
       const wav = readWav(await readAll(recording));
-      assert.ok(wav.length_ms < performance.now() - began_ms + unrecorded_ms);
+      assert.ok(wav.length_ms < performance.now() - started_ms + recording_tolerance_ms);
       await under.driver.deleteRecording(under.node, recording);
       assert.equal(await under.driver.readRecording(under.node, recording), null);
       await under.driver.deleteRecording(under.node, recording);
@@ -339,20 +340,20 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
 
     const readAll = async (recording: string): Promise<Buffer> => {
       const stream = await under.driver.readRecording(under.node, recording);
-      assert.ok(stream, "there is a recording");
+      assert.ok(stream, "the recording exists");
       return Buffer.concat((await stream.toArray()) as Buffer[]);
     };
 
-    test("clips are played one after the other, each told of once, however often it is asked for", async () => {
+    test("audio plays one after another, and each playback is reported once even if requested repeatedly", async () => {
       const leg = await answered(under.far_ends.stays);
-      const [first, second, third] = [fresh("clip"), fresh("clip"), fresh("clip")];
+      const [first, second, third] = [fresh("playback"), fresh("playback"), fresh("playback")];
       await Promise.all([
         line.session.play(leg, first, audioOf(300)),
         line.session.play(leg, second, audioOf(200)),
         line.session.play(leg, second, audioOf(200)),
       ]);
       await until(() => playedOn(leg).length === 2);
-      // In a bridge, which another leg shares, as well.
+      // The same applies in a bridge with another leg.
       const other = await answered(under.far_ends.stays);
       await line.session.bridge(fresh("bridge"), [leg, other]);
       await line.session.play(leg, second, audioOf(200));
@@ -363,9 +364,9 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.deepEqual(playedOn(other), []);
     });
 
-    test("what plays is stopped, and what was to come after it is not played either, each told of", async () => {
+    test("stopPlaying stops the current audio, clears the queue and reports each playback", async () => {
       const leg = await answered(under.far_ends.stays);
-      const [first, second, third] = [fresh("clip"), fresh("clip"), fresh("clip")];
+      const [first, second, third] = [fresh("playback"), fresh("playback"), fresh("playback")];
       await line.session.stopPlaying(leg);
       await line.session.play(leg, first, audioOf(endless_ms));
       await line.session.play(leg, second, audioOf(endless_ms));
@@ -379,13 +380,13 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.equal(playedOn(leg).at(-1)?.[0], third);
     });
 
-    test("a leg that ends while something plays to it is told to have ended, and nothing more", async () => {
+    test("a leg that ends during playback reports its end and no playback", async () => {
       const leg = await answered(under.far_ends.stays);
-      await line.session.play(leg, fresh("clip"), audioOf(endless_ms));
-      await line.session.play(leg, fresh("clip"), audioOf(endless_ms));
+      await line.session.play(leg, fresh("playback"), audioOf(endless_ms));
+      await line.session.play(leg, fresh("playback"), audioOf(endless_ms));
       await line.session.hangUp(leg);
       assert.equal((await endingOf(leg)).by, "us");
-      await line.session.play(leg, fresh("clip"), audioOf(100));
+      await line.session.play(leg, fresh("playback"), audioOf(100));
       await line.session.stopPlaying(leg);
       await line.session.detect(leg);
       await line.session.recordMessage(leg, fresh("message"), message_limits);
@@ -393,13 +394,13 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       const media = await line.session.openMedia(fresh("bridge"), leg);
       await media.closed;
       const later = await answered(under.far_ends.stays);
-      await line.session.play(later, fresh("clip"), audioOf(100));
-      await hears(later, "played");
+      await line.session.play(later, fresh("playback"), audioOf(100));
+      await received(later, "played");
       assert.deepEqual(typesOf(leg), ["ringing", "answered", "ended"]);
     });
 
-    test("a machine is told from a person, once, and the leg lives on", async () => {
-      // A machine that is too busy to send its sound in time makes a switch err.
+    test("AMD distinguishes a machine from a person once, and the leg stays connected", async () => {
+      // On a busy machine, late audio can make AMD err.
       await until(async () => (await answererOf(under.far_ends.human)) === "human");
       await until(async () => (await answererOf(under.far_ends.machine)) === "machine");
     });
@@ -407,19 +408,19 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
     const answererOf = async (to: DialTarget): Promise<AnsweredBy> => {
       const leg = await answered(to);
       await Promise.all([line.session.detect(leg), line.session.detect(leg)]);
-      await hears(leg, "detected");
-      const playback = fresh("clip");
+      await received(leg, "detected");
+      const playback = fresh("playback");
       await line.session.play(leg, playback, audioOf(100));
       await until(() => playedOn(leg).length === 1);
       assert.deepEqual(typesOf(leg), ["ringing", "answered", "detected", "played"]);
       await line.session.hangUp(leg);
       assert.equal((await endingOf(leg)).by, "us");
-      const told = line.events.find((event) => event.type === "detected" && event.leg === leg);
-      assert.ok(told?.type === "detected");
-      return told.answered_by;
+      const event = line.events.find((one) => one.type === "detected" && one.leg === leg);
+      assert.ok(event?.type === "detected");
+      return event.answered_by;
     };
 
-    test("a leg that ends while it is found out who answered has ended, and nothing more", async () => {
+    test("a leg that ends during AMD reports its end", async () => {
       const leg = await answered(under.far_ends.stays);
       await line.session.detect(leg);
       await line.session.hangUp(leg);
@@ -427,10 +428,10 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.ok(!typesOf(leg).includes("played"));
     });
 
-    test("what a leg says is kept: until it is stopped, is long enough, or the leg ends", async () => {
+    test("a message is recorded until it is stopped, reaches its maximum length, or the leg ends", async () => {
       const leg = await answered(under.far_ends.stays);
       let speaks_ms = recorded_ms;
-      // On a machine that is too busy, a beep may take as long as a message should.
+      // On a busy machine, the beep may take as long as the message.
       await until(async () => {
         const stopped = fresh("message");
         await line.session.recordMessage(leg, stopped, message_limits);
@@ -450,11 +451,11 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       const last = fresh("message");
       await line.session.recordMessage(leg, last, message_limits);
       await line.session.hangUp(leg);
-      // It ended in the beep, or after it.
+      // It may have ended during the beep or after it.
       if (await recorded(last)) await keptOf(last);
     });
 
-    /** The loudest sample of a recording, which is deleted. */
+    /** Deletes a recording and returns its loudest sample. */
     const keptOf = async (recording: string): Promise<number> => {
       const { peak } = readWav(await readAll(recording));
       await under.driver.deleteRecording(under.node, recording);
@@ -462,18 +463,18 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       return peak;
     };
 
-    test("a message that is stopped as it begins is over all the same", async () => {
+    test("a message that is stopped while it starts is ended", async () => {
       const leg = await answered(under.far_ends.stays);
       const message = fresh("message");
       await line.session.recordMessage(leg, message, message_limits);
       await line.session.stopMessage(message);
       await recorded(message);
-      const playback = fresh("clip");
+      const playback = fresh("playback");
       await line.session.play(leg, playback, audioOf(100));
       await until(() => playedOn(leg).length === 1);
     });
 
-    test("media carries what is written until it is flushed, and its end leaves legs and bridge", async () => {
+    test("media plays what is written until a flush, and its end keeps the legs and the bridge", async () => {
       const leg = await answered(under.far_ends.stays);
       const bridge = fresh("bridge");
       const media = await line.session.openMedia(bridge, leg);
@@ -495,12 +496,12 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       media.write(Buffer.alloc(320));
       media.flush();
       assert.equal(media.queued_ms(), 0);
-      const { legs, bridges } = await line.session.survey();
+      const { legs, bridges } = await line.session.snapshot();
       assert.deepEqual(new Set(legs.map((one) => one.leg)), new Set([leg, other]));
       assert.deepEqual(bridges, [bridge]);
     });
 
-    test("media ends with its leg, and with the connection", async () => {
+    test("media ends with its leg and with the session", async () => {
       const leg = await answered(under.far_ends.stays);
       const ending = await line.session.openMedia(fresh("bridge"), leg);
       await line.session.hangUp(leg);
@@ -515,23 +516,23 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       await third.close();
     });
 
-    test("a survey shows exactly what lives, with its call and how far it is", async () => {
+    test("the snapshot has exactly the live legs, with call and state, and the bridges", async () => {
       const up = legTo(under.far_ends.stays);
       const ringing = legTo(under.far_ends.rings);
       const canceled = legTo(under.far_ends.rings);
       for (const dial of [up, ringing, canceled]) await line.session.dial(dial);
-      const just = await line.session.survey();
+      const just = await line.session.snapshot();
       assert.deepEqual(
         new Set(just.legs.map(({ leg }) => leg)),
         new Set([up.leg, ringing.leg, canceled.leg]),
       );
-      await hears(up.leg, "answered");
-      await hears(ringing.leg, "ringing");
+      await received(up.leg, "answered");
+      await received(ringing.leg, "ringing");
       await line.session.hangUp(canceled.leg);
       await endingOf(canceled.leg);
       const bridge = fresh("bridge");
       await line.session.bridge(bridge, [up.leg]);
-      const { legs, bridges, epoch } = await line.session.survey();
+      const { legs, bridges, epoch } = await line.session.snapshot();
       assert.deepEqual(
         legs.toSorted((a, b) => a.leg.localeCompare(b.leg)),
         [
@@ -544,18 +545,18 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.ok(connected?.type === "connected" && connected.epoch === epoch);
     });
 
-    test("after a close legs live on, and a new connection finds and steers them", async () => {
+    test("legs stay connected after the session closes, and a new session controls them", async () => {
       const dial = legTo(under.far_ends.stays);
       await line.session.dial(dial);
-      await hears(dial.leg, "answered");
-      const { epoch } = await line.session.survey();
+      await received(dial.leg, "answered");
+      const { epoch } = await line.session.snapshot();
       await line.session.close();
       await line.session.close();
       const first = line;
       const second = await connect();
       line = second;
       assert.equal(second.epoch, epoch);
-      const { legs } = await second.session.survey();
+      const { legs } = await second.session.snapshot();
       assert.deepEqual(legs, [{ leg: dial.leg, call: dial.call, state: "answered" }]);
       await second.session.dial(dial);
       await second.session.hangUp(dial.leg);
@@ -564,9 +565,9 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.deepEqual(typesOf(dial.leg, first), ["ringing", "answered"]);
     });
 
-    test("what plays goes on for whoever connects next, who may ask for it again, and stops it", async () => {
+    test("playback continues under a new session, which can request it again and stop it", async () => {
       const leg = await answered(under.far_ends.stays);
-      const [first, second] = [fresh("clip"), fresh("clip")];
+      const [first, second] = [fresh("playback"), fresh("playback")];
       await line.session.play(leg, first, audioOf(endless_ms));
       await line.session.close();
       line = await connect();
@@ -582,20 +583,20 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       ]);
     });
 
-    test("what became of a leg that ended while nobody listened was written down", async () => {
-      const lasting = await answered(under.far_ends.leaves);
-      const dialled = legTo(under.far_ends.busy);
-      await line.session.dial(dialled);
+    test("a leg that ended without a session has a CDR", async () => {
+      const lasting = await answered(under.far_ends.hangs_up);
+      const dialed = legTo(under.far_ends.busy);
+      await line.session.dial(dialed);
       await line.session.close();
       line = await connect();
       await until(async () => (await live()).length === 0);
       const talked = await recordOf(lasting);
       assert.ok(talked.answered_at !== null && talked.answered_at <= talked.ended_at);
       assert.equal(talked.ending.outcome, "hung_up");
-      const busy = await recordOf(dialled.leg);
+      const busy = await recordOf(dialed.leg);
       assert.equal(busy.answered_at, null);
       assert.equal(busy.ending.outcome, "busy");
-      assert.ok(Math.abs(busy.ended_at.getTime() - Date.now()) < today_ms);
+      assert.ok(Math.abs(busy.ended_at.getTime() - Date.now()) < clock_tolerance_ms);
       assert.equal(await line.session.findRecord(fresh("never")), null);
     });
 
@@ -611,28 +612,28 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       return record;
     };
 
-    test("a second connection replaces the first, which is told so and stays silent", async () => {
+    test("a second session replaces the first, which reports `replaced` and nothing more", async () => {
       const first = line;
       const second = await connect();
       line = second;
       await until(() => first.events.some(({ type }) => type === "replaced"));
-      const heard = first.events.length;
-      const leg = await answered(under.far_ends.leaves);
+      const count_before = first.events.length;
+      const leg = await answered(under.far_ends.hangs_up);
       await endingOf(leg);
-      assert.equal(first.events.length, heard);
+      assert.equal(first.events.length, count_before);
       assert.ok(!second.events.some(({ type }) => type === "replaced"));
       await first.session.close();
       assert.deepEqual(await live(), []);
     });
 
-    test("fifty legs at once live their lives, and nothing is left of them", async () => {
-      const dials = Array.from({ length: 50 }, () => legTo(under.far_ends.leaves));
+    test("fifty concurrent legs all end, and none remains", async () => {
+      const dials = Array.from({ length: 50 }, () => legTo(under.far_ends.hangs_up));
       await Promise.all(dials.map((dial) => line.session.dial(dial)));
       for (const { leg } of dials) assert.equal((await endingOf(leg)).outcome, "hung_up");
       assert.deepEqual(await live(), []);
     });
 
-    test("in all of this nothing was told twice, and nothing of a leg after its end", () => {
+    test("no event was reported twice, and none of a leg after its end", () => {
       const legs = Map.groupBy(
         log.filter((event): event is LegEvent => "leg" in event),
         ({ leg }) => leg,
@@ -641,14 +642,14 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       const order: readonly LegEvent["type"][] = ["ringing", "answered", "ended"];
       const unsure: ReadonlySet<LegOutcome> = new Set(["unplaced", "lost"]);
       for (const [leg, events] of legs) {
-        const lives = events.filter(({ type }) => order.includes(type));
-        const places = lives.map(({ type }) => order.indexOf(type));
+        const progress = events.filter(({ type }) => order.includes(type));
+        const places = progress.map(({ type }) => order.indexOf(type));
         assert.deepEqual([...new Set(places)].toSorted(byNumber), places, leg);
         const playbacks = events.flatMap((event) =>
           event.type === "played" ? event.playback : [],
         );
         assert.equal(new Set(playbacks).size, playbacks.length, leg);
-        if (lives.at(-1)?.type !== "ended") continue;
+        if (progress.at(-1)?.type !== "ended") continue;
         const last = events.at(-1);
         assert.ok(last?.type === "ended", leg);
         assert.ok(leg_outcomes.includes(last.ending.outcome));
@@ -670,7 +671,7 @@ function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   return eventually(holds, patience_s);
 }
 
-/** The VoiceError that a request ends with, or null; anything else fails the test. */
+/** Returns the VoiceError of a request, or null when it succeeds; another error fails the test. */
 async function failureOf(request: Promise<unknown>): Promise<VoiceError | null> {
   try {
     await request;

@@ -1,5 +1,6 @@
-// What a telephone switch must do for us. Every driver passes the same contract suite. A driver knows
-// no feature, no SQL and no jobs: it dials legs, joins them, and tells what becomes of each.
+// The interface of voice drivers: originating legs, bridging them, playing and recording audio, and
+// reporting events. Every driver passes test/support/voice-driver-contract.ts. A driver has no knowledge
+// of features, SQL or jobs.
 import type { Readable } from "node:stream";
 import type { Audio } from "../../lib/audio/audio.ts";
 import type { CallMedia } from "../call-media.ts";
@@ -7,7 +8,7 @@ import type { CallMedia } from "../call-media.ts";
 export const voice_driver_names = ["sandbox", "asterisk"] as const;
 export type VoiceDriverName = (typeof voice_driver_names)[number];
 
-/** The switch, as its operator described it. */
+/** A switch, as the operator configured it. */
 export type VoiceNode = {
   readonly id: number;
   readonly name: string;
@@ -17,42 +18,45 @@ export type VoiceNode = {
     readonly url: string;
     readonly user: string;
     readonly password: string;
-    /** One leader per application and switch: a second connection silences the first. */
+    /** The ARI application. Only one session per application and switch: a second replaces the first. */
     readonly app: string;
   } | null;
-  /** The switch's file of call records, if this machine can read it. */
+  /** The path of the switch's CDR file; null when this machine cannot read it. */
   readonly cdr_path: string | null;
-  /** A folder that this machine writes and the switch reads, both under this path; null: nothing can be played. */
+  /**
+   * A folder that this machine writes and the switch reads, under the same path on both; null when the
+   * node cannot play audio.
+   */
   readonly sounds_dir: string | null;
 };
 
-/** Where a leg is dialled to. */
+/** The destination of an outbound leg. */
 export type DialTarget =
-  /** A phone that is registered at the switch; `number` is its extension. */
+  /** A phone registered at the switch; `number` is its extension. */
   | { readonly kind: "extension"; readonly endpoint: string; readonly number: string }
-  /** Out over a carrier, the number in the form the carrier wants it. */
+  /** A number reached through a carrier, in the format that the carrier expects. */
   | { readonly kind: "trunk"; readonly endpoint: string; readonly number: string };
 
 export type Dial = {
-  /** Ours, 1-64 characters of [A-Za-z0-9.-], never used twice. */
+  /** Chosen by the caller of `dial`: 1-64 characters of [A-Za-z0-9.-], never reused. */
   readonly leg: string;
-  /** What legs of one call have in common; a survey tells it. */
+  /** The ID shared by all legs of a call; returned with each live leg. */
   readonly call: string;
   readonly to: DialTarget;
-  /** Digits shown to whoever is called. */
+  /** The caller ID, in digits. */
   readonly caller_id: string;
-  /** After so long without an answer it is given up. */
+  /** The switch ends the leg when it is not answered within this time. */
   readonly ring_seconds: number;
 };
 
 /**
- * Why a leg is over. Of one that was never answered:
- * - `busy`, `no_answer`, `declined` (do not call again), `unallocated` (no such number), `invalid`
- *   (not a number the carrier understands), `congestion` (the carrier has no room just now),
- *   `unreachable` (the phone is not registered, the carrier does not respond), `failed` (anything else);
- * - `canceled`: we gave it up; `unplaced`: it certainly never reached anybody;
- * - `lost`: nobody can say.
- * Of one that was answered: `hung_up`, or `lost` when the switch went away under it.
+ * Why a leg ended. Legs that were never answered:
+ * - `busy`, `no_answer`, `declined` (do not call again), `unallocated` (the number does not exist),
+ *   `invalid` (the carrier rejects the number's format), `congestion` (the carrier has no capacity),
+ *   `unreachable` (the phone is not registered, or the carrier does not respond), `failed` (other reasons);
+ * - `canceled`: hung up by Trunkline before the answer; `unplaced`: certainly never dialed;
+ * - `lost`: the outcome is unknown.
+ * Legs that were answered: `hung_up`, or `lost` when the switch failed during the call.
  */
 export const leg_outcomes = [
   "hung_up",
@@ -72,24 +76,24 @@ export type LegOutcome = (typeof leg_outcomes)[number];
 
 export type Ending = {
   readonly outcome: LegOutcome;
-  /** Q.850. */
+  /** Hangup cause (Q.850). */
   readonly cause: number | null;
   readonly sip_status: number | null;
-  /** `us`: it ended because we hung up. */
+  /** `us`: Trunkline hung up. */
   readonly by: "far_end" | "us";
 };
 
-/** What a switch tells of its own accord. Times are this machine's. */
+/** An event that a session reports. Times are those of this machine's clock. */
 export type VoiceEvent =
-  /** After each (re)connection, once it is heard what happens; `epoch` changes when the switch restarted. */
+  /** The session is connected and receives events; `epoch` differs after a restart of the switch. */
   | { readonly type: "connected"; readonly epoch: string }
   | { readonly type: "disconnected" }
-  /** Somebody else took the connection over: this one stays silent for good. */
+  /** Another session has taken over the connection; this one reports nothing more. */
   | { readonly type: "replaced" }
   | { readonly type: "ringing"; readonly leg: string; readonly at: Date }
   | { readonly type: "answered"; readonly leg: string; readonly at: Date }
   | { readonly type: "digit"; readonly leg: string; readonly digit: string; readonly at: Date }
-  /** `answered_at`: as far as the session knows; who could not hear the answer yet learns of it here. */
+  /** `answered_at`: as far as the session knows, including an answer for which it reported no event. */
   | {
       readonly type: "ended";
       readonly leg: string;
@@ -98,7 +102,10 @@ export type VoiceEvent =
       readonly answered_at: Date | null;
     }
   | { readonly type: "recorded"; readonly recording: string; readonly ok: boolean }
-  /** `ok`: it was played to its end, or stopped by us; false: it could not be played. Of a leg that ended, nothing follows. */
+  /**
+   * `ok`: true when the audio was played to its end or stopped by Trunkline, false when it could not be
+   * played. Not reported for a leg that has ended.
+   */
   | {
       readonly type: "played";
       readonly leg: string;
@@ -113,10 +120,10 @@ export type VoiceEvent =
       readonly at: Date;
     };
 
-/** Who answered, as far as listening for some seconds can tell. */
+/** The result of answering machine detection (AMD). */
 export type AnsweredBy = "human" | "machine" | "unknown";
 
-/** When the recording of a message is over, beside the end of the leg and `stopMessage`. */
+/** Limits of a message recording, which also ends with its leg or by `stopMessage`. */
 export type MessageLimits = { readonly max_seconds: number; readonly silence_seconds: number };
 
 export type LiveLeg = {
@@ -125,14 +132,14 @@ export type LiveLeg = {
   readonly state: "dialing" | "ringing" | "answered";
 };
 
-/** What there is of ours at the switch just now. */
-export type Survey = {
+/** Trunkline's live legs and bridges at the switch. */
+export type SwitchSnapshot = {
   readonly epoch: string;
   readonly legs: readonly LiveLeg[];
   readonly bridges: readonly string[];
 };
 
-/** What the switch wrote down of a leg that is over. */
+/** The CDR of an ended leg. */
 export type LegRecord = {
   readonly answered_at: Date | null;
   readonly ended_at: Date;
@@ -140,17 +147,17 @@ export type LegRecord = {
 };
 
 /**
- * Why something was not done:
- * - `refused`: the switch said no; it did not happen. `ending` says what that means for a leg.
- * - `unreachable`: the request never left.
- * - `unknown`: it may have happened.
+ * How a request failed:
+ * - `refused`: the switch rejected it; it had no effect. `ending` is the resulting end of a leg.
+ * - `unreachable`: it was never sent.
+ * - `unknown`: it may have been executed.
  */
 export type VoiceFailure = "refused" | "unreachable" | "unknown";
 
 export class VoiceError extends Error {
   override readonly name = "VoiceError";
   readonly failure: VoiceFailure;
-  /** Of a dial that was refused. */
+  /** Set for a `dial` that the switch refused. */
   readonly ending: Ending | null;
   constructor(
     failure: VoiceFailure,
@@ -164,61 +171,66 @@ export class VoiceError extends Error {
 }
 
 /**
- * The one connection of a switch's leader. What concerns something that is already gone (a leg that
- * hung up, a bridge that ended) succeeds without doing anything; every other failure is a VoiceError.
- * All of it may be repeated: a leg that lives already is not dialled again, a bridge is made once.
+ * The only connection of a node leader to its switch. Requests about a leg or bridge that no longer exists
+ * succeed without effect; every other failure throws VoiceError. All requests are idempotent: a live leg
+ * is not dialed twice and a bridge is created once.
  */
 export type VoiceSession = {
-  /** Resolves when the switch took it; `ringing`, `answered`, `ended` follow. */
+  /** Originates a leg. Resolves when the switch accepts it; reports `ringing`, `answered`, `ended`. */
   dial(dial: Dial): Promise<void>;
-  /** `cause`: Q.850 as the far end is told it, 16 unless said. `ended` follows. */
+  /** Hangs up with a Q.850 cause, 16 by default; reports `ended`. */
   hangUp(leg: string, cause?: number): Promise<void>;
-  /** The leg, which was answered, hears that somebody else is being called. */
+  /** Plays the ringback tone to an answered leg until `stopRingback` or `bridge`. */
   ringback(leg: string): Promise<void>;
   stopRingback(leg: string): Promise<void>;
-  /** Joins the legs, beside those that are in the bridge already; makes the bridge if need be. */
+  /** Adds the legs to the bridge and creates it if it does not exist; its other legs stay. */
   bridge(bridge: string, legs: readonly string[]): Promise<void>;
-  /** Ends the bridge; its legs live on. */
+  /** Destroys the bridge; its legs stay connected. */
   endBridge(bridge: string): Promise<void>;
-  /** Records what is heard in the bridge until it ends, under a name never used twice; `recorded` follows. */
+  /** Records the bridge until it ends, under a name that is never reused; reports `recorded`. */
   record(bridge: string, recording: string): Promise<void>;
   /**
-   * Plays a clip to an answered leg, or to all in its bridge; what it plays already goes before it. `played`
-   * follows. `playback`: a name never used twice, [A-Za-z0-9.-]{1,64}. Throws what the clip's `read` throws.
+   * Queues audio for an answered leg, or for all legs of its bridge; reports `played`. `playback` is a name
+   * that is never reused, [A-Za-z0-9.-]{1,64}. Also throws what `audio.read` throws.
    */
   play(leg: string, playback: string, audio: Audio): Promise<void>;
-  /** Silent at once; what was to come after it is not played either, each told of by `played`. */
+  /** Stops the current audio and clears the queue; reports `played` for each. */
   stopPlaying(leg: string): Promise<void>;
-  /** Listens for who answered; `detected` follows within 6 s. Nothing may be played meanwhile. */
+  /** Starts AMD; reports `detected` within 6 s. Do not play audio in the meantime. */
   detect(leg: string): Promise<void>;
-  /** A beep, then records what the leg says, under a name never used twice; `recorded` follows. */
+  /** Plays a beep and records the leg's audio, under a name that is never reused; reports `recorded`. */
   recordMessage(leg: string, recording: string, limits: MessageLimits): Promise<void>;
-  /** Ends the recording of a message; what was said until then is kept. */
+  /** Ends a message recording and keeps what was recorded. */
   stopMessage(recording: string): Promise<void>;
   /**
-   * Sound both ways with an answered leg, which stands in the bridge from then on; further legs may join.
-   * It ends with the leg, with the connection and with this process: no other can take it over.
+   * Adds an answered leg to the bridge and opens two-way audio with it; further legs may be added. The
+   * media ends with the leg, the connection or this process; another process cannot take it over.
    */
   openMedia(bridge: string, leg: string): Promise<CallMedia>;
-  survey(): Promise<Survey>;
-  /** What was written down of a leg that the survey does not show; null when there is nothing, `unreadable` when nobody can look. */
+  /** Returns the live legs and bridges. */
+  snapshot(): Promise<SwitchSnapshot>;
+  /** Returns the CDR of an ended leg; null when there is none, `unreadable` when CDRs cannot be read. */
   findRecord(leg: string): Promise<LegRecord | null | "unreadable">;
-  /** Ends the connection; legs live on. */
+  /** Closes the connection; legs stay connected. */
   close(): Promise<void>;
 };
 
 export type VoiceDriver = {
   /**
-   * Connects in the background and stays so, for ever, until closed or replaced. Never throws. `mayAct`
-   * is asked as each request is about to leave, however long it waited for that: one that may not is
-   * `unreachable`.
+   * Opens a session, which connects in the background and reconnects until it is closed or replaced. Never
+   * throws. `maySend` is checked immediately before each request is sent, however long it was queued; when
+   * it returns false, the request fails as `unreachable`.
    */
-  open(node: VoiceNode, hear: (event: VoiceEvent) => void, mayAct?: () => boolean): VoiceSession;
-  /** A recording as a WAV file, from the switch that made it; null when it has none. Throws VoiceError. */
+  open(
+    node: VoiceNode,
+    onEvent: (event: VoiceEvent) => void,
+    maySend?: () => boolean,
+  ): VoiceSession;
+  /** Streams a recording as a WAV file from its node; null when it does not exist. Throws VoiceError. */
   readRecording(node: VoiceNode, recording: string): Promise<Readable | null>;
-  /** Gone for good, also when there was none. Throws VoiceError. */
+  /** Deletes a recording; succeeds when it does not exist. Throws VoiceError. */
   deleteRecording(node: VoiceNode, recording: string): Promise<void>;
 };
 
-/** The drivers this process has. */
+/** The voice drivers of this process. */
 export type VoiceDrivers = Readonly<Partial<Record<VoiceDriverName, VoiceDriver>>>;

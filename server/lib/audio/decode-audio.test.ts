@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { mock, test } from "node:test";
 import fc from "fast-check";
-import { AudioRefused } from "./audio-refused.ts";
+import { AudioError } from "./audio-error.ts";
 import { bytes_per_ms } from "./audio.ts";
 import { audio_limits, decodeAudio } from "./decode-audio.ts";
 import { decodeFile } from "./decode-file.ts";
 import { sniffAudio } from "./sniff-audio.ts";
 import { shareOfTone } from "../../../test/support/share-of-tone.ts";
 import { loudnessOf } from "../../../test/support/tones.ts";
-import { toWav } from "./wav.ts";
+import { encodeWav } from "./wav.ts";
 
 const read = (name: string) => readFileSync(new URL(`./test/${name}`, import.meta.url));
 const files = {
@@ -21,28 +21,28 @@ const files = {
   "tone-24.wav": read("tone-24.wav"),
 } as const;
 const lengths_ms = { "tone-24.wav": 100 } as Readonly<Record<string, number>>;
-/** What an encoder may add at an end. */
+/** The padding that encoders add at the ends. */
 const padding_ms = 60;
 
-const refused = (reason: RegExp) => (error: unknown) =>
-  error instanceof AudioRefused && reason.test(error.message);
+const rejected = (reason: RegExp) => (error: unknown) =>
+  error instanceof AudioError && reason.test(error.message);
 
-test("WAV, MP3, Ogg Opus and Ogg Vorbis are heard as they were meant, all asked for at once", async () => {
+test("decodes concurrent WAV, MP3, Ogg Opus and Ogg Vorbis files correctly", async () => {
   const decoded = await Promise.all(
     Object.entries(files).map(async ([name, file]) => ({ name, ...(await decodeAudio(file)) })),
   );
   for (const { name, samples, duration_ms, format } of decoded) {
     const [, extension] = name.split(".");
     assert.equal(format, extension === "opus" ? "ogg" : extension, name);
-    const longer = duration_ms - (lengths_ms[name] ?? 1_000);
-    assert.ok(longer >= 0 && longer <= padding_ms, `${name} takes ${duration_ms} ms`);
+    const added_ms = duration_ms - (lengths_ms[name] ?? 1_000);
+    assert.ok(added_ms >= 0 && added_ms <= padding_ms, `${name} takes ${duration_ms} ms`);
     assert.equal(Math.ceil(samples.length / bytes_per_ms), duration_ms);
     assert.ok(shareOfTone(samples, 440, 8_000) > 0.9, name);
     assert.ok(loudnessOf(samples) > 1_600, name);
   }
 });
 
-test("what is no sound is refused with a reason that people understand", async () => {
+test("rejects files that are not audio, with the reason", async () => {
   const id3 = Buffer.concat([
     Buffer.from("ID3\u0003\0\0\0\0\0\u0001", "latin1"),
     Buffer.alloc(9_000),
@@ -58,29 +58,32 @@ test("what is no sound is refused with a reason that people understand", async (
     id3,
     theora,
   ])
-    await assert.rejects(decodeAudio(file), refused(/^it is not a WAV, MP3 or Ogg/));
-  await assert.rejects(decodeAudio(toWav(Buffer.alloc(0))), refused(/^there is no sound in it$/));
+    await assert.rejects(decodeAudio(file), rejected(/^the file must be WAV, MP3 or Ogg/));
+  await assert.rejects(
+    decodeAudio(encodeWav(Buffer.alloc(0))),
+    rejected(/^the file contains no audio$/),
+  );
   const head = files["tone.opus"].subarray(0, 60);
-  await assert.rejects(decodeAudio(head), refused(/^there is no sound in it$/));
+  await assert.rejects(decodeAudio(head), rejected(/^the file contains no audio$/));
 });
 
-test("nothing larger, longer or slower than the limits is taken, and decoding stops there", async () => {
+test("rejects files beyond the limits of size, length and decoding time, without decoding further", async () => {
   const limits = { ...audio_limits, duration_ms_max: 500 };
   for (const name of ["tone.mp3", "tone.opus", "tone.ogg", "tone-alaw.wav"] as const)
     await assert.rejects(
       decodeAudio(files[name], limits),
-      refused(/longer than 0.5 seconds/),
+      rejected(/at most 0.5 seconds long/),
       name,
     );
   const large = Buffer.alloc(50_000_001);
-  await assert.rejects(decodeAudio(large), refused(/^it is larger than 50 MB$/));
-  // Seconds of work against a millisecond.
+  await assert.rejects(decodeAudio(large), rejected(/^the file must be at most 50 MB$/));
+  // Decoding takes seconds; the limit is 1 ms.
   const slow = { ...audio_limits, work_seconds_max: 0.001 };
   const long = wavOf(16_000, 16_000 * 60 * 14);
-  await assert.rejects(decodeAudio(long, slow), refused(/^it takes too long to decode$/));
+  await assert.rejects(decodeAudio(long, slow), rejected(/^the file takes too long to decode$/));
 });
 
-test("files of two megabytes at most that would decode to hours are refused as too long", async () => {
+test("rejects small files that decode to hours as too long", async () => {
   const opus = files["tone.opus"];
   const bombs = {
     // 16 minutes: each kilobyte is half a second.
@@ -92,11 +95,15 @@ test("files of two megabytes at most that would decode to hours are refused as t
   };
   for (const [name, bomb] of Object.entries(bombs)) {
     assert.ok(bomb.length < 2_000_000, `${name} is small`);
-    await assert.rejects(decodeAudio(bomb), refused(/^it is longer than 15 minutes$/), name);
+    await assert.rejects(
+      decodeAudio(bomb),
+      rejected(/^the audio must be at most 15 minutes long$/),
+      name,
+    );
   }
 });
 
-test("a file that is cut off, or broken in its middle, is heard as far as it goes", async () => {
+test("decodes truncated and damaged files as far as possible", async () => {
   for (const [name, file] of Object.entries(files)) {
     const cut = await decodeAudio(file.subarray(0, Math.floor(file.length * 0.95)));
     assert.ok(cut.duration_ms > 0 && cut.duration_ms <= 1_000 + padding_ms, name);
@@ -106,8 +113,8 @@ test("a file that is cut off, or broken in its middle, is heard as far as it goe
   assert.ok((await decodeAudio(broken)).duration_ms > 500);
 });
 
-test("whatever the bytes are, they are decoded within the limits or refused", async () => {
-  // Decoders of others write of what they stumble over.
+test("any bytes are decoded within the limits or rejected", async () => {
+  // The decoders print warnings.
   mock.method(console, "error", () => {});
   mock.method(console, "warn", () => {});
   const duration_ms_max = 3_000;
@@ -139,7 +146,7 @@ test("whatever the bytes are, they are decoded within the limits or refused", as
         const samples = await decodeFile(file, kind, duration_ms_max);
         assert.ok(samples.length > 0 && samples.length <= duration_ms_max * bytes_per_ms);
       } catch (error) {
-        assert.ok(error instanceof AudioRefused, String(error));
+        assert.ok(error instanceof AudioError, String(error));
       }
     }),
     { numRuns: 100 },
@@ -147,13 +154,13 @@ test("whatever the bytes are, they are decoded within the limits or refused", as
 });
 
 function wavOf(rate_hz: number, length: number): Buffer {
-  const file = toWav(Buffer.alloc(length));
+  const file = encodeWav(Buffer.alloc(length));
   file.writeUInt32LE(rate_hz, 24);
   file.writeUInt16LE(8, 34);
   return file;
 }
 
-/** Pages of packets of one byte, 60 ms of nothing each. */
+/** Pages of one-byte packets, each 60 ms of silence. */
 function silentOpusPages(file: Buffer, minutes: number): Buffer[] {
   const packets_per_page = 255;
   const first = file.subarray(0, 27);

@@ -1,15 +1,15 @@
-// Sound that people upload becomes sound that calls carry. Each file is decoded in a thread of its own,
-// with limits on its memory, its time and what it may grow to.
+// Decodes uploaded audio files to the format of calls. Each file is decoded in its own thread, with limits on
+// memory, time and decoded length.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { openSlots } from "../slots.ts";
-import { AudioRefused } from "./audio-refused.ts";
+import { AudioError } from "./audio-error.ts";
 import { bytes_per_ms } from "./audio.ts";
 import type { DecodeThreadData, DecodeThreadMessage } from "./decode-thread.ts";
 import { sniffAudio, type AudioKind } from "./sniff-audio.ts";
 
 export type DecodedAudio = {
-  /** Samples of clip.ts; at least one. */
+  /** In the format of audio.ts; at least one sample. */
   readonly samples: Buffer;
   readonly duration_ms: number;
   readonly format: "wav" | "mp3" | "ogg";
@@ -21,7 +21,7 @@ export type AudioLimits = {
   readonly work_seconds_max: number;
 };
 
-/** What one file may be, and may cost. */
+/** The limits for one file. */
 export const audio_limits: AudioLimits = {
   file_mb_max: 50,
   duration_ms_max: 15 * 60_000,
@@ -29,29 +29,29 @@ export const audio_limits: AudioLimits = {
 };
 
 const heap_mb_max = 128;
-const at_once_max = 2;
+const concurrent_max = 2;
 const waiting_max = 64;
-const slots = openSlots(at_once_max, waiting_max);
+const slots = openSlots(concurrent_max, waiting_max);
 
 const formats = { wav: "wav", mp3: "mp3", opus: "ogg", vorbis: "ogg" } as const;
 
 /**
- * The sound of a WAV, MP3, Ogg Opus or Ogg Vorbis file, known by its content. What is damaged in its middle
- * is left out. Throws AudioRefused for what is none of them, is too large or long, or has no sound. Two are
- * decoded at once; 503 when 64 wait.
+ * Decodes a WAV, MP3, Ogg Opus or Ogg Vorbis file, recognized by its content; skips damaged parts. Decodes
+ * two files at a time and queues 64 more; beyond that, throws 503. Throws AudioError for another format, a
+ * file that is too large or too long, and one without audio.
  */
 export async function decodeAudio(file: Buffer, limits = audio_limits): Promise<DecodedAudio> {
   if (file.length > limits.file_mb_max * 1_000_000)
-    throw new AudioRefused(`it is larger than ${limits.file_mb_max} MB`);
+    throw new AudioError(`the file must be at most ${limits.file_mb_max} MB`);
   const kind = sniffAudio(file);
-  if (kind === null) throw new AudioRefused("it is not a WAV, MP3 or Ogg (Opus, Vorbis) file");
+  if (kind === null) throw new AudioError("the file must be WAV, MP3 or Ogg (Opus, Vorbis)");
   const samples = await slots.use(() => decodeInThread(file, kind, limits));
   const duration_ms = Math.ceil(samples.length / bytes_per_ms);
   return { samples, duration_ms, format: formats[kind] };
 }
 
 async function decodeInThread(file: Buffer, kind: AudioKind, limits: AudioLimits): Promise<Buffer> {
-  // A copy: a Buffer may be a part of a shared pool, which cannot be handed over.
+  // A copy, because a Buffer may be part of a shared pool, which cannot be transferred.
   const copy = new Uint8Array(file);
   const workerData: DecodeThreadData = {
     file: copy,
@@ -62,7 +62,7 @@ async function decodeInThread(file: Buffer, kind: AudioKind, limits: AudioLimits
     workerData,
     transferList: [copy.buffer],
     resourceLimits: { maxOldGenerationSizeMb: heap_mb_max },
-    // Decoders write of what they stumble over; nobody wants to read it.
+    // Decoders print warnings; discard them.
     stdout: true,
     stderr: true,
   });
@@ -71,13 +71,13 @@ async function decodeInThread(file: Buffer, kind: AudioKind, limits: AudioLimits
   const signal = AbortSignal.timeout(limits.work_seconds_max * 1_000);
   try {
     const [message] = (await once(thread, "message", { signal })) as [DecodeThreadMessage];
-    if (message.kind === "refused") throw new AudioRefused(message.reason);
+    if (message.kind === "rejected") throw new AudioError(message.reason);
     const { buffer, byteOffset, byteLength } = message.samples;
     return Buffer.from(buffer, byteOffset, byteLength);
   } catch (error) {
-    if (signal.aborted) throw new AudioRefused("it takes too long to decode");
+    if (signal.aborted) throw new AudioError("the file takes too long to decode");
     if ((error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY")
-      throw new AudioRefused("it takes too much memory to decode");
+      throw new AudioError("the file takes too much memory to decode");
     throw error;
   } finally {
     await thread.terminate();

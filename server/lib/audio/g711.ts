@@ -1,50 +1,50 @@
-// G.711 (ITU-T): one byte a sample, as phone lines carry it.
+// The G.711 codec (ITU-T): mu-law and A-law, one byte per sample.
 
 const mu_bias = 132;
-const mu_loudest = 32_767 - mu_bias;
+const mu_magnitude_max = 32_767 - mu_bias;
 
-const linearOfMu = Int16Array.from({ length: 256 }, (_, byte) => {
+const mu_law_table = Int16Array.from({ length: 256 }, (_, byte) => {
   const code = ~byte & 0xff;
-  const loudness = (((code & 0x0f) << 3) + mu_bias) << ((code & 0x70) >> 4);
-  return code & 0x80 ? mu_bias - loudness : loudness - mu_bias;
+  const magnitude = (((code & 0x0f) << 3) + mu_bias) << ((code & 0x70) >> 4);
+  return code & 0x80 ? mu_bias - magnitude : magnitude - mu_bias;
 });
 
-const linearOfA = Int16Array.from({ length: 256 }, (_, byte) => {
+const a_law_table = Int16Array.from({ length: 256 }, (_, byte) => {
   const code = byte ^ 0x55;
   const segment = (code & 0x70) >> 4;
   const step = (code & 0x0f) << 4;
-  const loudness = segment === 0 ? step + 8 : (step + 0x108) << (segment - 1);
-  return code & 0x80 ? loudness : -loudness;
+  const magnitude = segment === 0 ? step + 8 : (step + 0x108) << (segment - 1);
+  return code & 0x80 ? magnitude : -magnitude;
 });
 
-/** Of signed 16-bit little-endian samples; an odd last byte is left out. */
+/** Encodes signed 16-bit little-endian samples as mu-law; ignores an odd last byte. */
 export function encodeMuLaw(samples: Buffer): Buffer {
   return encode(samples, (sample) => {
-    const loudness = Math.min(Math.abs(sample), mu_loudest) + mu_bias;
-    const segment = 24 - Math.clz32(loudness);
-    const code = (segment << 4) | ((loudness >> (segment + 3)) & 0x0f);
+    const magnitude = Math.min(Math.abs(sample), mu_magnitude_max) + mu_bias;
+    const segment = 24 - Math.clz32(magnitude);
+    const code = (segment << 4) | ((magnitude >> (segment + 3)) & 0x0f);
     return ~(sample < 0 ? code | 0x80 : code) & 0xff;
   });
 }
 
-/** Of signed 16-bit little-endian samples; an odd last byte is left out. */
+/** Encodes signed 16-bit little-endian samples as A-law; ignores an odd last byte. */
 export function encodeALaw(samples: Buffer): Buffer {
   return encode(samples, (sample) => {
-    const loudness = (sample < 0 ? ~sample : sample) >> 3;
-    const segment = 27 - Math.clz32(loudness | 0x1f);
-    const code = (segment << 4) | ((loudness >> Math.max(1, segment)) & 0x0f);
+    const magnitude = (sample < 0 ? ~sample : sample) >> 3;
+    const segment = 27 - Math.clz32(magnitude | 0x1f);
+    const code = (segment << 4) | ((magnitude >> Math.max(1, segment)) & 0x0f);
     return code ^ (sample < 0 ? 0x55 : 0xd5);
   });
 }
 
-/** To signed 16-bit little-endian samples. */
+/** Decodes mu-law to signed 16-bit little-endian samples. */
 export function decodeMuLaw(bytes: Buffer): Buffer {
-  return decode(bytes, linearOfMu);
+  return decode(bytes, mu_law_table);
 }
 
-/** To signed 16-bit little-endian samples. */
+/** Decodes A-law to signed 16-bit little-endian samples. */
 export function decodeALaw(bytes: Buffer): Buffer {
-  return decode(bytes, linearOfA);
+  return decode(bytes, a_law_table);
 }
 
 function encode(samples: Buffer, byteOf: (sample: number) => number): Buffer {

@@ -2,14 +2,14 @@
 export type OggPacket = {
   readonly serial: number;
   readonly bytes: Buffer;
-  /** Of the page on which the packet ends; -1n: none is told. */
+  /** The granule position of the page on which the packet ends; -1n when the page has none. */
   readonly granule: bigint;
 };
 
 const packet_bytes_max = 1_048_576;
 const continued = 1;
 
-/** The packets of all streams in their order; what lies between pages, or is cut off, is left out. */
+/** Yields the packets of all streams in order; skips data between pages and incomplete packets. */
 export function* oggPackets(file: Buffer): Generator<OggPacket> {
   const unfinished = new Map<number, Buffer[]>();
   for (let offset = file.indexOf("OggS"); offset >= 0 && offset + 27 <= file.length;) {
@@ -17,7 +17,7 @@ export function* oggPackets(file: Buffer): Generator<OggPacket> {
     const granule = file.readBigInt64LE(offset + 6);
     const lacing = file.subarray(offset + 27, offset + 27 + file[offset + 26]!);
     let at = offset + 27 + lacing.length;
-    // A packet whose beginning was lost cannot be used, nor one whose end was.
+    // A continued packet is dropped when its start is missing, and an unfinished one when its end is.
     const isContinued = (file[offset + 5]! & continued) !== 0;
     let parts = isContinued ? unfinished.get(serial) : [];
     unfinished.delete(serial);

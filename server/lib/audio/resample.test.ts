@@ -17,10 +17,10 @@ const rates = [
 
 function resample(samples: Buffer, from_hz: number, to_hz: number): Buffer {
   const resampler = openResampler(from_hz, to_hz);
-  return Buffer.concat([resampler.push(samples), resampler.rest()]);
+  return Buffer.concat([resampler.push(samples), resampler.flush()]);
 }
 
-test("however a sound is cut, even inside a sample, the same comes out", () => {
+test("the output does not depend on how the input is cut, even inside a sample", () => {
   const cuts = fc.array(fc.nat(700), { maxLength: 20 });
   fc.assert(
     fc.property(
@@ -33,7 +33,7 @@ test("however a sound is cut, even inside a sample, the same comes out", () => {
         const resampler = openResampler(from_hz, to_hz);
         let at = 0;
         const pieces = sizes.map((size) => resampler.push(sound.subarray(at, (at += size))));
-        pieces.push(resampler.push(sound.subarray(at)), resampler.rest());
+        pieces.push(resampler.push(sound.subarray(at)), resampler.flush());
         const whole = resample(sound, from_hz, to_hz);
         assert.deepEqual(Buffer.concat(pieces), whole);
         const samples = Math.floor(sound.length / 2);
@@ -44,13 +44,13 @@ test("however a sound is cut, even inside a sample, the same comes out", () => {
   );
 });
 
-test("a tone keeps its pitch, its loudness and its purity at every rate", () => {
+test("a tone keeps its frequency, level and purity at every rate", () => {
   for (const [from_hz, to_hz] of rates)
     for (const hz of [200, 1_000, 3_000]) {
       const given = tone(1_000, { hz, rate_hz: from_hz, loudness: 16_000 });
-      const made = resample(given, from_hz, to_hz);
-      // Without its ends, where there is silence beside it.
-      const middle = made.subarray(to_hz / 5, made.length - to_hz / 5);
+      const output = resample(given, from_hz, to_hz);
+      // Without the ends, which border on silence.
+      const middle = output.subarray(to_hz / 5, output.length - to_hz / 5);
       const change = loudnessOf(middle) / loudnessOf(given);
       const what = `${hz} Hz from ${from_hz} to ${to_hz}`;
       assert.ok(Math.abs(change - 1) < 0.01, `${what}: ${change} times as loud`);
@@ -58,15 +58,15 @@ test("a tone keeps its pitch, its loudness and its purity at every rate", () => 
     }
 });
 
-test("what 8 kHz cannot carry does not come back as another tone", () => {
+test("frequencies that 8 kHz cannot carry do not alias", () => {
   for (const [from_hz, to_hz] of rates.filter(([from]) => from > 8_000))
     for (const hz of [4_100, 5_000, 5_500]) {
-      const made = resample(
+      const output = resample(
         tone(1_000, { hz, rate_hz: from_hz, loudness: 16_000 }),
         from_hz,
         to_hz,
       );
-      const middle = made.subarray(to_hz / 5, made.length - to_hz / 5);
+      const middle = output.subarray(to_hz / 5, output.length - to_hz / 5);
       assert.ok(loudnessOf(middle) < 65, `${hz} Hz from ${from_hz}: ${loudnessOf(middle)}`);
     }
 });

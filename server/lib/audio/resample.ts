@@ -1,15 +1,15 @@
-// The rates of the phone line and of what talks on it, both ways.
+// Resampling between the sample rate of calls and those of speech services.
 import { openRateConverter } from "./convert-rate.ts";
 
-/** Signed 16-bit little-endian samples at another rate, as they come. */
+/** Converts a stream of signed 16-bit little-endian samples to another rate. */
 export type Resampler = {
-  /** Pieces of any length, odd bytes too: how it is cut does not matter. Runs 4 ms behind at 8 kHz. */
+  /** Converts a piece of any length, even of odd bytes; the output does not depend on the cuts. Lags 4 ms at 8 kHz. */
   push(samples: Buffer): Buffer;
-  /** What is still owed; nothing may be pushed any more. */
-  rest(): Buffer;
+  /** Returns the remaining output; `push` must not be called afterwards. */
+  flush(): Buffer;
 };
 
-/** Rates in whole Hz, such as 8,000 and 24,000. */
+/** Opens a resampler between rates in whole Hz, such as 8,000 and 24,000. */
 export function openResampler(from_hz: number, to_hz: number): Resampler {
   const converter = openRateConverter(from_hz, to_hz);
   let odd = Buffer.alloc(0);
@@ -20,11 +20,11 @@ export function openResampler(from_hz: number, to_hz: number): Resampler {
       odd = Buffer.from(bytes.subarray(even));
       return toBytes(converter.push(toFloats(bytes.subarray(0, even))));
     },
-    rest: () => toBytes(converter.rest()),
+    flush: () => toBytes(converter.flush()),
   };
 }
 
-/** 1 is the loudest; what is louder is cut. */
+/** Converts samples with full scale 1 to 16 bits and limits them to that range. */
 export function toBytes(sound: Float32Array): Buffer {
   const bytes = Buffer.alloc(sound.length * 2);
   for (let index = 0; index < sound.length; index++) {

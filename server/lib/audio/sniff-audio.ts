@@ -1,21 +1,21 @@
 import { isWav } from "./wav.ts";
 
-/** What a sound is stored as; of an Ogg file, what is inside. */
+/** The format of an audio file; for Ogg, its codec. */
 export type AudioKind = "wav" | "mp3" | "opus" | "vorbis";
 
-/** How far from its beginning, or from the end of its tags, an MP3 file's first frame is looked for. */
+/** How far after the start, or after its tags, the first frame of an MP3 file is searched. */
 const search_bytes = 65_536;
-/** So many headers, each where the one before says, are no accident. */
-const frames_in_a_row = 3;
-const ogg_beginning_bytes = 4_096;
+/** Consecutive valid frame headers that identify an MP3 file. */
+const consecutive_frames = 3;
+const ogg_header_bytes = 4_096;
 
-/** By the content alone; null when it is none of them. */
+/** Recognizes the format by the content alone; null when it is not supported. */
 export function sniffAudio(file: Buffer): AudioKind | null {
   if (isWav(file)) return "wav";
   if (file.toString("latin1", 0, 4) === "OggS") {
-    const beginning = file.subarray(0, ogg_beginning_bytes);
-    if (beginning.includes("OpusHead", 0, "latin1")) return "opus";
-    return beginning.includes("\u0001vorbis", 0, "latin1") ? "vorbis" : null;
+    const header = file.subarray(0, ogg_header_bytes);
+    if (header.includes("OpusHead", 0, "latin1")) return "opus";
+    return header.includes("\u0001vorbis", 0, "latin1") ? "vorbis" : null;
   }
   return hasMp3Frames(file) ? "mp3" : null;
 }
@@ -30,7 +30,7 @@ function hasMp3Frames(file: Buffer): boolean {
   return false;
 }
 
-/** Some files have more than one ID3 tag. */
+/** Returns the offset after the ID3 tags; some files have more than one. */
 function endOfTags(file: Buffer): number {
   let offset = 0;
   while (file.toString("latin1", offset, offset + 3) === "ID3" && offset + 10 <= file.length) {
@@ -42,11 +42,11 @@ function endOfTags(file: Buffer): number {
 
 function framesFollow(file: Buffer, start: number): boolean {
   let offset = start;
-  for (let frame = 0; frame < frames_in_a_row; frame++) {
+  for (let frame = 0; frame < consecutive_frames; frame++) {
     const length = frameLength(file, offset);
     if (length === null) return false;
     offset += length;
-    // A very short file may end before there are enough.
+    // A very short file may end before that many frames.
     if (frame > 0 && offset >= file.length) return true;
   }
   return true;
@@ -58,7 +58,7 @@ const kilobits = {
 } as const;
 const rates_hz = [44_100, 48_000, 32_000] as const;
 
-/** In bytes, by the header of a layer III frame (ISO/IEC 11172-3 and 13818-3); null: there is none. */
+/** Returns the length in bytes of the layer III frame at `offset` (ISO/IEC 11172-3, 13818-3), or null. */
 function frameLength(file: Buffer, offset: number): number | null {
   if (offset + 4 > file.length) return null;
   const header = file.readUInt32BE(offset);

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { AudioRefused } from "./audio-refused.ts";
+import { AudioError } from "./audio-error.ts";
 import { encodeALaw, encodeMuLaw } from "./g711.ts";
 import { shareOfTone } from "../../../test/support/share-of-tone.ts";
 import { tone } from "../../../test/support/tones.ts";
-import { samplesOfWav, toWav } from "./wav.ts";
+import { decodeWav, encodeWav } from "./wav.ts";
 
 const duration_ms_max = 10_000;
 const sound = tone(100);
 
-type Form = {
+type SampleFormat = {
   readonly encoding: number;
   readonly bits: number;
   readonly bytes: (samples: Buffer) => Buffer;
@@ -27,7 +27,7 @@ function widen(
   return wide;
 }
 
-const forms: Readonly<Record<string, Form>> = {
+const formats: Readonly<Record<string, SampleFormat>> = {
   "PCM of 8 bits": {
     encoding: 1,
     bits: 8,
@@ -82,29 +82,29 @@ function extensible(encoding: number, bits: number): Buffer {
   return Buffer.concat([format(0xfffe, bits), more]);
 }
 
-const read = (file: Buffer) => samplesOfWav(file, duration_ms_max);
+const read = (file: Buffer) => decodeWav(file, duration_ms_max);
 const plain = chunk("fmt ", format(1, 16));
 
-test("what toWav writes is read back sample for sample", () => {
+test("decodeWav returns the samples that encodeWav wrote", () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 2, maxLength: 2_000 }), (bytes) => {
       const samples = Buffer.from(bytes.subarray(0, bytes.length - (bytes.length % 2)));
-      assert.deepEqual(read(toWav(samples)), samples);
+      assert.deepEqual(read(encodeWav(samples)), samples);
     }),
   );
 });
 
-test("each form of samples, named plainly or extensibly, in one channel or eight, is heard", () => {
-  for (const [name, { encoding, bits, bytes }] of Object.entries(forms))
+test("decodes every sample format, plain or extensible, with one channel or eight", () => {
+  for (const [name, { encoding, bits, bytes }] of Object.entries(formats))
     for (const head of [format(encoding, bits), extensible(encoding, bits)]) {
-      const heard = read(riff([chunk("fmt ", head), chunk("data", bytes(sound))]));
-      assert.equal(heard.length, sound.length, name);
-      assert.ok(shareOfTone(heard, 440, 8_000) > 0.99, name);
+      const decoded = read(riff([chunk("fmt ", head), chunk("data", bytes(sound))]));
+      assert.equal(decoded.length, sound.length, name);
+      assert.ok(shareOfTone(decoded, 440, 8_000) > 0.99, name);
     }
   const frames = Buffer.alloc(sound.length * 8);
   for (let index = 0; index < sound.length / 2; index++)
     for (let channel = 0; channel < 8; channel++)
-      // One channel is the tone, seven are silent: an eighth of it is left.
+      // One of eight channels has the tone, the others are silent: the mix has an eighth of its level.
       frames.writeInt16LE(
         channel === 3 ? sound.readInt16LE(index * 2) : 0,
         (index * 8 + channel) * 2,
@@ -114,7 +114,7 @@ test("each form of samples, named plainly or extensibly, in one channel or eight
   assert.ok(Math.abs(mixed.readInt16LE(10) - sound.readInt16LE(10) / 8) <= 1);
 });
 
-test("other chunks, odd ones too, and sizes that were never filled in, or are wrong, do not matter", () => {
+test("accepts other chunks, odd sizes, and missing or wrong sizes", () => {
   const data = chunk("data", sound);
   const files = {
     "an odd chunk before": riff([chunk("LIST", Buffer.from("odd")), plain, data]),
@@ -129,12 +129,12 @@ test("other chunks, odd ones too, and sizes that were never filled in, or are wr
   assert.deepEqual(read(cut), sound.subarray(0, sound.length - 102), "cut off inside a sample");
 });
 
-test("a sound that overshoots is turned down, and one broken value silences nothing", () => {
+test("attenuates audio above full scale, without silencing the rest for an invalid value", () => {
   const values = Float32Array.from({ length: 800 }, (_, index) => 2 * Math.sin(index / 3));
   const floats = (given: Float32Array) =>
     riff([chunk("fmt ", format(3, 32)), chunk("data", Buffer.from(given.buffer))]);
-  const heard = read(floats(values));
-  assert.ok(Math.abs(heard.readInt16LE(20) / 32_768 - values[10]! / 2) < 0.01);
+  const decoded = read(floats(values));
+  assert.ok(Math.abs(decoded.readInt16LE(20) / 32_768 - values[10]! / 2) < 0.01);
   for (const broken of [Number.NaN, Number.POSITIVE_INFINITY, 1e30]) {
     const given = Float32Array.from(values);
     given[400] = broken;
@@ -143,25 +143,28 @@ test("a sound that overshoots is turned down, and one broken value silences noth
   }
 });
 
-test("what is no sound is refused, and the reason says so", () => {
+test("rejects files without valid audio, with the reason", () => {
   const data = chunk("data", sound);
   for (const [reason, file] of [
-    [/not a WAV file/, Buffer.from("RIFFxxxxAVI ")],
-    [/there is no sound/, riff([plain])],
-    [/there is no sound/, riff([plain, chunk("data", Buffer.alloc(0))])],
-    [/says nothing of its form/, riff([data])],
-    [/beginning is damaged/, riff([chunk("fmt ", Buffer.alloc(4)), data])],
-    [/0 channels/, riff([chunk("fmt ", format(1, 16, 0)), data])],
-    [/9 channels/, riff([chunk("fmt ", format(1, 16, 9)), data])],
-    [/0 Hz/, riff([chunk("fmt ", format(1, 16, 1, 0)), data])],
-    [/4000000000 Hz/, riff([chunk("fmt ", format(1, 16, 1, 4_000_000_000)), data])],
+    [/must be a WAV file/, Buffer.from("RIFFxxxxAVI ")],
+    [/contains no audio/, riff([plain])],
+    [/contains no audio/, riff([plain, chunk("data", Buffer.alloc(0))])],
+    [/has no format chunk/, riff([data])],
+    [/format chunk of the WAV file is damaged/, riff([chunk("fmt ", Buffer.alloc(4)), data])],
+    [/1-8 channels, not 0/, riff([chunk("fmt ", format(1, 16, 0)), data])],
+    [/1-8 channels, not 9/, riff([chunk("fmt ", format(1, 16, 9)), data])],
+    [/2000-192000 Hz, not 0/, riff([chunk("fmt ", format(1, 16, 1, 0)), data])],
+    [
+      /2000-192000 Hz, not 4000000000/,
+      riff([chunk("fmt ", format(1, 16, 1, 4_000_000_000)), data]),
+    ],
     [/encoding 2, 8 bits/, riff([chunk("fmt ", format(2, 8)), data])],
     [/encoding 1, 0 bits/, riff([chunk("fmt ", format(1, 0)), data])],
-    [/longer than 10 seconds/, toWav(Buffer.alloc(160_002))],
+    [/at most 10 seconds long/, encodeWav(Buffer.alloc(160_002))],
   ] as const)
     assert.throws(
       () => read(file),
-      (error) => error instanceof AudioRefused && reason.test(error.message),
+      (error) => error instanceof AudioError && reason.test(error.message),
     );
-  assert.equal(read(toWav(Buffer.alloc(160_000))).length, 160_000);
+  assert.equal(read(encodeWav(Buffer.alloc(160_000))).length, 160_000);
 });

@@ -1,9 +1,9 @@
-// WAV files: RIFF with PCM, floating point or G.711 inside, as people's tools write them, sizes of streams
-// that were never filled in included.
-import { AudioRefused } from "./audio-refused.ts";
+// WAV files: RIFF with PCM, floating point or G.711, including files of streaming encoders, which never fill
+// in the sizes.
+import { AudioError } from "./audio-error.ts";
 import { sample_rate_hz } from "./audio.ts";
 import { decodeALaw, decodeMuLaw } from "./g711.ts";
-import { gatherSamples, type SampleGatherer } from "./gather-samples.ts";
+import { collectSamples, type SampleCollector } from "./collect-samples.ts";
 
 type WavFormat = {
   readonly encoding: number;
@@ -18,43 +18,46 @@ const a_law = 6;
 const mu_law = 7;
 const extensible = 0xfffe;
 const channels_max = 8;
-/** Streams say this, or more, where a size should stand. */
-const never_filled_in = 0x7fff_0000;
-const frames_at_once = 16_384;
+/** Streaming encoders write this or more instead of a size. */
+const unknown_size_min = 0x7fff_0000;
+const chunk_frames = 16_384;
 
-/** Whether this begins as a WAV file does. */
+/** Returns whether the file has the header of a WAV file. */
 export function isWav(file: Buffer): boolean {
   const kind = file.toString("latin1", 0, 4);
   return (kind === "RIFF" || kind === "RF64") && file.toString("latin1", 8, 12) === "WAVE";
 }
 
-/** Reads a file that isWav; throws AudioRefused. */
-export function readWav(file: Buffer, sound: SampleGatherer): void {
+/** Decodes a file for which `isWav` is true. Throws AudioError. */
+export function readWav(file: Buffer, collector: SampleCollector): void {
   const { format, data } = findChunks(file);
-  const valueAt = readerOf(format);
+  const valueAt = readerFor(format);
   const bytes = format.bits / 8;
   const frames = Math.floor(data.length / (bytes * format.channels));
-  for (let start = 0; start < frames; start += frames_at_once) {
-    const count = Math.min(frames_at_once, frames - start);
+  for (let start = 0; start < frames; start += chunk_frames) {
+    const count = Math.min(chunk_frames, frames - start);
     const channels = Array.from({ length: format.channels }, (_, channel) =>
       Float32Array.from({ length: count }, (__, index) =>
         valueAt(data, ((start + index) * format.channels + channel) * bytes),
       ),
     );
-    sound.push(channels, format.rate_hz);
+    collector.push(channels, format.rate_hz);
   }
 }
 
-/** The samples of clip.ts that are in a WAV file of any rate. Takes 1 ms a second; throws AudioRefused. */
-export function samplesOfWav(file: Buffer, duration_ms_max: number): Buffer {
-  if (!isWav(file)) throw new AudioRefused("it is not a WAV file");
-  const sound = gatherSamples(duration_ms_max);
-  readWav(file, sound);
-  return sound.samples();
+/**
+ * Decodes a WAV file of any sample rate to the format of audio.ts. Takes 1 ms per second of audio. Throws
+ * AudioError.
+ */
+export function decodeWav(file: Buffer, duration_ms_max: number): Buffer {
+  if (!isWav(file)) throw new AudioError("the file must be a WAV file");
+  const collector = collectSamples(duration_ms_max);
+  readWav(file, collector);
+  return collector.samples();
 }
 
-/** A WAV file of samples of clip.ts. */
-export function toWav(samples: Buffer): Buffer {
+/** Encodes samples in the format of audio.ts as a WAV file. */
+export function encodeWav(samples: Buffer): Buffer {
   const header = Buffer.alloc(44);
   header.write("RIFF", 0, "latin1");
   header.writeUInt32LE(36 + samples.length, 4);
@@ -72,7 +75,7 @@ export function toWav(samples: Buffer): Buffer {
 }
 
 function findChunks(file: Buffer): { readonly format: WavFormat; readonly data: Buffer } {
-  const whole = file.readUInt32LE(4);
+  const riff_size = file.readUInt32LE(4);
   let format: WavFormat | null = null;
   for (let offset = 12; offset + 8 <= file.length;) {
     const name = file.toString("latin1", offset, offset + 4);
@@ -80,30 +83,31 @@ function findChunks(file: Buffer): { readonly format: WavFormat; readonly data: 
     const start = offset + 8;
     if (name === "fmt ") format = readFormat(file.subarray(start, start + size));
     if (name === "data") {
-      if (format === null) throw new AudioRefused("it is a WAV file that says nothing of its form");
-      const stream = size === 0 && (whole === 0 || whole >= never_filled_in);
-      return { format, data: file.subarray(start, stream ? file.length : start + size) };
+      if (format === null) throw new AudioError("the WAV file has no format chunk");
+      const isStream = size === 0 && (riff_size === 0 || riff_size >= unknown_size_min);
+      return { format, data: file.subarray(start, isStream ? file.length : start + size) };
     }
-    // Chunks begin at even places.
+    // Chunks are aligned to even offsets.
     offset = start + size + (size % 2);
   }
-  throw new AudioRefused("there is no sound in it");
+  throw new AudioError("the file contains no audio");
 }
 
 function readFormat(chunk: Buffer): WavFormat {
-  if (chunk.length < 16) throw new AudioRefused("it is a WAV file whose beginning is damaged");
-  const named = chunk.readUInt16LE(0);
-  // The real name stands in the first bytes of a GUID.
-  const encoding = named === extensible && chunk.length >= 26 ? chunk.readUInt16LE(24) : named;
+  if (chunk.length < 16) throw new AudioError("the format chunk of the WAV file is damaged");
+  const format_tag = chunk.readUInt16LE(0);
+  // The actual encoding is in the first bytes of a GUID.
+  const encoding =
+    format_tag === extensible && chunk.length >= 26 ? chunk.readUInt16LE(24) : format_tag;
   const channels = chunk.readUInt16LE(2);
   const bits = Math.ceil(chunk.readUInt16LE(14) / 8) * 8;
   if (channels < 1 || channels > channels_max)
-    throw new AudioRefused(`it has ${channels} channels; 1-${channels_max} can be taken`);
+    throw new AudioError(`the audio must have 1-${channels_max} channels, not ${channels}`);
   return { encoding, channels, rate_hz: chunk.readUInt32LE(4), bits };
 }
 
-/** How one value is read, 1 being the loudest. */
-function readerOf({ encoding, bits }: WavFormat): (data: Buffer, offset: number) => number {
+/** Returns the function that reads one value, full scale 1. */
+function readerFor({ encoding, bits }: WavFormat): (data: Buffer, offset: number) => number {
   switch (`${encoding} of ${bits} bits`) {
     case `${pcm} of 8 bits`:
       return (data, offset) => (data[offset]! - 128) / 128;
@@ -116,18 +120,18 @@ function readerOf({ encoding, bits }: WavFormat): (data: Buffer, offset: number)
     case `${float} of 32 bits`:
       return (data, offset) => data.readFloatLE(offset);
     case `${a_law} of 8 bits`:
-      return readerOfTable(decodeALaw(everyByte));
+      return tableReader(decodeALaw(everyByte));
     case `${mu_law} of 8 bits`:
-      return readerOfTable(decodeMuLaw(everyByte));
+      return tableReader(decodeMuLaw(everyByte));
     default:
-      throw new AudioRefused(
-        `it is a WAV file of a kind that is not supported (encoding ${encoding}, ${bits} bits)`,
+      throw new AudioError(
+        `the WAV encoding is not supported (encoding ${encoding}, ${bits} bits)`,
       );
   }
 }
 
 const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
-function readerOfTable(linear: Buffer): (data: Buffer, offset: number) => number {
+function tableReader(linear: Buffer): (data: Buffer, offset: number) => number {
   return (data, offset) => linear.readInt16LE(data[offset]! * 2) / 2 ** 15;
 }

@@ -1,54 +1,54 @@
-// One request to Asterisk's REST interface, and the certainty whether it left this machine. undici's
-// `dispatch` is used as it is: only there is it told when a request's first byte is about to be written.
+// HTTP requests to ARI that know whether they were sent. This uses undici's low-level `dispatch`, the only
+// API that reports when the first byte of a request is about to be written.
 import type { Readable } from "node:stream";
 import { Client, Pool, type Dispatcher } from "undici";
 import { VoiceError, type VoiceNode } from "../driver.ts";
 
-/** Far below Asterisk's `sessionlimit`, and at 3 ms a request enough for thousands a second. */
+/** Far below Asterisk's `sessionlimit`; at 3 ms per request, enough for thousands per second. */
 const connections_max = 64;
 const connect_timeout_ms = 2_000;
-/** Below Asterisk's `session_inactivity`, so that a dying connection is seldom written to. */
+/** Below Asterisk's `session_inactivity`, so that requests rarely hit a closing connection. */
 const keep_alive_ms = 4_000;
-const answer_bytes_max = 67_108_864;
+const response_bytes_max = 67_108_864;
 
 export type AriSettings = NonNullable<VoiceNode["ari"]>;
 export type AriMethod = "GET" | "POST" | "PUT" | "DELETE";
 
-export type AriAnswer = {
+export type AriResponse = {
   readonly status: number;
-  /** Parsed; null when it was empty or no JSON. */
+  /** The parsed JSON; null when the body is empty or not JSON. */
   readonly body: unknown;
 };
 
 export type AriClient = {
-  /** The application whose calls it is about. */
+  /** The ARI application. */
   readonly app: string;
-  /** Any answer, also one that says no. Throws VoiceError (`unreachable`, `unknown`) when there is none. */
-  call(method: AriMethod, path: string, body?: object): Promise<AriAnswer>;
-  /** Cuts what is under way, ends all connections. */
+  /** Returns the response, whatever its status. Throws VoiceError (`unreachable`, `unknown`) without one. */
+  call(method: AriMethod, path: string, body?: object): Promise<AriResponse>;
+  /** Aborts pending requests and closes all connections. */
   close(): Promise<void>;
 };
 
-/** A path below `/ari`; parts and values may hold anything. */
+/** Builds a path below `/ari`; escapes parts and values. */
 export function ariPath(parts: readonly string[], query: Readonly<Record<string, string>> = {}) {
   const path = parts.map((part) => `/${encodeURIComponent(part)}`).join("");
-  const asked = Object.entries(query).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
-  return asked.length === 0 ? path : `${path}?${asked.join("&")}`;
+  const params = Object.entries(query).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
+  return params.length === 0 ? path : `${path}?${params.join("&")}`;
 }
 
-/** The header by which Asterisk knows us: in an address, the password would reach logs. */
+/** Returns the `Authorization` header; credentials in a URL would appear in logs. */
 export function authorization({ user, password }: AriSettings): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 }
 
 /**
- * Talks to one Asterisk; `timeout_ms` limits a whole request, from the queue to the last byte. `mayAct`:
- * see VoiceDriver.open.
+ * Opens a client for one Asterisk. `timeout_ms` limits a whole request, from the queue to the last byte
+ * of the response. `maySend`: see VoiceDriver.open.
  */
 export function openAriClient(
   ari: AriSettings,
   timeout_ms: number,
-  mayAct: () => boolean = () => true,
+  maySend: () => boolean = () => true,
 ): AriClient {
   const { origin, pathname } = new URL(ari.url);
   const prefix = pathname.replace(/\/+$/, "");
@@ -73,7 +73,7 @@ export function openAriClient(
         headers: body === undefined ? headers : with_json,
         body: body === undefined ? null : JSON.stringify(body),
       };
-      return exchange(pool, options, timeout_ms, mayAct);
+      return exchange(pool, options, timeout_ms, maySend);
     },
     close: () => pool.destroy(),
   };
@@ -83,35 +83,35 @@ function exchange(
   pool: Pool,
   options: Dispatcher.DispatchOptions,
   timeout_ms: number,
-  mayAct: () => boolean,
-): Promise<AriAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<AriAnswer>();
+  maySend: () => boolean,
+): Promise<AriResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<AriResponse>();
   let controller: Dispatcher.DispatchController | null = null;
-  let decided = false;
+  let settled = false;
   let status = 0;
   let bytes = 0;
   const chunks: Buffer[] = [];
-  const decide = () => {
-    if (decided) return false;
-    decided = true;
+  const settle = () => {
+    if (settled) return false;
+    settled = true;
     clearTimeout(timer);
     return true;
   };
-  const fail = (why: string, cause?: unknown) => {
-    if (!decide()) return;
+  const fail = (reason: string, cause?: unknown) => {
+    if (!settle()) return;
     const failure = controller === null ? "unreachable" : "unknown";
     const when = controller === null ? "before" : "after";
-    reject(new VoiceError(failure, `${why}, ${when} the request was sent`, { cause }));
+    reject(new VoiceError(failure, `${reason}, ${when} the request was sent`, { cause }));
   };
-  const giveUp = (why: string) => {
-    fail(why);
-    controller?.abort(new Error(why));
+  const giveUp = (reason: string) => {
+    fail(reason);
+    controller?.abort(new Error(reason));
   };
-  const timer = setTimeout(() => giveUp(`no answer within ${timeout_ms} ms`), timeout_ms);
+  const timer = setTimeout(() => giveUp(`no response within ${timeout_ms} ms`), timeout_ms);
   pool.dispatch(options, {
     onRequestStart(given) {
-      // One that nobody waits for any more must not leave, nor one whose leader was frozen meanwhile.
-      if (decided || !mayAct()) given.abort(new Error("given up"));
+      // Do not send a request that has timed out, or whose leader lost its lease while frozen.
+      if (settled || !maySend()) given.abort(new Error("not sent"));
       else controller = given;
     },
     onResponseStart(_, code) {
@@ -119,11 +119,11 @@ function exchange(
     },
     onResponseData(_, chunk) {
       bytes += chunk.length;
-      if (bytes <= answer_bytes_max) chunks.push(chunk);
-      else giveUp("an answer without end");
+      if (bytes <= response_bytes_max) chunks.push(chunk);
+      else giveUp("the response is too large");
     },
     onResponseEnd() {
-      if (decide()) resolve({ status, body: parse(Buffer.concat(chunks).toString()) });
+      if (settle()) resolve({ status, body: parse(Buffer.concat(chunks).toString()) });
     },
     onResponseError: (_, error) => fail("the connection failed", error),
   });
@@ -139,8 +139,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * The body of an answer that may be long, null for 404; on a connection of its own, which ends with
- * the stream. Throws VoiceError.
+ * Streams the body of a response; null for 404. The stream has its own connection, which closes with it.
+ * Throws VoiceError.
  */
 export async function readStream(
   ari: AriSettings,
@@ -163,29 +163,30 @@ export async function readStream(
       body.once("close", () => void client.destroy());
       return body;
     }
-    if (statusCode !== 404) throw notDone("reading a file", { status: statusCode, body: null });
+    if (statusCode !== 404)
+      throw responseError("reading a file", { status: statusCode, body: null });
   } catch (error) {
     await client.destroy();
     if (error instanceof VoiceError) throw error;
-    throw new VoiceError("unreachable", "the file could not be read", { cause: error });
+    throw new VoiceError("unreachable", "could not read the file", { cause: error });
   }
   await client.destroy();
   return null;
 }
 
-/** The answer when its status is below 300 or one of `fine`. Throws VoiceError. */
-export function expectDone(
-  what: string,
-  answer: AriAnswer,
-  fine: readonly number[] = [],
-): AriAnswer {
-  if (answer.status < 300 || fine.includes(answer.status)) return answer;
-  throw notDone(what, answer);
+/** Returns the response when its status is below 300 or in `accepted`; otherwise throws VoiceError. */
+export function expectSuccess(
+  operation: string,
+  response: AriResponse,
+  accepted: readonly number[] = [],
+): AriResponse {
+  if (response.status < 300 || accepted.includes(response.status)) return response;
+  throw responseError(operation, response);
 }
 
-/** A 4xx says no; what any other answer means for what was asked, nobody can say. */
-export function notDone(what: string, { status }: AriAnswer): VoiceError {
-  const said_no = status >= 400 && status < 500 && status !== 408;
-  const failure = said_no ? "refused" : "unknown";
-  return new VoiceError(failure, `${what}: the switch answered ${status}`);
+/** Returns the error for a status: `refused` for a 4xx except 408, otherwise `unknown`. */
+export function responseError(operation: string, { status }: AriResponse): VoiceError {
+  const isRefused = status >= 400 && status < 500 && status !== 408;
+  const failure = isRefused ? "refused" : "unknown";
+  return new VoiceError(failure, `${operation}: the switch returned ${status}`);
 }

@@ -1,7 +1,6 @@
-// What Asterisk tells by its WebSocket, as far as it is used; the rest it keeps for itself (see
-// `wanted_events`).
+// The ARI events that Trunkline uses. `subscribed_events` filters out all others at the switch.
 
-export const wanted_events = [
+export const subscribed_events = [
   "ApplicationReplaced",
   "StasisStart",
   "ChannelStateChange",
@@ -17,29 +16,29 @@ export const wanted_events = [
 
 export type AriChannel = {
   readonly id: string;
-  /** Up: answered. */
+  /** `Up` when answered. */
   readonly state: string;
   readonly channelvars?: Readonly<Record<string, string>>;
 };
 
 export type AriEvent =
   | { readonly type: "ApplicationReplaced" }
-  /** The channel can be played to and bridged from now on; `args`: as the dialplan says. */
+  /** The channel can be played to and bridged; `args` come from the dialplan. */
   | {
       readonly type: "StasisStart";
       readonly channel: AriChannel;
       readonly args?: readonly string[];
     }
   | { readonly type: "ChannelStateChange"; readonly channel: AriChannel }
-  /** Of an outgoing call: `` when the INVITE leaves, RINGING on a 180, PROGRESS on a 183, and so on. */
+  /** Outbound only: `` when the INVITE is sent, RINGING on a 180, PROGRESS on a 183, and so on. */
   | { readonly type: "Dial"; readonly peer: AriChannel; readonly dialstatus: string }
   | { readonly type: "ChannelDtmfReceived"; readonly channel: AriChannel; readonly digit: string }
   | {
       readonly type: "ChannelHangupRequest";
       readonly channel: AriChannel;
-      /** Of a soft one not Q.850, but by whom: 32 is a request by ARI or on the command line. */
+      /** Q.850; for a soft hangup its source: 32 is ARI or the Asterisk command line. */
       readonly cause?: number;
-      /** By this side; the far end's are hard. */
+      /** Requested on this side; hangups by the far end are hard. */
       readonly soft?: boolean;
       readonly tech_cause?: number;
     }
@@ -47,14 +46,14 @@ export type AriEvent =
       readonly type: "ChannelDestroyed";
       readonly channel: AriChannel;
       readonly cause: number;
-      /** The SIP status; also 480 when Asterisk itself gave up ringing. */
+      /** The SIP status; 480 when Asterisk's own ring time ended. */
       readonly tech_cause?: number;
     }
   | {
       readonly type: "PlaybackFinished";
       readonly playback: {
         readonly id: string;
-        /** `done`: played or stopped; or `failed`. */
+        /** `done` (played or stopped) or `failed`. */
         readonly state: string;
         readonly media_uri: string;
         /** `channel:<id>` or `bridge:<id>`. */
@@ -67,12 +66,12 @@ export type AriEvent =
         readonly name: string;
         /** `channel:<id>` or `bridge:<id>`. */
         readonly target_uri?: string;
-        /** Seconds; once it is over. */
+        /** In seconds; set when the recording has ended. */
         readonly duration?: number;
       };
     };
 
-/** The event in a message; null for what is not wanted or of no known shape. */
+/** Parses a message; null for events that are not used or malformed. */
 export function readAriEvent(text: string): AriEvent | null {
   let event: Partial<Record<string, unknown>> | null;
   try {
@@ -80,19 +79,19 @@ export function readAriEvent(text: string): AriEvent | null {
   } catch {
     return null;
   }
-  const type = wanted_events.find((name) => name === event?.["type"]);
+  const type = subscribed_events.find((name) => name === event?.["type"]);
   if (!event || type === undefined) return null;
   if (type === "ApplicationReplaced") return { type };
-  return isWhole(type, event) ? (event as AriEvent) : null;
+  return isComplete(type, event) ? (event as AriEvent) : null;
 }
 
-function isWhole(type: AriEvent["type"], event: Partial<Record<string, unknown>>): boolean {
+function isComplete(type: AriEvent["type"], event: Partial<Record<string, unknown>>): boolean {
   const subject = (event[subjectOf(type)] ?? {}) as Record<string, unknown>;
-  const wanted =
+  const required =
     type === "PlaybackFinished"
       ? ["id", "state", "media_uri", "target_uri"]
       : [type.startsWith("Recording") ? "name" : "id"];
-  return wanted.every((field) => typeof subject[field] === "string");
+  return required.every((field) => typeof subject[field] === "string");
 }
 
 function subjectOf(type: AriEvent["type"]): string {

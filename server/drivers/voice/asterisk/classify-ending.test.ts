@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { leg_outcomes, type Ending, type LegOutcome } from "../driver.ts";
-import { classifyEnding, type EndOfLeg } from "./classify-ending.ts";
+import { classifyEnding, type EndedLeg } from "./classify-ending.ts";
 
-const nothing: EndOfLeg = {
+const nothing: EndedLeg = {
   cause: null,
   tech_cause: null,
   answered: false,
@@ -13,7 +13,7 @@ const nothing: EndOfLeg = {
   silent_ms: null,
 };
 
-/** What the far end answers to a call, with the cause that Asterisk makes of it. */
+/** SIP refusals, with the cause that Asterisk derives from each. */
 const refusals: readonly (readonly [sip_status: number, cause: number, LegOutcome])[] = [
   [486, 17, "busy"],
   [600, 17, "busy"],
@@ -34,61 +34,61 @@ const refusals: readonly (readonly [sip_status: number, cause: number, LegOutcom
 ];
 
 for (const [sip_status, cause, outcome] of refusals) {
-  test(`a far end that answers ${sip_status}: ${outcome}`, () => {
+  test(`SIP ${sip_status} from the far end is ${outcome}`, () => {
     const end = { ...nothing, cause, tech_cause: sip_status, request: "far_end" as const };
     const expected: Ending = { outcome, cause, sip_status, by: "far_end" };
     assert.deepEqual(classifyEnding({ ...end, silent_ms: 300 }), expected);
-    // Also when our own request to hang up comes too late.
+    // Also if this session's own hangup request comes too late.
     assert.deepEqual(classifyEnding({ ...end, we_hung_up: true }), expected);
   });
 }
 
-const own_time_out: EndOfLeg = { ...nothing, cause: 19, tech_cause: 480 };
+const ring_timeout: EndedLeg = { ...nothing, cause: 19, tech_cause: 480 };
 
-const cases: Readonly<Record<string, readonly [EndOfLeg, Ending]>> = {
-  "ringing that nobody answered in time is no answer, and no 480 of anybody's": [
-    own_time_out,
+const cases: Readonly<Record<string, readonly [EndedLeg, Ending]>> = {
+  "a ring time-out results in no_answer, without a SIP status": [
+    ring_timeout,
     { outcome: "no_answer", cause: 19, sip_status: null, by: "far_end" },
   ],
-  "a carrier that gave no sign until the time was over is unreachable": [
-    { ...own_time_out, silent_ms: 3_000 },
+  "a carrier that sent no response until the ring time-out is unreachable": [
+    { ...ring_timeout, silent_ms: 3_000 },
     { outcome: "unreachable", cause: 19, sip_status: null, by: "far_end" },
   ],
-  "a carrier that SIP itself gave up on is unreachable": [
+  "a carrier that sent no response until the SIP time-out is unreachable": [
     { ...nothing, cause: 18, tech_cause: 408, request: "far_end", silent_ms: 32_001 },
     { outcome: "unreachable", cause: 18, sip_status: 408, by: "far_end" },
   ],
-  "our hanging up before the answer cancels": [
+  "a hangup by this session before the answer results in canceled": [
     { ...nothing, cause: 16, request: "us", we_hung_up: true, silent_ms: 20 },
     { outcome: "canceled", cause: 16, sip_status: null, by: "us" },
   ],
-  "a dead leader's hanging up before the answer cancels": [
+  "a hangup by an earlier session before the answer results in canceled": [
     { ...nothing, cause: 16, request: "us" },
     { outcome: "canceled", cause: 16, sip_status: null, by: "us" },
   ],
-  "our hanging up, of whose effect nothing was heard, cancels": [
+  "a hangup by this session results in canceled even without a hangup request event": [
     { ...nothing, cause: 16, we_hung_up: true },
     { outcome: "canceled", cause: 16, sip_status: null, by: "us" },
   ],
-  "our hanging up an answered leg": [
+  "a hangup by this session of an answered leg results in hung_up by us": [
     { ...nothing, cause: 16, answered: true, request: "us", we_hung_up: true },
     { outcome: "hung_up", cause: 16, sip_status: null, by: "us" },
   ],
-  "the far end's hanging up, without a reason": [
+  "a hangup by the far end without a cause has a null cause": [
     { ...nothing, cause: 0, answered: true, request: "far_end" },
     { outcome: "hung_up", cause: null, sip_status: null, by: "far_end" },
   ],
-  "the far end's hanging up a moment before ours": [
+  "a hangup by the far end just before this session's results in hung_up by the far end": [
     { ...nothing, cause: 16, answered: true, request: "far_end", we_hung_up: true },
     { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" },
   ],
 };
 
-for (const [what, [end, ending]] of Object.entries(cases)) {
-  test(what, () => assert.deepEqual(classifyEnding(end), ending));
+for (const [title, [end, ending]] of Object.entries(cases)) {
+  test(title, () => assert.deepEqual(classifyEnding(end), ending));
 }
 
-const ends: fc.Arbitrary<EndOfLeg> = fc.record({
+const ends: fc.Arbitrary<EndedLeg> = fc.record({
   cause: fc.option(fc.integer({ min: 0, max: 255 })),
   tech_cause: fc.option(fc.integer({ min: 300, max: 699 })),
   answered: fc.boolean(),
@@ -97,7 +97,7 @@ const ends: fc.Arbitrary<EndOfLeg> = fc.record({
   silent_ms: fc.option(fc.nat(120_000)),
 });
 
-test("every end has one known outcome; what was answered was hung up, and nothing else was", () => {
+test("every combination has a known outcome, which is hung_up exactly for answered legs", () => {
   fc.assert(
     fc.property(ends, (end) => {
       const { outcome, cause, by } = classifyEnding(end);

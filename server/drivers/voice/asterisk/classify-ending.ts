@@ -1,21 +1,21 @@
-// Why a leg ended, from what Asterisk shows of it. Each row was seen on a real one (Asterisk 22).
+// Maps what Asterisk reports about the end of a leg to its outcome. Every row was observed on Asterisk 22.
 import type { Ending, LegOutcome } from "../driver.ts";
 
-export type EndOfLeg = {
-  /** Q.850; 0 and null: none was given. */
+export type EndedLeg = {
+  /** Q.850; 0 or null when none was given. */
   readonly cause: number | null;
-  /** The SIP status that ended it. */
+  /** The SIP status that ended the leg. */
   readonly tech_cause: number | null;
   readonly answered: boolean;
-  /** The first request to hang it up: by the far end, by us through ARI, or by none. */
+  /** Which side requested the hangup first: the far end, or Trunkline through ARI. */
   readonly request: "none" | "far_end" | "us";
-  /** This session asked for its end. */
+  /** This session hung up the leg. */
   readonly we_hung_up: boolean;
-  /** The milliseconds until the end without any sign from the far end; null: there was one, or nobody knows. */
+  /** How long the far end sent no response until the leg ended; null when it sent one or it is unknown. */
   readonly silent_ms: number | null;
 };
 
-/** Asterisk ends a call so that nothing answers to (SIP's timer B, 32 s) with a 408 of its own. */
+/** Asterisk generates a 408 when the far end sends no response for 32 s (SIP timer B). */
 const far_end_lost_ms = 31_000;
 
 const by_sip_status: Readonly<Record<number, LegOutcome>> = {
@@ -47,12 +47,12 @@ const by_cause: Readonly<Record<number, LegOutcome>> = {
 };
 
 /**
- * Exactly one ending for every combination. One that was answered was hung up; `lost` is for whoever
- * knows that the switch went away. Ringing that we gave up counts as the far end's: it did not answer.
+ * Returns the ending for every combination of inputs. An answered leg is always `hung_up`; `lost` is
+ * decided by the caller, which knows whether the switch failed. A ring time-out counts as the far end's.
  */
-export function classifyEnding(end: EndOfLeg): Ending {
+export function classifyEnding(end: EndedLeg): Ending {
   const cause = end.cause || null;
-  const sip_status = isOwnTimeOut(end) ? null : end.tech_cause;
+  const sip_status = isRingTimeout(end) ? null : end.tech_cause;
   const by_us = end.request === "us" || (end.request === "none" && end.we_hung_up);
   if (end.answered) {
     return { outcome: "hung_up", cause, sip_status, by: by_us ? "us" : "far_end" };
@@ -63,15 +63,15 @@ export function classifyEnding(end: EndOfLeg): Ending {
   return { outcome: unansweredOutcome(end), cause, sip_status, by: "far_end" };
 }
 
-/** Asterisk then shows a 480 that nobody sent; a real one comes with a request to hang up. */
-function isOwnTimeOut({ request, cause, answered }: EndOfLeg): boolean {
+/** On a ring time-out Asterisk generates a 480; a 480 from the far end has a hangup request. */
+function isRingTimeout({ request, cause, answered }: EndedLeg): boolean {
   return !answered && request === "none" && cause === 19;
 }
 
-function unansweredOutcome(end: EndOfLeg): LegOutcome {
+function unansweredOutcome(end: EndedLeg): LegOutcome {
   const { cause, tech_cause, silent_ms } = end;
   if (silent_ms !== null) {
-    if (isOwnTimeOut(end)) return "unreachable";
+    if (isRingTimeout(end)) return "unreachable";
     if (tech_cause === 408 && silent_ms >= far_end_lost_ms) return "unreachable";
   }
   if (tech_cause !== null) return by_sip_status[tech_cause] ?? "failed";

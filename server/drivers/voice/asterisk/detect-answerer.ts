@@ -1,10 +1,10 @@
-import { ariPath, expectDone, type AriClient } from "./ari-client.ts";
+import { ariPath, expectSuccess, type AriClient } from "./ari-client.ts";
 import { idAtSwitch } from "./names.ts";
-import { whenHandedOver } from "./when-handed-over.ts";
+import { retryUntilInStasis } from "./retry-until-in-stasis.ts";
 
 /**
- * Sends the leg to the context `amd` of our dialplan, which listens and hands it back with what it
- * found; false when it is gone. Throws VoiceError.
+ * Sends the leg to the dialplan context `amd`, which runs AMD and returns it with the result. Returns false
+ * when the leg has ended. Throws VoiceError.
  */
 export async function detectAnswerer(client: AriClient, leg: string): Promise<boolean> {
   const path = ariPath(["channels", idAtSwitch(client.app, leg), "continue"], {
@@ -12,6 +12,6 @@ export async function detectAnswerer(client: AriClient, leg: string): Promise<bo
     extension: "s",
     priority: "1",
   });
-  const answer = await whenHandedOver(() => client.call("POST", path), [409]);
-  return expectDone("listening for who answered", answer, [404]).status !== 404;
+  const response = await retryUntilInStasis(() => client.call("POST", path), [409]);
+  return expectSuccess("starting AMD", response, [404]).status !== 404;
 }

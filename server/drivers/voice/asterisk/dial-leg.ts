@@ -1,12 +1,12 @@
-// One outgoing call.
+// Originates a leg.
 import { VoiceError, type Dial, type Ending, type LegOutcome } from "../driver.ts";
-import { ariPath, notDone, type AriAnswer, type AriClient } from "./ari-client.ts";
+import { ariPath, responseError, type AriResponse, type AriClient } from "./ari-client.ts";
 import { idAtSwitch } from "./names.ts";
 
 /**
- * Asks for the call, by way of the context `out` of our dialplan: there an answered leg waits for the
- * service, where one dialled straight into the application is dropped when nobody listens. A leg that
- * lives already is left as it is, and the answer is false. Throws VoiceError.
+ * Originates the leg into the dialplan context `out`, where an answered leg waits for a session; a leg dialed
+ * directly into the application is dropped when no session is connected. Returns false, without effect,
+ * when the leg is already live. Throws VoiceError.
  */
 export async function dialLeg(client: AriClient, dial: Dial): Promise<boolean> {
   const path = ariPath(["channels", idAtSwitch(client.app, dial.leg)], {
@@ -17,42 +17,44 @@ export async function dialLeg(client: AriClient, dial: Dial): Promise<boolean> {
     callerId: checkNumber(dial.caller_id),
     timeout: String(dial.ring_seconds),
   });
-  const answer = await client.call("POST", path, {
+  const response = await client.call("POST", path, {
     variables: { CALL_ID: dial.call, TRUNKLINE_APP: client.app },
   });
-  if (answer.status < 300) return true;
-  if (answer.status === 409) return false;
-  if (isStarting(answer)) throw new VoiceError("unreachable", "the switch has not started yet");
-  // No such endpoint, or a phone that is not registered.
-  if (answer.status === 500 && says(answer, "error", "Allocation failed")) {
-    throw refused("the switch has no way to it", "unreachable");
+  if (response.status < 300) return true;
+  if (response.status === 409) return false;
+  if (isStarting(response)) throw new VoiceError("unreachable", "the switch has not started yet");
+  // The endpoint does not exist, or the phone is not registered.
+  if (response.status === 500 && bodyHas(response, "error", "Allocation failed")) {
+    throw refused("the switch cannot reach the endpoint", "unreachable");
   }
-  const error = notDone("dialling", answer);
+  const error = responseError("dialing", response);
   throw error.failure === "refused" ? refused(error.message, "failed") : error;
 }
 
-/** It serves HTTP before it has this interface, and then for a while refuses to do anything. */
-function isStarting(answer: AriAnswer): boolean {
+/** Asterisk serves HTTP before ARI is available, and ARI rejects requests until startup has finished. */
+function isStarting(response: AriResponse): boolean {
   return (
-    answer.status === 404 ||
-    (answer.status === 503 && says(answer, "message", "Asterisk not booted"))
+    response.status === 404 ||
+    (response.status === 503 && bodyHas(response, "message", "Asterisk not booted"))
   );
 }
 
-function says({ body }: AriAnswer, field: "error" | "message", text: string): boolean {
+function bodyHas({ body }: AriResponse, field: "error" | "message", text: string): boolean {
   return (body as { error?: unknown; message?: unknown } | null)?.[field] === text;
 }
 
-/** What is no number or name could mean anything in a dial string: it is never sent. */
+/** Builds the dial string. Rejects other characters, which could have a meaning in it. */
 function endpointOf({ to }: Dial): string {
-  if (!/^[\w-]{1,64}$/.test(to.endpoint)) throw refused("this is no endpoint's name", "failed");
+  if (!/^[\w-]{1,64}$/.test(to.endpoint))
+    throw refused("the SIP endpoint must be 1-64 letters, digits, _ or -", "failed");
   return to.kind === "extension"
     ? `PJSIP/${to.endpoint}`
     : `PJSIP/${checkNumber(to.number)}@${to.endpoint}`;
 }
 
 function checkNumber(number: string): string {
-  if (!/^[0-9+*#]{1,32}$/.test(number)) throw refused("this is no number", "invalid");
+  if (!/^[0-9+*#]{1,32}$/.test(number))
+    throw refused("the number must be 1-32 digits, +, * or #", "invalid");
   return number;
 }
 

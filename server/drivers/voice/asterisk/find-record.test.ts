@@ -11,7 +11,7 @@ const dir = mkdtempSync(join(tmpdir(), "trunkline-records-"));
 after(() => rmSync(dir, { recursive: true }));
 const path = join(dir, "calls.csv");
 
-/** As asterisk/etc/cdr_custom.conf has them written. */
+/** A line in the format of asterisk/etc/cdr_custom.conf. */
 function line(leg: string, more: { answer?: string; cause?: number; said?: string } = {}): string {
   const { answer = "0.000000", cause = 16, said = "" } = more;
   const times = `1795296735.500000,${answer},1795296769.750000,0.000000`;
@@ -26,7 +26,7 @@ async function endingOf(more: Parameters<typeof line>[1]): Promise<Ending> {
   return record.ending;
 }
 
-test("a record says when a leg was answered and ended", async () => {
+test("a CDR has the times of answer and end", async () => {
   writeFileSync(path, line("trk-1-1-1", { answer: "1795296740.250000", said: "SIP 200 OK" }));
   assert.deepEqual(await findRecord(path, "trk-1-1-1"), {
     answered_at: new Date(1_795_296_740_250),
@@ -35,7 +35,7 @@ test("a record says when a leg was answered and ended", async () => {
   });
 });
 
-test("a record says why a leg was not answered, as far as it was written down", async () => {
+test("a CDR gives the reason why a leg was not answered", async () => {
   const expected: [Parameters<typeof line>[1], Ending][] = [
     [
       { cause: 17, said: `SIP 486 Busy, ""so"" they say` },
@@ -71,7 +71,7 @@ test("a record says why a leg was not answered, as far as it was written down", 
   for (const [more, ending] of expected) assert.deepEqual(await endingOf(more), ending);
 });
 
-test("a leg without a record has none, also while its line is being written", async () => {
+test("a leg has no CDR until its line is complete", async () => {
   writeFileSync(path, line("trk-1-1-10") + line("xtrk-1-1-1"));
   assert.equal(await findRecord(path, "trk-1-1-1"), null);
   appendFileSync(path, line("trk-1-1-1").slice(0, -1));
@@ -82,13 +82,13 @@ test("a leg without a record has none, also while its line is being written", as
   assert.equal(await findRecord(path, "trk-1-1-1"), null);
 });
 
-test("records that nobody can look into are unreadable", async () => {
+test("a missing or invalid CDR file is unreadable", async () => {
   assert.equal(await findRecord(null, "trk-1-1-1"), "unreadable");
   assert.equal(await findRecord(join(dir, "none.csv"), "trk-1-1-1"), "unreadable");
   assert.equal(await findRecord(dir, "trk-1-1-1"), "unreadable");
 });
 
-test("a record is found wherever it lies in a long file", async () => {
+test("a CDR is found at any position in a long file", async () => {
   const count = 12_000;
   const lines = Array.from({ length: count }, (_, at) =>
     line(`trk-2-${at}-1`, { cause: at % 100 }),

@@ -1,14 +1,14 @@
-// The record of one leg in Asterisk's file of call records (asterisk/etc/cdr_custom.conf), which grows
-// for ever: it is read from its end.
+// Finds a leg's CDR in Asterisk's CSV file (asterisk/etc/cdr_custom.conf). The file only grows, so it is read
+// from its end.
 import { open, type FileHandle } from "node:fs/promises";
 import type { LegRecord } from "../driver.ts";
 import { classifyEnding } from "./classify-ending.ts";
 
 const chunk_bytes = 262_144;
-/** Some 200,000 records: who is looked for ended a short while ago. */
+/** About 200,000 records; the leg ended a short time ago. */
 const read_bytes_max = 33_554_432;
 
-/** See VoiceSession.findRecord; a record further back than 32 MB is not found. */
+/** See VoiceSession.findRecord. Searches the last 32 MB of the file. */
 export async function findRecord(
   cdr_path: string | null,
   channel_id: string,
@@ -29,18 +29,18 @@ export async function findRecord(
   }
 }
 
-/** The last line that begins so. */
-async function findLine(file: FileHandle, beginning: string): Promise<string | null> {
+/** Returns the last line with this prefix. */
+async function findLine(file: FileHandle, prefix: string): Promise<string | null> {
   const { size } = await file.stat();
   const stop = Math.max(0, size - read_bytes_max);
-  // The beginning of a line whose rest was read before.
+  // The start of the previous chunk: the rest of a line that begins in this one.
   let rest = Buffer.alloc(0);
   for (let end = size; end > stop; end -= chunk_bytes) {
     const start = Math.max(stop, end - chunk_bytes);
     const chunk = Buffer.alloc(end - start);
     const { bytesRead } = await file.read(chunk, 0, chunk.length, start);
     const text = Buffer.concat([chunk.subarray(0, bytesRead), rest]);
-    const at = findLineStart(text, beginning, start === 0);
+    const at = findLineStart(text, prefix, start === 0);
     if (at !== -1) return lineAt(text, at);
     const first_end = text.indexOf("\n");
     rest = first_end === -1 ? text : text.subarray(0, first_end + 1);
@@ -48,30 +48,30 @@ async function findLine(file: FileHandle, beginning: string): Promise<string | n
   return null;
 }
 
-/** Of the last line in `text` that begins so, or -1. */
-function findLineStart(text: Buffer, beginning: string, isWholeFile: boolean): number {
-  const found = text.lastIndexOf(`\n${beginning}`);
+/** Returns the offset of the last line with this prefix, or -1. */
+function findLineStart(text: Buffer, prefix: string, isFileStart: boolean): number {
+  const found = text.lastIndexOf(`\n${prefix}`);
   if (found !== -1) return found + 1;
-  return isWholeFile && text.toString("utf8", 0, beginning.length) === beginning ? 0 : -1;
+  return isFileStart && text.toString("utf8", 0, prefix.length) === prefix ? 0 : -1;
 }
 
-/** Null while it is still being written. */
+/** Returns null while the line is still being written. */
 function lineAt(text: Buffer, start: number): string | null {
   const end = text.indexOf("\n", start);
   return end === -1 ? null : text.toString("utf8", start, end);
 }
 
-const line_form =
+const line_pattern =
   /^"[^"]*",(?<start>[\d.]+),(?<answer>[\d.]+),(?<end>[\d.]+),[\d.]*,"[^"]*","(?<cause>\d*)","(?:SIP (?<status>\d{3}))?/;
 
 function readRecord(line: string | null): LegRecord | null {
-  const found = line === null ? undefined : line_form.exec(line)?.groups;
+  const found = line === null ? undefined : line_pattern.exec(line)?.groups;
   if (!found) return null;
   const [start = 0, answer = 0, end = 0] = [found["start"], found["answer"], found["end"]].map(
     (seconds) => Math.round(Number(seconds) * 1_000),
   );
   const cause = Number(found["cause"]);
-  // The last that the far end said; 0: nothing at all.
+  // The last SIP response of the far end; 0 when it sent none.
   const status = Number(found["status"] ?? 0);
   const isSilent = status <= 100;
   const answered = answer > 0;
@@ -79,15 +79,19 @@ function readRecord(line: string | null): LegRecord | null {
     cause,
     tech_cause: status >= 300 ? status : isSilent && cause === 18 ? 408 : null,
     answered,
-    request: requestOf(status, cause, answered),
+    request: hangupRequest(status, cause, answered),
     we_hung_up: false,
     silent_ms: isSilent ? end - start : null,
   });
   return { answered_at: answered ? new Date(answer) : null, ended_at: new Date(end), ending };
 }
 
-/** A 487 is what the far end says to our giving up. */
-function requestOf(status: number, cause: number, answered: boolean): "none" | "far_end" | "us" {
+/** A far end answers Trunkline's own cancellation with 487. */
+function hangupRequest(
+  status: number,
+  cause: number,
+  answered: boolean,
+): "none" | "far_end" | "us" {
   if (status >= 300 && status !== 487) return "far_end";
   return !answered && cause === 16 ? "us" : "none";
 }

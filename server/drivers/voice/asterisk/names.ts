@@ -1,30 +1,29 @@
-// What is ours at the switch (legs, bridges, recordings, ringing) has its own name there, closed with
-// the application's: what another installation does on the switch is none of our business, though it
-// counts its calls as we do. The closing also keeps apart what Asterisk, which finds channels by the
-// beginning of their id, would take for one: no name of ours holds its first character.
+// IDs of Trunkline's objects at the switch (legs, bridges, recordings, playbacks): a name, `_` and the ARI
+// application. The suffix separates installations that share a switch and count calls alike. It also makes
+// prefixes unambiguous, because Asterisk finds channels by ID prefix and names contain no `_`.
 
-/** The id at the switch of what we call `name`. */
+/** Returns the ID at the switch of the object `name`. */
 export function idAtSwitch(app: string, name: string): string {
   return `${name}_${app}`;
 }
 
-/** What we call the thing with this id; null: none of ours. */
+/** Returns the name of the object with this ID; null when it belongs to another application. */
 export function ownName(app: string, id: string): string | null {
   const [name = ""] = id.split("_");
   return idAtSwitch(app, name) === id ? name : null;
 }
 
-/** Of the ringing that a leg hears. */
+/** Returns the ID of a leg's ringback playback. */
 export function ringbackId(app: string, leg: string): string {
   return idAtSwitch(app, `${leg}-ring`);
 }
 
-/** Of a channel that carries sound to and from us: no leg, so that a survey does not show it as one. */
+/** Returns the ID of an external media channel, in a form that is not mistaken for a leg's. */
 export function mediaId(app: string, unique: string): string {
   return `media_${unique}_${app}`;
 }
 
-/** Whether the channel with this id is one of these, of this application. */
+/** Returns whether the ID is that of an external media channel of this application. */
 export function isMedia(app: string, id: string): boolean {
   return id.startsWith("media_") && mediaId(app, id.split("_")[1] ?? "") === id;
 }

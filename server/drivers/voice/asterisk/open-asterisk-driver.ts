@@ -1,9 +1,15 @@
-// A real Asterisk, by its REST interface. What each call does there was seen on Asterisk 22; our
-// dialplan and settings (asterisk/etc) belong to it.
+// The voice driver for Asterisk, controlled through ARI. It requires the dialplan and settings in asterisk/etc;
+// the behavior of each request was observed on Asterisk 22.
 import type { Log } from "../../../lib/log.ts";
 import { systemRandom, type Random } from "../../../lib/random.ts";
 import { VoiceError, type VoiceDriver, type VoiceNode } from "../driver.ts";
-import { ariPath, expectDone, openAriClient, readStream, type AriSettings } from "./ari-client.ts";
+import {
+  ariPath,
+  expectSuccess,
+  openAriClient,
+  readStream,
+  type AriSettings,
+} from "./ari-client.ts";
 import { idAtSwitch } from "./names.ts";
 import { openSession } from "./open-session.ts";
 
@@ -11,20 +17,20 @@ const request_timeout_ms = 5_000;
 const ping_ms = 1_500;
 
 export type AsteriskOptions = {
-  /** Of one request, from the queue to the last byte of the answer; 5 s unless given. */
+  /** Time limit of one request, from the queue to the last byte of the response; 5 s by default. */
   readonly request_timeout_ms?: number;
-  /** Between two signs of life that a connection must give; one without three in a row is given up. */
+  /** Interval of pings; a connection that is silent for three intervals is closed. 1.5 s by default. */
   readonly ping_ms?: number;
   /** Spreads reconnections. */
   readonly random?: Random;
 };
 
-/** Opens the driver; it connects when a session is opened. */
+/** Opens the driver. It connects when a session is opened. */
 export function openAsteriskDriver(log: Log, options: AsteriskOptions = {}): VoiceDriver {
   const limits = { request_timeout_ms, ping_ms, random: systemRandom, ...options };
   return {
-    open: (node, hear, mayAct) =>
-      openSession(node, settingsOf(node), hear, { log, mayAct, ...limits }),
+    open: (node, onEvent, maySend) =>
+      openSession(node, settingsOf(node), onEvent, { log, maySend, ...limits }),
     readRecording: (node, recording) =>
       readStream(
         settingsOf(node),
@@ -35,7 +41,7 @@ export function openAsteriskDriver(log: Log, options: AsteriskOptions = {}): Voi
       const client = openAriClient(settingsOf(node), limits.request_timeout_ms);
       try {
         const path = ariPath(["recordings", "stored", idAtSwitch(client.app, recording)]);
-        expectDone("deleting a recording", await client.call("DELETE", path), [404]);
+        expectSuccess("deleting a recording", await client.call("DELETE", path), [404]);
       } finally {
         await client.close();
       }
@@ -45,5 +51,5 @@ export function openAsteriskDriver(log: Log, options: AsteriskOptions = {}): Voi
 
 function settingsOf(node: VoiceNode): AriSettings {
   if (node.ari) return node.ari;
-  throw new VoiceError("refused", "the node is no Asterisk");
+  throw new VoiceError("refused", "the node has no ARI settings");
 }

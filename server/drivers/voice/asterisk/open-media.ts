@@ -1,5 +1,5 @@
-// Sound both ways with a leg, by a channel of Asterisk's own whose far end is a WebSocket. Asterisk is
-// the server of it, on the port of ARI: so it works from whichever machine leads the node.
+// Two-way audio with a leg through an external media channel. Asterisk is the server of the channel's
+// WebSocket, on the port of ARI, so that any machine can lead the node.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { WebSocket } from "ws";
@@ -8,56 +8,58 @@ import { VoiceError } from "../driver.ts";
 import {
   ariPath,
   authorization,
-  expectDone,
+  expectSuccess,
   type AriClient,
   type AriSettings,
 } from "./ari-client.ts";
-import { carrySamples } from "./carry-samples.ts";
+import { openSampleStream } from "./stream-samples.ts";
 import { idAtSwitch, mediaId } from "./names.ts";
 
 const message_bytes_max = 65_536;
 
 export type MediaChannels = {
   /**
-   * See VoiceSession.openMedia. `join` puts the leg and the channel, which is named by its id, into
-   * their bridge. Throws VoiceError.
+   * See VoiceSession.openMedia. `addToBridge` adds the leg and the channel, given by its ID, to their
+   * bridge. Throws VoiceError.
    */
-  open(leg: string, join: (channel: string) => Promise<void>): Promise<CallMedia>;
-  /** Whether the channel is of this session. */
+  open(leg: string, addToBridge: (channel: string) => Promise<void>): Promise<CallMedia>;
+  /** Returns whether this session opened the channel. */
   isOpen(channel: string): boolean;
   closeOf(leg: string): void;
   closeAll(): void;
 };
 
-/** `handshake_timeout_ms`: so long a connection may take to stand. */
+/** `handshake_timeout_ms` limits the time to connect. */
 export function openMediaChannels(
   client: AriClient,
   ari: AriSettings,
   handshake_timeout_ms: number,
 ): MediaChannels {
   const live = new Map<string, { readonly leg: string; readonly media: CallMedia }>();
-  const closeThose = (isMeant: (leg: string) => boolean) => {
-    // A channel that could not be hung up ends with its connection.
-    for (const { leg, media } of live.values()) if (isMeant(leg)) media.close().catch(() => {});
+  const closeWhere = (matches: (leg: string) => boolean) => {
+    // If the hangup fails, the channel ends with its connection.
+    for (const { leg, media } of live.values()) if (matches(leg)) media.close().catch(() => {});
   };
   return {
-    async open(leg, join) {
+    async open(leg, addToBridge) {
       const channel = mediaId(client.app, randomUUID());
-      const carrier = carrySamples();
-      const media = { ...carrier.media, close: () => close() };
+      const stream = openSampleStream();
+      const media = { ...stream.media, close: () => close() };
       const close = async () => {
-        carrier.end();
+        stream.end();
         await hangUpChannel(client, channel);
       };
       live.set(channel, { leg, media });
       void media.closed.then(() => live.delete(channel));
       try {
-        if (!(await isThere(client, leg))) {
-          carrier.end();
+        if (!(await exists(client, leg))) {
+          stream.end();
           return media;
         }
-        carrier.use(await connect(ari, await makeChannel(client, channel), handshake_timeout_ms));
-        await join(channel);
+        stream.attach(
+          await connect(ari, await createChannel(client, channel), handshake_timeout_ms),
+        );
+        await addToBridge(channel);
       } catch (error) {
         await close().catch(() => {});
         throw error;
@@ -65,23 +67,23 @@ export function openMediaChannels(
       return media;
     },
     isOpen: (channel) => live.has(channel),
-    closeOf: (leg) => closeThose((one) => one === leg),
-    closeAll: () => closeThose(() => true),
+    closeOf: (leg) => closeWhere((one) => one === leg),
+    closeAll: () => closeWhere(() => true),
   };
 }
 
 /** Throws VoiceError. */
 export async function hangUpChannel(client: AriClient, channel: string): Promise<void> {
-  expectDone("hanging up", await client.call("DELETE", ariPath(["channels", channel])), [404]);
+  expectSuccess("hanging up", await client.call("DELETE", ariPath(["channels", channel])), [404]);
 }
 
-async function isThere(client: AriClient, leg: string): Promise<boolean> {
+async function exists(client: AriClient, leg: string): Promise<boolean> {
   const path = ariPath(["channels", idAtSwitch(client.app, leg)]);
-  return expectDone("reading a leg", await client.call("GET", path), [404]).status !== 404;
+  return expectSuccess("reading a leg", await client.call("GET", path), [404]).status !== 404;
 }
 
-/** What its connection is called. */
-async function makeChannel(client: AriClient, channel: string): Promise<string> {
+/** Creates the channel and returns the ID of its WebSocket connection. */
+async function createChannel(client: AriClient, channel: string): Promise<string> {
   const path = ariPath(["channels", "externalMedia"], {
     channelId: channel,
     app: client.app,
@@ -90,14 +92,18 @@ async function makeChannel(client: AriClient, channel: string): Promise<string> 
     encapsulation: "none",
     connection_type: "server",
     format: "slin",
-    // Whatever its chan_websocket.conf says of the form of commands.
+    // Overrides the command format of chan_websocket.conf.
     transport_data: "f(json)",
   });
-  const answer = await client.call("POST", path);
-  const variables = (answer.body as { channelvars?: Record<string, unknown> } | null)?.channelvars;
+  const response = await client.call("POST", path);
+  const variables = (response.body as { channelvars?: Record<string, unknown> } | null)
+    ?.channelvars;
   const connection = variables?.["MEDIA_WEBSOCKET_CONNECTION_ID"];
-  if (answer.status < 300 && typeof connection === "string") return connection;
-  throw new VoiceError("refused", `the switch has no media for us: it answered ${answer.status}`);
+  if (response.status < 300 && typeof connection === "string") return connection;
+  throw new VoiceError(
+    "refused",
+    `the switch did not create a media channel: it returned ${response.status}`,
+  );
 }
 
 async function connect(
@@ -115,7 +121,7 @@ async function connect(
   try {
     await once(socket, "open");
   } catch (cause) {
-    throw new VoiceError("unreachable", "the switch's media did not connect", { cause });
+    throw new VoiceError("unreachable", "could not connect to the media channel", { cause });
   }
   return socket;
 }

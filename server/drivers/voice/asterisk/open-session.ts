@@ -1,44 +1,44 @@
-// The one connection of an Asterisk's leader.
+// The session of a node leader with an Asterisk.
 import type { Log } from "../../../lib/log.ts";
 import type { Random } from "../../../lib/random.ts";
 import type { VoiceEvent, VoiceNode, VoiceSession } from "../driver.ts";
 import {
   ariPath,
-  expectDone,
+  expectSuccess,
   openAriClient,
   type AriClient,
   type AriSettings,
 } from "./ari-client.ts";
-import { readAriEvent, wanted_events } from "./ari-events.ts";
+import { readAriEvent, subscribed_events } from "./ari-events.ts";
 import { detectAnswerer } from "./detect-answerer.ts";
 import { dialLeg } from "./dial-leg.ts";
 import { findRecord } from "./find-record.ts";
-import { addChannel, endBridge, joinLegs, startRingback, stopRingback } from "./join-legs.ts";
-import { openAudioFolder } from "./keep-clip.ts";
-import { openLegNews, type LegNews } from "./leg-news.ts";
+import { addChannel, bridgeLegs, endBridge, startRingback, stopRingback } from "./bridge-legs.ts";
+import { openAudioFolder } from "./store-audio-file.ts";
+import { openLegTracker, type LegTracker } from "./track-legs.ts";
 import { idAtSwitch } from "./names.ts";
 import { hangUpChannel, openMediaChannels, type MediaChannels } from "./open-media.ts";
-import { openPlaying, type Playing } from "./play-clips.ts";
+import { openAudioPlayer, type AudioPlayer } from "./play-audio.ts";
 import { openRecordings, type Recordings } from "./recordings.ts";
-import { stayConnected } from "./stay-connected.ts";
-import { readEpoch, surveySwitch, type Seen } from "./survey-switch.ts";
+import { openEventStream } from "./open-event-stream.ts";
+import { readEpoch, snapshotSwitch, type SwitchState } from "./snapshot-switch.ts";
 
 const normal_clearing = 16;
 
-/** What a session knows and steers, beside the connection itself. */
+/** The state of a session, besides its connection. */
 type Parts = {
   readonly client: AriClient;
   readonly node: VoiceNode;
-  readonly legs: LegNews;
-  readonly playing: Playing;
+  readonly legs: LegTracker;
+  readonly player: AudioPlayer;
   readonly recordings: Recordings;
   readonly media: MediaChannels;
-  /** The bridge of each leg, as far as it is known. */
+  /** The known bridge of each leg. */
   readonly bridge_of: Map<string, string>;
-  /** The legs of which it is just being found out who answered. */
+  /** The legs on which AMD is running. */
   readonly detecting: Set<string>;
-  /** The legs that this session dialled. */
-  readonly dialled: Set<string>;
+  /** The legs that this session dialed. */
+  readonly dialed: Set<string>;
 };
 
 type SessionOptions = {
@@ -46,60 +46,60 @@ type SessionOptions = {
   readonly request_timeout_ms: number;
   readonly ping_ms: number;
   readonly random: Random;
-  readonly mayAct: (() => boolean) | undefined;
+  readonly maySend: (() => boolean) | undefined;
 };
 
 /** See VoiceDriver.open. */
 export function openSession(
   node: VoiceNode,
   ari: AriSettings,
-  hear: (event: VoiceEvent) => void,
+  onEvent: (event: VoiceEvent) => void,
   options: SessionOptions,
 ): VoiceSession {
-  const { log, request_timeout_ms, mayAct } = options;
-  let silent = false;
-  const parts = openParts(node, ari, { request_timeout_ms, mayAct }, (event) => {
-    if (!silent) hear(event);
+  const { log, request_timeout_ms, maySend } = options;
+  let stopped = false;
+  const parts = openParts(node, ari, { request_timeout_ms, maySend }, (event) => {
+    if (!stopped) onEvent(event);
   });
-  const { client, legs, playing, recordings, media, tell } = parts;
+  const { client, legs, player, recordings, media, emit } = parts;
   const { origin } = new URL(ari.url);
   let epoch: string | null = null;
-  const connection = stayConnected(ari, options, {
+  const connection = openEventStream(ari, options, {
     prepare: () => prepare(client, ari.app),
-    connected(started) {
-      if (epoch !== null && epoch !== started) forgetAll(parts);
+    onConnected(started) {
+      if (epoch !== null && epoch !== started) clearState(parts);
       epoch = started;
-      tell({ type: "connected", epoch: started });
+      emit({ type: "connected", epoch: started });
     },
-    disconnected() {
+    onDisconnected() {
       media.closeAll();
-      playing.lost();
-      tell({ type: "disconnected" });
+      player.onDisconnected();
+      emit({ type: "disconnected" });
     },
-    waiting: (err) => log.warn({ url: origin, err }, "no connection to the switch; trying again"),
-    hear(text, at) {
+    onUnavailable: (err) => log.warn({ url: origin, err }, "no connection to the switch; retrying"),
+    onMessage(text, at) {
       const event = readAriEvent(text);
       if (event?.type === "ApplicationReplaced") {
-        tell({ type: "replaced" });
-        silence();
+        emit({ type: "replaced" });
+        stop();
       } else if (event) {
-        recordings.hear(event);
-        if (event.type === "PlaybackFinished") playing.hear(event, at);
-        legs.hear(event, at);
+        recordings.onAriEvent(event);
+        if (event.type === "PlaybackFinished") player.onFinished(event, at);
+        legs.onAriEvent(event, at);
       }
     },
   });
-  const silence = () => {
-    silent = true;
+  const stop = () => {
+    stopped = true;
     media.closeAll();
     recordings.close();
     connection.close();
   };
   return {
-    ...controls(parts),
-    ...soundControls(parts),
+    ...callControls(parts),
+    ...audioControls(parts),
     async close() {
-      silence();
+      stop();
       await client.close();
     },
   };
@@ -108,96 +108,97 @@ export function openSession(
 function openParts(
   node: VoiceNode,
   ari: AriSettings,
-  { request_timeout_ms, mayAct }: Pick<SessionOptions, "request_timeout_ms" | "mayAct">,
-  hear: (event: VoiceEvent) => void,
-): Parts & { readonly tell: (event: VoiceEvent) => void } {
-  const client = openAriClient(ari, request_timeout_ms, mayAct);
+  { request_timeout_ms, maySend }: Pick<SessionOptions, "request_timeout_ms" | "maySend">,
+  onEvent: (event: VoiceEvent) => void,
+): Parts & { readonly emit: (event: VoiceEvent) => void } {
+  const client = openAriClient(ari, request_timeout_ms, maySend);
   const bridge_of = new Map<string, string>();
   const detecting = new Set<string>();
-  const dialled = new Set<string>();
+  const dialed = new Set<string>();
   const media = openMediaChannels(client, ari, request_timeout_ms);
-  const tell = (event: VoiceEvent) => {
+  const emit = (event: VoiceEvent) => {
     if (event.type === "detected") detecting.delete(event.leg);
     if (event.type === "ended") {
-      playing.forget(event.leg);
+      player.remove(event.leg);
       media.closeOf(event.leg);
       bridge_of.delete(event.leg);
       detecting.delete(event.leg);
-      dialled.delete(event.leg);
+      dialed.delete(event.leg);
     }
-    hear(event);
+    onEvent(event);
   };
-  const legs = openLegNews(ari.app, tell);
+  const legs = openLegTracker(ari.app, emit);
   const audio_files = openAudioFolder(node.sounds_dir);
-  const playing = openPlaying({ client, audio_files, bridge_of, dialled, stays: legs.stays, tell });
-  const recordings = openRecordings(client, tell);
-  return { client, node, legs, playing, recordings, media, bridge_of, detecting, dialled, tell };
+  const { isActive } = legs;
+  const player = openAudioPlayer({ client, audio_files, bridge_of, dialed, isActive, emit });
+  const recordings = openRecordings(client, emit);
+  return { client, node, legs, player, recordings, media, bridge_of, detecting, dialed, emit };
 }
 
-/** Nothing lived through the switch's restart. */
-function forgetAll({ legs, playing, bridge_of, detecting, dialled }: Parts): void {
-  legs.forgetAll();
-  playing.forgetAll();
+/** Clears the state after a restart of the switch, which ends all legs. */
+function clearState({ legs, player, bridge_of, detecting, dialed }: Parts): void {
+  legs.clear();
+  player.clear();
   bridge_of.clear();
   detecting.clear();
-  dialled.clear();
+  dialed.clear();
 }
 
-/** The connection tells only what is used, and is known to be this Asterisk's. */
+/** Subscribes to the events that are used, and returns the epoch. */
 async function prepare(client: AriClient, app: string): Promise<string> {
-  const filter = { allowed: wanted_events.map((type) => ({ type })) };
+  const filter = { allowed: subscribed_events.map((type) => ({ type })) };
   const path = ariPath(["applications", app, "eventFilter"]);
-  expectDone("choosing the events", await client.call("PUT", path, filter));
+  expectSuccess("setting the event filter", await client.call("PUT", path, filter));
   return readEpoch(client);
 }
 
-type SoundControls = Pick<
+type AudioControls = Pick<
   VoiceSession,
   "record" | "play" | "stopPlaying" | "detect" | "recordMessage" | "stopMessage" | "openMedia"
 >;
 
-function controls(parts: Parts): Omit<VoiceSession, "close" | keyof SoundControls> {
-  const { client, legs, node, bridge_of, dialled } = parts;
+function callControls(parts: Parts): Omit<VoiceSession, "close" | keyof AudioControls> {
+  const { client, legs, node, bridge_of, dialed } = parts;
   return {
     async dial(dial) {
-      dialled.add(dial.leg);
-      const isOurs = await dialLeg(client, dial).catch((error: unknown) => {
-        dialled.delete(dial.leg);
+      dialed.add(dial.leg);
+      const isNew = await dialLeg(client, dial).catch((error: unknown) => {
+        dialed.delete(dial.leg);
         throw error;
       });
-      if (!isOurs) dialled.delete(dial.leg);
+      if (!isNew) dialed.delete(dial.leg);
     },
     async hangUp(leg, cause = normal_clearing) {
       legs.hangingUp(leg);
       const path = ariPath(["channels", idAtSwitch(client.app, leg)], {
         reason_code: String(cause),
       });
-      expectDone("hanging up", await client.call("DELETE", path), [404]);
+      expectSuccess("hanging up", await client.call("DELETE", path), [404]);
     },
     ringback: (leg) => startRingback(client, leg),
     stopRingback: (leg) => stopRingback(client, leg),
-    bridge: (bridge, members) => join(parts, bridge, members),
+    bridge: (bridge, members) => addToBridge(parts, bridge, members),
     async endBridge(bridge) {
       await endBridge(client, bridge);
       for (const [leg, at] of bridge_of) if (at === bridge) bridge_of.delete(leg);
     },
-    async survey() {
-      const seen = await surveySwitch(client, legs.rings);
-      legs.surveyed(seen.legs, new Date());
-      await settle(parts, seen);
-      const { epoch, legs: live, bridges } = seen;
+    async snapshot() {
+      const found = await snapshotSwitch(client, legs.rings);
+      legs.onSnapshot(found.legs, new Date());
+      await adopt(parts, found);
+      const { epoch, legs: live, bridges } = found;
       return { epoch, legs: live, bridges };
     },
     findRecord: (leg) => findRecord(node.cdr_path, idAtSwitch(client.app, leg)),
   };
 }
 
-function soundControls(parts: Parts): SoundControls {
-  const { client, playing, recordings, media, detecting } = parts;
+function audioControls(parts: Parts): AudioControls {
+  const { client, player, recordings, media, detecting } = parts;
   return {
     record: recordings.record,
-    play: playing.play,
-    stopPlaying: playing.stop,
+    play: player.play,
+    stopPlaying: player.stop,
     async detect(leg) {
       if (detecting.has(leg)) return;
       detecting.add(leg);
@@ -212,29 +213,29 @@ function soundControls(parts: Parts): SoundControls {
     stopMessage: recordings.stopMessage,
     openMedia: (bridge, leg) =>
       media.open(leg, async (channel) => {
-        await join(parts, bridge, [leg]);
+        await addToBridge(parts, bridge, [leg]);
         await addChannel(client, bridge, channel);
       }),
   };
 }
 
-async function join(
-  { client, legs: news, playing, bridge_of }: Parts,
+async function addToBridge(
+  { client, legs: tracker, player, bridge_of }: Parts,
   bridge: string,
   legs: readonly string[],
 ): Promise<void> {
-  await joinLegs(client, bridge, legs, (leg) =>
-    Promise.all([stopRingback(client, leg), playing.stop(leg)]),
+  await bridgeLegs(client, bridge, legs, (leg) =>
+    Promise.all([stopRingback(client, leg), player.stop(leg)]),
   );
-  for (const leg of legs) if (news.stays(leg)) bridge_of.set(leg, bridge);
+  for (const leg of legs) if (tracker.isActive(leg)) bridge_of.set(leg, bridge);
 }
 
-/** What the switch shows and this session did not do: an earlier one's bridges and, of its media, what it left. */
-async function settle({ client, media, bridge_of }: Parts, seen: Seen): Promise<void> {
-  for (const [leg, bridge] of seen.bridge_of) {
+/** Adopts the bridges of earlier sessions and hangs up their external media channels. */
+async function adopt({ client, media, bridge_of }: Parts, found: SwitchState): Promise<void> {
+  for (const [leg, bridge] of found.bridge_of) {
     if (!bridge_of.has(leg)) bridge_of.set(leg, bridge);
   }
-  for (const channel of seen.media) {
+  for (const channel of found.media) {
     if (!media.isOpen(channel)) await hangUpChannel(client, channel);
   }
 }

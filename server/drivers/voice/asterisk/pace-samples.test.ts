@@ -5,11 +5,11 @@ import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 import { openPacer } from "./pace-samples.ts";
 
 const frame_bytes = 20 * bytes_per_ms;
-/** Recognizable bytes, none of them a silence. */
+/** Distinguishable bytes, none of them zero. */
 const speech = (bytes: number, from = 0) =>
   Buffer.from(Array.from({ length: bytes }, (_, index) => 1 + ((from + index) % 250)));
 
-test("what is written is sent on whole, in order and in frames, never far ahead of its time", () => {
+test("written samples are sent completely, in order and in frames, at most 220 ms ahead", () => {
   const writes = fc.array(fc.record({ bytes: fc.nat(20_000), wait_ms: fc.nat(500) }), {
     maxLength: 8,
   });
@@ -34,14 +34,14 @@ test("what is written is sent on whole, in order and in frames, never far ahead 
         for (let left_ms = wait_ms; left_ms > 0; left_ms -= 40) tick();
       }
       while (pacer.queued_ms(now_ms) > 0) tick();
-      // What was filled up to a frame was filled with silence.
-      const heard = Buffer.concat(sent).filter((byte) => byte !== 0);
-      assert.deepEqual(Buffer.from(heard), speech(written));
+      // Incomplete frames are padded with zeros.
+      const received = Buffer.concat(sent).filter((byte) => byte !== 0);
+      assert.deepEqual(Buffer.from(received), speech(written));
     }),
   );
 });
 
-test("so much is queued as is not played yet; a flush leaves nothing", () => {
+test("queued_ms is the length of the audio that is not played yet, and 0 after a flush", () => {
   const pacer = openPacer();
   pacer.write(speech(1_000 * bytes_per_ms));
   assert.equal(pacer.queued_ms(0), 1_000);

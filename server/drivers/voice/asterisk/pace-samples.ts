@@ -1,25 +1,26 @@
-// When sound that was written is sent on, so that the switch holds a little of it and no more: what it
-// holds is what a flush must take back from it, and its queue is not for ever.
+// Paces written audio so that the switch buffers only a little of it: its queue is limited, and a flush
+// has to discard what it holds.
 import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 
-/** What Asterisk takes, and plays, at a time. */
+/** Asterisk receives and plays frames of 20 ms. */
 const frame_bytes = 20 * bytes_per_ms;
-/** The switch is given so much more than it has played: a pause of this process is not heard. */
+/** How far the switch is kept ahead of playback, so that a pause of this process is inaudible. */
 const ahead_ms = 200;
 
-/** Times are milliseconds of one clock that never goes back. */
+/** Times are milliseconds of a monotonic clock. */
 export type Pacer = {
   write(samples: Buffer): void;
-  /** What is to be sent now, whole frames; null: nothing. */
+  /** Returns the whole frames to send now, or null. */
   take(now_ms: number): Buffer | null;
   flush(now_ms: number): void;
   queued_ms(now_ms: number): number;
 };
 
+/** Opens a pacer with an empty queue. */
 export function openPacer(): Pacer {
   let waiting: Buffer[] = [];
   let waiting_bytes = 0;
-  /** When the switch will have played all that it was given. */
+  /** When the switch will have played everything it received. */
   let played_at_ms = -Infinity;
   const aheadAt = (now_ms: number) => Math.max(0, played_at_ms - now_ms);
   return {
@@ -34,7 +35,7 @@ export function openPacer(): Pacer {
       const [first = Buffer.alloc(0)] = waiting;
       const all = waiting.length === 1 ? first : Buffer.concat(waiting);
       const whole = all.length - (all.length % frame_bytes);
-      // The beginning of a frame waits for its rest until it is nearly its turn.
+      // An incomplete frame waits for its remainder until it is nearly due.
       const isLate = aheadAt(now_ms) <= 20;
       const sent = all.subarray(0, Math.min(room, whole > 0 || !isLate ? whole : all.length));
       if (sent.length === 0) return null;

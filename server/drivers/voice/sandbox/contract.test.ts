@@ -12,7 +12,7 @@ voiceDriverContract("sandbox", async () => {
       stays: { kind: "extension", endpoint: "777900", number: "777900" },
       human: trunk("919812345678"),
       machine: trunk("919876777205"),
-      leaves: trunk("919876777901"),
+      hangs_up: trunk("919876777901"),
       presses_1: trunk("919876777701"),
       rings: trunk("919876777480"),
       declined: trunk("919876777603"),

@@ -6,28 +6,28 @@ import { VoiceError } from "../driver.ts";
 import { openSandboxVoiceDriver } from "./open-sandbox-driver.ts";
 
 const node: VoiceNode = { id: 1, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
-const began_ms = Date.parse("2026-01-05T10:00:00Z");
+const start_ms = Date.parse("2026-01-05T10:00:00Z");
 
-/** Time that a test moves: what is due runs, in the order of its times. */
+/** A manual clock: `advance` runs the timers that are due, in order. */
 function manualTimers() {
-  let now_ms = began_ms;
-  let planned: { at_ms: number; run: () => void }[] = [];
+  let now_ms = start_ms;
+  let scheduled: { at_ms: number; run: () => void }[] = [];
   return {
-    waiting: () => planned.length,
+    pending: () => scheduled.length,
     timers: {
       now: () => now_ms,
       schedule(run: () => void, delay_ms: number) {
         const entry = { at_ms: now_ms + delay_ms, run };
-        planned.push(entry);
-        return () => void (planned = planned.filter((one) => one !== entry));
+        scheduled.push(entry);
+        return () => void (scheduled = scheduled.filter((one) => one !== entry));
       },
     },
     advance(ms: number) {
       const end_ms = now_ms + ms;
       for (;;) {
-        const [next] = planned.toSorted((a, b) => a.at_ms - b.at_ms);
+        const [next] = scheduled.toSorted((a, b) => a.at_ms - b.at_ms);
         if (next === undefined || next.at_ms > end_ms) break;
-        planned = planned.filter((one) => one !== next);
+        scheduled = scheduled.filter((one) => one !== next);
         now_ms = next.at_ms;
         next.run();
       }
@@ -36,22 +36,22 @@ function manualTimers() {
   };
 }
 
-function openStanding(pace = 1) {
+function openDriver(pace = 1) {
   const time = manualTimers();
   const driver = openSandboxVoiceDriver({ pace, timers: time.timers });
-  /** What is heard, as `<seconds>s <what> <of what>`. */
+  /** Opens a session whose events are collected as `<seconds>s <type> <subject>`. */
   const listen = () => {
-    const news: string[] = [];
+    const lines: string[] = [];
     const session = driver.open(node, (event) => {
-      const at = (time.timers.now() - began_ms) / 1_000;
-      news.push(`${at}s ${tell(event)}`);
+      const at = (time.timers.now() - start_ms) / 1_000;
+      lines.push(`${at}s ${describe(event)}`);
     });
-    return { session, news: () => news.splice(0) };
+    return { session, events: () => lines.splice(0) };
   };
   return { time, driver, listen };
 }
 
-function tell(event: VoiceEvent): string {
+function describe(event: VoiceEvent): string {
   if (event.type === "digit") return `digit ${event.leg} ${event.digit}`;
   if (event.type === "ended") return `ended ${event.leg} ${event.ending.outcome}`;
   if (event.type === "played") return `played ${event.playback}`;
@@ -70,22 +70,22 @@ const dial = (leg: string, to: DialTarget, call = "call") => ({
   ring_seconds: 30,
 });
 
-/** An agent and a customer of these numbers, in a bridge two seconds after the beginning. */
+/** Dials an agent and a customer and bridges them two seconds after the start. */
 async function talking(agent: DialTarget, customer: DialTarget) {
-  const opened = openStanding();
-  const { session, news } = opened.listen();
+  const opened = openDriver();
+  const { session, events } = opened.listen();
   await session.dial(dial("agent", agent));
   opened.time.advance(1_000);
   await session.dial(dial("customer", customer));
   opened.time.advance(1_000);
   await session.bridge("call", ["agent", "customer"]);
-  return { ...opened, session, news };
+  return { ...opened, session, events };
 }
 
-test("a call lasts seconds: it rings, is answered, and the customer hangs up after the talk", async () => {
-  const { time, news } = await talking(phone("201"), trunk("919812345678"));
+test("a call rings, is answered, and ends when the customer hangs up after five seconds of talk", async () => {
+  const { time, events } = await talking(phone("201"), trunk("919812345678"));
   time.advance(60_000);
-  assert.deepEqual(news(), [
+  assert.deepEqual(events(), [
     "0s connected",
     "0.2s ringing agent",
     "0.7s answered agent",
@@ -93,25 +93,25 @@ test("a call lasts seconds: it rings, is answered, and the customer hangs up aft
     "1.7s answered customer",
     "7s ended customer hung_up",
   ]);
-  assert.equal(time.waiting(), 0);
+  assert.equal(time.pending(), 0);
 });
 
-test("an agent who is called on a phone stays on the line as well", async () => {
-  const { time, news } = await talking(trunk("919812340000"), trunk("919812345678"));
+test("an agent on an outside number does not hang up either", async () => {
+  const { time, events } = await talking(trunk("919812340000"), trunk("919812345678"));
   time.advance(60_000);
-  assert.equal(news().at(-1), "7s ended customer hung_up");
+  assert.equal(events().at(-1), "7s ended customer hung_up");
 });
 
-test("one who presses keys does so after the bridge, each once", async () => {
-  const { time, news, session } = await talking(phone("777101"), trunk("919876777900"));
-  news();
+test("keys are pressed after the bridge, each once", async () => {
+  const { time, events, session } = await talking(phone("777101"), trunk("919876777900"));
+  events();
   time.advance(1_100);
   await session.bridge("call", ["agent", "customer"]);
   await session.dial(dial("other", phone("202")));
   time.advance(1_000);
   await session.bridge("call", ["other"]);
   time.advance(60_000);
-  assert.deepEqual(news(), [
+  assert.deepEqual(events(), [
     "3s digit agent *",
     "3.25s digit agent 1",
     "3.3s ringing other",
@@ -119,75 +119,75 @@ test("one who presses keys does so after the bridge, each once", async () => {
   ]);
 });
 
-test("a customer who is put through talks as long with whoever comes, and waits alone", async () => {
-  const { time, news, session } = await talking(phone("201"), trunk("919812345678"));
+test("a transferred customer waits alone and then talks for the full time again", async () => {
+  const { time, events, session } = await talking(phone("201"), trunk("919812345678"));
   time.advance(4_000);
   await session.hangUp("agent");
   time.advance(10_000);
   await session.dial(dial("other", phone("202")));
   time.advance(1_000);
-  news();
+  events();
   await session.bridge("call", ["customer", "other"]);
   time.advance(60_000);
-  assert.deepEqual(news(), ["22s ended customer hung_up"]);
+  assert.deepEqual(events(), ["22s ended customer hung_up"]);
 });
 
-test("an agent is steered to hang up first, before the talk or in it", async () => {
+test("a number makes the agent hang up first, before or during the talk", async () => {
   const first = await talking(phone("777902"), trunk("919812345678"));
   first.time.advance(3_000);
-  assert.equal(first.news().at(-1), "4s ended agent hung_up");
-  const early = openStanding();
-  const { session, news } = early.listen();
+  assert.equal(first.events().at(-1), "4s ended agent hung_up");
+  const early = openDriver();
+  const { session, events } = early.listen();
   await session.dial(dial("agent", phone("777901")));
   early.time.advance(3_000);
-  assert.equal(news().at(-1), "1.2s ended agent hung_up");
+  assert.equal(events().at(-1), "1.2s ended agent hung_up");
 });
 
-test("one whom nobody answers rings as long as it is said", async () => {
-  const { time, listen } = openStanding();
-  const { session, news } = listen();
+test("an unanswered leg rings for its ring time", async () => {
+  const { time, listen } = openDriver();
+  const { session, events } = listen();
   await session.dial(dial("customer", trunk("919876777480")));
   time.advance(60_000);
-  assert.deepEqual(news().slice(1), ["0.2s ringing customer", "30s ended customer no_answer"]);
+  assert.deepEqual(events().slice(1), ["0.2s ringing customer", "30s ended customer no_answer"]);
 });
 
-test("the pace divides every time, those it is given as well", async () => {
-  const { time, listen } = openStanding(100);
-  const { session, news } = listen();
+test("the pace divides all times, including those in requests", async () => {
+  const { time, listen } = openDriver(100);
+  const { session, events } = listen();
   await session.dial(dial("customer", trunk("919876777480")));
   time.advance(300);
-  assert.deepEqual(news(), [
+  assert.deepEqual(events(), [
     "0s connected",
     "0.002s ringing customer",
     "0.3s ended customer no_answer",
   ]);
 });
 
-test("each open has an epoch of its own, and each node its own legs", async () => {
-  const { time, driver, listen } = openStanding();
+test("each driver has its own epoch and each node its own legs", async () => {
+  const { time, driver, listen } = openDriver();
   const { session } = listen();
   await session.dial(dial("agent", phone("201")));
   const other = driver.open({ ...node, id: 2 }, () => {});
   time.advance(1_000);
-  const here = await session.survey();
-  assert.deepEqual([here.legs.length, (await other.survey()).legs.length], [1, 0]);
-  const again = openStanding().listen().session;
-  assert.notEqual((await again.survey()).epoch, here.epoch);
+  const here = await session.snapshot();
+  assert.deepEqual([here.legs.length, (await other.snapshot()).legs.length], [1, 0]);
+  const again = openDriver().listen().session;
+  assert.notEqual((await again.snapshot()).epoch, here.epoch);
 });
 
-test("a connection that is closed or was replaced reaches nothing", async () => {
-  const { time, listen } = openStanding();
+test("requests of a closed or replaced session fail as unreachable", async () => {
+  const { time, listen } = openDriver();
   const [first, second] = [listen(), listen()];
   time.advance(1);
-  assert.deepEqual([first.news(), second.news()], [["0s replaced"], ["0s connected"]]);
-  await isUnreachable(first.session.dial(dial("agent", phone("201"))));
+  assert.deepEqual([first.events(), second.events()], [["0s replaced"], ["0s connected"]]);
+  await assertUnreachable(first.session.dial(dial("agent", phone("201"))));
   await first.session.close();
-  assert.deepEqual((await second.session.survey()).legs, []);
+  assert.deepEqual((await second.session.snapshot()).legs, []);
   await second.session.close();
-  await isUnreachable(second.session.survey());
+  await assertUnreachable(second.session.snapshot());
 });
 
-test("a recording of an earlier process is heard, one that goes on or is deleted is not", async () => {
+test("a recording of an earlier process can be read; one in progress or deleted cannot", async () => {
   const { driver, session } = await talking(phone("201"), trunk("919876777900"));
   assert.equal(await bytesOf("trk-1-1"), 44 + 16_000 * 5);
   await session.record("call", "trk-1-2");
@@ -202,14 +202,14 @@ test("a recording of an earlier process is heard, one that goes on or is deleted
   }
 });
 
-test("a recording is as long as its bridge was recorded", async () => {
-  const { time, driver, session, news } = await talking(phone("201"), trunk("919876777900"));
+test("the length of a recording is the time for which its bridge was recorded", async () => {
+  const { time, driver, session, events } = await talking(phone("201"), trunk("919876777900"));
   time.advance(1_000);
   await session.record("call", "trk-1-3");
   time.advance(2_500);
   await session.endBridge("call");
   time.advance(100);
-  assert.equal(news().at(-1), "5.51s recorded");
+  assert.equal(events().at(-1), "5.51s recorded");
   const stream = await driver.readRecording(node, "trk-1-3");
   assert.ok(stream);
   assert.equal(Buffer.concat((await stream.toArray()) as Buffer[]).length, 44 + 16_000 * 2.5);
@@ -218,21 +218,21 @@ test("a recording is as long as its bridge was recorded", async () => {
 const audio = (seconds: number): Audio => ({
   name: "a".repeat(64),
   duration_ms: seconds * 1_000,
-  read: () => assert.fail("nobody needs the samples"),
+  read: () => assert.fail("the sandbox does not read samples"),
 });
 
-/** One who was called alone, and has answered a second after the beginning. */
+/** Dials a customer without an agent; answered one second after the start. */
 async function answering(number: string) {
-  const opened = openStanding();
-  const { session, news } = opened.listen();
+  const opened = openDriver();
+  const { session, events } = opened.listen();
   await session.dial(dial("customer", trunk(number)));
   opened.time.advance(1_000);
-  news();
-  return { ...opened, session, news };
+  events();
+  return { ...opened, session, events };
 }
 
-test("clips take their time, one after the other, and whoever hears them stays", async () => {
-  const { time, news, session } = await answering("919812345678");
+test("audio plays one after another in real time, and the leg does not hang up", async () => {
+  const { time, events, session } = await answering("919812345678");
   await session.play("customer", "one", audio(4));
   await session.play("customer", "two", audio(2));
   time.advance(5_000);
@@ -240,12 +240,12 @@ test("clips take their time, one after the other, and whoever hears them stays",
   time.advance(2_000);
   await session.stopPlaying("customer");
   time.advance(60_000);
-  assert.deepEqual(news(), ["5s played one", "7s played two", "8.01s played three"]);
-  assert.equal(time.waiting(), 0);
+  assert.deepEqual(events(), ["5s played one", "7s played two", "8.01s played three"]);
+  assert.equal(time.pending(), 0);
 });
 
-test("keys are pressed half-way through what is heard first, and once", async () => {
-  const { time, news, session } = await answering("919876777701");
+test("keys are pressed halfway through the first audio, and once", async () => {
+  const { time, events, session } = await answering("919876777701");
   await session.play("customer", "greeting", audio(2));
   await session.play("customer", "menu", audio(2));
   time.advance(1_000);
@@ -253,7 +253,7 @@ test("keys are pressed half-way through what is heard first, and once", async ()
   time.advance(1_000);
   await session.play("customer", "level", audio(1));
   time.advance(60_000);
-  assert.deepEqual(news(), [
+  assert.deepEqual(events(), [
     "2s digit customer 1",
     "2.01s played greeting",
     "2.01s played menu",
@@ -261,15 +261,15 @@ test("keys are pressed half-way through what is heard first, and once", async ()
   ]);
 });
 
-test("one whom a campaign joins with an agent talks as long as any customer", async () => {
-  const { time, news, session } = await answering("919876777209");
+test("a campaign's customer who is bridged with an agent hangs up like any customer", async () => {
+  const { time, events, session } = await answering("919876777209");
   await session.play("customer", "menu", audio(2));
   time.advance(3_000);
   await session.dial(dial("agent", phone("201")));
   time.advance(1_000);
   await session.bridge("call", ["customer", "agent"]);
   time.advance(60_000);
-  assert.deepEqual(news(), [
+  assert.deepEqual(events(), [
     "2s digit customer 9",
     "3s played menu",
     "4.2s ringing agent",
@@ -278,20 +278,20 @@ test("one whom a campaign joins with an agent talks as long as any customer", as
   ]);
 });
 
-test("a machine is told from a person by its number", async () => {
+test("the number decides whether AMD detects a machine or a person", async () => {
   for (const [number, who] of [
     ["919876777205", "machine"],
     ["919812345678", "human"],
   ] as const) {
-    const { time, news, session } = await answering(number);
+    const { time, events, session } = await answering(number);
     await session.detect("customer");
     time.advance(60_000);
-    assert.deepEqual(news(), [`2.5s detected customer ${who}`]);
+    assert.deepEqual(events(), [`2.5s detected customer ${who}`]);
   }
 });
 
-test("a message is three seconds of speech and the silence that ends it, unless it is ended before", async () => {
-  const { time, driver, session, news } = await answering("919812345678");
+test("a message lasts three seconds plus the silence that ends it, unless it ends earlier", async () => {
+  const { time, driver, session, events } = await answering("919812345678");
   const lengthOf = async (recording: string) => {
     const stream = await driver.readRecording(node, recording);
     return stream && (Buffer.concat((await stream.toArray()) as Buffer[]).length - 44) / 16_000;
@@ -305,7 +305,7 @@ test("a message is three seconds of speech and the silence that ends it, unless 
   assert.equal(await lengthOf("cut"), null);
   await session.hangUp("customer");
   time.advance(60_000);
-  assert.deepEqual(news(), [
+  assert.deepEqual(events(), [
     "6.01s recorded",
     "15.01s recorded",
     "22.01s ended customer hung_up",
@@ -317,8 +317,8 @@ test("a message is three seconds of speech and the silence that ends it, unless 
   );
 });
 
-test("whoever talks to a service hears what is written in its time, and hangs up five seconds after it", async () => {
-  const { time, news, session } = await answering("919876777701");
+test("media plays in real time, and the leg hangs up after five seconds of silence", async () => {
+  const { time, events, session } = await answering("919876777701");
   const media = await session.openMedia("call", "customer");
   media.write(Buffer.alloc(10_000 * 16));
   time.advance(4_000);
@@ -328,20 +328,20 @@ test("whoever talks to a service hears what is written in its time, and hangs up
   media.write(Buffer.alloc(2_000 * 16));
   time.advance(60_000);
   await media.closed;
-  assert.deepEqual(news(), ["2s digit customer 1", "12s ended customer hung_up"]);
-  assert.equal(time.waiting(), 0);
+  assert.deepEqual(events(), ["2s digit customer 1", "12s ended customer hung_up"]);
+  assert.equal(time.pending(), 0);
 });
 
-test("only a leg that was answered is bridged", async () => {
-  const { time, listen } = openStanding();
+test("a leg cannot be bridged before it is answered", async () => {
+  const { time, listen } = openDriver();
   const { session } = listen();
   await session.dial(dial("customer", trunk("919876777480")));
   time.advance(1_000);
   await assert.rejects(session.bridge("call", ["customer"]), { failure: "refused" });
 });
 
-test("beyond twenty thousand legs there is no room", async () => {
-  const { listen } = openStanding();
+test("a leg beyond the maximum of 20,000 is refused as congestion", async () => {
+  const { listen } = openDriver();
   const { session } = listen();
   for (let index = 0; index < 20_000; index += 1)
     await session.dial(dial(`leg-${index}`, phone("201"), `call-${index}`));
@@ -357,17 +357,17 @@ test("beyond twenty thousand legs there is no room", async () => {
   });
 });
 
-test("after its close, which may be repeated, nothing is planned and nothing told", async () => {
-  const { time, driver, session, news } = await talking(phone("201"), trunk("919812345678"));
-  news();
+test("a closed driver has no timers and reports nothing; closing it again has no effect", async () => {
+  const { time, driver, session, events } = await talking(phone("201"), trunk("919812345678"));
+  events();
   await driver.close();
   await driver.close();
-  assert.equal(time.waiting(), 0);
+  assert.equal(time.pending(), 0);
   time.advance(60_000);
-  assert.deepEqual(news(), []);
-  await isUnreachable(session.hangUp("agent"));
+  assert.deepEqual(events(), []);
+  await assertUnreachable(session.hangUp("agent"));
 });
 
-async function isUnreachable(request: Promise<unknown>): Promise<void> {
+async function assertUnreachable(request: Promise<unknown>): Promise<void> {
   await assert.rejects(request, { name: "VoiceError", failure: "unreachable" });
 }

@@ -1,5 +1,5 @@
-// A telephone switch that is not there: legs are lives by the clock, and what becomes of one is told
-// by the number it is dialled to (docs/guides/sandbox.md).
+// A simulated switch. Its legs follow timers, and the dialed number selects their behavior
+// (docs/guides/sandbox.md).
 import { randomUUID } from "node:crypto";
 import {
   VoiceError,
@@ -10,29 +10,29 @@ import {
 } from "../driver.ts";
 import { openMedia } from "./sandbox-media.ts";
 import { openSandboxRecordings } from "./sandbox-recordings.ts";
-import { detectAnswerer, playAudio, recordMessage, stopPlaying } from "./sandbox-sound.ts";
+import { detectAnswerer, playAudio, recordMessage, stopPlaying } from "./sandbox-audio.ts";
 import {
+  bridgeLegs,
   dialLeg,
   endBridge,
   hangUpLeg,
-  joinLegs,
+  liveLegs,
   openSwitch,
   recordBridge,
-  surveyLegs,
   type After,
   type SandboxSwitch,
 } from "./sandbox-switch.ts";
 
 export type SandboxVoiceDriver = VoiceDriver & {
-  /** Ends every leg without a word; sessions reach nothing any more. May be repeated. */
+  /** Ends every leg without events; requests of sessions fail afterwards. May be called repeatedly. */
   close(): Promise<void>;
 };
 
-/** Time, as tests may move it. */
+/** The clock and timers; tests replace them. */
 export type Timers = {
   /** Milliseconds of Unix time. */
   now(): number;
-  /** Runs once, after the delay, unless the answer is called first. */
+  /** Runs once after the delay; the returned function cancels it. */
   schedule(run: () => void, delay_ms: number): () => void;
 };
 
@@ -45,8 +45,8 @@ const system_timers: Timers = {
 };
 
 /**
- * Opens the sandbox: a switch for each node, which forgets everything when the process ends. `pace`
- * divides every time in it, those it is given as well: at 100, thirty seconds of ringing are 300 ms.
+ * Opens the sandbox: one switch per node, whose state is lost when the process ends. `pace` divides all
+ * times, including those in requests: at 100, thirty seconds of ringing take 300 ms.
  */
 export function openSandboxVoiceDriver(
   options: { pace?: number; timers?: Timers } = {},
@@ -60,16 +60,16 @@ export function openSandboxVoiceDriver(
 
   const after: After = (delay_ms, run) => {
     if (closed) return () => {};
-    const cancel = timers.schedule(() => {
-      pending.delete(forget);
+    const cancelTimer = timers.schedule(() => {
+      pending.delete(cancel);
       run();
     }, delay_ms / pace);
-    const forget = () => {
-      pending.delete(forget);
-      cancel();
+    const cancel = () => {
+      pending.delete(cancel);
+      cancelTimer();
     };
-    pending.add(forget);
-    return forget;
+    pending.add(cancel);
+    return cancel;
   };
   const switchOf = ({ id }: VoiceNode): SandboxSwitch => {
     const known = switches.get(id);
@@ -79,7 +79,7 @@ export function openSandboxVoiceDriver(
     return opened;
   };
   return {
-    open: (node, hear) => openSession(switchOf(node), epoch, hear, () => closed),
+    open: (node, onEvent) => openSession(switchOf(node), epoch, onEvent, () => closed),
     readRecording: async (_node, recording) => recordings.read(recording),
     deleteRecording: async (_node, recording) => recordings.delete(recording),
     async close() {
@@ -90,58 +90,59 @@ export function openSandboxVoiceDriver(
   };
 }
 
-/** Takes the switch over from whoever has it. */
+/** Opens a session, which replaces the current one of the switch. */
 function openSession(
   at: SandboxSwitch,
   epoch: string,
-  hear: (event: VoiceEvent) => void,
-  isShut: () => boolean,
+  onEvent: (event: VoiceEvent) => void,
+  isDriverClosed: () => boolean,
 ): VoiceSession {
   at.replace?.();
-  let isMine = true;
+  let isCurrent = true;
   let isClosed = false;
   const cancelConnect = at.after(0, () => {
-    at.hear = hear;
-    hear({ type: "connected", epoch });
+    at.emit = onEvent;
+    onEvent({ type: "connected", epoch });
   });
-  const leave = () => {
-    if (!isMine) return;
-    isMine = false;
+  const detach = () => {
+    if (!isCurrent) return;
+    isCurrent = false;
     cancelConnect();
     for (const endMedia of at.media) endMedia();
-    at.hear = null;
+    at.emit = null;
     at.replace = null;
   };
   at.replace = () => {
-    leave();
+    detach();
     at.after(0, () => {
-      if (!isClosed) hear({ type: "replaced" });
+      if (!isClosed) onEvent({ type: "replaced" });
     });
   };
-  const ask = async <T>(run: () => T): Promise<T> => {
-    if (!isMine || isShut())
-      throw new VoiceError("unreachable", "the connection was closed, or taken over");
+  const request = async <T>(run: () => T): Promise<T> => {
+    if (!isCurrent || isDriverClosed())
+      throw new VoiceError("unreachable", "the session is closed or was replaced");
     return run();
   };
   return {
-    dial: (dial) => ask(() => dialLeg(at, dial)),
-    hangUp: (leg, cause = 16) => ask(() => hangUpLeg(at, leg, cause)),
-    ringback: () => ask(() => {}),
-    stopRingback: () => ask(() => {}),
-    bridge: (bridge, legs) => ask(() => joinLegs(at, bridge, legs)),
-    endBridge: (bridge) => ask(() => endBridge(at, bridge)),
-    record: (bridge, recording) => ask(() => recordBridge(at, bridge, recording)),
-    play: (leg, playback, audio) => ask(() => playAudio(at, leg, playback, audio)),
-    stopPlaying: (leg) => ask(() => stopPlaying(at, leg)),
-    detect: (leg) => ask(() => detectAnswerer(at, leg)),
-    recordMessage: (leg, recording, limits) => ask(() => recordMessage(at, leg, recording, limits)),
-    stopMessage: (recording) => ask(() => at.messages.get(recording)?.()),
-    openMedia: (bridge, leg) => ask(() => openMedia(at, bridge, leg)),
-    survey: () => ask(() => ({ epoch, ...surveyLegs(at) })),
-    findRecord: (leg) => ask(() => at.records.get(leg) ?? null),
+    dial: (dial) => request(() => dialLeg(at, dial)),
+    hangUp: (leg, cause = 16) => request(() => hangUpLeg(at, leg, cause)),
+    ringback: () => request(() => {}),
+    stopRingback: () => request(() => {}),
+    bridge: (bridge, legs) => request(() => bridgeLegs(at, bridge, legs)),
+    endBridge: (bridge) => request(() => endBridge(at, bridge)),
+    record: (bridge, recording) => request(() => recordBridge(at, bridge, recording)),
+    play: (leg, playback, audio) => request(() => playAudio(at, leg, playback, audio)),
+    stopPlaying: (leg) => request(() => stopPlaying(at, leg)),
+    detect: (leg) => request(() => detectAnswerer(at, leg)),
+    recordMessage: (leg, recording, limits) =>
+      request(() => recordMessage(at, leg, recording, limits)),
+    stopMessage: (recording) => request(() => at.messages.get(recording)?.()),
+    openMedia: (bridge, leg) => request(() => openMedia(at, bridge, leg)),
+    snapshot: () => request(() => ({ epoch, ...liveLegs(at) })),
+    findRecord: (leg) => request(() => at.records.get(leg) ?? null),
     async close() {
       isClosed = true;
-      leave();
+      detach();
     },
   };
 }

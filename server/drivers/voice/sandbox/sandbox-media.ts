@@ -1,13 +1,13 @@
-// Sound both ways with a leg of the sandbox: it hears what is written, in the sandbox's time, and says
-// nothing. After a while without a word it hangs up.
+// Two-way audio with a leg of the sandbox. Written audio takes its time at the sandbox's pace, and the leg
+// sends none. After its patience in silence, the leg hangs up.
 import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 import type { CallMedia } from "../../call-media.ts";
-import type { LegLife } from "./leg-life.ts";
-import { pressKeys, serveLeg } from "./sandbox-sound.ts";
+import type { LegBehavior } from "./leg-behavior.ts";
+import { pressKeys, serveLeg } from "./sandbox-audio.ts";
 import {
+  bridgeLegs,
   end,
   farEndHungUp,
-  joinLegs,
   type SandboxLeg,
   type SandboxSwitch,
 } from "./sandbox-switch.ts";
@@ -17,22 +17,22 @@ export function openMedia(at: SandboxSwitch, bridge: string, name: string): Call
   const leg = serveLeg(at, name);
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const now_ms = () => at.now().getTime();
-  /** When all that was written is played, in this machine's time; null: it is over. */
+  /** When all written audio has been played, in this machine's time; null after the end. */
   let played_at_ms: number | null = now_ms();
   const queued_ms = () => Math.max(0, (played_at_ms ?? 0) - now_ms()) * at.pace;
   const close = () => {
     played_at_ms = null;
     at.media.delete(close);
-    leg?.at_end.delete(close);
+    leg?.on_end.delete(close);
     resolve();
   };
   if (leg === null) close();
   else {
-    joinLegs(at, bridge, [name]);
+    bridgeLegs(at, bridge, [name]);
     at.media.add(close);
-    leg.at_end.add(close);
+    leg.on_end.add(close);
     pressKeys(at, leg);
-    hangUpWhenBored(at, leg, () => (played_at_ms === null ? null : played_at_ms - now_ms()));
+    hangUpAfterSilence(at, leg, () => (played_at_ms === null ? null : played_at_ms - now_ms()));
   }
   return {
     listen() {},
@@ -50,18 +50,22 @@ export function openMedia(at: SandboxSwitch, bridge: string, name: string): Call
   };
 }
 
-/** `quietIn`: for so long it still hears something; negative: so long ago it ended; null: there is no media. */
-function hangUpWhenBored(at: SandboxSwitch, leg: SandboxLeg, quietIn: () => number | null): void {
-  const { patience_ms } = leg.life as Extract<LegLife, { kind: "answers" }>;
+/** `audioLeft` returns the time until the audio ends, negative after its end; null when the media has ended. */
+function hangUpAfterSilence(
+  at: SandboxSwitch,
+  leg: SandboxLeg,
+  audioLeft: () => number | null,
+): void {
+  const { patience_ms } = leg.behavior as Extract<LegBehavior, { kind: "answers" }>;
   if (patience_ms === null) return;
-  const look = () => {
-    const left_ms = quietIn();
+  const check = () => {
+    const left_ms = audioLeft();
     if (left_ms === null) return;
     const wait_ms = left_ms * at.pace + patience_ms;
-    // Whoever is joined with somebody talks to them.
+    // A leg that is bridged with another one talks to it.
     const isAlone = (at.bridges.get(leg.bridge ?? "")?.legs.size ?? 0) < 2;
-    if (wait_ms > 0) leg.plans.push(at.after(wait_ms, look));
+    if (wait_ms > 0) leg.timers.push(at.after(wait_ms, check));
     else if (isAlone) end(at, leg, farEndHungUp());
   };
-  look();
+  check();
 }

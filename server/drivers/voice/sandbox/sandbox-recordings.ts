@@ -1,44 +1,44 @@
-// Recordings of the sandbox: nothing is stored but their lengths; what they sound like follows from
-// their names, so that those of an earlier process can be heard as well.
+// The sandbox's recordings. Only their lengths are stored; the audio is generated from the name, so that
+// recordings of an earlier process can be read too.
 import { Readable } from "node:stream";
 
-/** Recordings whose length or end is remembered; the oldest is forgotten first. */
-const remembered_max = 10_000;
-/** Of a recording whose length is forgotten. */
-const usual_ms = 5_000;
+/** How many recordings are known; the oldest is removed first. */
+const known_max = 10_000;
+/** The length of a recording that is not known. */
+const default_ms = 5_000;
 
 const samples_per_second = 8_000;
 const amplitude = 8_000;
 
 export type SandboxRecordings = {
-  begin(name: string): void;
+  start(name: string): void;
   end(name: string, length_ms: number): void;
-  /** Null while it is being recorded, and once it is deleted. */
+  /** Returns null while it is being recorded and after it was deleted. */
   read(name: string): Readable | null;
   delete(name: string): void;
 };
 
 export function openSandboxRecordings(): SandboxRecordings {
   const known = new Map<string, number | "recording" | "deleted">();
-  const remember = (name: string, what: number | "recording" | "deleted") => {
+  const store = (name: string, state: number | "recording" | "deleted") => {
     known.delete(name);
-    known.set(name, what);
-    if (known.size > remembered_max) known.delete(known.keys().next().value ?? "");
+    known.set(name, state);
+    if (known.size > known_max) known.delete(known.keys().next().value ?? "");
   };
   return {
-    begin: (name) => remember(name, "recording"),
+    start: (name) => store(name, "recording"),
     end(name, length_ms) {
-      if (known.get(name) !== "deleted") remember(name, length_ms);
+      if (known.get(name) !== "deleted") store(name, length_ms);
     },
     read(name) {
-      const length = known.get(name) ?? usual_ms;
+      const length = known.get(name) ?? default_ms;
       return typeof length === "number" ? toneAsWav(name, length) : null;
     },
-    delete: (name) => remember(name, "deleted"),
+    delete: (name) => store(name, "deleted"),
   };
 }
 
-/** 8 kHz, mono, 16 bit. Two tones in turn, as if two people talked; how high tells names apart. */
+/** 8 kHz, mono, 16 bit. Two alternating tones imitate two people; their pitch depends on the name. */
 function toneAsWav(name: string, length_ms: number): Readable {
   const samples = Math.round((length_ms * samples_per_second) / 1_000);
   const pitch_hz = 300 + 20 * (Buffer.from(name).reduce((sum, byte) => sum + byte, 0) % 16);
@@ -47,7 +47,7 @@ function toneAsWav(name: string, length_ms: number): Readable {
 
 function* chunks(samples: number, pitch_hz: number): Generator<Buffer> {
   yield header(samples * 2);
-  // Whole oscillations, so that a second joins the next.
+  // Whole periods, so that consecutive seconds connect without a click.
   const second = Buffer.alloc(samples_per_second * 2);
   for (let index = 0; index < samples_per_second; index += 1) {
     const hz = index < samples_per_second / 2 ? pitch_hz : pitch_hz * 1.5;

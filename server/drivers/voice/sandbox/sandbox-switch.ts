@@ -1,27 +1,27 @@
-// A switch in this process: legs that live by the clock, bridges, and what is written down of both.
+// The sandbox's switch: legs driven by timers, bridges, recordings and CDRs, all in memory.
 import {
   VoiceError,
   type Dial,
   type Ending,
   type LegRecord,
   type LiveLeg,
-  type Survey,
+  type SwitchSnapshot,
   type VoiceEvent,
 } from "../driver.ts";
-import { legLife, type LegLife, type Press, type SandboxRole } from "./leg-life.ts";
+import { behaviorOf, type LegBehavior, type Press, type SandboxRole } from "./leg-behavior.ts";
 import type { SandboxRecordings } from "./sandbox-recordings.ts";
 
-/** Legs, and bridges, at once; beyond, the switch has no room. */
+/** The maximum of live legs, and of bridges. */
 const live_max = 20_000;
-/** Ended legs that are remembered; the oldest is forgotten first. */
+/** How many CDRs are kept; the oldest is removed first. */
 const records_max = 20_000;
-/** What we ask for happens after the answer to our asking, as everywhere. */
+/** Effects of a request occur after its response, as with a real switch. */
 export const soon_ms = 10;
 
-/** Runs once, after the delay, unless the answer is called first. */
+/** Runs once after the delay; the returned function cancels it. */
 export type After = (delay_ms: number, run: () => void) => () => void;
 
-type Answering = Extract<LegLife, { kind: "answers" }>;
+type Answering = Extract<LegBehavior, { kind: "answers" }>;
 
 export type SandboxLeg = {
   readonly name: string;
@@ -31,19 +31,20 @@ export type SandboxLeg = {
   answered_at: Date | null;
   isHangingUp: boolean;
   bridge: string | null;
-  /** The keys that it has not pressed in a bridge. */
+  /** The keys that it has not pressed yet. */
   presses: readonly Press[];
-  /** What is to come of itself, and what is to come as long as somebody is with it in its bridge. */
-  readonly plans: (() => void)[];
-  readonly talk: (() => void)[];
-  /** What it is made to hear, in order, and what is to come while it does. */
+  /** Cancel functions of the leg's timers: general, while it talks in a bridge, and during playback. */
+  readonly timers: (() => void)[];
+  readonly talk_timers: (() => void)[];
+  readonly playback_timers: (() => void)[];
+  /** The playback queue. */
   playing: { readonly playback: string; readonly duration_ms: number }[];
-  readonly hearing: (() => void)[];
-  readonly heard: Set<string>;
+  /** The playbacks that were requested. */
+  readonly requested: Set<string>;
   isDetecting: boolean;
-  /** What else ends with it. */
-  readonly at_end: Set<() => void>;
-  life: LegLife;
+  /** Called when the leg ends. */
+  readonly on_end: Set<() => void>;
+  behavior: LegBehavior;
 };
 
 type Bridge = { readonly legs: Set<SandboxLeg>; readonly recordings: Map<string, number> };
@@ -55,15 +56,15 @@ export type SandboxSwitch = {
   readonly recordings: SandboxRecordings;
   readonly after: After;
   readonly now: () => Date;
-  /** What `after` divides times by. */
+  /** The factor by which `after` divides times. */
   readonly pace: number;
-  /** The messages that are being recorded, and how each is ended. */
+  /** By recording: ends a message that is being recorded. */
   readonly messages: Map<string, () => void>;
-  /** How the media of whoever has the connection are ended. */
+  /** Ends the media streams of the current session. */
   readonly media: Set<() => void>;
-  /** Whoever listens; what happens meanwhile is not told later. */
-  hear: ((event: VoiceEvent) => void) | null;
-  /** Tells whoever has the connection that it is another's now. */
+  /** Reports to the current session; null without one: events are dropped. */
+  emit: ((event: VoiceEvent) => void) | null;
+  /** Ends the current session and reports `replaced` to it. */
   replace: (() => void) | null;
 };
 
@@ -77,7 +78,7 @@ export function openSwitch(
     records: new Map(),
     messages: new Map(),
     media: new Set(),
-    hear: null,
+    emit: null,
     replace: null,
   };
 }
@@ -86,11 +87,11 @@ export function dialLeg(at: SandboxSwitch, dial: Dial): void {
   if (at.legs.has(dial.leg)) return;
   if (at.legs.size >= live_max) {
     const ending: Ending = { outcome: "congestion", cause: 34, sip_status: 503, by: "far_end" };
-    throw new VoiceError("refused", "the sandbox has no room for another leg", { ending });
+    throw new VoiceError("refused", "the sandbox has reached its maximum of live legs", { ending });
   }
-  const life = legLife(dial.to.number, roleOf(at, dial));
-  if (life.kind === "refused")
-    throw new VoiceError("refused", "nobody is registered there", { ending: life.ending });
+  const behavior = behaviorOf(dial.to.number, roleOf(at, dial));
+  if (behavior.kind === "refused")
+    throw new VoiceError("refused", "the phone is not registered", { ending: behavior.ending });
   const leg: SandboxLeg = {
     name: dial.leg,
     call: dial.call,
@@ -99,25 +100,25 @@ export function dialLeg(at: SandboxSwitch, dial: Dial): void {
     answered_at: null,
     isHangingUp: false,
     bridge: null,
-    presses: life.kind === "answers" ? life.presses : [],
-    plans: [],
-    talk: [],
+    presses: behavior.kind === "answers" ? behavior.presses : [],
+    timers: [],
+    talk_timers: [],
+    playback_timers: [],
     playing: [],
-    hearing: [],
-    heard: new Set(),
+    requested: new Set(),
     isDetecting: false,
-    at_end: new Set(),
-    life,
+    on_end: new Set(),
+    behavior,
   };
   at.legs.set(leg.name, leg);
-  const plan = (delay_ms: number, run: () => void) => leg.plans.push(at.after(delay_ms, run));
-  if (life.rings_ms !== null) plan(life.rings_ms, () => ring(at, leg));
-  if (life.kind === "answers") plan(life.answers_ms, () => answer(at, leg, life));
-  if (life.kind === "fails") plan(life.fails_ms, () => end(at, leg, life.ending));
-  plan(dial.ring_seconds * 1_000, () => end(at, leg, not_answered));
+  const schedule = (delay_ms: number, run: () => void) => leg.timers.push(at.after(delay_ms, run));
+  if (behavior.rings_ms !== null) schedule(behavior.rings_ms, () => ring(at, leg));
+  if (behavior.kind === "answers") schedule(behavior.answers_ms, () => answer(at, leg, behavior));
+  if (behavior.kind === "fails") schedule(behavior.fails_ms, () => end(at, leg, behavior.ending));
+  schedule(dial.ring_seconds * 1_000, () => end(at, leg, not_answered));
 }
 
-/** As a switch says of a leg that it gave up itself. */
+/** What a switch reports when the ring time ends. */
 const not_answered: Ending = { outcome: "no_answer", cause: 19, sip_status: 480, by: "far_end" };
 
 function roleOf(at: SandboxSwitch, { call, to }: Dial): SandboxRole {
@@ -127,16 +128,16 @@ function roleOf(at: SandboxSwitch, { call, to }: Dial): SandboxRole {
 
 function ring(at: SandboxSwitch, leg: SandboxLeg): void {
   leg.state = "ringing";
-  at.hear?.({ type: "ringing", leg: leg.name, at: at.now() });
+  at.emit?.({ type: "ringing", leg: leg.name, at: at.now() });
 }
 
-function answer(at: SandboxSwitch, leg: SandboxLeg, { leaves }: Answering): void {
-  cancelAll(leg.plans);
+function answer(at: SandboxSwitch, leg: SandboxLeg, { hang_up }: Answering): void {
+  cancelAll(leg.timers);
   leg.state = "answered";
   leg.answered_at = at.now();
-  if (leaves?.since === "answer")
-    leg.plans.push(at.after(leaves.after_ms, () => end(at, leg, farEndHungUp())));
-  at.hear?.({ type: "answered", leg: leg.name, at: leg.answered_at });
+  if (hang_up?.since === "answer")
+    leg.timers.push(at.after(hang_up.after_ms, () => end(at, leg, farEndHungUp())));
+  at.emit?.({ type: "answered", leg: leg.name, at: leg.answered_at });
 }
 
 export function farEndHungUp(): Ending {
@@ -144,81 +145,81 @@ export function farEndHungUp(): Ending {
 }
 
 export function end(at: SandboxSwitch, leg: SandboxLeg, ending: Ending): void {
-  cancelAll(leg.plans);
-  cancelAll(leg.hearing);
-  leaveBridge(at, leg);
+  cancelAll(leg.timers);
+  cancelAll(leg.playback_timers);
+  removeFromBridge(at, leg);
   at.legs.delete(leg.name);
-  for (const run of leg.at_end) run();
+  for (const run of leg.on_end) run();
   const ended_at = at.now();
   const { answered_at } = leg;
   at.records.set(leg.name, { answered_at, ended_at, ending });
   if (at.records.size > records_max) at.records.delete(at.records.keys().next().value ?? "");
-  at.hear?.({ type: "ended", leg: leg.name, at: ended_at, ending, answered_at });
+  at.emit?.({ type: "ended", leg: leg.name, at: ended_at, ending, answered_at });
 }
 
 export function hangUpLeg(at: SandboxSwitch, name: string, cause: number): void {
   const leg = at.legs.get(name);
   if (leg === undefined || leg.isHangingUp) return;
   leg.isHangingUp = true;
-  for (const plans of [leg.plans, leg.talk, leg.hearing]) cancelAll(plans);
+  for (const timers of [leg.timers, leg.talk_timers, leg.playback_timers]) cancelAll(timers);
   const ending: Ending =
     leg.state === "answered"
       ? { outcome: "hung_up", cause, sip_status: null, by: "us" }
       : { outcome: "canceled", cause, sip_status: 487, by: "us" };
-  leg.plans.push(at.after(soon_ms, () => end(at, leg, ending)));
+  leg.timers.push(at.after(soon_ms, () => end(at, leg, ending)));
 }
 
-/** Whoever joins begins the talk of all in the bridge anew. */
-export function joinLegs(at: SandboxSwitch, name: string, names: readonly string[]): void {
+/** Adds legs to a bridge, which restarts the talk timers of all its legs. */
+export function bridgeLegs(at: SandboxSwitch, name: string, names: readonly string[]): void {
   const legs = names.flatMap((leg) => at.legs.get(leg) ?? []);
   if (legs.some(({ state }) => state !== "answered"))
-    throw new VoiceError("refused", "only a leg that was answered can be bridged");
+    throw new VoiceError("refused", "a leg must be answered before it is bridged");
   if (!at.bridges.has(name) && at.bridges.size >= live_max)
-    throw new VoiceError("refused", "the sandbox has no room for another bridge");
+    throw new VoiceError("refused", "the sandbox has reached its maximum of bridges");
   const bridge = at.bridges.get(name) ?? { legs: new Set(), recordings: new Map() };
   at.bridges.set(name, bridge);
-  const joining = legs.filter((leg) => leg.bridge !== name);
-  for (const leg of joining) {
-    leaveBridge(at, leg);
+  const added = legs.filter((leg) => leg.bridge !== name);
+  for (const leg of added) {
+    removeFromBridge(at, leg);
     leg.bridge = name;
     bridge.legs.add(leg);
   }
-  if (joining.length === 0 || bridge.legs.size < 2) return;
-  for (const leg of bridge.legs) talk(at, leg);
+  if (added.length === 0 || bridge.legs.size < 2) return;
+  for (const leg of bridge.legs) startTalk(at, leg);
 }
 
-function talk(at: SandboxSwitch, leg: SandboxLeg): void {
-  cancelAll(leg.talk);
-  if (leg.life.kind !== "answers" || leg.isHangingUp) return;
-  const { leaves } = leg.life;
-  if (leaves?.since === "bridge")
-    leg.talk.push(at.after(leaves.after_ms, () => end(at, leg, farEndHungUp())));
+function startTalk(at: SandboxSwitch, leg: SandboxLeg): void {
+  cancelAll(leg.talk_timers);
+  if (leg.behavior.kind !== "answers" || leg.isHangingUp) return;
+  const { hang_up } = leg.behavior;
+  if (hang_up?.since === "bridge")
+    leg.talk_timers.push(at.after(hang_up.after_ms, () => end(at, leg, farEndHungUp())));
   for (const press of leg.presses) {
     const run = () => {
       leg.presses = leg.presses.filter((one) => one !== press);
-      at.hear?.({ type: "digit", leg: leg.name, digit: press.digit, at: at.now() });
+      at.emit?.({ type: "digit", leg: leg.name, digit: press.digit, at: at.now() });
     };
-    leg.talk.push(at.after(press.after_ms, run));
+    leg.talk_timers.push(at.after(press.after_ms, run));
   }
 }
 
-/** One who is left alone waits, without a key or a word. */
-function leaveBridge(at: SandboxSwitch, leg: SandboxLeg): void {
-  cancelAll(leg.talk);
+/** A leg that remains alone presses no keys and does not hang up. */
+function removeFromBridge(at: SandboxSwitch, leg: SandboxLeg): void {
+  cancelAll(leg.talk_timers);
   const bridge = leg.bridge === null ? undefined : at.bridges.get(leg.bridge);
   leg.bridge = null;
   bridge?.legs.delete(leg);
-  if (bridge?.legs.size === 1) for (const alone of bridge.legs) cancelAll(alone.talk);
+  if (bridge?.legs.size === 1) for (const alone of bridge.legs) cancelAll(alone.talk_timers);
 }
 
 export function endBridge(at: SandboxSwitch, name: string): void {
   const bridge = at.bridges.get(name);
   if (bridge === undefined) return;
-  for (const leg of bridge.legs) leaveBridge(at, leg);
+  for (const leg of bridge.legs) removeFromBridge(at, leg);
   at.bridges.delete(name);
-  for (const [recording, began_ms] of bridge.recordings) {
-    at.recordings.end(recording, at.now().getTime() - began_ms);
-    at.after(soon_ms, () => at.hear?.({ type: "recorded", recording, ok: true }));
+  for (const [recording, started_ms] of bridge.recordings) {
+    at.recordings.end(recording, at.now().getTime() - started_ms);
+    at.after(soon_ms, () => at.emit?.({ type: "recorded", recording, ok: true }));
   }
 }
 
@@ -226,16 +227,16 @@ export function recordBridge(at: SandboxSwitch, name: string, recording: string)
   const bridge = at.bridges.get(name);
   if (bridge === undefined || bridge.recordings.has(recording)) return;
   bridge.recordings.set(recording, at.now().getTime());
-  at.recordings.begin(recording);
+  at.recordings.start(recording);
 }
 
-export function surveyLegs(at: SandboxSwitch): Pick<Survey, "legs" | "bridges"> {
+export function liveLegs(at: SandboxSwitch): Pick<SwitchSnapshot, "legs" | "bridges"> {
   return {
     legs: Array.from(at.legs.values(), ({ name, call, state }) => ({ leg: name, call, state })),
     bridges: [...at.bridges.keys()],
   };
 }
 
-export function cancelAll(plans: (() => void)[]): void {
-  for (const cancel of plans.splice(0)) cancel();
+export function cancelAll(timers: (() => void)[]): void {
+  for (const cancel of timers.splice(0)) cancel();
 }

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Audio } from "../../../lib/audio/audio.ts";
-import { openAudioFolder } from "./keep-clip.ts";
+import { openAudioFolder } from "./store-audio-file.ts";
 
-const folder = await mkdtemp(join(tmpdir(), "trunkline-clips-"));
+const folder = await mkdtemp(join(tmpdir(), "trunkline-audio-"));
 after(() => rm(folder, { recursive: true }));
 
 function audioOf(name: string) {
@@ -20,37 +20,37 @@ function audioOf(name: string) {
   return { audio, samples, reads: () => reads };
 }
 
-test("a clip is written once, whole and for everybody to read, however many want it at once", async () => {
+test("a file is written once, completely and readable by all users, however many requests come at once", async () => {
   const { audio, samples, reads } = audioOf("a");
   const umask = process.umask(0o077);
   const here = openAudioFolder(folder);
-  const paths = await Promise.all([here.keep(audio), here.keep(audio), here.keep(audio)]);
+  const paths = await Promise.all([here.store(audio), here.store(audio), here.store(audio)]);
   process.umask(umask);
   assert.deepEqual(new Set(paths), new Set([join(folder, audio.name)]));
   assert.equal(reads(), 1);
-  // Another process finds it there.
-  assert.equal(await openAudioFolder(folder).keep(audio), paths[0]);
+  // Another process finds the file.
+  assert.equal(await openAudioFolder(folder).store(audio), paths[0]);
   assert.equal(reads(), 1);
   assert.deepEqual(await readFile(`${paths[0]}.sln`), samples);
   assert.equal((await stat(`${paths[0]}.sln`)).mode & 0o777, 0o644);
   assert.deepEqual(await readdir(folder), [`${audio.name}.sln`]);
 });
 
-test("processes that write one clip at once, and one that died while it wrote, do no harm", async () => {
+test("concurrent writes by several processes, or an empty file of a failed one, result in a complete file", async () => {
   const { audio, samples } = audioOf("b");
   await writeFile(join(folder, `${audio.name}.sln`), "");
-  await Promise.all(Array.from({ length: 8 }, () => openAudioFolder(folder).keep(audio)));
+  await Promise.all(Array.from({ length: 8 }, () => openAudioFolder(folder).store(audio)));
   assert.deepEqual(await readFile(join(folder, `${audio.name}.sln`)), samples);
 });
 
-test("what cannot be written is refused, what cannot be read fails as its reader says, and nothing is left behind", async () => {
+test("a failed write is refused, a failed read throws its own error, and no files are left behind", async () => {
   const { audio } = audioOf("c");
   const before = await readdir(folder);
   const unread: Audio = { ...audio, read: () => Promise.reject(new Error("gone")) };
   const refused = { name: "VoiceError", failure: "refused" };
-  await assert.rejects(openAudioFolder(folder).keep(unread), { name: "Error", message: "gone" });
-  await assert.rejects(openAudioFolder(join(folder, "nowhere")).keep(audio), refused);
-  await assert.rejects(openAudioFolder(null).keep(audio), refused);
+  await assert.rejects(openAudioFolder(folder).store(unread), { name: "Error", message: "gone" });
+  await assert.rejects(openAudioFolder(join(folder, "missing")).store(audio), refused);
+  await assert.rejects(openAudioFolder(null).store(audio), refused);
   assert.deepEqual(await readdir(folder), before);
-  await openAudioFolder(folder).keep(audio);
+  await openAudioFolder(folder).store(audio);
 });

@@ -1,51 +1,52 @@
-// What Asterisk tells of the channels, as news of legs: each at most once, and in order.
+// Translates ARI events into leg events: each at most once, and in order.
 import type { LiveLeg, VoiceEvent } from "../driver.ts";
 import type { AriChannel, AriEvent } from "./ari-events.ts";
 import { classifyEnding } from "./classify-ending.ts";
 import { ownName } from "./names.ts";
 
-/** What is known of a leg that has not ended. */
+/** The state of a leg that has not ended. */
 type Track = {
-  /** When the INVITE left; null: before this session listened. */
-  dialled_at: Date | null;
-  /** The far end gave a sign: it rings, or plays something. */
+  /** When the INVITE was sent; null when this session was not connected then. */
+  dialed_at: Date | null;
+  /** The far end responded: it rings or sends early media. */
   ringing: boolean;
   up_at: Date | null;
   answered: boolean;
   request: "none" | "far_end" | "us";
   we_hung_up: boolean;
-  /** The last survey did not show it. */
+  /** The last snapshot did not contain the leg. */
   missed: boolean;
 };
 
-export type LegNews = {
-  hear(event: AriEvent, at: Date): void;
-  /** We are about to hang it up. */
+export type LegTracker = {
+  onAriEvent(event: AriEvent, at: Date): void;
+  /** Records that this session is about to hang up the leg. */
   hangingUp(leg: string): void;
+  /** Returns whether the far end of a leg rings or sends early media. */
   rings(leg: string): boolean;
-  /** It was heard of, and nobody is about to end it. */
-  stays(leg: string): boolean;
+  /** Returns whether the leg is tracked and no hangup was requested. */
+  isActive(leg: string): boolean;
   /**
-   * What a survey shows of a leg that was never heard of counts as told, an answer as of `at`. A leg that
-   * two in a row do not show is forgotten: its end was missed.
+   * Takes over a snapshot of the live legs. Untracked legs count as reported, answers as of `at`. A leg
+   * that is missing in two consecutive snapshots is removed, because its end was missed.
    */
-  surveyed(live: readonly LiveLeg[], at: Date): void;
-  /** Nothing lived through the switch's restart. */
-  forgetAll(): void;
+  onSnapshot(live: readonly LiveLeg[], at: Date): void;
+  /** Removes all legs, after a restart of the switch. */
+  clear(): void;
   size(): number;
 };
 
-/** Of a soft hangup request: by ARI or on the command line. */
+/** The cause of a soft hangup request from ARI or the command line. */
 const explicit_request = 32;
 
-/** Of the application's legs: `tell` hears each leg's `ringing`, `answered`, `digit`, `detected` and `ended`. */
-export function openLegNews(app: string, tell: (event: VoiceEvent) => void): LegNews {
+/** Tracks the legs of `app` and emits `ringing`, `answered`, `digit`, `detected` and `ended`. */
+export function openLegTracker(app: string, emit: (event: VoiceEvent) => void): LegTracker {
   const tracks = new Map<string, Track>();
   const trackOf = (leg: string): Track => {
     const known = tracks.get(leg);
     if (known) return known;
     const track: Track = {
-      dialled_at: null,
+      dialed_at: null,
       ringing: false,
       up_at: null,
       answered: false,
@@ -56,28 +57,28 @@ export function openLegNews(app: string, tell: (event: VoiceEvent) => void): Leg
     tracks.set(leg, track);
     return track;
   };
-  const hearOf = (leg: string, event: AriEvent, at: Date) => {
-    if (event.type === "ChannelDestroyed") {
+  const handle = (leg: string, ari_event: AriEvent, at: Date) => {
+    if (ari_event.type === "ChannelDestroyed") {
       const track = trackOf(leg);
       tracks.delete(leg);
-      for (const news of lastNews(leg, track, event, at)) tell(news);
+      for (const event of finalEvents(leg, track, ari_event, at)) emit(event);
       return;
     }
-    for (const news of newsOf(leg, trackOf(leg), event, at)) tell(news);
+    for (const event of eventsFor(leg, trackOf(leg), ari_event, at)) emit(event);
   };
   return {
-    hear(event, at) {
+    onAriEvent(event, at) {
       const channel = channelIn(event);
       const leg = channel && ownName(app, channel.id);
-      if (leg !== null) hearOf(leg, event, at);
+      if (leg !== null) handle(leg, event, at);
     },
     hangingUp(leg) {
       const track = tracks.get(leg);
       if (track) track.we_hung_up = true;
     },
     rings: (leg) => tracks.get(leg)?.ringing ?? false,
-    stays: (leg) => tracks.get(leg)?.request === "none",
-    surveyed(live, at) {
+    isActive: (leg) => tracks.get(leg)?.request === "none",
+    onSnapshot(live, at) {
       const shown = new Set(live.map(({ leg }) => leg));
       for (const [leg, track] of tracks) {
         if (!shown.has(leg) && track.missed) tracks.delete(leg);
@@ -92,7 +93,7 @@ export function openLegNews(app: string, tell: (event: VoiceEvent) => void): Leg
         track.up_at = at;
       }
     },
-    forgetAll: () => tracks.clear(),
+    clear: () => tracks.clear(),
     size: () => tracks.size,
   };
 }
@@ -102,20 +103,20 @@ function channelIn(event: AriEvent): AriChannel | null {
   return "channel" in event ? event.channel : null;
 }
 
-/** What the event means for a leg that lives on. */
-function newsOf(leg: string, track: Track, event: AriEvent, at: Date): VoiceEvent[] {
+/** Updates a live leg and returns the events to emit. */
+function eventsFor(leg: string, track: Track, event: AriEvent, at: Date): VoiceEvent[] {
   switch (event.type) {
     case "Dial":
-      if (event.dialstatus === "") track.dialled_at ??= at;
-      // A carrier may let its caller hear the ringing (183) instead of saying that it rings (180).
-      return event.dialstatus === "PROGRESS" ? ringingNews(leg, track, at) : [];
+      if (event.dialstatus === "") track.dialed_at ??= at;
+      // Some carriers send early media (183) instead of a ringing response (180).
+      return event.dialstatus === "PROGRESS" ? ringingEvents(leg, track, at) : [];
     case "ChannelStateChange":
-      if (event.channel.state === "Ringing") return ringingNews(leg, track, at);
+      if (event.channel.state === "Ringing") return ringingEvents(leg, track, at);
       if (event.channel.state === "Up") track.up_at ??= at;
       return [];
     case "StasisStart":
       if (event.channel.state !== "Up") return [];
-      return [...answeredNews(leg, track, at), ...detectedNews(leg, event.args ?? [], at)];
+      return [...answeredEvents(leg, track, at), ...detectedEvents(leg, event.args ?? [], at)];
     case "ChannelDtmfReceived":
       return [{ type: "digit", leg, digit: event.digit, at }];
     case "ChannelHangupRequest":
@@ -126,25 +127,25 @@ function newsOf(leg: string, track: Track, event: AriEvent, at: Date): VoiceEven
   }
 }
 
-function ringingNews(leg: string, track: Track, at: Date): VoiceEvent[] {
+function ringingEvents(leg: string, track: Track, at: Date): VoiceEvent[] {
   if (track.ringing || track.up_at || track.answered) return [];
   track.ringing = true;
   return [{ type: "ringing", leg, at }];
 }
 
-/** Told once the leg may be bridged, a moment after it was answered; the time is that of the answer. */
-function answeredNews(leg: string, track: Track, at: Date): VoiceEvent[] {
+/** Emitted once the leg can be bridged, a moment after the answer, with the time of the answer. */
+function answeredEvents(leg: string, track: Track, at: Date): VoiceEvent[] {
   if (track.answered) return [];
   track.answered = true;
   track.up_at ??= at;
   return [{ type: "answered", leg, at: track.up_at }];
 }
 
-/** Back from the context `amd`, with what it found. */
-function detectedNews(leg: string, args: readonly string[], at: Date): VoiceEvent[] {
-  const [what, found] = args;
-  if (what !== "amd-done") return [];
-  const answered_by = found === "HUMAN" ? "human" : found === "MACHINE" ? "machine" : "unknown";
+/** Reads the result of AMD when the leg returns from the dialplan context `amd`. */
+function detectedEvents(leg: string, args: readonly string[], at: Date): VoiceEvent[] {
+  const [reason, result] = args;
+  if (reason !== "amd-done") return [];
+  const answered_by = result === "HUMAN" ? "human" : result === "MACHINE" ? "machine" : "unknown";
   return [{ type: "detected", leg, answered_by, at }];
 }
 
@@ -152,16 +153,16 @@ function requestedBy({ soft, cause }: AriEvent & { type: "ChannelHangupRequest" 
   return soft && cause === explicit_request ? "us" : "far_end";
 }
 
-function lastNews(
+function finalEvents(
   leg: string,
   track: Track,
   { channel, cause, tech_cause }: AriEvent & { type: "ChannelDestroyed" },
   at: Date,
 ): VoiceEvent[] {
   const answered = track.up_at !== null || track.answered || channel.state === "Up";
-  const gave_sign = track.ringing || channel.state === "Ringing";
+  const hasResponded = track.ringing || channel.state === "Ringing";
   const silent_ms =
-    gave_sign || track.dialled_at === null ? null : at.getTime() - track.dialled_at.getTime();
+    hasResponded || track.dialed_at === null ? null : at.getTime() - track.dialed_at.getTime();
   const ending = classifyEnding({
     cause,
     tech_cause: tech_cause ?? null,
@@ -170,7 +171,7 @@ function lastNews(
     we_hung_up: track.we_hung_up,
     silent_ms,
   });
-  const before = answered ? answeredNews(leg, track, at) : [];
+  const before = answered ? answeredEvents(leg, track, at) : [];
   const answered_at = answered ? (track.up_at ?? at) : null;
   return [...before, { type: "ended", leg, at, ending, answered_at }];
 }

@@ -1,37 +1,38 @@
-// The samples of a call, over the WebSocket of Asterisk's chan_websocket.
+// Sends and receives a call's samples over the WebSocket of Asterisk's chan_websocket.
 import type { WebSocket } from "ws";
 import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 import type { CallMedia } from "../../call-media.ts";
 import { openPacer } from "./pace-samples.ts";
 
-const heard_bytes = 20 * bytes_per_ms;
-/** Between two looks at what is to be sent. */
-const tick_ms = 40;
+const frame_bytes = 20 * bytes_per_ms;
+/** How often queued samples are sent. */
+const send_interval_ms = 40;
 
-export type Carrier = {
+export type SampleStream = {
   readonly media: Omit<CallMedia, "close">;
-  /** The connection, which is open; ended at once when it comes too late. */
-  use(socket: WebSocket): void;
-  /** Of the connection; may be repeated. */
+  /** Uses an open connection; closes it immediately when the stream has ended. */
+  attach(socket: WebSocket): void;
+  /** Ends the stream and its connection. May be called repeatedly. */
   end(): void;
 };
 
-export function carrySamples(): Carrier {
+/** Opens a stream without a connection; samples written before `attach` are queued. */
+export function openSampleStream(): SampleStream {
   const pacer = openPacer();
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let socket: WebSocket | null = null;
   let ended = false;
   let isFull = false;
   let timer: NodeJS.Timeout | undefined;
-  let hear: ((samples: Buffer) => void) | null = null;
-  let unheard: Buffer = Buffer.alloc(0);
-  const pump = () => {
+  let listener: ((samples: Buffer) => void) | null = null;
+  let pending: Buffer = Buffer.alloc(0);
+  const sendDue = () => {
     timer = undefined;
     if (ended || socket === null) return;
     const now_ms = performance.now();
     const samples = isFull ? null : pacer.take(now_ms);
     if (samples !== null) socket.send(samples);
-    if (pacer.queued_ms(now_ms) > 0) timer = setTimeout(pump, tick_ms);
+    if (pacer.queued_ms(now_ms) > 0) timer = setTimeout(sendDue, send_interval_ms);
   };
   const end = () => {
     ended = true;
@@ -39,25 +40,25 @@ export function carrySamples(): Carrier {
     socket?.terminate();
     resolve();
   };
-  const take = (data: Buffer, isSamples: boolean) => {
+  const receive = (data: Buffer, isSamples: boolean) => {
     if (!isSamples) {
       const event = eventIn(data);
       if (event === "MEDIA_XOFF") isFull = true;
       if (event === "MEDIA_XON") isFull = false;
       return;
     }
-    if (hear === null || ended) return;
-    unheard = unheard.length === 0 ? data : Buffer.concat([unheard, data]);
-    for (; unheard.length >= heard_bytes; unheard = unheard.subarray(heard_bytes))
-      hear(unheard.subarray(0, heard_bytes));
+    if (listener === null || ended) return;
+    pending = pending.length === 0 ? data : Buffer.concat([pending, data]);
+    for (; pending.length >= frame_bytes; pending = pending.subarray(frame_bytes))
+      listener(pending.subarray(0, frame_bytes));
   };
   return {
     media: {
-      listen: (listener) => (hear = listener),
+      listen: (given) => (listener = given),
       write(samples) {
         if (ended) return;
         pacer.write(samples);
-        if (timer === undefined) pump();
+        if (timer === undefined) sendDue();
       },
       flush() {
         if (ended) return;
@@ -67,13 +68,13 @@ export function carrySamples(): Carrier {
       queued_ms: () => (ended ? 0 : pacer.queued_ms(performance.now())),
       closed,
     },
-    use(opened) {
+    attach(opened) {
       socket = opened;
-      opened.on("message", (data, isBinary) => take(data as Buffer, isBinary));
+      opened.on("message", (data, isBinary) => receive(data as Buffer, isBinary));
       opened.on("error", end);
       opened.on("close", end);
       if (ended) opened.terminate();
-      else pump();
+      else sendDue();
     },
     end,
   };

@@ -1,23 +1,23 @@
-// What there is of ours at an Asterisk.
-import { VoiceError, type LiveLeg, type Survey } from "../driver.ts";
-import { ariPath, expectDone, type AriClient } from "./ari-client.ts";
+// Reads Trunkline's channels and bridges from an Asterisk.
+import { VoiceError, type LiveLeg, type SwitchSnapshot } from "../driver.ts";
+import { ariPath, expectSuccess, type AriClient } from "./ari-client.ts";
 import type { AriChannel } from "./ari-events.ts";
 import { isMedia, ownName } from "./names.ts";
 
-/** Beside what is told: the bridge of each leg, and the channels (by id) that carry sound to a service. */
-export type Seen = Survey & {
+/** Adds each leg's bridge and the IDs of external media channels. */
+export type SwitchState = SwitchSnapshot & {
   readonly bridge_of: ReadonlyMap<string, string>;
   readonly media: readonly string[];
 };
 
 /**
- * The channels and bridges of ours. `rings`: of a leg, whether its far end gave a sign, which its
- * state does not always show. Throws VoiceError.
+ * Returns the application's channels and bridges. `rings` returns whether a leg's far end rings, which the
+ * channel's state does not always show. Throws VoiceError.
  */
-export async function surveySwitch(
+export async function snapshotSwitch(
   client: AriClient,
   rings: (leg: string) => boolean,
-): Promise<Seen> {
+): Promise<SwitchState> {
   const [epoch, channels, bridges] = await Promise.all([
     readEpoch(client),
     readList<AriChannel>(client, "channels"),
@@ -42,21 +42,24 @@ export async function surveySwitch(
 
 type AriBridge = { readonly id: string; readonly channels?: readonly string[] };
 
-/** When the Asterisk started. Throws VoiceError. */
+/** Returns when Asterisk started, which identifies its run. Throws VoiceError. */
 export async function readEpoch(client: AriClient): Promise<string> {
-  const answer = await client.call("GET", ariPath(["asterisk", "info"], { only: "status" }));
-  const info = expectDone("asking when the switch started", answer).body as {
+  const response = await client.call("GET", ariPath(["asterisk", "info"], { only: "status" }));
+  const info = expectSuccess("reading the start time of the switch", response).body as {
     status?: { startup_time?: unknown };
   } | null;
   const epoch = info?.status?.startup_time;
   if (typeof epoch === "string" && epoch !== "") return epoch;
-  throw new VoiceError("unknown", "the switch does not say when it started");
+  throw new VoiceError("unknown", "the switch did not return its start time");
 }
 
-async function readList<Item>(client: AriClient, what: string): Promise<readonly Item[]> {
-  const { body } = expectDone(`listing ${what}`, await client.call("GET", ariPath([what])));
+async function readList<Item>(client: AriClient, resource: string): Promise<readonly Item[]> {
+  const { body } = expectSuccess(
+    `listing ${resource}`,
+    await client.call("GET", ariPath([resource])),
+  );
   if (Array.isArray(body)) return body as Item[];
-  throw new VoiceError("unknown", `the switch did not list its ${what}`);
+  throw new VoiceError("unknown", `the switch did not return a list of ${resource}`);
 }
 
 function readLeg(

@@ -1,25 +1,28 @@
-// Clips as files that Asterisk plays: raw samples (.sln), written once, in a folder that other
-// processes may share.
+// Audio as files that Asterisk plays: raw samples (.sln), written once, in a folder that other processes
+// may share.
 import { randomUUID } from "node:crypto";
 import { open, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Audio } from "../../../lib/audio/audio.ts";
 import { VoiceError } from "../driver.ts";
 
-/** Asterisk's user is another than ours. */
+/** Asterisk runs as another user. */
 const readable_by_all = 0o644;
 
 export type AudioFolder = {
-  /** The clip's path as Asterisk takes it, without the ending, once it is there. Throws VoiceError, and what its `read` throws. */
-  keep(audio: Audio): Promise<string>;
+  /**
+   * Writes the file unless it exists and returns its path without the extension, as Asterisk expects it.
+   * Throws VoiceError, and what `audio.read` throws.
+   */
+  store(audio: Audio): Promise<string>;
 };
 
 /** `sounds_dir`: see VoiceNode. */
 export function openAudioFolder(sounds_dir: string | null): AudioFolder {
   const writing = new Map<string, Promise<void>>();
   return {
-    async keep(audio) {
-      if (sounds_dir === null) throw new VoiceError("refused", "the node has no folder of sounds");
+    async store(audio) {
+      if (sounds_dir === null) throw new VoiceError("refused", "the node has no `sounds_dir`");
       const path = join(sounds_dir, audio.name);
       let written = writing.get(audio.name);
       if (written === undefined) {
@@ -33,7 +36,7 @@ export function openAudioFolder(sounds_dir: string | null): AudioFolder {
 }
 
 async function writeOnce(path: string, audio: Audio): Promise<void> {
-  if (await isThere(path)) return;
+  if (await exists(path)) return;
   const samples = await audio.read();
   try {
     const draft = `${path}.${randomUUID()}`;
@@ -45,12 +48,12 @@ async function writeOnce(path: string, audio: Audio): Promise<void> {
       throw error;
     }
   } catch (cause) {
-    throw new VoiceError("refused", "the clip could not be put where the switch reads", { cause });
+    throw new VoiceError("refused", "could not write the audio file to `sounds_dir`", { cause });
   }
 }
 
-/** An empty file is what a machine that lost its power may leave of one. */
-async function isThere(path: string): Promise<boolean> {
+/** Returns whether the file exists; an empty one, a result of a power failure, does not count. */
+async function exists(path: string): Promise<boolean> {
   try {
     return (await stat(path)).size > 0;
   } catch {
@@ -62,7 +65,7 @@ async function writeWhole(path: string, samples: Buffer): Promise<void> {
   const file = await open(path, "wx", readable_by_all);
   try {
     await file.writeFile(samples);
-    // Whatever this process's umask is.
+    // `open` applies the umask of this process.
     await file.chmod(readable_by_all);
   } finally {
     await file.close();

@@ -1,4 +1,4 @@
-// What a real Asterisk cannot be made to do: here a switch of our own making does it.
+// Failures that a real Asterisk cannot be made to produce, from a stub of ARI.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -10,7 +10,7 @@ import { eventually } from "../../../../test/support/eventually.ts";
 import { VoiceError, type Dial, type VoiceEvent, type VoiceNode } from "../driver.ts";
 import { openAsteriskDriver } from "./open-asterisk-driver.ts";
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 
 const password = "the-secret-password";
 const dial: Dial = {
@@ -21,24 +21,24 @@ const dial: Dial = {
   ring_seconds: 30,
 };
 
-/** A switch that takes connections, and answers to `answer` what is not about them. */
-async function openSwitch() {
+/** Starts a stub that accepts connections and passes all other requests to `respond`. */
+async function startSwitchStub() {
   const sockets: WebSocket[] = [];
   const requests: string[] = [];
   const state = {
-    answer: ((_, response) => response.end("{}")) as Answer,
+    respond: ((_, response) => response.end("{}")) as Respond,
     started: "one",
     mute: false,
-    /** Whether it says when it started, and when it says so. */
-    prepares: true,
+    /** Whether the start time can be read, and when the response is sent. */
+    isBooted: true,
     ready: Promise.resolve(),
   };
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
     request.resume();
-    const about = request.url ?? "";
-    if (!/\/(?:eventFilter|asterisk\/info)\b/.test(about)) return state.answer(request, response);
-    if (!state.prepares) return response.writeHead(503).end('{"message":"Asterisk not booted"}');
+    const path = request.url ?? "";
+    if (!/\/(?:eventFilter|asterisk\/info)\b/.test(path)) return state.respond(request, response);
+    if (!state.isBooted) return response.writeHead(503).end('{"message":"Asterisk not booted"}');
     const info = JSON.stringify({ status: { startup_time: state.started } });
     void state.ready.then(() => response.end(info));
   });
@@ -69,31 +69,34 @@ async function openSwitch() {
   };
 }
 
-const voice_switch = await openSwitch();
+const voice_switch = await startSwitchStub();
 const { state, requests, sockets, node } = voice_switch;
-/** So patient that no pause of this process looks like a fault of the switch. */
+/** Its time-outs exceed any pause of a busy machine. */
 const driver = openAsteriskDriver(openLog("silent"), {
   request_timeout_ms: 60_000,
   ping_ms: 60_000,
 });
-/** For what is found out by waiting. */
-const hasty = openAsteriskDriver(openLog("silent"), { request_timeout_ms: 1_500, ping_ms: 150 });
-const told: VoiceEvent[] = [];
+/** A driver with short time-outs. */
+const impatient = openAsteriskDriver(openLog("silent"), {
+  request_timeout_ms: 1_500,
+  ping_ms: 150,
+});
+const received: VoiceEvent[] = [];
 const ringing = { id: "trk-1-1-1_trunkline", state: "Ringing" };
-let session = driver.open(node, (event) => told.push(event));
+let session = driver.open(node, (event) => received.push(event));
 
 function reopen() {
-  told.length = 0;
-  session = driver.open(node, (event) => told.push(event));
+  received.length = 0;
+  session = driver.open(node, (event) => received.push(event));
 }
 
-const connections = () => told.filter(({ type }) => type === "connected").length;
+const connections = () => received.filter(({ type }) => type === "connected").length;
 
 afterEach(async () => {
   await session.close();
-  state.answer = (_, response) => response.end("{}");
+  state.respond = (_, response) => response.end("{}");
   state.mute = false;
-  state.prepares = true;
+  state.isBooted = true;
   reopen();
   await eventually(() => connections() > 0);
 });
@@ -103,18 +106,18 @@ after(async () => {
   voice_switch.close();
 });
 
-/** A connection of the hasty driver's until the end of the test, and what is heard over it. */
-async function openHasty(t: TestContext) {
-  const heard: VoiceEvent["type"][] = [];
-  const own = hasty.open(node, ({ type }) => heard.push(type));
+/** Opens a session of the impatient driver until the end of the test, and collects its event types. */
+async function openImpatient(t: TestContext) {
+  const types: VoiceEvent["type"][] = [];
+  const own = impatient.open(node, ({ type }) => types.push(type));
   t.after(() => own.close());
-  await eventually(() => heard.includes("connected"));
-  return { own, heard };
+  await eventually(() => types.includes("connected"));
+  return { own, types };
 }
 
 async function failureOf(request: Promise<unknown>): Promise<VoiceError> {
   const error: unknown = await request.then(
-    () => assert.fail("it did not fail"),
+    () => assert.fail("the request succeeded"),
     (reason: unknown) => reason,
   );
   assert.ok(error instanceof VoiceError, String(error));
@@ -122,40 +125,40 @@ async function failureOf(request: Promise<unknown>): Promise<VoiceError> {
   return error;
 }
 
-test("a dial that is not answered in time may have happened", async (t) => {
-  state.answer = () => {};
-  const { own } = await openHasty(t);
+test("a dial whose response times out may have been executed", async (t) => {
+  state.respond = () => {};
+  const { own } = await openImpatient(t);
   assert.equal((await failureOf(own.dial(dial))).failure, "unknown");
 });
 
-test("a dial that may no longer be begun once its turn to leave has come certainly never happened", async () => {
-  let may = true;
+test("a dial that maySend forbids when it is about to be sent was certainly not executed", async () => {
+  let isAllowed = true;
   const frozen = driver.open(
     node,
     () => {},
-    () => may,
+    () => isAllowed,
   );
-  const asked = requests.length;
-  const dialled = frozen.dial(dial);
-  may = false;
-  assert.equal((await failureOf(dialled)).failure, "unreachable");
-  assert.ok(!requests.slice(asked).some((request) => request.startsWith("POST")));
+  const earlier = requests.length;
+  const dialing = frozen.dial(dial);
+  isAllowed = false;
+  assert.equal((await failureOf(dialing)).failure, "unreachable");
+  assert.ok(!requests.slice(earlier).some((request) => request.startsWith("POST")));
   await frozen.close();
 });
 
-test("a dial whose answer is cut may have happened, before it or within it", async () => {
-  state.answer = (request) => request.socket.destroy();
+test("a dial whose connection drops before or during the response may have been executed", async () => {
+  state.respond = (request) => request.socket.destroy();
   assert.equal((await failureOf(session.dial(dial))).failure, "unknown");
-  state.answer = (request, response) => {
+  state.respond = (request, response) => {
     response.writeHead(200, { "content-length": "1000" });
     response.write('{"id":', () => request.socket.destroy());
   };
   assert.equal((await failureOf(session.dial(dial))).failure, "unknown");
 });
 
-test("a dial that waits too long for a free connection is told as never sent, and never is", async (t) => {
-  state.answer = () => {};
-  const { own } = await openHasty(t);
+test("a dial that times out in the queue is reported as never sent, and is not sent", async (t) => {
+  state.respond = () => {};
+  const { own } = await openImpatient(t);
   requests.length = 0;
   const legs = Array.from({ length: 300 }, (_, at) => `trk-1-${at}-1`);
   const errors = await Promise.all(legs.map((leg) => failureOf(own.dial({ ...dial, leg }))));
@@ -168,43 +171,47 @@ test("a dial that waits too long for a free connection is told as never sent, an
   );
 });
 
-test("a dial to nobody never left", async () => {
-  const gone = await openSwitch();
+test("a dial to a closed port was never sent", async () => {
+  const gone = await startSwitchStub();
   gone.close();
   const other = driver.open(gone.node, () => {});
   assert.equal((await failureOf(other.dial(dial))).failure, "unreachable");
-  assert.equal((await failureOf(other.survey())).failure, "unreachable");
+  assert.equal((await failureOf(other.snapshot())).failure, "unreachable");
   await other.close();
 });
 
-const answers: readonly (readonly [number, object, VoiceError["failure"] | null, string | null])[] =
-  [
-    [200, {}, null, null],
-    [409, {}, null, null],
-    [500, { error: "Allocation failed" }, "refused", "unreachable"],
-    [400, { message: "Endpoint not specified" }, "refused", "failed"],
-    [401, {}, "refused", "failed"],
-    [404, {}, "unreachable", null],
-    [503, { message: "Asterisk not booted" }, "unreachable", null],
-    [503, {}, "unknown", null],
-    [502, {}, "unknown", null],
-    [500, {}, "unknown", null],
-    [408, {}, "unknown", null],
-  ];
-for (const [status, body, failure, outcome] of answers) {
-  const what = `${status} ${JSON.stringify(body)}`;
-  test(`a dial that is answered ${what}: ${failure ?? "done"}`, () =>
-    meansOfDial(status, body, failure, outcome));
+const responses: readonly (readonly [
+  number,
+  object,
+  VoiceError["failure"] | null,
+  string | null,
+])[] = [
+  [200, {}, null, null],
+  [409, {}, null, null],
+  [500, { error: "Allocation failed" }, "refused", "unreachable"],
+  [400, { message: "Endpoint not specified" }, "refused", "failed"],
+  [401, {}, "refused", "failed"],
+  [404, {}, "unreachable", null],
+  [503, { message: "Asterisk not booted" }, "unreachable", null],
+  [503, {}, "unknown", null],
+  [502, {}, "unknown", null],
+  [500, {}, "unknown", null],
+  [408, {}, "unknown", null],
+];
+for (const [status, body, failure, outcome] of responses) {
+  const response = `${status} ${JSON.stringify(body)}`;
+  test(`a dial with the response ${response}: ${failure ?? "success"}`, () =>
+    assertDialResult(status, body, failure, outcome));
 }
 
-async function meansOfDial(...[status, body, failure, outcome]: (typeof answers)[number]) {
-  state.answer = (_, response) => response.writeHead(status).end(JSON.stringify(body));
+async function assertDialResult(...[status, body, failure, outcome]: (typeof responses)[number]) {
+  state.respond = (_, response) => response.writeHead(status).end(JSON.stringify(body));
   if (failure === null) return session.dial(dial);
   const error = await failureOf(session.dial(dial));
   assert.deepEqual([error.failure, error.ending?.outcome ?? null], [failure, outcome]);
 }
 
-test("a dial says who is called, in a form that nothing can break out of", async () => {
+test("a dial sends the endpoint and the caller ID, escaped", async () => {
   requests.length = 0;
   await session.dial(dial);
   await session.dial({ ...dial, to: { kind: "extension", endpoint: "agent_1-a", number: "1" } });
@@ -215,7 +222,7 @@ test("a dial says who is called, in a form that nothing can break out of", async
   ]);
 });
 
-test("what is no number and no endpoint's name is refused, and never sent", async () => {
+test("an invalid number or SIP endpoint is refused without a request", async () => {
   requests.length = 0;
   for (const bad of ["", "12 34", "1@other", "1&PJSIP/2", "1/2", "1,2", "1;2", "+91\n", "９１"]) {
     for (const order of [
@@ -231,26 +238,26 @@ test("what is no number and no endpoint's name is refused, and never sent", asyn
   assert.deepEqual(requests, []);
 });
 
-test("a connection that went silent is found out and made again", async (t) => {
-  const { heard } = await openHasty(t);
+test("a silent connection is detected and replaced", async (t) => {
+  const { types } = await openImpatient(t);
   state.mute = true;
-  await eventually(() => heard.at(-1) === "disconnected");
+  await eventually(() => types.at(-1) === "disconnected");
   state.mute = false;
-  await eventually(() => heard.at(-1) === "connected");
+  await eventually(() => types.at(-1) === "connected");
 });
 
-test("a connection counts once the switch has started, then with all that came before", async () => {
+test("connected is reported only once the switch has started", async () => {
   await session.close();
-  state.prepares = false;
+  state.isBooted = false;
   const before = sockets.length;
   reopen();
   await eventually(() => sockets.length > before + 1);
-  assert.deepEqual(told, []);
-  state.prepares = true;
+  assert.deepEqual(received, []);
+  state.isBooted = true;
   await eventually(() => connections() === 1);
 });
 
-test("what is heard before a connection counts is told after it", async () => {
+test("events that arrive before connected are reported after it", async () => {
   await session.close();
   const ready = Promise.withResolvers<void>();
   state.ready = ready.promise;
@@ -258,22 +265,22 @@ test("what is heard before a connection counts is told after it", async () => {
   reopen();
   await eventually(() => sockets.length > before);
   sockets.at(-1)!.send(JSON.stringify({ type: "ChannelStateChange", channel: ringing }));
-  // Answered after the message.
+  // The pong arrives after the message.
   sockets.at(-1)!.ping();
   await once(sockets.at(-1)!, "pong");
-  assert.deepEqual(told, []);
+  assert.deepEqual(received, []);
   ready.resolve();
-  await eventually(() => told.length === 2);
+  await eventually(() => received.length === 2);
   assert.deepEqual(
-    told.map(({ type }) => type),
+    received.map(({ type }) => type),
     ["connected", "ringing"],
   );
 });
 
-test("messages of no known shape are passed over", async () => {
+test("malformed messages are ignored", async () => {
   for (const message of [
     "",
-    "no JSON",
+    "not JSON",
     "null",
     "[]",
     '{"type":"Dial"}',
@@ -284,29 +291,29 @@ test("messages of no known shape are passed over", async () => {
     sockets.at(-1)!.send(message);
   }
   sockets.at(-1)!.send(JSON.stringify({ type: "ChannelStateChange", channel: ringing }));
-  await eventually(() => told.length === 2);
-  assert.equal(told.at(-1)?.type, "ringing");
+  await eventually(() => received.length === 2);
+  assert.equal(received.at(-1)?.type, "ringing");
 });
 
-test("a restart of the switch shows as another epoch, and its legs are forgotten", async () => {
+test("a restart of the switch changes the epoch and clears its legs", async () => {
   sockets.at(-1)!.send(JSON.stringify({ type: "ChannelStateChange", channel: ringing }));
-  await eventually(() => told.length === 2);
+  await eventually(() => received.length === 2);
   state.started = "two";
   sockets.at(-1)!.terminate();
   await eventually(() => connections() >= 2);
   sockets.at(-1)!.send(JSON.stringify({ type: "ChannelStateChange", channel: ringing }));
-  await eventually(() => told.length === 5);
+  await eventually(() => received.length === 5);
   assert.deepEqual(
-    told.map((event) => (event.type === "connected" ? event.epoch : event.type)),
+    received.map((event) => (event.type === "connected" ? event.epoch : event.type)),
     ["one", "ringing", "disconnected", "two", "ringing"],
   );
 });
 
-test("after a close nothing is told, and nothing is connected again", async () => {
+test("a closed session reports nothing and does not reconnect", async () => {
   const count = sockets.length;
-  const heard = told.length;
+  const count_before = received.length;
   await session.close();
   await session.close();
   await eventually(() => sockets.at(-1)!.readyState === 3);
-  assert.deepEqual([sockets.length, told.length], [count, heard]);
+  assert.deepEqual([sockets.length, received.length], [count, count_before]);
 });

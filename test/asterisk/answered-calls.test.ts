@@ -1,4 +1,4 @@
-// A talk: who is called when, who hears whom, how it ends and what is left of it.
+// Answered calls: dialing order, audio, end, and recording.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import {
@@ -17,20 +17,20 @@ import { farEnd } from "../support/sipp/outcomes.ts";
 let fixture: AsteriskFixture;
 let client: CallClient;
 let unrecorded: CallClient;
-let choosy: CallClient;
-/** Its customers' phones ring for as long as a busy machine may take. */
+let restricted: CallClient;
+/** Its ring time for customers exceeds any delay of a busy machine. */
 let patient: CallClient;
 
 before(async () => {
-  // What is heard of an end says more than its record: the connection is not given up because the machine is busy.
+  // Generous time-outs: events have more details than CDRs, and a busy machine must not lose the connection.
   fixture = await openAsteriskFixture({ driver: { ping_ms: 30_000, request_timeout_ms: 60_000 } });
   client = await fixture.client();
   unrecorded = await fixture.client({ calls_recorded: false });
-  choosy = await fixture.client();
+  restricted = await fixture.client();
   patient = await fixture.client({ customer_ring_seconds: 120 });
   await makeTrunk(fixture.app, [fixture.node_id], {
     endpoint: "trunk",
-    only_account_id: choosy.account.account_id,
+    only_account_id: restricted.account.account_id,
     number_format: "plus_e164",
     caller_ids: ["918044441111", "918044442222"],
   });
@@ -38,13 +38,13 @@ before(async () => {
 });
 after(() => fixture.close());
 
-/** Customers of their own, so that no pair meets another: the same far end, another number. */
+/** Returns a unique number with the same far-end behavior, so that no two calls share a pair. */
 let customers = 0;
-function customer(...conduct: Parameters<typeof farEnd>): string {
-  return farEnd(...conduct).replace(/0{3}$/, String(++customers).padStart(3, "0"));
+function customer(...behavior: Parameters<typeof farEnd>): string {
+  return farEnd(...behavior).replace(/0{3}$/, String(++customers).padStart(3, "0"));
 }
 
-/** The INVITE that the carrier got for a number, and when by its log. */
+/** Returns the INVITE that the carrier received for a number, from its message log. */
 function inviteOf(number: string): string | undefined {
   const parts = fixture.carrier.messages().split(/^-{20,} /m);
   return parts.find((part) => new RegExp(`^INVITE sip:\\+?91${number}@`, "m").test(part));
@@ -56,40 +56,40 @@ async function hangUp(of: CallClient, callId: number): Promise<void> {
 
 async function talkingTo(of: CallClient, to_number: string, from_number: string) {
   const campaign = await of.call({ to_number, from_number });
-  const { call_id } = await of.reported(campaign, "in-progress");
+  const { call_id } = await of.awaitCall(campaign, "in-progress");
   await fixture.talking(of, call_id, [1, 2]);
   return { campaign, call_id };
 }
 
-type Report = Awaited<ReturnType<CallClient["reported"]>>;
+type Report = Awaited<ReturnType<CallClient["awaitCall"]>>;
 
-/** Of a call whose agent leaves when it is where it should be: on a busy machine it may not be there yet. */
-async function agentLeaves(
-  conduct: "speaks" | "rings_on",
-  isThere: (report: Report) => boolean,
+/** Repeats a call whose agent hangs up until it was far enough then; on a busy machine it may not be. */
+async function agentHangsUp(
+  behavior: "speaks" | "rings_on",
+  isReached: (report: Report) => boolean,
 ): Promise<Report> {
   let report: Report;
   await eventually(async () => {
-    const asked = { to_number: customer(conduct), from_number: extensions.leaves };
-    report = await client.reported(await client.call(asked), "completed", "canceled");
-    return isThere(report);
+    const request = { to_number: customer(behavior), from_number: extensions.hangs_up };
+    report = await client.awaitCall(await client.call(request), "completed", "canceled");
+    return isReached(report);
   });
   return report;
 }
 
-/** They are written a moment after the legs have ended. */
+/** Waits for the CDRs, which are written a moment after the legs have ended. */
 async function recordsOf(callId: number, legs: number, of = client): Promise<SwitchRecord[]> {
   await eventually(() => fixture.records(of, callId).length === legs);
   return fixture.records(of, callId);
 }
 
-suite("talks on Asterisk", { concurrency: true }, () => {
-  test("the agent hears it ring while the customer is called, which is only after the agent answered", async () => {
-    const asked = { to_number: customer("rings_on"), from_number: extensions.answers_late };
-    const campaign = await patient.call(asked);
-    const [{ call_id }] = await patient.reports(campaign);
+suite("answered calls on Asterisk", { concurrency: true }, () => {
+  test("the customer is called only after the agent has answered, and ringback plays to the agent", async () => {
+    const request = { to_number: customer("rings_on"), from_number: extensions.answers_late };
+    const campaign = await patient.call(request);
+    const [{ call_id }] = await patient.callRecords(campaign);
     await eventually(async () => {
-      const [{ legs }] = await patient.reports(campaign);
+      const [{ legs }] = await patient.callRecords(campaign);
       return legs[1]?.status === "ringing";
     });
     const ringing = await fixture.ari(
@@ -98,10 +98,10 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     );
     assert.equal(((await ringing.json()) as { state: string }).state, "playing");
     await eventually(async () => (await fixture.rtp(patient, call_id, 1)).sent > 25);
-    const [{ legs, status }] = await patient.reports(campaign);
-    assert.deepEqual([legs[1].status, status], ["ringing", "ringing"], "not bridged as yet");
+    const [{ legs, status }] = await patient.callRecords(campaign);
+    assert.deepEqual([legs[1].status, status], ["ringing", "ringing"], "not bridged yet");
     await hangUp(patient, call_id);
-    await patient.reported(campaign, "canceled");
+    await patient.awaitCall(campaign, "canceled");
     const records = await recordsOf(call_id, 2, patient);
     const [agent, called] = [1, 2].map((leg) =>
       records.find(({ channel }) => channel === channelIn(patient, call_id, leg)),
@@ -109,29 +109,29 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     assert.ok(agent && called && agent.answer > agent.start + 2.5 && called.start >= agent.answer);
   });
 
-  test("the customer is shown the caller id that was asked for", async () => {
+  test("the customer sees the requested caller ID", async () => {
     const to_number = customer("hangs_up", 1);
     const cli_number = "8044449999";
-    const asked = { to_number, from_number: extensions.answers, cli_number };
-    await client.reported(await client.call(asked), "completed");
+    const request = { to_number, from_number: extensions.answers, cli_number };
+    await client.awaitCall(await client.call(request), "completed");
     const invite = inviteOf(to_number);
     assert.match(invite ?? "", /^From: .*<sip:8044449999@/m);
     assert.match(invite ?? "", /^P-Asserted-Identity: .*<sip:8044449999@/m);
   });
 
-  test("without a caller id the customer is shown the trunk's first, and is dialled in its carrier's form", async () => {
+  test("by default the customer sees the trunk's first caller ID and is dialed in the carrier's format", async () => {
     const to_number = customer("hangs_up", 1);
-    const asked = { to_number, from_number: extensions.answers };
-    await choosy.reported(await choosy.call(asked), "completed");
+    const request = { to_number, from_number: extensions.answers };
+    await restricted.awaitCall(await restricted.call(request), "completed");
     const invite = inviteOf(to_number);
     assert.match(invite ?? "", /^From: .*<sip:918044441111@/m);
     assert.match(invite ?? "", new RegExp(`^INVITE sip:\\+91${to_number}@`, "m"));
   });
 
-  test("agent and customer hear each other, and a hang-up over the API ends both legs", async () => {
+  test("agent and customer have audio both ways, and a hangup over the API ends both legs", async () => {
     const { campaign, call_id } = await talkingTo(client, customer("speaks"), extensions.answers);
     await hangUp(client, call_id);
-    const report = await client.reported(campaign, "completed");
+    const report = await client.awaitCall(campaign, "completed");
     assert.deepEqual(
       [report.disposition, report.ended_reason, report.ended_by, report.cost],
       ["answered", "hung_up_by_api", "api", 2],
@@ -142,13 +142,13 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     }
   });
 
-  test("a customer who leaves ends the call, and is told as the one who did, whether saying why or not", async () => {
+  test("a customer's hangup, with or without a reason, ends the call and is reported as the customer's", async () => {
     const numbers = [customer("hangs_up", 2), customer("hangs_up_with_reason", 2)];
     const campaigns = numbers.map((to_number) =>
       client.call({ to_number, from_number: extensions.answers }),
     );
     for (const campaign of await Promise.all(campaigns)) {
-      const report = await client.reported(campaign, "completed");
+      const report = await client.awaitCall(campaign, "completed");
       assert.deepEqual(
         [report.disposition, report.ended_reason, report.ended_by, report.hangup_cause_q850],
         ["answered", "hung_up", "customer", 16],
@@ -157,21 +157,21 @@ suite("talks on Asterisk", { concurrency: true }, () => {
       const talked_ms = Date.parse(ended_at) - Date.parse(answered_at);
       assert.equal(report.talk_seconds, Math.round(talked_ms / 1_000));
       assert.deepEqual([report.cost, report.billed_seconds], [2, 120]);
-      await assertLikeSwitch(report);
+      await assertTimesMatchSwitch(report);
     }
   });
 
-  test("an agent who leaves ends the call, and is told as the one who did", async () => {
-    const report = await agentLeaves("speaks", ({ status }) => status === "completed");
+  test("an agent's hangup ends the call and is reported as the agent's", async () => {
+    const report = await agentHangsUp("speaks", ({ status }) => status === "completed");
     assert.deepEqual(
       [report.disposition, report.ended_reason, report.ended_by, report.cost],
       ["answered", "hung_up", "agent", 2],
     );
-    await assertLikeSwitch(report);
+    await assertTimesMatchSwitch(report);
   });
 
-  test("an agent who leaves while the customer's phone rings cancels the call, and the ringing stops", async () => {
-    const report = await agentLeaves("rings_on", ({ legs }) => legs.length === 2);
+  test("an agent's hangup while the customer's phone rings cancels the call and stops the ringing", async () => {
+    const report = await agentHangsUp("rings_on", ({ legs }) => legs.length === 2);
     assert.deepEqual(
       [report.disposition, report.ended_reason, report.ended_by, report.cost],
       ["canceled", "agent_hung_up", "agent", 1],
@@ -179,16 +179,16 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     assert.equal(report.legs[1].status, "canceled");
   });
 
-  test("a hang-up over the API while the agent's phone rings cancels the call, unpaid, and no customer is called", async () => {
-    const asked = { to_number: customer("speaks"), from_number: extensions.rings_on };
-    const campaign = await client.call(asked);
+  test("a hangup over the API while the agent's phone rings cancels the call without charge and without calling the customer", async () => {
+    const request = { to_number: customer("speaks"), from_number: extensions.rings_on };
+    const campaign = await client.call(request);
     await eventually(async () => {
-      const [{ legs }] = await client.reports(campaign);
+      const [{ legs }] = await client.callRecords(campaign);
       return legs[0]?.status === "ringing";
     });
-    const [{ call_id }] = await client.reports(campaign);
+    const [{ call_id }] = await client.callRecords(campaign);
     await hangUp(client, call_id);
-    const report = await client.reported(campaign, "canceled");
+    const report = await client.awaitCall(campaign, "canceled");
     assert.deepEqual(
       [report.ended_reason, report.ended_by, report.cost],
       ["hung_up_by_api", "api", 0],
@@ -199,10 +199,10 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     );
   });
 
-  test("a talk's recording can be downloaded: a WAV as long as the talk, in which somebody speaks", async () => {
+  test("the recording of a call can be downloaded as a WAV file with the call's length and audio", async () => {
     const { campaign, call_id } = await talkingTo(client, customer("speaks"), extensions.answers);
     await hangUp(client, call_id);
-    const report = await client.reported(campaign, "completed");
+    const report = await client.awaitCall(campaign, "completed");
     assert.equal(report.recording_url, `/api/v1/calls/${call_id}/recording`);
     const file = await fetch(fixture.api.url + report.recording_url, {
       headers: { authorization: `Bearer ${client.token}` },
@@ -212,19 +212,19 @@ suite("talks on Asterisk", { concurrency: true }, () => {
     const records = await recordsOf(call_id, 2);
     const ends = records.map(({ end }) => end);
     const talked_ms = 1_000 * (Math.max(...ends) - Math.min(...records.map((leg) => leg.answer)));
-    // It begins a moment after the talk, on a busy machine later, and is written in frames.
+    // It starts a moment after the bridge, on a busy machine later, and consists of whole frames.
     assert.ok(length_ms > 300 && length_ms < talked_ms + 100, `${length_ms} of ${talked_ms} ms`);
     assert.ok(peak > 1_000, String(peak));
   });
 
-  test("an account that wants none has no recordings", async () => {
+  test("an account with recording disabled has no recordings", async () => {
     const { campaign, call_id } = await talkingTo(
       unrecorded,
       customer("speaks"),
       extensions.answers,
     );
     await hangUp(unrecorded, call_id);
-    const report = await unrecorded.reported(campaign, "completed");
+    const report = await unrecorded.awaitCall(campaign, "completed");
     assert.equal(report.recording_url, null);
     const { status } = await unrecorded.ask("GET", `/api/v1/calls/${call_id}/recording`);
     assert.equal(status, 404);
@@ -236,11 +236,11 @@ suite("talks on Asterisk", { concurrency: true }, () => {
   });
 });
 
-/** News takes some milliseconds, on a busy machine longer; a wrong time would be off by the talk. */
-const news_ms = 60_000;
+/** Events take some milliseconds, on a busy machine longer. */
+const tolerance_ms = 60_000;
 
-/** The report's times are those that the switch wrote down, within the time that news takes. */
-async function assertLikeSwitch(report: Report): Promise<void> {
+/** Asserts that the call record's times are those of the CDRs, within the delay of events. */
+async function assertTimesMatchSwitch(report: Report): Promise<void> {
   const records = await recordsOf(report.call_id, report.legs.length);
   const byChannel = new Map(records.map((record) => [record.channel, record]));
   for (const [i, leg] of report.legs.entries()) {
@@ -250,10 +250,9 @@ async function assertLikeSwitch(report: Report): Promise<void> {
       [leg.ended_at, record.end],
     ] as const) {
       const apart_ms = Math.abs(Date.parse(shown) - written * 1_000);
-      assert.ok(apart_ms < news_ms, `${leg.role}: ${shown}, ${written}`);
+      assert.ok(apart_ms < tolerance_ms, `${leg.role}: ${shown}, ${written}`);
     }
   }
 }
 
-test("after all of these talks the books are right, and Asterisk holds nothing", () =>
-  fixture.checkAll());
+test("the invariants hold and Asterisk has no channels or bridges left", () => fixture.checkAll());
