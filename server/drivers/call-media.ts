@@ -1,17 +1,17 @@
 /**
- * Sound both ways with somebody on a call, in the samples of lib/audio/audio.ts. What is written is played
- * in order, in real time; everything after the end does nothing.
+ * Two-way audio with one party of a call, as samples of lib/audio/audio.ts. Written audio is played in order and in
+ * real time. After the call ends, every operation does nothing.
  */
 export type CallMedia = {
-  /** What the other side says, 20 ms (320 bytes) at a time, from when a listener is set; one listener. */
-  listen(hear: (samples: Buffer) => void): void;
-  /** Any length. */
+  /** Passes the party's audio to the only listener, 20 ms (320 bytes) at a time. */
+  listen(onSamples: (samples: Buffer) => void): void;
+  /** Queues audio of any length for playback. */
   write(samples: Buffer): void;
-  /** Forgets what was written and not played yet: silent at once. */
+  /** Discards queued audio, which stops playback at once. */
   flush(): void;
-  /** Of what was written since the last flush, so much is still to be played. */
+  /** Returns the duration of the audio that is queued and not played yet. */
   queued_ms(): number;
   close(): Promise<void>;
-  /** Resolves when it has ended, whoever ended it. */
+  /** Resolves when the audio has ended, for any reason. */
   readonly closed: Promise<void>;
 };

@@ -1,4 +1,4 @@
-// What every chat driver must do, whichever provider stands behind it.
+// The contract suite of chat drivers.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import fc from "fast-check";
@@ -8,7 +8,7 @@ import {
   type ChatSender,
   type Outgoing,
   type OutgoingMessage,
-  type Report,
+  type WebhookEvent,
   type TemplateDraft,
 } from "../../server/drivers/chat/driver.ts";
 import { eventually } from "./eventually.ts";
@@ -16,7 +16,7 @@ import { eventually } from "./eventually.ts";
 export type ChatDriverUnderTest = {
   readonly driver: ChatDriver;
   readonly from: ChatSender;
-  /** The webhook bodies so far, as they would be stored and parsed again. */
+  /** The webhook bodies so far, stored and parsed again. */
   webhooks(): readonly unknown[];
   close(): Promise<void>;
 };
@@ -30,7 +30,7 @@ export const template_message: OutgoingMessage = {
   buttons: [],
 };
 
-/** One message of each kind, by a name for it. */
+/** One message of each kind, by a description. */
 export const message_kinds: Readonly<Record<string, OutgoingMessage>> = {
   "a template without values": { ...template_message, body: [] },
   "a template with positional values": {
@@ -43,7 +43,7 @@ export const message_kinds: Readonly<Record<string, OutgoingMessage>> = {
     header: { text: { name: "month", text: "July" } },
     body: [{ name: "first_name", text: "Zoë" }],
   },
-  "a template with an image by its id": {
+  "a template with an image by its ID": {
     ...template_message,
     header: { media: { kind: "image", id: "4490709327384033" } },
   },
@@ -96,7 +96,7 @@ export const message_kinds: Readonly<Record<string, OutgoingMessage>> = {
   "a message with a flow": interactive({
     type: "flow",
     flow_id: "1234",
-    cta: "Book",
+    cta: "Reserve",
     flow_token: "t-2",
     screen: "FIRST",
     data: { name: "Zoë" },
@@ -104,7 +104,7 @@ export const message_kinds: Readonly<Record<string, OutgoingMessage>> = {
   "a message with a flow that opens as it is": interactive({
     type: "flow",
     flow_id: "1234",
-    cta: "Book",
+    cta: "Reserve",
     flow_token: "t-3",
   }),
 };
@@ -115,14 +115,14 @@ function interactive(
   return { kind: "interactive", header: "Hello", body: "Shall we?", footer: "Bye", action };
 }
 
-/** Each of these numbers is steered: see docs/guides/sandbox.md. */
+/** Numbers that decide the outcome of a message: see docs/guides/sandbox.md. */
 const undeliverable = "919000777001";
 const throttled = "919000777002";
 const silent = "919000777003";
 const says_stop = "919000777004";
 const says_yes = "919000777005";
 
-/** Registers the suite; `open` gives a driver of its own, steered by the numbers above. */
+/** Registers the suite; `open` opens a driver whose outcomes the numbers above decide. */
 export function chatDriverContract(name: string, open: () => Promise<ChatDriverUnderTest>): void {
   suite(`the contract of chat drivers: ${name}`, () => {
     let under: ChatDriverUnderTest;
@@ -137,18 +137,18 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       return { message_id: `contract-${name}-${count}`, to, message, route: "standard" };
     };
     const send = (message: Outgoing) => under.driver.send(under.from, message);
-    const reports = (): readonly Report[] =>
+    const events = (): readonly WebhookEvent[] =>
       under
         .webhooks()
         .flatMap((body) => under.driver.readWebhook(body))
         .filter((batch) => batch.phone_number_id === under.from.phone_number_id)
-        .flatMap((batch) => batch.reports);
+        .flatMap((batch) => batch.events);
     const statusesOf = ({ message_id }: Outgoing) =>
-      reports().filter((report) => report.kind === "status" && report.message_id === message_id);
+      events().filter((report) => report.kind === "status" && report.message_id === message_id);
     const wasRead = (message: Outgoing) =>
       statusesOf(message).some((report) => report.kind === "status" && report.status === "read");
 
-    test("a hundred messages at once are accepted, each under an id of its own", async () => {
+    test("accepts a hundred messages at once, each with its own ID", async () => {
       const to = (index: number) => `91980000${1_000 + index}`;
       const accepted = await Promise.all(
         Array.from({ length: 100 }, (_, index) => send(outgoing(to(index)))),
@@ -158,14 +158,14 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       assert.ok(!ids.has(""));
     });
 
-    test("every kind of message is accepted", async () => {
+    test("accepts every kind of message", async () => {
       for (const [kind, message] of Object.entries(message_kinds)) {
         const { provider_message_id } = await send(outgoing("919812345678", message));
         assert.notEqual(provider_message_id, "", kind);
       }
     });
 
-    test("a message on the marketing route is accepted", async () => {
+    test("accepts a message on the marketing route", async () => {
       const { provider_message_id } = await send({
         ...outgoing("919812345678"),
         route: "marketing",
@@ -173,7 +173,7 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       assert.notEqual(provider_message_id, "");
     });
 
-    test("sent, delivered and read are reported under both ids, with their times", async () => {
+    test("events sent, delivered and read with both IDs and their times", async () => {
       const message = outgoing("919812345678");
       const began = Date.now();
       const { provider_message_id } = await send(message);
@@ -188,7 +188,7 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       assert.deepEqual(new Set(statuses), new Set(["sent", "delivered", "read"]));
     });
 
-    test("a number that does not receive is reported as failed, with 131026", async () => {
+    test("events a message to an undeliverable number as failed, with code 131026", async () => {
       const message = outgoing(undeliverable);
       await send(message);
       await eventually(() => statusesOf(message).length > 0);
@@ -197,14 +197,14 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       assert.deepEqual([report.status, report.code], ["failed", 131_026]);
     });
 
-    test("a throttled message says for how long, and passes afterwards", async () => {
+    test("events how long a message is throttled and accepts it afterwards", async () => {
       const error = await failureOf(send(outgoing(throttled)));
       assert.equal(error.failure, "throttled");
       assert.ok((error.retry_after_ms ?? 0) > 0);
       assert.notEqual((await send(outgoing(throttled))).provider_message_id, "");
     });
 
-    test("a message that is never reported on is accepted all the same", async () => {
+    test("accepts a message that never gets a delivery status", async () => {
       const quiet = outgoing(silent);
       await send(quiet);
       const loud = outgoing("919812345678");
@@ -213,9 +213,9 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       assert.deepEqual(statusesOf(quiet), []);
     });
 
-    test("what a customer writes is reported, with the message it answers", async () => {
+    test("events a customer's reply with the message that it answers", async () => {
       const [stop, yes] = [await send(outgoing(says_stop)), await send(outgoing(says_yes))];
-      const replies = () => reports().filter((report) => report.kind === "reply");
+      const replies = () => events().filter((report) => report.kind === "reply");
       await eventually(() => replies().length === 2);
       const read = replies().map(({ from, text, type, answers }) => ({
         from,
@@ -232,7 +232,7 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       );
     });
 
-    test("a template is submitted, listed as it was submitted, and deleted", async () => {
+    test("submits a template, lists it unchanged and deletes it", async () => {
       const account = under.from.business_account_id;
       const draft: TemplateDraft = {
         name: "contract_offer",
@@ -267,14 +267,14 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       assert.equal(gone.failure, "rejected");
     });
 
-    test("a number is found with its digits", async () => {
+    test("finds a number with its digits", async () => {
       const number = await under.driver.findNumber(under.from);
       assert.equal(number.phone_number_id, under.from.phone_number_id);
       assert.match(number.phone_number, /^\d{7,15}$/);
       assert.equal(number.marketing_onboarded, true);
     });
 
-    test("a stored file has a media id", async () => {
+    test("stores a file and returns its media ID", async () => {
       const file = {
         bytes: Buffer.from([0, 255, 13, 10]),
         mime_type: "image/png",
@@ -288,20 +288,20 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       assert.notEqual(ids[0], ids[1]);
     });
 
-    test("a call given up before it began never left", async () => {
+    test("never sends a message that is aborted before the request starts", async () => {
       const error = await failureOf(
         under.driver.send(under.from, outgoing("919812345678"), AbortSignal.abort()),
       );
       assert.equal(error.failure, "unreachable");
     });
 
-    test("a message whose time to begin is over never left", async () => {
+    test("never sends a message after its `begin_by_ms`", async () => {
       const late = { ...outgoing("919812345678"), begin_by_ms: performance.now() - 1 };
       const error = await failureOf(under.driver.send(under.from, late));
       assert.equal(error.failure, "unreachable");
     });
 
-    test("no webhook body, however wrong, throws", () => {
+    test("never throws on a webhook body, however malformed", () => {
       const bodies = under.webhooks();
       assert.ok(bodies.length > 0);
       fc.assert(
@@ -309,7 +309,7 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
           assert.ok(Array.isArray(under.driver.readWebhook(body)));
         }),
       );
-      // Real bodies with one value replaced, wherever it stands.
+      // Real bodies with one value replaced at any depth.
       fc.assert(
         fc.property(
           fc.constantFrom(...bodies),
@@ -324,7 +324,7 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       );
     });
 
-    test("after its close, which may be repeated, it sends nothing", async () => {
+    test("sends nothing after close, which is idempotent", async () => {
       const own = await open();
       const message = outgoing("919812345678");
       await own.driver.send(own.from, message);
@@ -336,7 +336,7 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
   });
 }
 
-/** The ChatSendError that a call ends with; anything else fails the test. */
+/** Returns the ChatSendError of a call; any other outcome fails the test. */
 export async function failureOf(call: Promise<unknown>): Promise<ChatSendError> {
   try {
     await call;
@@ -344,7 +344,7 @@ export async function failureOf(call: Promise<unknown>): Promise<ChatSendError> 
     assert.ok(error instanceof ChatSendError, String(error));
     return error;
   }
-  return assert.fail("it did not fail");
+  return assert.fail("the call did not fail");
 }
 
 /** Replaces the `place`-th value (in the order of a walk, modulo their number) of a JSON value. */

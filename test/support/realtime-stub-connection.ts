@@ -5,31 +5,31 @@ import { loudnessOf, tone } from "./tones.ts";
 
 type Event = Readonly<Record<string, unknown>>;
 
-/** One client of the stub, and what passed. */
+/** One client of the stub and its traffic. */
 export type StubConnection = {
   readonly model: string | null;
   readonly authorization: string | null;
-  /** All that came, but for sound. */
+  /** All received events except audio. */
   readonly events: readonly Event[];
-  /** Of one type. */
+  /** The received events of one type. */
   readonly eventsOf: (type: string) => readonly Event[];
-  /** All the sound that came, as bytes of its format. */
-  readonly sound: () => Buffer;
-  /** How much sound came. */
-  readonly sound_ms: () => number;
-  /** The loudest 20 ms of it. */
+  /** All received audio, as bytes of its format. */
+  readonly audio: () => Buffer;
+  /** The duration of the received audio. */
+  readonly audio_ms: () => number;
+  /** The loudness of its loudest 20 ms. */
   readonly loudest: () => number;
-  /** The items that were said, and how much of each the client still believes to have. */
-  readonly items: ReadonlyMap<string, { ms: number; heard_ms: number | null }>;
-  readonly faults: readonly string[];
+  /** The items that were sent, and how much of each the client reported as played. */
+  readonly items: ReadonlyMap<string, { ms: number; played_ms: number | null }>;
+  readonly violations: readonly string[];
   readonly isOpen: () => boolean;
-  /** Sends an event, or any text. */
+  /** Sends an event or any text. */
   readonly send: (event: object | string) => void;
-  /** Says something of its own accord. */
+  /** Sends a response without a request. */
   readonly say: (answer: StubAnswer) => void;
-  /** Ends the answer that is held. */
+  /** Ends the response that is held. */
   readonly release: () => void;
-  /** Ends the connection without a goodbye. */
+  /** Ends the connection without a close frame. */
   readonly cut: () => void;
   readonly close: (code: number) => void;
 };
@@ -50,15 +50,15 @@ type Setting = {
 export function openStubConnection(client: WebSocket, setting: Setting): StubConnection {
   const { script, order } = setting;
   const events: Event[] = [];
-  const faults: string[] = [];
-  const sound: Buffer[] = [];
-  const items = new Map<string, { ms: number; heard_ms: number | null }>();
+  const violations: string[] = [];
+  const received_audio: Buffer[] = [];
+  const items = new Map<string, { ms: number; played_ms: number | null }>();
   let formats: { input: StubFormat; output: StubFormat } | null = null;
   let count = 0;
   let loudest = 0;
   let active: { readonly id: string; readonly answer: StubAnswer } | null = null;
   let prompt: StubPrompt = { kind: "text", text: "" };
-  const nextId = (what: string) => `${what}_${order}_${++count}`;
+  const nextId = (prefix: string) => `${prefix}_${order}_${++count}`;
   const send = (event: object | string) => {
     if (client.readyState === WebSocket.OPEN)
       client.send(typeof event === "string" ? event : JSON.stringify(event));
@@ -73,7 +73,7 @@ export function openStubConnection(client: WebSocket, setting: Setting): StubCon
     const item_id = nextId("item");
     const place = { response_id, item_id, output_index: 0, content_index: 0 };
     const ms = answer.tone_ms ?? 1_000;
-    items.set(item_id, { ms, heard_ms: null });
+    items.set(item_id, { ms, played_ms: null });
     send({
       type: "response.output_item.added",
       response_id,
@@ -110,7 +110,7 @@ export function openStubConnection(client: WebSocket, setting: Setting): StubCon
     if (answer.call) callFunction(id, answer.call);
     finish(answer.fails ? "failed" : "completed");
   };
-  const ears = openEars({
+  const detectSpeech = openSpeechDetector({
     began() {
       send({
         type: "input_audio_buffer.speech_started",
@@ -120,20 +120,20 @@ export function openStubConnection(client: WebSocket, setting: Setting): StubCon
       if (active) finish("cancelled");
     },
     ended() {
-      const transcript = script().understand();
+      const transcript = script().transcribe();
       send({ type: "input_audio_buffer.speech_stopped", audio_end_ms: 0 });
       const type = "conversation.item.input_audio_transcription.completed";
       send({ type, item_id: nextId("item"), content_index: 0, transcript });
       say(script().answer({ kind: "speech", text: transcript }));
     },
   });
-  const takers: Readonly<Record<string, (event: Event) => void>> = {
+  const handlers: Readonly<Record<string, (event: Event) => void>> = {
     "session.update"(event) {
       const session = event["session"] as {
         type?: string;
         audio: Record<"input" | "output", { format: StubFormat }>;
       };
-      if (session.type !== "realtime") faults.push("a session of no type");
+      if (session.type !== "realtime") violations.push("a session without the type realtime");
       const input = script().grant(session.audio.input.format);
       const output = script().grant(session.audio.output.format);
       if (!input || !output) {
@@ -145,12 +145,12 @@ export function openStubConnection(client: WebSocket, setting: Setting): StubCon
       send({ type: "session.updated", session: { ...session, audio } });
     },
     "input_audio_buffer.append"({ audio }) {
-      if (!formats) faults.push("sound before the session was set up");
+      if (!formats) violations.push("audio before the session was set up");
       const bytes = Buffer.from(String(audio), "base64");
-      sound.push(bytes);
+      received_audio.push(bytes);
       const samples = decodeSound(bytes, formats?.input ?? { type: "audio/pcmu" });
       loudest = Math.max(loudest, loudnessOf(samples));
-      ears(samples);
+      detectSpeech(samples);
     },
     "conversation.item.create"({ item }) {
       const { content, output } = item as { content?: [{ text: string }]; output?: string };
@@ -172,8 +172,8 @@ export function openStubConnection(client: WebSocket, setting: Setting): StubCon
       const item = items.get(String(item_id));
       const isWhole = Number.isSafeInteger(audio_end_ms) && content_index === 0;
       if (!item || !isWhole || Number(audio_end_ms) > item.ms)
-        faults.push(`a truncation of ${String(item_id)} at ${String(audio_end_ms)}`);
-      else item.heard_ms = Number(audio_end_ms);
+        violations.push(`an invalid truncation of ${String(item_id)} at ${String(audio_end_ms)}`);
+      else item.played_ms = Number(audio_end_ms);
     },
   };
   client.on("error", () => {});
@@ -181,24 +181,24 @@ export function openStubConnection(client: WebSocket, setting: Setting): StubCon
     const event = JSON.parse((data as Buffer).toString()) as Event;
     const type = String(event["type"]);
     if (type !== "input_audio_buffer.append") events.push(event);
-    const take = takers[type];
-    if (take) take(event);
-    else faults.push(`an event of the type ${type}`);
+    const handle = handlers[type];
+    if (handle) handle(event);
+    else violations.push(`an unknown event type ${type}`);
   });
-  if (!script().mute) send({ type: "session.created", session: { type: "realtime" } });
+  if (!script().silent) send({ type: "session.created", session: { type: "realtime" } });
   return {
     model: setting.model,
     authorization: setting.authorization,
     events,
     eventsOf: (type) => events.filter((event) => event["type"] === type),
-    sound: () => Buffer.concat(sound),
-    sound_ms() {
-      const { length } = Buffer.concat(sound);
+    audio: () => Buffer.concat(received_audio),
+    audio_ms() {
+      const { length } = Buffer.concat(received_audio);
       return formats?.input.type === "audio/pcm" ? length / 48 : length / 8;
     },
     loudest: () => loudest,
     items,
-    faults,
+    violations,
     isOpen: () => client.readyState === WebSocket.OPEN,
     send,
     say,
@@ -216,7 +216,7 @@ function encodeTone(ms: number, hz: number, { type }: StubFormat): Buffer {
   return type === "audio/pcma" ? encodeALaw(tone(ms, { hz })) : encodeMuLaw(tone(ms, { hz }));
 }
 
-/** At 8 kHz, roughly: enough to tell sound from silence. */
+/** Decodes to about 8 kHz, enough to distinguish sound from silence. */
 function decodeSound(bytes: Buffer, { type }: StubFormat): Buffer {
   if (type === "audio/pcma") return decodeALaw(bytes);
   if (type !== "audio/pcm") return decodeMuLaw(bytes);
@@ -225,8 +225,8 @@ function decodeSound(bytes: Buffer, { type }: StubFormat): Buffer {
   return samples;
 }
 
-/** Tells when speech begins and ends, by the energy of 20 ms each. */
-function openEars({ began, ended }: { began: () => void; ended: () => void }) {
+/** Detects when speech begins and ends, by the energy of frames of 20 ms. */
+function openSpeechDetector({ began, ended }: { began: () => void; ended: () => void }) {
   let rest = Buffer.alloc(0);
   let isSpeech = false;
   let run = 0;

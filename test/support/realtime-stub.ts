@@ -1,4 +1,4 @@
-// A server of the OpenAI Realtime protocol, as a test wants it: it hears by the energy of the sound, and says tones.
+// A scripted server of the OpenAI Realtime protocol: detects speech by its energy and speaks in tones.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,20 +6,20 @@ import { WebSocketServer } from "ws";
 import { openStubConnection, type StubConnection } from "./realtime-stub-connection.ts";
 
 export type StubAnswer = {
-  /** In words; nothing is said without. */
+  /** The transcript; without it, no audio is sent. */
   readonly say?: string;
-  /** How long the tone of it is; 1,000 unless given. */
+  /** The duration of its tone; 1,000 by default. */
   readonly tone_ms?: number;
-  /** How high it is; 440 unless given. */
+  /** The frequency of its tone; 440 by default. */
   readonly hz?: number;
   readonly call?: { readonly name: string; readonly args: unknown };
-  /** It could not be given. */
+  /** The response fails. */
   readonly fails?: boolean;
-  /** Its sound is sent, its end only by the connection's `release`. */
+  /** Its audio is sent, but it ends only by the connection's `release`. */
   readonly held?: boolean;
 };
 
-/** What an answer is to: instructions, a text of the user, what a function gave, or speech in words. */
+/** What the stub responds to: instructions, a text of the user, a function's output, or a speech transcript. */
 export type StubPrompt = {
   readonly kind: "instructions" | "text" | "function" | "speech";
   readonly text: string;
@@ -29,46 +29,48 @@ export type StubFormat = { readonly type: string; readonly rate?: number };
 
 export type StubScript = {
   readonly answer: (prompt: StubPrompt) => StubAnswer;
-  /** What speech is understood as. */
-  readonly understand: () => string;
-  /** The format that is given to one that asked for `asked`; null: the settings are refused. */
-  readonly grant: (asked: StubFormat) => StubFormat | null;
-  /** It connects and never says a word. */
-  readonly mute: boolean;
-  /** The HTTP status of the handshake instead of a connection. */
-  readonly refuse: number | null;
+  /** The transcript of the next speech. */
+  readonly transcribe: () => string;
+  /** The format granted for the requested one; null: the settings are rejected. */
+  readonly grant: (requested: StubFormat) => StubFormat | null;
+  /** Accepts connections and never sends an event. */
+  readonly silent: boolean;
+  /** The HTTP status that rejects the handshake; null: accepted. */
+  readonly reject: number | null;
 };
 
 export type RealtimeStub = {
-  /** Without a model. */
+  /** The URL without a model. */
   readonly url: string;
-  /** In the order they came. */
+  /** In the order of their arrival. */
   readonly connections: readonly StubConnection[];
   readonly last: () => StubConnection;
-  /** Changes what it does from now on. */
+  /** Changes the script from now on. */
   readonly script: (change: Partial<StubScript>) => void;
-  /** What clients did against the protocol. */
-  readonly faults: () => readonly string[];
+  /** The protocol violations of clients. */
+  readonly violations: () => readonly string[];
   readonly close: () => Promise<void>;
 };
 
-const usual: StubScript = {
+const default_script: StubScript = {
   answer: () => ({ say: "Good day." }),
-  understand: () => "something",
-  grant: (asked) => asked,
-  mute: false,
-  refuse: null,
+  transcribe: () => "something",
+  grant: (requested) => requested,
+  silent: false,
+  reject: null,
 };
 
-/** Starts it on a free port of 127.0.0.1. */
+/** Starts the stub on a free port of 127.0.0.1. */
 export async function startRealtimeStub(first: Partial<StubScript> = {}): Promise<RealtimeStub> {
-  let script = { ...usual, ...first };
+  let script = { ...default_script, ...first };
   const connections: StubConnection[] = [];
   const http = createServer();
   const sockets = new WebSocketServer({ noServer: true });
   http.on("upgrade", (request, socket, head) => {
-    if (script.refuse !== null) {
-      socket.end(`HTTP/1.1 ${script.refuse} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+    if (script.reject !== null) {
+      socket.end(
+        `HTTP/1.1 ${script.reject} Rejected\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`,
+      );
       return;
     }
     sockets.handleUpgrade(request, socket, head, (client) => {
@@ -88,11 +90,11 @@ export async function startRealtimeStub(first: Partial<StubScript> = {}): Promis
     connections,
     last() {
       const found = connections.at(-1);
-      if (!found) throw new Error("nobody connected to the stub");
+      if (!found) throw new Error("the stub has no connection");
       return found;
     },
     script: (change) => void (script = { ...script, ...change }),
-    faults: () => connections.flatMap(({ faults }) => faults),
+    violations: () => connections.flatMap(({ violations }) => violations),
     async close() {
       for (const client of sockets.clients) client.terminate();
       http.close();

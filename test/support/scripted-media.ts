@@ -6,12 +6,12 @@ const chunk_ms = 20;
 
 export type ScriptedMedia = CallMedia & {
   /** The audio played so far. */
-  heard(): Buffer;
+  played(): Buffer;
   /** The number of flushes that cut off queued audio. */
   cuts(): number;
   isClosed(): boolean;
   /** Sends this audio as the caller and advances the clock by its duration. */
-  speak(samples: Buffer): void;
+  sendAudio(samples: Buffer): void;
   /** The caller hangs up. */
   end(): void;
 };
@@ -22,14 +22,14 @@ export function openScriptedMedia(time: ManualTimers): ScriptedMedia {
   let isClosed = false;
   let listener: (samples: Buffer) => void = () => {};
   let queue = Buffer.alloc(0);
-  const played: Buffer[] = [];
+  const played_chunks: Buffer[] = [];
   let played_until = time.timers.now();
   let cuts = 0;
   const play = () => {
     const now = time.timers.now();
     const bytes = Math.min(queue.length, Math.floor((now - played_until) * bytes_per_ms));
     played_until = now;
-    if (bytes > 0) played.push(queue.subarray(0, bytes));
+    if (bytes > 0) played_chunks.push(queue.subarray(0, bytes));
     queue = queue.subarray(bytes);
   };
   const end = () => {
@@ -39,7 +39,7 @@ export function openScriptedMedia(time: ManualTimers): ScriptedMedia {
     ended.resolve();
   };
   return {
-    listen: (hear) => void (listener = hear),
+    listen: (onSamples) => void (listener = onSamples),
     write(samples) {
       play();
       if (!isClosed) queue = Buffer.concat([queue, samples]);
@@ -55,13 +55,13 @@ export function openScriptedMedia(time: ManualTimers): ScriptedMedia {
     },
     close: async () => end(),
     closed: ended.promise,
-    heard() {
+    played() {
       play();
-      return Buffer.concat(played);
+      return Buffer.concat(played_chunks);
     },
     cuts: () => cuts,
     isClosed: () => isClosed,
-    speak(samples) {
+    sendAudio(samples) {
       const bytes = chunk_ms * bytes_per_ms;
       for (let at = 0; at < samples.length; at += bytes) {
         if (!isClosed) listener(samples.subarray(at, at + bytes));

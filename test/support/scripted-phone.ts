@@ -9,13 +9,13 @@ import { loudnessOf, pitchOf } from "./tones.ts";
 export type ScriptedPhone = {
   /** The number to dial; calls to it are answered at once. */
   readonly number: string;
-  /** How much it heard that was not silent, in ms; of one tone only, of whole hundreds of Hz, if one is named. */
-  heard_ms(hz?: number): number;
-  /** The tones it heard, each to the next hundred Hz, in their order; shorter ones than 60 ms are left out. */
+  /** The duration of the received sound, in ms; with `hz` (a multiple of 100), of that tone only. */
+  received_ms(hz?: number): number;
+  /** The received tones of at least 60 ms in order, each rounded to 100 Hz. */
   tones(): number[];
   /** Queues audio; resolves when it was sent, which needs a call with incoming audio. */
   say(samples: Buffer): Promise<void>;
-  /** Presses a key, as RTP events (RFC 4733); in turn with what is said. */
+  /** Presses a key, as RTP events (RFC 4733), queued after earlier audio. */
   press(digit: string): Promise<void>;
   close(): Promise<void>;
 };
@@ -25,11 +25,11 @@ const frame_samples = 160;
 const header_bytes = 12;
 const loud = 500;
 const frames_min = 3;
-const payload_types = { sound: 0, event: 101 } as const;
+const payload_types = { audio: 0, event: 101 } as const;
 const keys = "0123456789*#";
 const silence = Buffer.alloc(frame_samples, 0xff);
 
-/** A packet's payload; `at_frame`: an event's packets bear the time of its first. */
+/** A packet to send; `ago_frames`: an event's packets have the timestamp of its first. */
 type Packet = {
   readonly type: number;
   readonly payload: Buffer;
@@ -38,17 +38,17 @@ type Packet = {
   readonly sent: () => void;
 };
 
-/** Takes a free port; close it at the end. */
+/** Opens a phone on a free port. */
 export async function openScriptedPhone(): Promise<ScriptedPhone> {
   const socket = createSocket("udp4");
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
   const pitches: (number | null)[] = [];
   const waiting: Packet[] = [];
-  let speaking: NodeJS.Timeout | undefined;
+  let sending: NodeJS.Timeout | undefined;
   socket.on("message", (packet, { port, address }) => {
-    speaking ??= speak(socket, { port, address }, waiting);
-    if ((packet[1]! & 0x7f) !== payload_types.sound) return;
+    sending ??= sendPackets(socket, { port, address }, waiting);
+    if ((packet[1]! & 0x7f) !== payload_types.audio) return;
     const samples = decodeMuLaw(packet.subarray(header_bytes));
     pitches.push(loudnessOf(samples) < loud ? null : Math.round(pitchOf(samples) / 100) * 100);
   });
@@ -60,15 +60,15 @@ export async function openScriptedPhone(): Promise<ScriptedPhone> {
   };
   return {
     number: `${far_end.scripted}${socket.address().port}`.padEnd(10, "0"),
-    heard_ms(hz) {
-      const meant = pitches.filter((pitch) => pitch !== null && (pitch === hz || !hz));
-      return meant.length * frame_ms;
+    received_ms(hz) {
+      const matching = pitches.filter((pitch) => pitch !== null && (pitch === hz || !hz));
+      return matching.length * frame_ms;
     },
     tones: () => tonesOf(pitches),
-    say: (samples) => enqueue(soundPackets(encodeMuLaw(samples))),
+    say: (samples) => enqueue(audioPackets(encodeMuLaw(samples))),
     press: (digit) => enqueue(eventPackets(keys.indexOf(digit))),
     async close() {
-      clearInterval(speaking);
+      clearInterval(sending);
       socket.close();
       await once(socket, "close");
     },
@@ -86,10 +86,10 @@ function tonesOf(pitches: readonly (number | null)[]): number[] {
   return tones;
 }
 
-function soundPackets(sound: Buffer): Omit<Packet, "sent">[] {
-  return Array.from({ length: Math.ceil(sound.length / frame_samples) }, (_, i) => {
-    const payload = sound.subarray(i * frame_samples, (i + 1) * frame_samples);
-    return { type: payload_types.sound, payload, marked: false, ago_frames: 0 };
+function audioPackets(audio: Buffer): Omit<Packet, "sent">[] {
+  return Array.from({ length: Math.ceil(audio.length / frame_samples) }, (_, i) => {
+    const payload = audio.subarray(i * frame_samples, (i + 1) * frame_samples);
+    return { type: payload_types.audio, payload, marked: false, ago_frames: 0 };
   });
 }
 
@@ -105,7 +105,7 @@ function eventPackets(event: number): Omit<Packet, "sent">[] {
 }
 
 /** Sends a packet every 20 ms: queued audio, otherwise silence. */
-function speak(
+function sendPackets(
   socket: Socket,
   to: { readonly port: number; readonly address: string },
   waiting: Packet[],
@@ -113,11 +113,11 @@ function speak(
   const began_ms = performance.now();
   let frames = 0;
   return setInterval(() => {
-    // What a pause of this process left out is made up for.
+    // Catches up after a pause of this process.
     while (frames * frame_ms <= performance.now() - began_ms) {
       const next = waiting.shift();
       const { type, payload, marked, ago_frames } = next ?? {
-        type: payload_types.sound,
+        type: payload_types.audio,
         payload: silence,
         marked: false,
         ago_frames: 0,

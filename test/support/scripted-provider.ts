@@ -18,54 +18,54 @@ export type ScriptedProvider = {
   /** Runs during each request. */
   meanwhile: () => Promise<void>;
   /** The names of the methods called, in order. */
-  readonly asked: string[];
+  readonly requested: string[];
 };
 
 export function openScriptedProvider(): ScriptedProvider {
-  const told: ScriptedProvider = {
+  const state: ScriptedProvider = {
     driver: undefined as never,
     templates: [],
     number: {
       phone_number: "919876543210",
-      name: "Told",
+      name: "Scripted",
       quality: "YELLOW",
       marketing_onboarded: true,
     },
     failure: null,
     meanwhile: async () => {},
-    asked: [],
+    requested: [],
   };
   const answer = async <Answer>(name: string, make: () => Answer): Promise<Answer> => {
-    told.asked.push(name);
-    await told.meanwhile();
-    if (told.failure) throw told.failure;
+    state.requested.push(name);
+    await state.meanwhile();
+    if (state.failure) throw state.failure;
     return make();
   };
   const driver: ChatDriver & WebhookGuard = {
     ...sandboxStub,
-    listTemplates: () => answer("listTemplates", () => told.templates),
+    listTemplates: () => answer("listTemplates", () => state.templates),
     createTemplate: (_account, draft) =>
       answer("createTemplate", () => {
         const made: ProviderTemplate = {
           ...structuredClone(draft),
-          provider_template_id: `told-${told.asked.length}`,
+          provider_template_id: `scripted-${state.requested.length}`,
           status: "PENDING",
           quality: "UNKNOWN",
           rejection_reason: null,
         };
-        told.templates = [...told.templates, made];
+        state.templates = [...state.templates, made];
         return made;
       }),
     deleteTemplate: (_account, name) =>
       answer("deleteTemplate", () => {
-        told.templates = told.templates.filter((one) => one.name !== name);
+        state.templates = state.templates.filter((one) => one.name !== name);
       }),
     findNumber: ({ phone_number_id }) =>
-      answer("findNumber", () => ({ ...told.number, phone_number_id })),
+      answer("findNumber", () => ({ ...state.number, phone_number_id })),
     uploadMedia: (_from, { bytes, mime_type, name }) =>
       answer("uploadMedia", () => `${mime_type} ${name} ${bytes.length}`),
     verifySignature: () => true,
     answerChallenge: () => null,
   };
-  return Object.assign(told, { driver });
+  return Object.assign(state, { driver });
 }

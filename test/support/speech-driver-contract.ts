@@ -1,4 +1,4 @@
-// What every speech driver must do, whatever speaks behind it.
+// The contract suite of speech drivers.
 import assert from "node:assert/strict";
 import { before, suite, test } from "node:test";
 import { bytes_per_ms } from "../../server/lib/audio/audio.ts";
@@ -6,8 +6,8 @@ import { SpeechError, type SpeechDriver } from "../../server/drivers/speech/driv
 
 export type SpeechDriverUnderTest = {
   readonly driver: SpeechDriver;
-  /** Speaks, and lets what speaks be killed in the middle of it; null: there is no way to. */
-  readonly speakAndDie: (() => Promise<Buffer>) | null;
+  /** Synthesizes a text and kills the synthesizer meanwhile; null: not possible with this driver. */
+  readonly synthesizeAndDie: (() => Promise<Buffer>) | null;
 };
 
 const language = "en";
@@ -16,15 +16,15 @@ const language = "en";
 export function speechDriverContract(name: string, open: () => SpeechDriverUnderTest): void {
   suite(`the contract of speech drivers: ${name}`, () => {
     let under: SpeechDriverUnderTest;
-    const speak = (text: string) => under.driver.speak({ text, language });
+    const synthesize = (text: string) => under.driver.synthesize({ text, language });
     before(() => {
       under = open();
     });
 
-    test("it says something that can be heard, and takes longer for more", async () => {
+    test("synthesizes audible speech, longer for a longer text", async () => {
       const [short, long] = await Promise.all([
-        speak("Hello."),
-        speak("Hello, and welcome. This is a much longer text, of two sentences."),
+        synthesize("Hello."),
+        synthesize("Hello, and welcome. This is a much longer text, of two sentences."),
       ]);
       assertAudible(short);
       assertAudible(long);
@@ -32,26 +32,26 @@ export function speechDriverContract(name: string, open: () => SpeechDriverUnder
       assert.ok(under.driver.voice.length > 0);
     });
 
-    test("the same text sounds the same, in any case of its language, and unknown languages are spoken", async () => {
-      const [once, again] = [await speak("Good morning."), await speak("Good morning.")];
+    test("synthesizes a text the same each time, and also in unknown languages", async () => {
+      const [once, again] = [await synthesize("Good morning."), await synthesize("Good morning.")];
       assert.deepEqual(once, again);
       for (const other of ["hi", "en-IN", "zz", "qqq-Latn-ZZ"])
-        assertAudible(await under.driver.speak({ text: "Good morning.", language: other }));
+        assertAudible(await under.driver.synthesize({ text: "Good morning.", language: other }));
     });
 
-    test("nothing, too much, and what is no language are rejected", async () => {
+    test("rejects empty and overlong texts and invalid languages", async () => {
       for (const text of ["", "  \n\t", "\0\u0001", "a".repeat(5_001), "😀".repeat(5_001)])
-        await assert.rejects(speak(text), isRejected, JSON.stringify(text.slice(0, 9)));
+        await assert.rejects(synthesize(text), isRejected, JSON.stringify(text.slice(0, 9)));
       for (const bad of ["", "e", "-w/tmp/x", "en; id", "en --stdin", "../en", "en\n"])
         await assert.rejects(
-          under.driver.speak({ text: "Hello.", language: bad }),
+          under.driver.synthesize({ text: "Hello.", language: bad }),
           isRejected,
           bad,
         );
-      assertAudible(await speak("Hello, it is me. ".repeat(294)));
+      assertAudible(await synthesize("Hello, it is me. ".repeat(294)));
     });
 
-    test("markup, quotes, controls, emoji, halves of characters and what looks like an option are only text", async () => {
+    test("treats markup, quotes, control characters, emoji, lone surrogates and options as plain text", async () => {
       for (const text of [
         "--help",
         "-w /tmp/never-written.wav hello",
@@ -63,32 +63,32 @@ export function speechDriverContract(name: string, open: () => SpeechDriverUnder
         "नमस्ते, hello, שלום, 你好",
         '{"text": "hello"}\n{"text": "hello"}',
       ])
-        assertAudible(await speak(text), text);
+        assertAudible(await synthesize(text), text);
     });
 
-    test("twenty at once are all spoken, each as it is spoken alone", async () => {
+    test("synthesizes twenty texts at once, each as it sounds alone", async () => {
       const texts = Array.from({ length: 20 }, (_, index) => `This is number ${index % 4}.`);
-      const alone = await Promise.all(texts.slice(0, 4).map(speak));
-      const spoken = await Promise.all(texts.map(speak));
-      for (const [index, samples] of spoken.entries())
+      const alone = await Promise.all(texts.slice(0, 4).map(synthesize));
+      const together = await Promise.all(texts.map(synthesize));
+      for (const [index, samples] of together.entries())
         assert.deepEqual(samples, alone[index % 4], texts[index]);
     });
 
-    test("when what speaks is killed, what it was saying fails, and what comes next is spoken", async () => {
-      if (under.speakAndDie !== null) await assert.rejects(under.speakAndDie(), isFailed);
-      assertAudible(await speak("And it goes on."));
+    test("fails when the synthesizer is killed and synthesizes the next text", async () => {
+      if (under.synthesizeAndDie !== null) await assert.rejects(under.synthesizeAndDie(), isFailed);
+      assertAudible(await synthesize("And it goes on."));
     });
   });
 }
 
-function assertAudible(samples: Buffer, what?: string): void {
-  assert.equal(samples.length % 2, 0, what);
-  assert.ok(samples.length >= 50 * bytes_per_ms, what);
+function assertAudible(samples: Buffer, description?: string): void {
+  assert.equal(samples.length % 2, 0, description);
+  assert.ok(samples.length >= 50 * bytes_per_ms, description);
   let power = 0;
   for (let offset = 0; offset < samples.length; offset += 2)
     power += samples.readInt16LE(offset) ** 2;
   const loudness = Math.sqrt(power / (samples.length / 2)) / 32_768;
-  assert.ok(loudness > 0.005, `${what ?? "it"} is silent (${loudness})`);
+  assert.ok(loudness > 0.005, `${description ?? "the audio"} is silent (${loudness})`);
 }
 
 function isRejected(error: unknown): boolean {

@@ -1,53 +1,53 @@
-// Who talks to a person on a call in a human's place. Every driver passes the same contract suite. A driver
-// knows no feature, no SQL and no switch: it hears and speaks through a CallMedia, and asks for what it may not do.
+// The interface of AI agents, which talk to a caller in place of a person. Every driver passes the same contract
+// suite. A driver knows no feature, SQL or switch: audio goes through a CallMedia, and a driver requests actions as tools.
 import type { CallMedia } from "../call-media.ts";
 
-export const agent_driver_names = ["scripted", "realtime"] as const;
-export type AgentDriverName = (typeof agent_driver_names)[number];
+export const ai_agent_driver_names = ["scripted", "realtime"] as const;
+export type AiAgentDriverName = (typeof ai_agent_driver_names)[number];
 
-/** What an answer of the scripted agent may lead to. */
+/** What happens after the scripted AI agent answers by a rule. */
 export const rule_outcomes = ["go_on", "transfer", "end", "opt_out"] as const;
 
-/** Of the scripted agent: the first rule that fits what was pressed or said is followed. */
-export type AgentRule = {
-  /** Keys that it answers to: any of 0-9, * and #. */
+/** A rule of the scripted AI agent, which follows the first rule that matches a key or an utterance. */
+export type AiAgentRule = {
+  /** The keys that match: any of 0-9, * and #. */
   readonly keys: string;
-  /** Words or phrases that it answers to, in any case, where speech can be understood. */
+  /** Words or phrases that match, in any case; ignored without speech recognition. */
   readonly keywords: readonly string[];
   readonly say: string;
-  /** Notes `value` for this field of `fields`. */
+  /** Sets this field of `fields` to `value`. */
   readonly set?: { readonly field: string; readonly value: string } | null;
   readonly then: (typeof rule_outcomes)[number];
 };
 
-/** Something that the agent finds out. The scripted one asks, and takes keys up to # or what is said. */
-export type AgentField = { readonly key: string; readonly question: string };
+/** A value that the AI agent asks for. The scripted AI agent accepts keys up to # or an utterance. */
+export type AiAgentField = { readonly key: string; readonly question: string };
 
-/** An AI agent as it was described when its campaign was launched. Texts may hold {{variables}}, filled in by then. */
-export type AgentPlan = {
-  readonly driver: AgentDriverName;
+/** An AI agent as configured when its campaign was launched, with the {{variables}} of its texts filled in. */
+export type AiAgentPlan = {
+  readonly driver: AiAgentDriverName;
   readonly language: string;
   readonly greeting: string;
-  /** Of the realtime agent: who it is and what it is to do. */
+  /** The system prompt of the realtime AI agent. */
   readonly instructions: string;
-  /** Of the realtime agent; null: the server's own. */
+  /** For the realtime AI agent; null: the configured default. */
   readonly model: string | null;
   readonly voice: string | null;
-  readonly rules: readonly AgentRule[];
-  /** What the scripted agent says when no rule fits. */
+  readonly rules: readonly AiAgentRule[];
+  /** What the scripted AI agent says when no rule matches. */
   readonly fallback: string;
-  readonly fields: readonly AgentField[];
-  /** What the scripted agent says once every field was asked, before it ends the call; "": it goes on. */
+  readonly fields: readonly AiAgentField[];
+  /** What the scripted AI agent says before it ends the call once every field is asked; "": the call continues. */
   readonly closing: string;
-  /** Whether there is somebody to transfer to. */
+  /** Whether calls can be transferred to a person. */
   readonly may_transfer: boolean;
-  /** Nobody said anything for so long: it ends. */
+  /** The conversation ends after this much silence. */
   readonly silence_seconds: number;
   readonly max_seconds: number;
 };
 
-/** What an agent asks of the call. */
-export type AgentTool =
+/** An action that the AI agent requests of the call. */
+export type AiAgentTool =
   | { readonly name: "end_call" }
   | { readonly name: "transfer_to_agent" }
   | { readonly name: "set_lead_field"; readonly field: string; readonly value: string }
@@ -55,28 +55,28 @@ export type AgentTool =
   | { readonly name: "schedule_callback"; readonly at: string }
   | { readonly name: "opt_out" };
 
-/** Why a conversation is over by itself: `end_call` and `transfer_to_agent` end nothing, whoever hears them does. */
-export type AgentEnd = "silence" | "too_long" | "failed";
+/** Why a conversation ended by itself. `end_call` and `transfer_to_agent` only request; their receiver ends or transfers the call. */
+export type AiAgentEndReason = "silence" | "too_long" | "failed";
 
-export type AgentEvent =
+export type AiAgentEvent =
   | { readonly type: "said"; readonly who: "agent" | "caller"; readonly text: string }
-  /** Told when what the agent said before it has been played. */
-  | { readonly type: "tool"; readonly tool: AgentTool }
-  /** Nothing follows. */
-  | { readonly type: "over"; readonly reason: AgentEnd };
+  /** Emitted once the AI agent's preceding audio has been played. */
+  | { readonly type: "tool"; readonly tool: AiAgentTool }
+  /** The last event. */
+  | { readonly type: "over"; readonly reason: AiAgentEndReason };
 
 /** One conversation. */
-export type AgentSession = {
+export type AiAgentSession = {
   /** The caller pressed a key. */
   digit(digit: string): void;
-  /** Ends it, silent at once; the media stays. Nothing is told any more. */
+  /** Ends the conversation, stops playback at once and emits no further event; the media stays open. */
   close(): Promise<void>;
 };
 
-export type AgentDriver = {
-  /** Greets and goes on from there. Never throws: what fails is told as `over`. */
-  open(plan: AgentPlan, media: CallMedia, hear: (event: AgentEvent) => void): AgentSession;
+export type AiAgentDriver = {
+  /** Starts a conversation with the greeting. Never throws: a failure is emitted as `over`. */
+  open(plan: AiAgentPlan, media: CallMedia, onEvent: (event: AiAgentEvent) => void): AiAgentSession;
 };
 
-/** The drivers this process has. */
-export type AgentDrivers = Readonly<Partial<Record<AgentDriverName, AgentDriver>>>;
+/** The AI agent drivers of this process. */
+export type AiAgentDrivers = Readonly<Partial<Record<AiAgentDriverName, AiAgentDriver>>>;

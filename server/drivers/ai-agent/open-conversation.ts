@@ -1,65 +1,68 @@
-// What all agents have in common: what is told and when nothing is told any more, and the limits of time.
+// What all AI agents share: emitting events until the conversation ends, and its time limits.
 import type { Timers } from "../../lib/timers.ts";
 import type { CallMedia } from "../call-media.ts";
-import type { AgentEnd, AgentEvent, AgentPlan, AgentTool } from "./driver.ts";
+import type { AiAgentEndReason, AiAgentEvent, AiAgentPlan, AiAgentTool } from "./driver.ts";
 
-/** What is told of one turn at most; a transcript is no place for a book. */
-const text_characters_max = 5_000;
-/** What is told of all turns, of which each counts as a sentence at least: nobody says more in an hour. */
-const told_characters_max = 500_000;
-const turn_characters_min = 50;
-/** What is played is asked about this often at most. */
-const look_ms_min = 10;
+/** The most characters of one utterance that the transcript keeps. */
+const utterance_characters_max = 5_000;
+/** The most characters of a transcript, more than an hour of talk; each utterance counts as at least a sentence. */
+const transcript_characters_max = 500_000;
+const utterance_characters_min = 50;
+/** The shortest interval between checks of the playback queue. */
+const check_ms_min = 10;
 
 export type Conversation = {
   readonly isOver: () => boolean;
-  /** Of a text with nothing in it nothing is told. */
+  /** Emits an utterance; an empty text is ignored. */
   readonly said: (who: "agent" | "caller", text: string) => void;
-  /** Told at once. After one that ends the conversation nothing follows. */
-  readonly tool: (tool: AgentTool) => void;
-  readonly over: (reason: AgentEnd) => void;
-  /** Runs after the delay unless the conversation is over by then or the answer was called. */
+  /** Emits a tool request at once. One that ends the conversation is the last event. */
+  readonly tool: (tool: AiAgentTool) => void;
+  readonly over: (reason: AiAgentEndReason) => void;
+  /** Runs after the delay unless the conversation has ended or the returned function is called first. */
   readonly later: (delay_ms: number, run: () => void) => () => void;
-  /** The same, when all that was written has been played or flushed; at once if nothing is left. */
+  /** Runs, under the same conditions, once all written audio is played or flushed; at once if none is queued. */
   readonly afterPlayed: (run: () => void) => () => void;
-  /** Silent at once; nothing is told any more. May be repeated. */
+  /** Stops playback at once and emits no further event. Idempotent. */
   readonly stop: () => void;
 };
 
 export type ConversationParts = {
-  readonly plan: Pick<AgentPlan, "silence_seconds" | "max_seconds">;
+  readonly plan: Pick<AiAgentPlan, "silence_seconds" | "max_seconds">;
   readonly media: CallMedia;
   readonly timers: Timers;
-  readonly hear: (event: AgentEvent) => void;
-  /** By the clock of `timers`: since when nobody says or does anything; null while somebody does. */
+  readonly onEvent: (event: AiAgentEvent) => void;
+  /** When the current silence began, by the clock of `timers`; null while either side is active. */
   readonly quietSince: () => number | null;
-  /** Called once, when it is over, whoever ended it. */
+  /** Called once when the conversation ends, for any reason. */
   readonly stopped: () => void;
 };
 
-/** Whether a conversation ends with this tool. */
-export function isLast({ name }: AgentTool): boolean {
+/** Returns whether this tool ends the conversation. */
+export function isLast({ name }: AiAgentTool): boolean {
   return name === "end_call" || name === "transfer_to_agent" || name === "opt_out";
 }
 
-/** Begins the clocks. Over as failed when too much is said, and without a word when the media ends. */
+/**
+ * Opens a conversation and starts its time limits. It ends as `failed` when its transcript is too large, and
+ * without an event when the media ends.
+ */
 export function openConversation(parts: ConversationParts): Conversation {
-  const { plan, media, timers, hear } = parts;
+  const { plan, media, timers, onEvent } = parts;
   const pending = new Set<() => void>();
   let isOver = false;
-  let told_characters = 0;
+  let transcript_characters = 0;
   const later = (delay_ms: number, run: () => void) => {
     if (isOver) return () => {};
     const cancel = timers.schedule(() => {
-      pending.delete(forget);
+      pending.delete(unschedule);
       run();
     }, delay_ms);
-    const forget = () => {
-      pending.delete(forget);
+    const unschedule = () => {
+      pending.delete(unschedule);
       cancel();
     };
-    pending.add(forget);
-    return forget;
+    pending.add(unschedule);
+    return unschedule;
   };
   const stop = () => {
     if (isOver) return;
@@ -68,12 +71,12 @@ export function openConversation(parts: ConversationParts): Conversation {
     media.flush();
     parts.stopped();
   };
-  const tell = (event: AgentEvent, isTheLast: boolean) => {
+  const emit = (event: AiAgentEvent, isTheLast: boolean) => {
     if (isOver) return;
     if (isTheLast) stop();
-    hear(event);
+    onEvent(event);
   };
-  const over = (reason: AgentEnd) => tell({ type: "over", reason }, true);
+  const over = (reason: AiAgentEndReason) => emit({ type: "over", reason }, true);
   const watchSilence = (delay_ms: number) => {
     later(delay_ms, () => {
       const now_ms = timers.now();
@@ -88,30 +91,30 @@ export function openConversation(parts: ConversationParts): Conversation {
   return {
     isOver: () => isOver,
     said(who, text) {
-      const kept = tidy(text);
+      const kept = sanitize(text);
       if (kept === "") return;
-      told_characters += Math.max(kept.length, turn_characters_min);
-      if (told_characters > told_characters_max) over("failed");
-      else tell({ type: "said", who, text: kept }, false);
+      transcript_characters += Math.max(kept.length, utterance_characters_min);
+      if (transcript_characters > transcript_characters_max) over("failed");
+      else emit({ type: "said", who, text: kept }, false);
     },
-    tool: (tool) => tell({ type: "tool", tool }, isLast(tool)),
+    tool: (tool) => emit({ type: "tool", tool }, isLast(tool)),
     over,
     later,
     afterPlayed(run) {
       let cancel = () => {};
-      const look = () => {
+      const check = () => {
         const left_ms = media.queued_ms();
-        if (left_ms > 0) cancel = later(Math.max(left_ms, look_ms_min), look);
+        if (left_ms > 0) cancel = later(Math.max(left_ms, check_ms_min), check);
         else if (!isOver) run();
       };
-      look();
+      check();
       return () => cancel();
     },
     stop,
   };
 }
 
-/** Text that can be stored: whole characters, no NUL, not without end. */
-function tidy(text: string): string {
-  return text.slice(0, text_characters_max).toWellFormed().replaceAll("\0", "").trim();
+/** Returns text that can be stored: well-formed, without NUL, of limited length. */
+function sanitize(text: string): string {
+  return text.slice(0, utterance_characters_max).toWellFormed().replaceAll("\0", "").trim();
 }

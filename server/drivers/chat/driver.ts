@@ -1,7 +1,7 @@
-// What a chat provider must do for us. Every driver passes the same contract suite. A driver knows
-// no feature, no SQL and no jobs: it sends one message, and tells what a provider's report says.
+// The interface of chat drivers. Every driver passes the same contract suite. A driver knows no feature,
+// SQL or job: it sends one message at a time and parses the provider's webhooks.
 
-/** The number a message goes out from, in the provider's own ids. */
+/** The number that sends a message, by the provider's IDs. */
 export type ChatSender = {
   readonly phone_number_id: string;
   readonly business_account_id: string;
@@ -11,16 +11,16 @@ export type ChatSender = {
 export type TextValue = { readonly name?: string; readonly text: string };
 
 export type MediaKind = "image" | "video" | "document";
-/** By the provider's media id, or by a public address. */
+/** Media, by the provider's media ID or by a public URL. */
 export type Media = {
   readonly kind: MediaKind;
   readonly id?: string;
   readonly link?: string;
-  /** Of a document. */
+  /** For documents only. */
   readonly filename?: string;
 };
 
-/** What one of a template's buttons is given, at its index among the template's buttons. */
+/** The value of one button of a template, by the button's index. */
 export type ButtonValue =
   | { readonly type: "quick_reply"; readonly index: number; readonly payload: string }
   | { readonly type: "url"; readonly index: number; readonly suffix: string }
@@ -43,7 +43,7 @@ export type TemplateMessage = {
   readonly buttons: readonly ButtonValue[];
 };
 
-/** Only deliverable within 24 hours of the customer's last message. */
+/** A message that is deliverable only within 24 hours of the customer's last message. */
 export type InteractiveMessage = {
   readonly kind: "interactive";
   readonly header: string | null;
@@ -73,33 +73,33 @@ export type InteractiveMessage = {
 export type OutgoingMessage = TemplateMessage | InteractiveMessage;
 
 export type Outgoing = {
-  /** Ours, at most 512 characters, never used twice; comes back on every status report. */
+  /** Our ID of at most 512 characters, never reused; the provider returns it with every delivery status. */
   readonly message_id: string;
   /** Digits with country code. */
   readonly to: string;
   readonly message: OutgoingMessage;
   /** `marketing` only for marketing templates of an onboarded business account. */
   readonly route: "standard" | "marketing";
-  /** By performance.now(): what has not begun by then, for want of a connection, must not begin any more. */
+  /** By performance.now(): a request that has no connection by then must not be sent. */
   readonly begin_by_ms?: number;
 };
 
-/** The provider took the message; this is never its delivery. */
+/** The provider accepted the message, which does not mean that it is delivered. */
 export type Accepted = { readonly provider_message_id: string };
 
 /**
- * What is known of a message that was not accepted:
- * - `rejected`: the provider said no; `code` says why. It will not be delivered.
- * - `throttled`: the provider said not now, for `retry_after_ms` if it said how long.
- * - `unreachable`: the request never left, so it may be repeated.
- * - `unknown`: it may have been taken: a time-out, a cut connection, an answer that makes no sense.
+ * Why a message was not accepted:
+ * - `rejected`: the provider refused it, for the reason in `code`. It will not be delivered.
+ * - `throttled`: the provider refused it because of its rate, for `retry_after_ms` if given.
+ * - `unreachable`: the request never left this machine, so it is safe to retry.
+ * - `unknown`: it may have been accepted: a time-out, a lost connection or an invalid response.
  */
 export type SendFailure = "rejected" | "throttled" | "unreachable" | "unknown";
 
 export class ChatSendError extends Error {
   override readonly name = "ChatSendError";
   readonly failure: SendFailure;
-  /** The provider's error code (Meta's numbers), where there is one. */
+  /** The provider's error code, as Meta numbers them; null if there is none. */
   readonly code: number | null;
   readonly retry_after_ms: number | null;
   constructor(
@@ -118,7 +118,7 @@ export type TemplateStatus = "PENDING" | "APPROVED" | "REJECTED" | "PAUSED" | "D
 export type TemplateCategory = "MARKETING" | "UTILITY" | "AUTHENTICATION";
 export type TemplateQuality = "GREEN" | "YELLOW" | "RED" | "UNKNOWN";
 
-/** A component as Meta spells it: HEADER, BODY, FOOTER, BUTTONS with their `format`, `text`, `buttons`, `example`. */
+/** A component in Meta's notation: HEADER, BODY, FOOTER, BUTTONS with their `format`, `text`, `buttons`, `example`. */
 export type TemplateComponent = {
   readonly type: "HEADER" | "BODY" | "FOOTER" | "BUTTONS";
   readonly [field: string]: unknown;
@@ -139,23 +139,23 @@ export type ProviderTemplate = TemplateDraft & {
   readonly rejection_reason: string | null;
 };
 
-/** What the provider says of a number and its business account. */
+/** A number and its business account, as the provider describes them. */
 export type ProviderNumber = {
   readonly phone_number_id: string;
   /** Digits with country code. */
   readonly phone_number: string;
   readonly name: string;
   readonly quality: TemplateQuality;
-  /** May marketing templates take the marketing route? */
+  /** Whether marketing templates may use the marketing route. */
   readonly marketing_onboarded: boolean;
 };
 
-/** One piece of news in a provider's webhook. */
-export type Report =
+/** One event in a provider's webhook. */
+export type WebhookEvent =
   | {
       readonly kind: "status";
       readonly provider_message_id: string;
-      /** Our message id, when the provider sent it back. */
+      /** Our message ID, if the provider returned it. */
       readonly message_id: string | null;
       readonly status: "sent" | "delivered" | "read" | "failed";
       readonly at: Date;
@@ -167,12 +167,12 @@ export type Report =
       /** Digits with country code. */
       readonly from: string;
       readonly at: Date;
-      /** text, button, interactive, image, … as the provider names it. */
+      /** The provider's type: text, button, interactive, image, … */
       readonly type: string;
       readonly text: string | null;
-      /** A button's payload or a chosen row's id. */
+      /** The payload of a button or the ID of the chosen row. */
       readonly payload: string | null;
-      /** The message of ours it answers. */
+      /** The provider's ID of the message that it answers. */
       readonly answers: string | null;
     }
   | {
@@ -189,52 +189,52 @@ export type Report =
       readonly category?: TemplateCategory;
       readonly reason?: string;
     }
-  /** Something about the business account that a person should see: a ban, a restriction, a limit. */
+  /** A change of the business account that a person should see: a ban, a restriction, a limit. */
   | { readonly kind: "account"; readonly event: string };
 
-/** The reports about one number, or (without `phone_number_id`) about a whole business account. */
-export type ReportBatch = {
+/** The events of one number or, without `phone_number_id`, of a business account. */
+export type WebhookEventBatch = {
   readonly phone_number_id: string | null;
   readonly business_account_id: string | null;
-  readonly reports: readonly Report[];
+  readonly events: readonly WebhookEvent[];
 };
 
 export type ChatDriver = {
   /**
-   * Sends once. Throws ChatSendError and nothing else. `signal` gives up: with outcome unknown, or
-   * unreachable when nothing had been sent yet.
+   * Sends a message once. Throws only ChatSendError. Aborting `signal` fails with `unreachable` if nothing was
+   * sent yet, otherwise with `unknown`.
    */
   send(from: ChatSender, outgoing: Outgoing, signal?: AbortSignal): Promise<Accepted>;
-  /** All templates of the business account. */
+  /** Lists all templates of the business account. */
   listTemplates(businessAccountId: string): Promise<readonly ProviderTemplate[]>;
   /** Submits a template for approval. Throws ChatSendError. */
   createTemplate(businessAccountId: string, draft: TemplateDraft): Promise<ProviderTemplate>;
   deleteTemplate(businessAccountId: string, name: string): Promise<void>;
   findNumber(from: ChatSender): Promise<ProviderNumber>;
-  /** Stores a file with the provider and returns its media id. */
+  /** Stores a file with the provider and returns its media ID. */
   uploadMedia(
     from: ChatSender,
     file: { bytes: Buffer; mime_type: string; name: string },
   ): Promise<string>;
-  /** The reports in a stored webhook body; what it does not know is left out, never thrown at. */
-  readWebhook(body: unknown): readonly ReportBatch[];
-  /** Ends idle connections and timers. */
+  /** Parses a stored webhook body. Omits unknown content and never throws. */
+  readWebhook(body: unknown): readonly WebhookEventBatch[];
+  /** Closes connections and timers. */
   close(): Promise<void>;
 };
 
-/** What a provider that posts its webhooks over HTTP adds: is it really the provider? */
+/** Authenticates the webhooks of a provider that posts them over HTTP. */
 export type WebhookGuard = {
-  /** Did the provider sign these very bytes? `raw` is the body as it came, never JSON written anew. */
+  /** Returns whether the provider signed these bytes. `raw` is the body as received, not serialized again. */
   verifySignature(raw: Buffer, header: string | undefined): boolean;
-  /** The answer to the provider's subscription request, or null when it does not know our token. */
+  /** Returns the response to the provider's subscription request; null if its token is wrong. */
   answerChallenge(query: Readonly<Record<string, unknown>>): string | null;
 };
 
-/** The name of a driver, as chat numbers store it. */
+/** The names of drivers, as stored with chat numbers. */
 export const chat_driver_names = ["sandbox", "whatsapp"] as const;
 export type ChatDriverName = (typeof chat_driver_names)[number];
 
-/** What this process has; `whatsapp` is absent until its credentials are configured. */
+/** The chat drivers of this process; `whatsapp` is absent without its credentials. */
 export type ChatDrivers = {
   readonly sandbox?: ChatDriver;
   readonly whatsapp?: ChatDriver & WebhookGuard;

@@ -1,15 +1,15 @@
 import { openSlots } from "../../lib/slots.ts";
-import { argumentsOf } from "./arguments-of.ts";
+import { splitCommand } from "./split-command.ts";
 import { SpeechError, type SpeechDriver } from "./driver.ts";
 import { recognizeByCommand } from "./recognize-by-command.ts";
 import { runCommand } from "./run-command.ts";
-import { soundOfSpeech, speech_bytes_max } from "./sound-of-speech.ts";
-import { spokenText, voicesFor } from "./spoken-text.ts";
+import { decodeSpeech, speech_bytes_max } from "./decode-speech.ts";
+import { prepareText, voicesFor } from "./prepare-text.ts";
 
 export type CommandSpeechOptions = {
-  /** Text on stdin, a WAV file on stdout; its words are cut at spaces, no shell sees them. */
+  /** Reads text on stdin and writes a WAV file to stdout. Split at spaces and run without a shell. */
   readonly command: string;
-  /** A WAV file on stdin, text on stdout; null: speech is not understood. */
+  /** Reads a WAV file on stdin and writes text to stdout; null: no speech recognition. */
   readonly recognize_command: string | null;
   readonly seconds_max?: number;
 };
@@ -20,29 +20,29 @@ const at_once_max = 2;
 const waiting_max = 1_000;
 
 /**
- * Speaks by a command of the operator's, two at once. `{language}` in it is replaced by the language, then,
- * when the command ends with an error, by its base language, then by `en`.
+ * Opens a driver that synthesizes with the operator's command, two at once. `{language}` is replaced by the
+ * language and, when the command fails, by its base language, then by `en`.
  */
 export function openCommandSpeech(options: CommandSpeechOptions): SpeechDriver {
   const { command, recognize_command, seconds_max = 60 } = options;
   const limits = { seconds_max, output_bytes_max: speech_bytes_max };
   const slots = openSlots(at_once_max, waiting_max);
-  const sayIn = async (text: string, voices: readonly string[]): Promise<Buffer> => {
-    let complaint = "";
+  const synthesizeWith = async (text: string, voices: readonly string[]): Promise<Buffer> => {
+    let stderr = "";
     for (const voice of voices) {
-      const argv = argumentsOf(command, voice);
-      const answer = await runCommand(argv, Buffer.from(text, "utf8"), limits);
-      if (answer.status === 0 && answer.output.length > 0) return answer.output;
-      complaint = `${argv[0]} ended with ${answer.status}: ${answer.complaint}`;
+      const argv = splitCommand(command, voice);
+      const result = await runCommand(argv, Buffer.from(text, "utf8"), limits);
+      if (result.status === 0 && result.output.length > 0) return result.output;
+      stderr = `${argv[0]} exited with status ${result.status}: ${result.stderr}`;
     }
-    throw new SpeechError("failed", complaint);
+    throw new SpeechError("failed", stderr);
   };
   return {
     voice: command,
-    async speak(utterance) {
-      const text = spokenText(utterance);
+    async synthesize(utterance) {
+      const text = prepareText(utterance);
       const voices = voicesFor(utterance.language);
-      return soundOfSpeech(await slots.use(() => sayIn(text, voices)));
+      return decodeSpeech(await slots.use(() => synthesizeWith(text, voices)));
     },
     recognize: recognizeByCommand(recognize_command),
   };

@@ -1,6 +1,6 @@
-// What turns text into speech and, where there is one, speech into text. A driver knows no feature and no SQL.
+// The interface of text-to-speech and speech recognition. A driver knows no feature and no SQL.
 
-/** Bad text or a missing voice (`rejected`), or the synthesizer itself failed (`failed`: may work later). */
+/** A failed request: `rejected` for invalid text or language, `failed` when the engine failed and a retry may work. */
 export class SpeechError extends Error {
   override readonly name = "SpeechError";
   readonly failure: "rejected" | "failed";
@@ -10,14 +10,14 @@ export class SpeechError extends Error {
   }
 }
 
-/** What is said by which voice: a language as BCP 47 (`en`, `hi`, `en-IN`), 1-5,000 characters of text. */
+/** A text of 1-5,000 characters and its language as a BCP 47 tag (`en`, `hi`, `en-IN`). */
 export type Utterance = { readonly text: string; readonly language: string };
 
 export type SpeechDriver = {
-  /** Names what speaks, and changes when the same text would sound otherwise: part of a clip's name. */
+  /** Identifies the voice; changes when the same text would sound different. Part of the name of synthesized audio. */
   readonly voice: string;
-  /** Samples of lib/audio/audio.ts. Throws SpeechError. */
-  speak(utterance: Utterance): Promise<Buffer>;
-  /** What was said, "" for nothing; null where nothing can understand speech. Throws SpeechError. */
+  /** Synthesizes a text into samples of lib/audio/audio.ts. Throws SpeechError. */
+  synthesize(utterance: Utterance): Promise<Buffer>;
+  /** Transcribes speech, "" for none; null without speech recognition. Throws SpeechError. */
   readonly recognize: ((samples: Buffer, language: string) => Promise<string>) | null;
 };

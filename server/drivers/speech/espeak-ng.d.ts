@@ -1,4 +1,4 @@
-// What we use of the package, which brings no types: eSpeak's command line, run once per call.
+// Declares the used part of the package, which has no types: eSpeak's command line, run once per call.
 declare module "espeak-ng" {
   type Imports = Readonly<Record<string, unknown>>;
   type Options = {
@@ -17,7 +17,7 @@ declare module "espeak-ng" {
   export default function runEspeak(options: Options): Promise<{ readonly FS: Files }>;
 }
 
-/** Of the global that @types/node leaves out. */
+/** Part of the global that @types/node does not declare. */
 declare namespace WebAssembly {
   function compile(bytes: Uint8Array): Promise<object>;
   function instantiate(program: object, imports: object): Promise<object>;

@@ -16,18 +16,18 @@ try {
 const errors = [];
 for (const driver of drivers) {
   const utterance = { text: "Hello.", language: "en" };
-  errors.push(await driver.speak(utterance).catch(({ name, message }) => name + ": " + message));
+  errors.push(await driver.synthesize(utterance).catch(({ name, message }) => name + ": " + message));
 }
 // One more iteration of the event loop: an unhandled "error" event would have ended the process.
 setImmediate(() => console.log(JSON.stringify(errors)));
 `;
 
-test("a process without free file descriptors reports that speech failed, and goes on", () => {
+test("without free file descriptors, speech fails and the process continues", () => {
   const node = [process.execPath, "--input-type=module-typescript", "-e", script];
   const limited = ["-c", 'ulimit -n 256; exec "$@"', "sh", ...node];
   const output = execFileSync("sh", limited, { encoding: "utf8" });
   assert.deepEqual(JSON.parse(output), [
     "SpeechError: true could not be run",
-    "SpeechError: the packaged speaker could not be run",
+    "SpeechError: the packaged synthesizer could not be run",
   ]);
 });

@@ -3,7 +3,7 @@ import { espeak_command, openCommandSpeech } from "./command-speech.ts";
 import type { SpeechDriver } from "./driver.ts";
 import { openPackagedSpeech } from "./packaged-speech.ts";
 
-/** What speaks for this process: the operator's command, else espeak-ng on the PATH, else npm's `espeak-ng`. */
+/** Opens the speech driver: the operator's command, else espeak-ng on the PATH, else npm's `espeak-ng`. */
 export function openSpeech(config: {
   readonly speech_command: string | null;
   readonly speech_recognize_command: string | null;

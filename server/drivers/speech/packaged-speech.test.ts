@@ -8,26 +8,26 @@ import { speechDriverContract } from "../../../test/support/speech-driver-contra
 import { openSpeech } from "./open-speech.ts";
 import { openPackagedSpeech } from "./packaged-speech.ts";
 
-speechDriverContract("the packaged speaker", () => {
+speechDriverContract("the packaged synthesizer", () => {
   const driver = openPackagedSpeech({ recognize_command: null });
-  const speakAndDie = async () => {
-    await driver.speak({ text: "Hello.", language: "en" });
-    const spoken = driver.speak({ text: "This will be cut off.", language: "en" });
+  const synthesizeAndDie = async () => {
+    await driver.synthesize({ text: "Hello.", language: "en" });
+    const pending = driver.synthesize({ text: "This will be cut off.", language: "en" });
     process.kill(driver.pid()!, "SIGKILL");
-    return spoken;
+    return pending;
   };
-  return { driver, speakAndDie };
+  return { driver, synthesizeAndDie };
 });
 
-test("a speaker that died while nothing was said is replaced", async () => {
+test("replaces a synthesizer that died while idle", async () => {
   const driver = openPackagedSpeech({ recognize_command: null });
-  const once = await driver.speak({ text: "Hello.", language: "en" });
+  const once = await driver.synthesize({ text: "Hello.", language: "en" });
   process.kill(driver.pid()!, "SIGKILL");
   await eventually(() => driver.pid() === null);
-  assert.deepEqual(await driver.speak({ text: "Hello.", language: "en" }), once);
+  assert.deepEqual(await driver.synthesize({ text: "Hello.", language: "en" }), once);
 });
 
-test("the operator's command speaks, else espeak-ng on the PATH, else the packaged one", () => {
+test("uses the operator's command, else espeak-ng on the PATH, else the packaged synthesizer", () => {
   const path = process.env["PATH"];
   const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
   try {
@@ -35,8 +35,8 @@ test("the operator's command speaks, else espeak-ng on the PATH, else the packag
     const none = { speech_command: null, speech_recognize_command: null };
     assert.match(openSpeech(none).voice, /^packaged /);
     assert.equal(openSpeech({ ...none, speech_command: "say it" }).voice, "say it");
-    assert.ok(openSpeech({ ...none, speech_recognize_command: "hear it" }).recognize);
-    // Any program that has a --version.
+    assert.ok(openSpeech({ ...none, speech_recognize_command: "recognize it" }).recognize);
+    // Any program with a --version option.
     symlinkSync(process.execPath, join(folder, "espeak-ng"));
     assert.match(openSpeech(none).voice, /^espeak-ng /);
   } finally {

@@ -4,64 +4,66 @@ import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { openSlots } from "../../lib/slots.ts";
 import { SpeechError, type SpeechDriver } from "./driver.ts";
-import type { SpeakerOrder } from "./packaged-speaker.ts";
+import type { SynthesizerRequest } from "./packaged-synthesizer.ts";
 import { recognizeByCommand } from "./recognize-by-command.ts";
-import { soundOfSpeech } from "./sound-of-speech.ts";
-import { openAnswerReader, type SpeakerAnswer } from "./speaker-answer.ts";
-import { spokenText, voicesFor } from "./spoken-text.ts";
+import { decodeSpeech } from "./decode-speech.ts";
+import { openResponseReader, type SynthesizerResponse } from "./synthesizer-response.ts";
+import { prepareText, voicesFor } from "./prepare-text.ts";
 
 export type PackagedSpeechOptions = {
-  /** As of openCommandSpeech. */
+  /** See openCommandSpeech. */
   readonly recognize_command: string | null;
 };
 
-/** The process of the speaker: started when it is needed, unnoticed while nothing is said. */
+/** A speech driver with its own synthesizer process, which starts on demand and never keeps this process alive. */
 export type PackagedSpeech = SpeechDriver & {
-  /** Of the process that speaks; null: none runs. */
+  /** Returns the process ID of the synthesizer; null: none is running. */
   pid(): number | null;
 };
 
-type Speaker = ChildProcessWithoutNullStreams;
+type Synthesizer = ChildProcessWithoutNullStreams;
 
 const seconds_max = 60;
 const waiting_max = 1_000;
-/** It holds 150 MB: given back when nothing is said any more. */
+/** The process uses 150 MB and is ended after this idle time. */
 const idle_ms_max = 30_000;
-const complaint_bytes_max = 1_000;
+const stderr_bytes_max = 1_000;
 
 /**
- * Speaks with npm's `espeak-ng`, where it is installed, in one process of its own, one text after the other;
- * a new process follows one that died. `recognize` as of openCommandSpeech.
+ * Opens a driver that synthesizes with npm's `espeak-ng`, if installed, in one separate process, one text at a time.
+ * A process that died is replaced. Recognizes speech as openCommandSpeech does.
  */
 export function openPackagedSpeech({ recognize_command }: PackagedSpeechOptions): PackagedSpeech {
   const slots = openSlots(1, waiting_max);
-  let speaker: Speaker | null = null;
+  let synthesizer: Synthesizer | null = null;
   let idle: NodeJS.Timeout | undefined;
 
-  const start = async (): Promise<Speaker> => {
-    const path = fileURLToPath(new URL("./packaged-speaker.ts", import.meta.url));
-    // Nothing of our environment is its business.
+  const start = async (): Promise<Synthesizer> => {
+    const path = fileURLToPath(new URL("./packaged-synthesizer.ts", import.meta.url));
+    // The process does not need our environment.
     const child = spawn(process.execPath, [path], { stdio: "pipe", env: {} });
     child.on("exit", () => {
-      if (speaker === child) speaker = null;
+      if (synthesizer === child) synthesizer = null;
     });
-    // Until then it may have no streams (EMFILE), and its "error" must have a listener.
+    // Until "spawn" it may have no streams (EMFILE), and its "error" needs a listener.
     await once(child, "spawn").catch((error: unknown) => {
-      throw new SpeechError("failed", "the packaged speaker could not be run", { cause: error });
+      throw new SpeechError("failed", "the packaged synthesizer could not be run", {
+        cause: error,
+      });
     });
-    // What it cannot take is told by its end.
+    // A failed write is reported when the process exits.
     child.stdin.on("error", () => {});
     return child;
   };
-  const ask = async (order: SpeakerOrder): Promise<SpeakerAnswer> => {
+  const send = async (request: SynthesizerRequest): Promise<SynthesizerResponse> => {
     clearTimeout(idle);
-    const child = speaker ?? (await start());
-    speaker = child;
+    const child = synthesizer ?? (await start());
+    synthesizer = child;
     holdOpen(child, true);
     try {
-      return await answerOf(child, order);
+      return await readResponse(child, request);
     } catch (error) {
-      speaker = null;
+      synthesizer = null;
       child.kill("SIGKILL");
       throw error;
     } finally {
@@ -71,50 +73,54 @@ export function openPackagedSpeech({ recognize_command }: PackagedSpeechOptions)
   };
   return {
     voice: "packaged espeak-ng 1.0.2",
-    pid: () => speaker?.pid ?? null,
-    async speak(utterance) {
-      const order = { text: spokenText(utterance), voices: voicesFor(utterance.language) };
-      const { spoke, bytes } = await slots.use(() => ask(order));
-      if (!spoke) throw new SpeechError("failed", `espeak-ng: ${bytes.toString("utf8")}`);
-      return soundOfSpeech(bytes);
+    pid: () => synthesizer?.pid ?? null,
+    async synthesize(utterance) {
+      const request = { text: prepareText(utterance), voices: voicesFor(utterance.language) };
+      const { ok, bytes } = await slots.use(() => send(request));
+      if (!ok) throw new SpeechError("failed", `espeak-ng: ${bytes.toString("utf8")}`);
+      return decodeSpeech(bytes);
     },
     recognize: recognizeByCommand(recognize_command),
   };
 }
 
-/** Whether our own process waits for it before it ends. */
-function holdOpen(child: Speaker, hold: boolean): void {
-  // Pipes of a child are sockets, which their types leave out.
+/** Sets whether the child keeps this process alive. */
+function holdOpen(child: Synthesizer, hold: boolean): void {
+  // A child's pipes are sockets, which their types omit.
   const pipes = [child.stdin, child.stdout, child.stderr] as unknown as readonly Socket[];
   for (const part of [child, ...pipes] as readonly Pick<Socket, "ref" | "unref">[])
     if (hold) part.ref();
     else part.unref();
 }
 
-async function answerOf(child: Speaker, order: SpeakerOrder): Promise<SpeakerAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<SpeakerAnswer>();
-  const fail = (what: string) => reject(new SpeechError("failed", `the packaged speaker ${what}`));
-  const read = openAnswerReader();
-  let complaint = "";
-  const onData = (piece: Buffer) => {
-    const answer = read(piece);
-    if (answer !== null) resolve(answer);
+async function readResponse(
+  child: Synthesizer,
+  request: SynthesizerRequest,
+): Promise<SynthesizerResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<SynthesizerResponse>();
+  const fail = (reason: string) =>
+    reject(new SpeechError("failed", `the packaged synthesizer ${reason}`));
+  const read = openResponseReader();
+  let stderr = "";
+  const onData = (chunk: Buffer) => {
+    const response = read(chunk);
+    if (response !== null) resolve(response);
   };
-  const onComplaint = (piece: Buffer) => {
-    complaint = `${complaint}${piece.toString("utf8")}`.slice(0, complaint_bytes_max);
+  const onStderr = (chunk: Buffer) => {
+    stderr = `${stderr}${chunk.toString("utf8")}`.slice(0, stderr_bytes_max);
   };
-  const onClose = () => fail(`ended: ${complaint.trim()}`);
+  const onClose = () => fail(`exited: ${stderr.trim()}`);
   const timer = setTimeout(() => fail(`took longer than ${seconds_max} s`), seconds_max * 1_000);
   child.stdout.on("data", onData);
-  child.stderr.on("data", onComplaint);
+  child.stderr.on("data", onStderr);
   child.on("close", onClose);
-  child.stdin.write(`${JSON.stringify(order)}\n`);
+  child.stdin.write(`${JSON.stringify(request)}\n`);
   try {
     return await promise;
   } finally {
     clearTimeout(timer);
     child.stdout.off("data", onData);
-    child.stderr.off("data", onComplaint);
+    child.stderr.off("data", onStderr);
     child.off("close", onClose);
   }
 }

@@ -2,46 +2,46 @@ import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { SpeechError } from "./driver.ts";
 
-/** How a command ended by itself. */
-export type CommandAnswer = {
+/** The result of a command that exited by itself. */
+export type CommandResult = {
   readonly status: number;
   readonly output: Buffer;
-  /** The beginning of what it said on stderr. */
-  readonly complaint: string;
+  /** The beginning of its stderr. */
+  readonly stderr: string;
 };
 
 export type CommandLimits = { readonly seconds_max: number; readonly output_bytes_max: number };
 
-const complaint_bytes_max = 1_000;
+const stderr_bytes_max = 1_000;
 
 /**
- * Runs a command without a shell, feeds it `input`, and gathers what it writes. Throws SpeechError `failed`
- * when it cannot be started, is killed, or goes beyond its limits: it is then ended with all its children.
+ * Runs a command without a shell, writes `input` to its stdin and returns its output. Throws SpeechError `failed`
+ * when it cannot be started, is killed or exceeds its limits; it is then killed with all its children.
  */
 export async function runCommand(
-  [command, ...words]: readonly string[],
+  [command, ...args]: readonly string[],
   input: Buffer,
   { seconds_max, output_bytes_max }: CommandLimits,
-): Promise<CommandAnswer> {
-  const child = await startCommand(command!, words);
-  const { promise, resolve, reject } = Promise.withResolvers<CommandAnswer>();
-  const fail = (what: string) => reject(new SpeechError("failed", `${command} ${what}`));
+): Promise<CommandResult> {
+  const child = await startCommand(command!, args);
+  const { promise, resolve, reject } = Promise.withResolvers<CommandResult>();
+  const fail = (reason: string) => reject(new SpeechError("failed", `${command} ${reason}`));
   const output: Buffer[] = [];
   let output_bytes = 0;
-  let complaint = "";
+  let stderr = "";
   child.stdout.on("data", (piece: Buffer) => {
     output_bytes += piece.length;
-    if (output_bytes > output_bytes_max) fail("gave too much sound");
+    if (output_bytes > output_bytes_max) fail("wrote too much output");
     else output.push(piece);
   });
   child.stderr.on("data", (piece: Buffer) => {
-    complaint = `${complaint}${piece.toString("utf8")}`.slice(0, complaint_bytes_max);
+    stderr = `${stderr}${piece.toString("utf8")}`.slice(0, stderr_bytes_max);
   });
   child.on("close", (status, signal) => {
-    if (status === null) fail(`was ended by ${signal}`);
-    else resolve({ status, output: Buffer.concat(output), complaint: complaint.trim() });
+    if (status === null) fail(`was killed by ${signal}`);
+    else resolve({ status, output: Buffer.concat(output), stderr: stderr.trim() });
   });
-  // One that does not read to the end may still have an answer.
+  // A command that does not read all of its input may still succeed.
   child.stdin.on("error", () => {});
   child.stdin.end(input);
   const timer = setTimeout(() => fail(`took longer than ${seconds_max} s`), seconds_max * 1_000);
@@ -57,12 +57,12 @@ export async function runCommand(
 
 async function startCommand(
   command: string,
-  words: readonly string[],
+  args: readonly string[],
 ): Promise<ChildProcessWithoutNullStreams> {
   try {
-    // A process group of its own: what it started itself ends with it.
-    const child = spawn(command, words, { stdio: "pipe", detached: true });
-    // Until then it may have no streams (EMFILE), and its "error" must have a listener.
+    // Its own process group, so that its children are killed with it.
+    const child = spawn(command, args, { stdio: "pipe", detached: true });
+    // Until "spawn" it may have no streams (EMFILE), and its "error" needs a listener.
     await once(child, "spawn");
     return child;
   } catch (error) {

@@ -4,7 +4,7 @@ export type StubAnswer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** An error as the Graph API answers it; 190 is 401, throttling 429, the rest 400 unless given. */
+/** Builds an error response of the Graph API; HTTP 401 for code 190, 429 for throttling, else 400 by default. */
 export function graphError(code: number, subcode?: number, status?: number): StubAnswer {
   const usual = code === 190 ? 401 : code === 130_429 ? 429 : 400;
   return {

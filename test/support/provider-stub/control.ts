@@ -1,15 +1,15 @@
-// The stub's levers over HTTP, under /_stub/, for when it runs as a process of its own.
+// The stub's control API over HTTP, under /_stub/, for a stub that runs as a separate process.
 import type { StubAnswer } from "./answers.ts";
-import type { Fault } from "./faults.ts";
+import type { InjectedError } from "./injected-errors.ts";
 import type { ProviderStub, Reply } from "./start-provider-stub.ts";
 
-type Levers = Omit<ProviderStub, "url" | "api_url" | "close" | "closeConnections">;
+type Commands = Omit<ProviderStub, "url" | "api_url" | "close" | "closeConnections">;
 
 /**
  * GET  /_stub/health, /_stub/settings, /_stub/counts, /_stub/repeated
  * GET  /_stub/log?from=0&limit=1000 → {entries, total}
  * POST /_stub/settings {some of StubSettings}
- * POST /_stub/faults {faults: [Fault], seed?}
+ * POST /_stub/errors {errors: [InjectedError], seed?}
  * POST /_stub/reply {from, text | message, phone_number_id?}
  * POST /_stub/preference {from, stop}
  * POST /_stub/template {name, status?, quality?, category?, reason?}
@@ -17,15 +17,15 @@ type Levers = Omit<ProviderStub, "url" | "api_url" | "close" | "closeConnections
  * POST /_stub/reset
  */
 export function openControl(
-  stub: Levers,
+  stub: Commands,
 ): (method: string, url: URL, raw: Buffer) => Promise<StubAnswer> {
   return async (method, url, raw) => {
-    const lever = `${method} ${url.pathname.slice("/_stub/".length)}`;
+    const command = `${method} ${url.pathname.slice("/_stub/".length)}`;
     try {
       const body = (raw.length === 0 ? {} : JSON.parse(raw.toString())) as Record<string, unknown>;
-      const answer = await pull(stub, lever, url.searchParams, body);
+      const answer = await execute(stub, command, url.searchParams, body);
       return answer === undefined
-        ? { status: 404, body: { error: `no lever ${lever}` } }
+        ? { status: 404, body: { error: `unknown command ${command}` } }
         : { status: 200, body: answer };
     } catch (error) {
       return { status: 400, body: { error: (error as Error).message } };
@@ -33,13 +33,13 @@ export function openControl(
   };
 }
 
-async function pull(
-  stub: Levers,
-  lever: string,
+async function execute(
+  stub: Commands,
+  command: string,
   query: URLSearchParams,
   body: Record<string, unknown>,
 ): Promise<unknown> {
-  switch (lever) {
+  switch (command) {
     case "GET health":
       return { ok: true };
     case "GET settings":
@@ -56,9 +56,9 @@ async function pull(
     case "POST settings":
       stub.set(body);
       return stub.settings();
-    case "POST faults": {
-      const { faults, seed } = body as { faults: readonly Fault[]; seed?: number };
-      stub.setFaults(faults, seed);
+    case "POST errors": {
+      const { errors, seed } = body as { errors: readonly InjectedError[]; seed?: number };
+      stub.setErrors(errors, seed);
       return { ok: true };
     }
     case "POST reply":

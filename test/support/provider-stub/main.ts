@@ -1,6 +1,6 @@
-// The stub as a process of its own: `node test/support/provider-stub/main.ts`. It prints
-// `listening <url>` and lives until its standard input ends (when that is a pipe) or a signal.
-//   STUB_PORT (0: a free one), STUB_LOG_FILE, STUB_SETTINGS (JSON: some of StubSettings)
+// Runs the stub as a separate process: `node test/support/provider-stub/main.ts`. It prints `listening <url>` and
+// runs until a signal or, if its standard input is a pipe, until that ends.
+//   STUB_PORT (0: any free port), STUB_LOG_FILE, STUB_SETTINGS (JSON: some of StubSettings)
 import { fstatSync } from "node:fs";
 import { startProviderStub } from "./start-provider-stub.ts";
 import type { StubSettings } from "./settings.ts";
@@ -15,7 +15,7 @@ console.log(`listening ${stub.url}`);
 const stop = () => {
   void stub.close().then(() => process.exit(0));
 };
-// A parent that is killed takes the stub along.
+// The stub ends when its parent is killed.
 if (fstatSync(0).isFIFO() || fstatSync(0).isSocket()) process.stdin.resume().on("end", stop);
 process.on("SIGTERM", stop);
 process.on("SIGINT", stop);

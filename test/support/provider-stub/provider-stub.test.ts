@@ -1,4 +1,4 @@
-// The validate is validated: what drills and driver tests believe of the stub.
+// Tests the stub that drills and driver tests rely on.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { send } from "../api.ts";
 import { eventually } from "../eventually.ts";
-import type { Fault } from "./faults.ts";
+import type { InjectedError } from "./injected-errors.ts";
 import { openReceivedLog, type LogEntry } from "./received-log.ts";
 import { stub_number, type StubSettings } from "./settings.ts";
 import { startProviderStub } from "./start-provider-stub.ts";
@@ -39,7 +39,7 @@ function message(id: string, to = "919812345678") {
   };
 }
 
-/** The status of the answer, or "cut". */
+/** Returns the status of the response, or "cut". */
 async function post(url: string, id: string, to?: string): Promise<number | "cut"> {
   try {
     const path = `/v23.0/${stub_number.phone_number_id}/messages`;
@@ -59,7 +59,7 @@ type Change = {
 };
 type Body = { readonly entry: readonly { readonly changes: readonly Change[] }[] };
 
-/** `id status` of each status in the order of the posts. */
+/** Returns `id status` of each status, in the order of the posts. */
 function statuses(receiver: WebhookReceiver): string[] {
   return (receiver.bodies() as Body[])
     .flatMap(({ entry }) => entry.flatMap(({ changes }) => changes))
@@ -67,10 +67,10 @@ function statuses(receiver: WebhookReceiver): string[] {
     .map((one) => `${one.biz_opaque_callback_data} ${one.status}`);
 }
 
-test("the same seed gives the same faults", async (t) => {
+test("the same seed injects the same errors", async (t) => {
   const { stub } = await open(t);
   const run = async (seed: number) => {
-    stub.setFaults([{ kind: "plain_500", probability: 0.5 }], seed);
+    stub.setErrors([{ kind: "plain_500", probability: 0.5 }], seed);
     const answers: unknown[] = [];
     for (let index = 0; index < 40; index += 1) answers.push(await post(stub.url, `m${index}`));
     return answers.join(" ");
@@ -82,9 +82,9 @@ test("the same seed gives the same faults", async (t) => {
   assert.notEqual(await run(6), first);
 });
 
-test("faults go by number, by recipient, and by how often", async (t) => {
+test("errors apply by position, by recipient and by count", async (t) => {
   const { stub } = await open(t);
-  stub.setFaults([
+  stub.setErrors([
     { kind: "plain_500", nth: [1, 3] },
     { kind: "refuse", code: 131_056, to: "777", times: 1 },
     { kind: "throttle", every: 6 },
@@ -101,14 +101,19 @@ test("faults go by number, by recipient, and by how often", async (t) => {
   });
 });
 
-test("the log tells each message that was read, and whether it was taken", async (t) => {
+test("logs each message that was read and whether it was accepted", async (t) => {
   const { stub } = await open(t);
-  const kinds: Fault["kind"][] = ["plain_500", "cut_before_body", "cut_after_body", "broken_json"];
+  const kinds: InjectedError["kind"][] = [
+    "plain_500",
+    "cut_before_body",
+    "cut_after_body",
+    "broken_json",
+  ];
   for (const kind of kinds) {
-    stub.setFaults([{ kind }]);
+    stub.setErrors([{ kind }]);
     await post(stub.url, kind);
   }
-  stub.setFaults([]);
+  stub.setErrors([]);
   await post(stub.url, "broken_json");
   await post(stub.url, "plain_500");
   const log = stub.log().map((one) => [one.message_id, one.provider_message_id !== ""]);
@@ -126,7 +131,7 @@ test("the log tells each message that was read, and whether it was taken", async
   assert.equal(stub.counts().taken, 4);
 });
 
-test("a log of a hundred thousand is read in parts, in order", () => {
+test("reads a log of a hundred thousand entries in pages and in order", () => {
   const log = openReceivedLog();
   const entry = { at: 1, to: "1", phone_number_id: "2", receiver: "messages", outcome: "accepted" };
   for (let index = 0; index < 100_500; index += 1)
@@ -141,15 +146,15 @@ test("a log of a hundred thousand is read in parts, in order", () => {
   log.close();
 });
 
-test("a message that was taken without an answer gets its reports", async (t) => {
+test("posts the delivery statuses of a message accepted without a response", async (t) => {
   const { stub, receiver } = await open(t);
-  stub.setFaults([{ kind: "cut_after_body" }]);
+  stub.setErrors([{ kind: "cut_after_body" }]);
   assert.equal(await post(stub.url, "cut"), "cut");
   await eventually(() => statuses(receiver).length === 3);
   assert.deepEqual(new Set(statuses(receiver)), new Set(["cut sent", "cut delivered", "cut read"]));
 });
 
-test("webhooks gather statuses, or come one by one", async (t) => {
+test("posts statuses in batches or one by one", async (t) => {
   const { stub, receiver } = await open(t, { statuses: ["delivered"] });
   const all = () =>
     Promise.all(Array.from({ length: 40 }, (_, index) => post(stub.url, `m${index}`)));
@@ -163,14 +168,14 @@ test("webhooks gather statuses, or come one by one", async (t) => {
   assert.equal(receiver.received.length - before, 40);
 });
 
-test("webhooks come twice when told so", async (t) => {
+test("posts each webhook twice in the mode `duplicated`", async (t) => {
   const { stub, receiver } = await open(t, { order: "duplicated", statuses: ["delivered"] });
   await post(stub.url, "m");
   await eventually(() => statuses(receiver).length === 2);
   assert.deepEqual(statuses(receiver), ["m delivered", "m delivered"]);
 });
 
-test("webhooks come in another order when told so", async (t) => {
+test("posts webhooks in another order in the mode `reordered`", async (t) => {
   const { stub, receiver } = await open(t, { order: "reordered" });
   const orders = new Set<string>();
   for (let index = 0; orders.size < 2 || !orders.has("mixed"); index += 1) {
@@ -184,7 +189,7 @@ test("webhooks come in another order when told so", async (t) => {
   }
 });
 
-test("webhooks come before the answer when told so", async (t) => {
+test("posts the webhook before the response in the mode `before_answer`", async (t) => {
   const seen: string[] = [];
   const { stub } = await open(t, { order: "before_answer", statuses: ["sent"] }, () => {
     seen.push("webhook");
@@ -195,7 +200,7 @@ test("webhooks come before the answer when told so", async (t) => {
   assert.deepEqual(seen, ["webhook", "answer"]);
 });
 
-test("a webhook that is not answered 200 comes again, with the same signature", async (t) => {
+test("posts a webhook without a 200 response again with the same signature", async (t) => {
   let count = 0;
   const { stub, receiver } = await open(t, { statuses: ["sent"], retry_ms: 5 }, () => {
     count += 1;
@@ -213,7 +218,7 @@ test("a webhook that is not answered 200 comes again, with the same signature", 
   await eventually(() => stub.counts().webhooks.waiting === 0);
 });
 
-test("it runs as a process of its own, steered over HTTP, and ends with its parent's pipe", async () => {
+test("runs as a separate process with an HTTP control API and ends with its parent's pipe", async () => {
   const directory = await mkdtemp(join(tmpdir(), "trunkline-stub-"));
   const log_file = join(directory, "log.tsv");
   const receiver = await startWebhookReceiver();
@@ -228,31 +233,31 @@ test("it runs as a process of its own, steered over HTTP, and ends with its pare
   const ended = once(child, "exit");
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   const url = /^listening (http:\S+)/.exec(line.toString())![1]!;
-  const lever = async (method: string, path: string, json?: unknown) => {
+  const control = async (method: string, path: string, json?: unknown) => {
     const answer = await send(url, method, `/_stub/${path}`, json === undefined ? {} : { json });
     assert.equal(answer.status, 200, answer.text);
     return answer.body;
   };
-  assert.deepEqual(await lever("GET", "health"), { ok: true });
-  await lever("POST", "faults", { faults: [{ kind: "refuse", code: 131_048, nth: [2] }] });
+  assert.deepEqual(await control("GET", "health"), { ok: true });
+  await control("POST", "errors", { errors: [{ kind: "refuse", code: 131_048, nth: [2] }] });
   assert.deepEqual([await post(url, "a"), await post(url, "b")], [200, 400]);
-  const { entries, total } = await lever("GET", "log?from=1&limit=10");
+  const { entries, total } = await control("GET", "log?from=1&limit=10");
   assert.equal(total, 2);
   assert.deepEqual(
     (entries as LogEntry[]).map((one) => [one.message_id, one.outcome]),
     [["b", "refuse:131048"]],
   );
-  assert.equal((await lever("GET", "counts")).taken, 1);
-  assert.deepEqual(await lever("GET", "repeated"), []);
-  assert.equal((await lever("POST", "settings", { delay_ms: 1 })).delay_ms, 1);
-  await lever("POST", "reply", { from: "919812345678", text: "hi" });
-  await lever("POST", "preference", { from: "919812345678", stop: true });
-  await lever("POST", "webhook", { object: "any" });
+  assert.equal((await control("GET", "counts")).taken, 1);
+  assert.deepEqual(await control("GET", "repeated"), []);
+  assert.equal((await control("POST", "settings", { delay_ms: 1 })).delay_ms, 1);
+  await control("POST", "reply", { from: "919812345678", text: "hi" });
+  await control("POST", "preference", { from: "919812345678", stop: true });
+  await control("POST", "webhook", { object: "any" });
   assert.equal(receiver.received.length, 3);
   assert.equal((await send(url, "POST", "/_stub/template", { json: { name: "x" } })).status, 400);
   assert.equal((await send(url, "GET", "/_stub/nothing")).status, 404);
-  await lever("POST", "reset", {});
-  assert.equal((await lever("GET", "counts")).requests, 0);
+  await control("POST", "reset", {});
+  assert.equal((await control("GET", "counts")).requests, 0);
   await eventually(async () => (await readFile(log_file, "utf8")).split("\n").length === 3);
   child.stdin.end();
   const [code] = (await ended) as [number | null];

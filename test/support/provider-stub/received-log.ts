@@ -1,13 +1,13 @@
-// What the stub received, in its own memory: the validate of "never twice". A million messages take
-// about 100 MB, outside the heap.
+// A log of all messages that the stub received, which proves that none is sent twice. A million messages take about
+// 100 MB outside the heap.
 import { closeSync, openSync, writeSync } from "node:fs";
 
-const lines_a_page = 1_000;
+const lines_per_page = 1_000;
 
 export type LogEntry = {
-  /** Milliseconds since 1970. */
+  /** The time in milliseconds since 1970. */
   readonly at: number;
-  /** biz_opaque_callback_data; "" when there was none. */
+  /** biz_opaque_callback_data; "" if absent. */
   readonly message_id: string;
   readonly to: string;
   readonly phone_number_id: string;
@@ -15,7 +15,7 @@ export type LogEntry = {
   readonly receiver: string;
   /** accepted, refuse:131056, cut_after_body, … */
   readonly outcome: string;
-  /** The id under which it was taken, whether or not the sender was told; "" when it was not taken. */
+  /** The ID under which it was accepted, even if the sender got no response; "" if it was not accepted. */
   readonly provider_message_id: string;
 };
 
@@ -28,9 +28,9 @@ export type Repeated = {
 export type ReceivedLog = {
   add(entry: LogEntry): void;
   readonly size: number;
-  /** `limit` entries from the `from`-th on, in the order they came. */
+  /** Returns `limit` entries from index `from`, in order of arrival. */
   entries(from?: number, limit?: number): LogEntry[];
-  /** Every message id that came more than once, with how often it came and was taken. */
+  /** Returns every message ID that was received more than once, with how often it was received and accepted. */
   repeated(): Repeated[];
   clear(): void;
   close(): void;
@@ -52,19 +52,19 @@ export function openReceivedLog(file?: string): ReceivedLog {
       const line = `${at}\t${message_id}\t${to}\t${phone_number_id}\t${receiver}\t${outcome}\t${provider_message_id}`;
       lines.push(line);
       if (fd !== null) unwritten.push(line);
-      if (lines.length < lines_a_page) return;
+      if (lines.length < lines_per_page) return;
       pages.push(Buffer.from(lines.join("\n")));
       lines = [];
     },
     get size() {
-      return pages.length * lines_a_page + lines.length;
+      return pages.length * lines_per_page + lines.length;
     },
     entries(from = 0, limit = Number.POSITIVE_INFINITY) {
       const found: LogEntry[] = [];
-      for (let page = Math.floor(from / lines_a_page); page <= pages.length; page += 1) {
-        const start = page * lines_a_page;
-        const ofPage = page < pages.length ? pages[page]!.toString().split("\n") : lines;
-        for (const line of ofPage.slice(Math.max(0, from - start))) {
+      for (let page = Math.floor(from / lines_per_page); page <= pages.length; page += 1) {
+        const start = page * lines_per_page;
+        const page_lines = page < pages.length ? pages[page]!.toString().split("\n") : lines;
+        for (const line of page_lines.slice(Math.max(0, from - start))) {
           if (found.length >= limit) return found;
           found.push(parse(line));
         }
@@ -74,8 +74,8 @@ export function openReceivedLog(file?: string): ReceivedLog {
     repeated() {
       const seen = new Map<string, { seen: number; taken: number }>();
       for (let page = 0; page <= pages.length; page += 1) {
-        const ofPage = page < pages.length ? pages[page]!.toString().split("\n") : lines;
-        for (const line of ofPage) {
+        const page_lines = page < pages.length ? pages[page]!.toString().split("\n") : lines;
+        for (const line of page_lines) {
           const start = line.indexOf("\t") + 1;
           const message_id = line.slice(start, line.indexOf("\t", start));
           const taken = line.endsWith("\t") ? 0 : 1;

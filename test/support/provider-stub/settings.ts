@@ -1,11 +1,13 @@
-/** normal: as they happen. duplicated: each webhook twice. reordered: read may come before sent.
- * late: by `late_ms`. before_answer: `sent` is posted and confirmed before the message is answered. */
+/**
+ * How webhooks are posted. normal: in order. duplicated: each twice. reordered: read may come before sent. late: after
+ * `late_ms`. before_answer: `sent` is posted and confirmed before the response to the message.
+ */
 export type WebhookOrder = "normal" | "duplicated" | "reordered" | "late" | "before_answer";
 
 export type StubNumber = {
   readonly phone_number_id: string;
   readonly business_account_id: string;
-  /** As Meta shows it: +91 98765 43210. */
+  /** In Meta's format: +91 98765 43210. */
   readonly display_phone_number: string;
   readonly verified_name: string;
   readonly quality_rating: string;
@@ -13,30 +15,30 @@ export type StubNumber = {
   readonly marketing_messages_onboarding_status: string;
 };
 
-/** All can be changed while the stub runs, but for the port and the log's file. */
+/** Settings that can be changed while the stub runs. */
 export type StubSettings = {
   readonly access_token: string;
   readonly app_secret: string;
-  /** Any number may send; only these can be looked up. */
+  /** The numbers that can be looked up; any number may send. */
   readonly numbers: readonly StubNumber[];
-  /** From the request's last byte to the answer. */
+  /** The delay between the request's last byte and the response. */
   readonly delay_ms: number;
-  /** Where webhooks are posted; null: nowhere. */
+  /** The URL that webhooks are posted to; null: none are posted. */
   readonly callback_url: string | null;
-  /** The statuses that an accepted message gets, and when, from its acceptance. */
+  /** The delivery statuses of an accepted message; their delays count from its acceptance. */
   readonly statuses: readonly ("sent" | "delivered" | "read")[];
   readonly sent_ms: number;
   readonly delivered_ms: number;
   readonly read_ms: number;
   readonly reply_ms: number;
-  /** At most so many statuses in one webhook; 1 posts each on its own. */
+  /** The most statuses in one webhook; 1 posts each separately. */
   readonly batch_max: number;
   readonly order: WebhookOrder;
   readonly late_ms: number;
-  /** The wait before a webhook that was not answered 200 is posted again; it doubles, up to 5 s. */
+  /** The delay before a webhook without a 200 response is posted again; it doubles, up to 5 s. */
   readonly retry_ms: number;
   readonly attempts_max: number;
-  /** The status of a template just submitted. */
+  /** The status of a newly submitted template. */
   readonly template_status: string;
 };
 

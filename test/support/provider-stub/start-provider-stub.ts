@@ -1,25 +1,25 @@
-// The WhatsApp Cloud API's far side: a real HTTP server that takes messages, reports on them by
-// signed webhooks, fails as it is told, and keeps a log of its own.
+// A stub of the WhatsApp Cloud API: a real HTTP server that accepts messages, posts signed webhooks, injects errors and
+// keeps its own log.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { graphError, type StubAnswer } from "./answers.ts";
 import { openControl } from "./control.ts";
-import { openFaults, takes, type Fault } from "./faults.ts";
+import { openErrorInjector, takes, type InjectedError } from "./injected-errors.ts";
 import { openReceivedLog, type LogEntry, type Repeated } from "./received-log.ts";
 import { default_settings, type StubSettings } from "./settings.ts";
 import { openTemplates, type StubTemplate } from "./templates.ts";
-import { openWebhooks, type Taken, type WebhookCounts } from "./webhooks.ts";
+import { openWebhooks, type AcceptedMessage, type WebhookCounts } from "./webhooks.ts";
 
 export type StubCounts = {
-  /** Requests for messages, those cut before their body included. */
+  /** Requests for messages, including those cut before their body. */
   readonly requests: number;
-  /** Messages that were taken, whether or not the sender was told. */
+  /** Accepted messages, even if the sender got no response. */
   readonly taken: number;
   readonly by_outcome: Readonly<Record<string, number>>;
-  /** Entries in the log: all requests but those that were cut before their body, or not allowed. */
+  /** Log entries: all requests except those that were cut before their body or unauthorized. */
   readonly logged: number;
-  /** The most messages that waited for their answer at one time. */
+  /** The most messages that waited for a response at one time. */
   readonly in_flight_max: number;
   readonly webhooks: WebhookCounts;
 };
@@ -28,51 +28,51 @@ export type Reply = {
   /** Digits. */
   readonly from: string;
   readonly phone_number_id?: string;
-  /** A text, unless `message` has another type's fields: {type: "button", button: {…}}. */
+  /** A text, unless `message` has the fields of another type: {type: "button", button: {…}}. */
   readonly text?: string;
   readonly message?: Readonly<Record<string, unknown>>;
 };
 
 export type ProviderStub = {
   readonly url: string;
-  /** For the driver: with a version. */
+  /** The URL for the driver, with a version. */
   readonly api_url: string;
   set(settings: Partial<StubSettings>): void;
   settings(): StubSettings;
-  /** Replaces all faults; the count of messages that `nth` and `every` go by starts anew. */
-  setFaults(faults: readonly Fault[], seed?: number): void;
+  /** Replaces all injected errors and restarts the message count of `nth` and `every`. */
+  setErrors(errors: readonly InjectedError[], seed?: number): void;
   counts(): StubCounts;
   log(from?: number, limit?: number): LogEntry[];
-  /** Message ids that came more than once. */
+  /** Returns the message IDs that were received more than once. */
   repeated(): Repeated[];
-  /** Makes a customer write; resolves when the webhook was answered 200 or given up. */
+  /** Posts a customer's reply; resolves when the webhook gets a 200 response or is given up. */
   reply(reply: Reply): Promise<void>;
   /** Stops or resumes marketing messages to a customer. */
   prefer(from: string, stop: boolean): Promise<void>;
-  /** Changes a template's status, quality or category, and posts the webhook that says so. */
+  /** Changes a template's status, quality or category and posts the webhook. */
   changeTemplate(
     name: string,
     change: { status?: string; quality?: string; category?: string; reason?: string },
   ): Promise<void>;
-  /** Posts any body, signed. */
+  /** Posts any body with a signature. */
   postBody(body: unknown): Promise<void>;
-  /** Forgets messages, templates, faults and counts; settings stay. */
+  /** Clears messages, templates, injected errors and counts; keeps settings. */
   reset(): void;
-  /** Closes every connection that waits for a request, as a provider may at any time. */
+  /** Closes every idle connection, as a provider may at any time. */
   closeConnections(): void;
   close(): Promise<void>;
 };
 
 const json = "application/json; charset=UTF-8";
 
-/** Starts the stub on 127.0.0.1; `port` 0 is a free one, `log_file` gets each entry of the log. */
+/** Starts the stub on 127.0.0.1; `port` 0 is any free port, each log entry is appended to `log_file`. */
 export async function startProviderStub(
   options: Partial<StubSettings> & { port?: number; log_file?: string } = {},
 ): Promise<ProviderStub> {
   const { port = 0, log_file, ...given } = options;
   let settings: StubSettings = { ...default_settings, ...given };
   const log = openReceivedLog(log_file);
-  const faults = openFaults();
+  const injector = openErrorInjector();
   const templates = openTemplates();
   const webhooks = openWebhooks(() => settings);
   const hanging = new Set<NodeJS.Timeout>();
@@ -94,14 +94,14 @@ export async function startProviderStub(
     hanging.add(timer);
   };
 
-  const takeMessage = (
+  const acceptMessage = (
     request: IncomingMessage,
     response: ServerResponse,
     phone_number_id: string,
-    receiver: string,
+    endpoint: string,
   ) => {
     requests += 1;
-    if (faults.cutsBeforeBody()) {
+    if (injector.cutsBeforeBody()) {
       outcomes.set("cut_before_body", (outcomes.get("cut_before_body") ?? 0) + 1);
       request.socket.destroy();
       return;
@@ -119,11 +119,11 @@ export async function startProviderStub(
       const id = message?.["biz_opaque_callback_data"];
       if (message?.["messaging_product"] !== "whatsapp" || typeof to !== "string")
         return send(response, graphError(100));
-      const fault = faults.choose(to);
-      const outcome = fault === null ? "accepted" : nameOf(fault);
+      const injected = injector.choose(to);
+      const outcome = injected === null ? "accepted" : outcomeOf(injected);
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       let provider_message_id = "";
-      if (fault === null || takes(fault)) {
+      if (injected === null || takes(injected)) {
         last_message += 1;
         taken_count += 1;
         provider_message_id = `wamid.${run}${last_message.toString(36)}`;
@@ -134,41 +134,41 @@ export async function startProviderStub(
         message_id,
         to,
         phone_number_id,
-        receiver,
+        receiver: endpoint,
         outcome,
         provider_message_id,
       });
-      const taken: Taken = {
+      const taken: AcceptedMessage = {
         message_id,
         provider_message_id,
         to,
         phone_number_id,
-        ...(fault?.kind === "fail_later" ? { fails_with: fault.code ?? 131_026 } : {}),
-        ...(fault?.kind === "reply" ? { reply: fault.text ?? "yes" } : {}),
+        ...(injected?.kind === "fail_later" ? { fails_with: injected.code ?? 131_026 } : {}),
+        ...(injected?.kind === "reply" ? { reply: injected.text ?? "yes" } : {}),
       };
-      const wait_ms = fault?.kind === "hang" ? (fault.hang_ms ?? 30_000) : settings.delay_ms;
-      const isReported = provider_message_id !== "" && fault?.kind !== "silent";
+      const wait_ms = injected?.kind === "hang" ? (injected.hang_ms ?? 30_000) : settings.delay_ms;
+      const isReported = provider_message_id !== "" && injected?.kind !== "silent";
       const answer = () => {
-        after(wait_ms, () => answerMessage(response, fault, taken));
+        after(wait_ms, () => answerMessage(response, injected, taken));
         if (isReported) webhooks.follow(taken);
       };
       if (isReported && settings.order === "before_answer" && taken.fails_with === undefined)
-        void webhooks.reportSentNow(taken).then(answer);
+        void webhooks.postSentNow(taken).then(answer);
       else answer();
     });
   };
 
   const manage = async (request: IncomingMessage, response: ServerResponse, url: URL) => {
-    const [, , id = "", what = ""] = url.pathname.split("/");
+    const [, , id = "", resource = ""] = url.pathname.split("/");
     const { promise: read, resolve } = Promise.withResolvers<Buffer>();
     readBody(request, resolve);
     const raw = await read;
     if (request.headers.authorization !== `Bearer ${settings.access_token}`)
       return send(response, graphError(190));
     const { method } = request;
-    const ofNumber = settings.numbers.find((one) => one.phone_number_id === id);
-    const ofAccount = settings.numbers.filter((one) => one.business_account_id === id);
-    if (method === "POST" && what === "media" && ofNumber) {
+    const number = settings.numbers.find((one) => one.phone_number_id === id);
+    const numbers_of_account = settings.numbers.filter((one) => one.business_account_id === id);
+    if (method === "POST" && resource === "media" && number) {
       const text = raw.toString("latin1");
       if (
         !text.includes('name="messaging_product"\r\n\r\nwhatsapp\r\n') ||
@@ -178,18 +178,21 @@ export async function startProviderStub(
       last_media += 1;
       return send(response, { status: 200, body: { id: `media-${run}-${last_media}` } });
     }
-    if (what === "message_templates" && ofAccount.length > 0) {
+    if (resource === "message_templates" && numbers_of_account.length > 0) {
       if (method === "GET") return send(response, templates.list(id, url.searchParams));
       if (method === "DELETE")
         return send(response, templates.delete(id, url.searchParams.get("name")));
       return send(response, templates.create(id, parse(raw) ?? {}, settings.template_status));
     }
-    if (method === "GET" && what === "phone_numbers" && ofAccount.length > 0)
-      return send(response, { status: 200, body: { data: ofAccount.map(describeNumber) } });
-    if (method === "GET" && what === "" && ofNumber)
-      return send(response, { status: 200, body: describeNumber(ofNumber) });
-    if (method === "GET" && what === "" && ofAccount.length > 0) {
-      const { marketing_messages_onboarding_status } = ofAccount[0]!;
+    if (method === "GET" && resource === "phone_numbers" && numbers_of_account.length > 0)
+      return send(response, {
+        status: 200,
+        body: { data: numbers_of_account.map(describeNumber) },
+      });
+    if (method === "GET" && resource === "" && number)
+      return send(response, { status: 200, body: describeNumber(number) });
+    if (method === "GET" && resource === "" && numbers_of_account.length > 0) {
+      const { marketing_messages_onboarding_status } = numbers_of_account[0]!;
       return send(response, { status: 200, body: { id, marketing_messages_onboarding_status } });
     }
     return send(response, graphError(100, 33));
@@ -198,7 +201,7 @@ export async function startProviderStub(
   const stub: Omit<ProviderStub, "url" | "api_url" | "close" | "closeConnections"> = {
     set: (some) => void (settings = { ...settings, ...some }),
     settings: () => settings,
-    setFaults: (next, seed) => faults.set(next, seed),
+    setErrors: (next, seed) => injector.set(next, seed),
     counts: () => ({
       requests,
       taken: taken_count,
@@ -214,7 +217,7 @@ export async function startProviderStub(
       const number = numberOf(settings, phone_number_id);
       await webhooks.postChange(number.business_account_id, "messages", {
         messaging_product: "whatsapp",
-        metadata: metadataOf(number),
+        metadata: metadataFor(number),
         contacts: [{ profile: { name: "Zoë" }, wa_id: from }],
         messages: [
           {
@@ -237,7 +240,7 @@ export async function startProviderStub(
       };
       await webhooks.postChange(number.business_account_id, "user_preferences", {
         messaging_product: "whatsapp",
-        metadata: metadataOf(number),
+        metadata: metadataFor(number),
         contacts: [{ profile: { name: "Zoë" }, wa_id: from }],
         user_preferences: [preference],
       });
@@ -250,9 +253,9 @@ export async function startProviderStub(
         ...(category === undefined ? {} : { category }),
         ...(reason === undefined ? {} : { rejected_reason: reason }),
       });
-      if (changed.length === 0) throw new Error(`the stub has no template ${name}`);
+      if (changed.length === 0) throw new Error(`template ${name} does not exist`);
       const post = (one: StubTemplate, field: string, value: object) =>
-        webhooks.postChange(business_account_id, field, { ...namesOf(one), ...value });
+        webhooks.postChange(business_account_id, field, { ...templateFields(one), ...value });
       for (const one of changed) {
         if (status !== undefined)
           await post(one, "message_template_status_update", {
@@ -272,7 +275,7 @@ export async function startProviderStub(
     reset() {
       log.clear();
       templates.clear();
-      faults.set([]);
+      injector.set([]);
       outcomes.clear();
       requests = 0;
       taken_count = 0;
@@ -287,9 +290,9 @@ export async function startProviderStub(
       response.sendDate = false;
       const path = request.url ?? "/";
       if (request.method === "POST") {
-        const [, version, id, receiver = ""] = path.split("/");
-        if (version !== "_stub" && (receiver === "messages" || receiver === "marketing_messages"))
-          return takeMessage(request, response, id ?? "", receiver);
+        const [, version, id, endpoint = ""] = path.split("/");
+        if (version !== "_stub" && (endpoint === "messages" || endpoint === "marketing_messages"))
+          return acceptMessage(request, response, id ?? "", endpoint);
       }
       const url = new URL(path, "http://stub.test");
       if (url.pathname.startsWith("/_stub/")) {
@@ -318,23 +321,27 @@ export async function startProviderStub(
   };
 }
 
-function answerMessage(response: ServerResponse, fault: Fault | null, taken: Taken): void {
+function answerMessage(
+  response: ServerResponse,
+  injected: InjectedError | null,
+  taken: AcceptedMessage,
+): void {
   const good = `{"messaging_product":"whatsapp","contacts":[{"input":"${taken.to}","wa_id":"${taken.to}"}],"messages":[{"id":"${taken.provider_message_id}","message_status":"accepted"}]}`;
-  switch (fault?.kind) {
+  switch (injected?.kind) {
     case "graph_500":
-      return send(response, graphError(fault.code ?? 131_000, undefined, 500));
+      return send(response, graphError(injected.code ?? 131_000, undefined, 500));
     case "plain_500":
       response.writeHead(500, { "content-type": "text/html" });
       response.end("<html><body>Sorry, something went wrong.</body></html>");
       return;
     case "throttle": {
-      const { retry_after_seconds = 1, code = 130_429 } = fault;
+      const { retry_after_seconds = 1, code = 130_429 } = injected;
       const headers =
         retry_after_seconds === null ? {} : { "retry-after": String(retry_after_seconds) };
       return send(response, { ...graphError(code, undefined, 429), headers });
     }
     case "refuse":
-      return send(response, graphError(fault.code ?? 131_000));
+      return send(response, graphError(injected.code ?? 131_000));
     case "cut_after_body":
       response.socket?.destroy();
       return;
@@ -351,8 +358,8 @@ function answerMessage(response: ServerResponse, fault: Fault | null, taken: Tak
   }
 }
 
-function nameOf(fault: Fault): string {
-  return fault.code === undefined ? fault.kind : `${fault.kind}:${fault.code}`;
+function outcomeOf(injected: InjectedError): string {
+  return injected.code === undefined ? injected.kind : `${injected.kind}:${injected.code}`;
 }
 
 function send(response: ServerResponse, { status, body, headers }: StubAnswer): void {
@@ -393,7 +400,7 @@ function numberOf(settings: StubSettings, phone_number_id?: string) {
   return found ?? settings.numbers[0]!;
 }
 
-function metadataOf({ display_phone_number, phone_number_id }: StubSettings["numbers"][number]) {
+function metadataFor({ display_phone_number, phone_number_id }: StubSettings["numbers"][number]) {
   return { display_phone_number: display_phone_number.replaceAll(/\D/g, ""), phone_number_id };
 }
 
@@ -402,8 +409,8 @@ function describeNumber(number: StubSettings["numbers"][number]) {
   return { id: phone_number_id, display_phone_number, verified_name, quality_rating };
 }
 
-/** Meta writes a template's id as a number here, and as a text where templates are listed. */
-function namesOf({ id, name, language }: StubTemplate) {
+/** Meta sends a template's ID as a number here and as text in lists. */
+function templateFields({ id, name, language }: StubTemplate) {
   return {
     message_template_id: Number(id),
     message_template_name: name,

@@ -1,4 +1,4 @@
-// Where the stub posts to in tests of a driver alone: keeps each body, and answers.
+// Receives the stub's webhooks in driver tests: keeps each body and responds.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,12 +8,12 @@ export type ReceivedWebhook = { readonly raw: Buffer; readonly signature: string
 export type WebhookReceiver = {
   readonly url: string;
   readonly received: readonly ReceivedWebhook[];
-  /** The bodies, parsed. */
+  /** Returns the parsed bodies. */
   bodies(): unknown[];
   close(): Promise<void>;
 };
 
-/** `answer` says with which status each post is answered; 200 unless given. */
+/** Starts the receiver; `answer` returns the status of each response, 200 by default. */
 export async function startWebhookReceiver(
   answer: (webhook: ReceivedWebhook) => number = () => 200,
 ): Promise<WebhookReceiver> {

@@ -1,51 +1,51 @@
-// The stub's webhooks: signed, gathered, posted until they are answered 200.
+// The stub's webhooks: signed, batched and posted until they get a 200 response.
 import { createHmac } from "node:crypto";
 import { Agent, request } from "undici";
-import { seededRandom } from "./faults.ts";
+import { seededRandom } from "./injected-errors.ts";
 import type { StubSettings } from "./settings.ts";
 
-/** How long messages gather before they go through their statuses together. */
-const gather_ms = 10;
+/** How long messages are collected into a group that shares its timers. */
+const group_ms = 10;
 const posts_at_once = 8;
 const retry_max_ms = 5_000;
 
-/** A message that the provider took. */
-export type Taken = {
+/** A message that the provider accepted. */
+export type AcceptedMessage = {
   readonly message_id: string;
   readonly provider_message_id: string;
   readonly to: string;
   readonly phone_number_id: string;
-  /** Its one report is a failure with this code. */
+  /** Its only delivery status is a failure with this code. */
   readonly fails_with?: number;
-  /** What the customer writes afterwards. */
+  /** The customer's reply. */
   readonly reply?: string;
 };
 
 export type WebhookCounts = {
-  /** Posts, repetitions included. */
+  /** Posts, including repetitions. */
   readonly posted: number;
-  /** Bodies answered 200. */
+  /** Bodies with a 200 response. */
   readonly confirmed: number;
   /** Bodies given up. */
   readonly given_up: number;
-  /** Bodies and groups of messages still on their way. */
+  /** Bodies and groups of messages still pending. */
   readonly waiting: number;
 };
 
 export type Webhooks = {
-  /** Reports on this message from now on. */
-  follow(taken: Taken): void;
-  /** Posts `sent` at once; resolves when it was answered 200 or given up. */
-  reportSentNow(taken: Taken): Promise<void>;
-  /** Posts one change, at once. */
+  /** Posts the delivery statuses of this message from now on. */
+  follow(taken: AcceptedMessage): void;
+  /** Posts `sent` at once; resolves when it gets a 200 response or is given up. */
+  postSentNow(taken: AcceptedMessage): Promise<void>;
+  /** Posts one change at once. */
   postChange(business_account_id: string, field: string, value: unknown): Promise<void>;
-  /** Posts any body, signed. */
+  /** Posts any body with a signature. */
   postBody(body: unknown): Promise<void>;
   counts(): WebhookCounts;
   close(): Promise<void>;
 };
 
-type Group = { readonly messages: Taken[]; closed: boolean };
+type Group = { readonly messages: AcceptedMessage[]; closed: boolean };
 type Stage = "sent" | "delivered" | "read" | "reply";
 
 export function openWebhooks(settings: () => StubSettings): Webhooks {
@@ -53,7 +53,7 @@ export function openWebhooks(settings: () => StubSettings): Webhooks {
   const random = seededRandom(7);
   const timers = new Set<NodeJS.Timeout>();
   const queue: (() => Promise<void>)[] = [];
-  let gathering: Group | null = null;
+  let group_in_progress: Group | null = null;
   let running = 0;
   let closed = false;
   let posted = 0;
@@ -121,7 +121,7 @@ export function openWebhooks(settings: () => StubSettings): Webhooks {
     return promise;
   };
 
-  const changeOf = (phone_number_id: string, news: object) => {
+  const changeOf = (phone_number_id: string, content: object) => {
     const number = settings().numbers.find((one) => one.phone_number_id === phone_number_id);
     return {
       object: "whatsapp_business_account",
@@ -137,7 +137,7 @@ export function openWebhooks(settings: () => StubSettings): Webhooks {
                   display_phone_number: number?.display_phone_number.replaceAll(/\D/g, "") ?? "0",
                   phone_number_id,
                 },
-                ...news,
+                ...content,
               },
             },
           ],
@@ -145,53 +145,53 @@ export function openWebhooks(settings: () => StubSettings): Webhooks {
       ],
     };
   };
-  const report = (stage: Stage, messages: readonly Taken[]) => {
+  const report = (stage: Stage, messages: readonly AcceptedMessage[]) => {
     const { batch_max } = settings();
     const byNumber = Map.groupBy(messages, ({ phone_number_id }) => phone_number_id);
     for (const [phone_number_id, all] of byNumber) {
       for (let start = 0; start < all.length; start += batch_max) {
         const some = all.slice(start, start + batch_max);
-        const news =
+        const content =
           stage === "reply"
             ? { contacts: some.map(contactOf), messages: some.map(replyOf) }
             : { statuses: some.map((taken) => statusOf(stage, taken)) };
-        void postBody(changeOf(phone_number_id, news));
+        void postBody(changeOf(phone_number_id, content));
       }
     }
   };
 
-  /** The stages of a group, each at its time; in the mode `reordered` the times are shuffled. */
+  /** Posts each stage of a group at its time; in the mode `reordered`, the times are shuffled. */
   const runStages = ({ messages }: Group) => {
     const { statuses, sent_ms, delivered_ms, read_ms, reply_ms, order, late_ms } = settings();
     const extra_ms = order === "late" ? late_ms : 0;
     const delays = { sent: sent_ms, delivered: delivered_ms, read: read_ms };
-    const fine = messages.filter(({ fails_with }) => fails_with === undefined);
+    const succeeding = messages.filter(({ fails_with }) => fails_with === undefined);
     const failing = messages.filter(({ fails_with }) => fails_with !== undefined);
     const stages = statuses.filter((stage) => order !== "before_answer" || stage !== "sent");
     const times = stages.map((stage) => delays[stage] + extra_ms);
     if (order === "reordered") shuffle(times, random);
     for (const [index, stage] of stages.entries()) {
-      if (fine.length > 0) later(() => report(stage, fine), times[index]!);
+      if (succeeding.length > 0) later(() => report(stage, succeeding), times[index]!);
     }
     if (failing.length > 0) later(() => report("sent", failing), sent_ms + extra_ms);
-    const replying = fine.filter(({ reply }) => reply !== undefined);
+    const replying = succeeding.filter(({ reply }) => reply !== undefined);
     if (replying.length > 0) later(() => report("reply", replying), reply_ms + extra_ms);
   };
 
   return {
     follow(taken) {
       if (settings().callback_url === null) return;
-      if (gathering === null || gathering.closed) {
+      if (group_in_progress === null || group_in_progress.closed) {
         const group: Group = { messages: [], closed: false };
-        gathering = group;
+        group_in_progress = group;
         later(() => {
           group.closed = true;
           runStages(group);
-        }, gather_ms);
+        }, group_ms);
       }
-      gathering.messages.push(taken);
+      group_in_progress.messages.push(taken);
     },
-    reportSentNow: (taken) =>
+    postSentNow: (taken) =>
       postBody(changeOf(taken.phone_number_id, { statuses: [statusOf("sent", taken)] })),
     postChange: (business_account_id, field, value) =>
       postBody({
@@ -215,7 +215,7 @@ export function openWebhooks(settings: () => StubSettings): Webhooks {
   };
 }
 
-function statusOf(stage: "sent" | "delivered" | "read", taken: Taken): object {
+function statusOf(stage: "sent" | "delivered" | "read", taken: AcceptedMessage): object {
   const common = {
     id: taken.provider_message_id,
     timestamp: String(seconds()),
@@ -230,11 +230,11 @@ function statusOf(stage: "sent" | "delivered" | "read", taken: Taken): object {
   return { ...common, status: stage, pricing };
 }
 
-function contactOf({ to }: Taken): object {
+function contactOf({ to }: AcceptedMessage): object {
   return { profile: { name: "Zoë" }, wa_id: to };
 }
 
-function replyOf({ to, reply, provider_message_id }: Taken): object {
+function replyOf({ to, reply, provider_message_id }: AcceptedMessage): object {
   return {
     from: to,
     id: `${provider_message_id}R`,
@@ -249,7 +249,7 @@ function seconds(): number {
   return Math.floor(Date.now() / 1_000);
 }
 
-/** As Meta does it: a body that is parsed and written anew has another signature. */
+/** Escapes non-ASCII characters as Meta does, so that a body serialized again has another signature. */
 function escapeNonAscii(json: string): string {
   return json.replaceAll(
     /[\u0080-\uffff]/g,

@@ -1,13 +1,13 @@
 import pino from "pino";
-import { agentDriverContract } from "../../../../test/support/agent-driver-contract.ts";
+import { aiAgentDriverContract } from "../../../../test/support/ai-agent-driver-contract.ts";
 import {
   startRealtimeStub,
   type StubAnswer,
   type StubPrompt,
 } from "../../../../test/support/realtime-stub.ts";
-import { openRealtimeAgent } from "./open-realtime-agent.ts";
+import { openRealtimeDriver } from "./open-realtime-driver.ts";
 
-/** The model of the suite: what it does about keys and words. */
+/** The suite's model: responds to keys and speech as the contract requires. */
 function answer({ kind, text }: StubPrompt): StubAnswer {
   if (kind === "instructions")
     return { say: JSON.parse(/".*"$/.exec(text)?.[0] ?? '""') as string };
@@ -15,34 +15,34 @@ function answer({ kind, text }: StubPrompt): StubAnswer {
   if (text === "[pressed 0]" || text.includes("a person"))
     return { say: "One moment please", call: { name: "transfer_to_agent", args: {} } };
   if (text === "[pressed 9]")
-    return { say: "Nobody will call you again", call: { name: "opt_out", args: {} } };
+    return { say: "You will not be called again", call: { name: "opt_out", args: {} } };
   if (text === "[pressed 5]") return { say: "Goodbye", call: { name: "end_call", args: {} } };
   if (text === "[pressed 3]")
     return { call: { name: "set_lead_field", args: { field: "city", value: "Pune" } } };
   return { say: "Please say it again" };
 }
 
-agentDriverContract("realtime", async () => {
+aiAgentDriverContract("realtime", async () => {
   const texts: string[] = [];
-  const stub = await startRealtimeStub({ answer, understand: () => texts.shift() ?? "" });
+  const stub = await startRealtimeStub({ answer, transcribe: () => texts.shift() ?? "" });
   const hour = 3_600_000;
   return {
     open: (timers) =>
-      openRealtimeAgent({
+      openRealtimeDriver({
         url: stub.url,
         api_key: "key",
         model: "model",
         log: pino({ level: "silent" }),
-        // Time runs in the tests as they please; the stub answers as soon as this machine lets it.
+        // The tests advance the clock at will, while the stub responds in real time.
         timeouts: { ready_ms: hour, stall_ms: hour },
         timers,
       }),
-    understand: (text) => void texts.push(text),
-    breakDown(isBroken) {
-      stub.script({ refuse: isBroken ? 503 : null });
+    scriptTranscript: (text) => void texts.push(text),
+    setBroken(isBroken) {
+      stub.script({ reject: isBroken ? 503 : null });
       if (isBroken) for (const connection of stub.connections) connection.cut();
     },
-    faults: stub.faults,
+    violations: stub.violations,
     close: stub.close,
   };
 });

@@ -6,7 +6,7 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { eventually } from "../../../../test/support/eventually.ts";
 import { openRealtimeSocket } from "./open-realtime-socket.ts";
 
-test("a server that does not read is not waited for: of the sound that must wait the oldest goes", async (t) => {
+test("drops the oldest queued audio when the server does not read", async (t) => {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   await once(server, "listening");
   t.after(() => {
@@ -23,7 +23,7 @@ test("a server that does not read is not waited for: of the sound that must wait
       model: "m",
       handshake_ms: 120_000,
     },
-    { heard: () => {}, lost: (why) => void lost.push(why) },
+    { onMessage: () => {}, onLost: (error) => void lost.push(error) },
   );
   const [client] = (await connected) as [WebSocket];
   client.on("message", (data) => {
@@ -33,19 +33,19 @@ test("a server that does not read is not waited for: of the sound that must wait
   const chunk = (order: number) => Buffer.from(String(order).padEnd(4_000, " "));
   let sent = 0;
   await eventually(() => {
-    socket.sendSound(chunk(sent++));
+    socket.sendAudio(chunk(sent++));
     return arrived.length > 0;
   });
   client.pause();
-  // As much as the machine's own buffers hold, and more.
+  // More than the buffers of the operating system hold.
   await eventually(() => {
-    for (let round = 0; round < 500; round++) socket.sendSound(chunk(sent++));
+    for (let count = 0; count < 500; count++) socket.sendAudio(chunk(sent++));
     return socket.dropped() > 0;
   });
   client.resume();
   const resumed = sent;
   await eventually(() => {
-    socket.sendSound(chunk(sent++));
+    socket.sendAudio(chunk(sent++));
     return Number(arrived.at(-1)) >= resumed;
   });
   const orders = arrived.map(Number);
@@ -60,7 +60,7 @@ test("a server that does not read is not waited for: of the sound that must wait
   await socket.close();
 });
 
-test("one that never says goodbye is left all the same", async (t) => {
+test("closes the connection to a server that does not answer the close frame", async (t) => {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   await once(server, "listening");
   t.after(() => {
@@ -72,7 +72,7 @@ test("one that never says goodbye is left all the same", async (t) => {
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const socket = openRealtimeSocket(
     { url, api_key: null, model: "m", handshake_ms: 120_000 },
-    { heard: () => {}, lost: (why) => void lost.push(why) },
+    { onMessage: () => {}, onLost: (error) => void lost.push(error) },
   );
   const [client] = (await connected) as [WebSocket];
   client.pause();

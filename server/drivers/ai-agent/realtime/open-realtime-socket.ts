@@ -1,38 +1,38 @@
-// The connection to a server of the Realtime protocol, and how much may wait on it.
+// The WebSocket connection to a server of the Realtime protocol, with limits on queued data.
 import { WebSocket } from "ws";
 
-/** A server that sends more in one message is not listened to. */
+/** A longer message closes the connection. */
 const message_bytes_max = 4_194_304;
-/** Sound is held back while so much waits to be sent: some four seconds of G.711. */
+/** Audio is held back while this much is unsent: about four seconds of G.711. */
 const unsent_bytes_max = 65_536;
-/** Of the sound that is held back the oldest goes first: it is half a second of it. */
+/** The most chunks held back, half a second of audio; the oldest are dropped first. */
 const held_max = 25;
-const goodbye_ms = 1_000;
+const close_timeout_ms = 1_000;
 
 export type RealtimeSettings = {
-  /** ws: or wss:, without the model. */
+  /** A ws: or wss: URL without the model. */
   readonly url: string;
-  /** Null: the server wants none. */
+  /** Null: the server requires none. */
   readonly api_key: string | null;
-  /** Unless an agent names its own. */
+  /** The default; an AI agent may name its own. */
   readonly model: string;
 };
 
 export type RealtimeSocket = {
-  /** Does nothing once the connection is gone. */
+  /** Sends an event; does nothing once the connection is closed. */
   readonly send: (event: object) => void;
-  /** Sound in the session's format, one chunk. */
-  readonly sendSound: (sound: Buffer) => void;
-  /** Chunks of sound that went nowhere because the connection was too slow. */
+  /** Sends one chunk of audio in the session's format. */
+  readonly sendAudio: (chunk: Buffer) => void;
+  /** Returns how many chunks of audio were dropped because the connection was too slow. */
   readonly dropped: () => number;
-  /** Nothing is heard any more; resolves when it is closed, within about a second. */
+  /** Stops receiving; resolves once the connection is closed, within about a second. */
   readonly close: () => Promise<void>;
 };
 
-/** Connects; `lost` is told once, and not after `close`. `handshake_ms` limits the connecting. */
+/** Connects, within `handshake_ms`. Calls `onLost` once if the connection ends before `close`. */
 export function openRealtimeSocket(
   settings: RealtimeSettings & { readonly handshake_ms: number },
-  to: { readonly heard: (message: string) => void; readonly lost: (why: unknown) => void },
+  to: { readonly onMessage: (message: string) => void; readonly onLost: (error: unknown) => void },
 ): RealtimeSocket {
   const url = new URL(settings.url);
   url.searchParams.set("model", settings.model);
@@ -45,24 +45,24 @@ export function openRealtimeSocket(
   const gone = Promise.withResolvers<void>();
   let isClosed = false;
   let dropped = 0;
-  let why: unknown;
+  let error: unknown;
   const held: Buffer[] = [];
   const isOpen = () => socket.readyState === WebSocket.OPEN;
   const send = (event: object) => {
     if (isOpen()) socket.send(JSON.stringify(event));
   };
-  socket.on("error", (error) => (why = error));
+  socket.on("error", (reason) => (error = reason));
   socket.on("close", (code) => {
     gone.resolve();
-    if (!isClosed) to.lost(why ?? new Error(`the server closed the connection (${code})`));
+    if (!isClosed) to.onLost(error ?? new Error(`the server closed the connection (${code})`));
   });
   socket.on("message", (data, isBinary) => {
-    if (!isClosed && !isBinary) to.heard((data as Buffer).toString());
+    if (!isClosed && !isBinary) to.onMessage((data as Buffer).toString());
   });
   return {
     send,
-    sendSound(sound) {
-      held.push(sound);
+    sendAudio(chunk) {
+      held.push(chunk);
       if (held.length > held_max) {
         held.shift();
         dropped += 1;
@@ -76,8 +76,8 @@ export function openRealtimeSocket(
     async close() {
       if (!isClosed) {
         isClosed = true;
-        // A server that never says goodbye is left without one.
-        const timer = setTimeout(() => socket.terminate(), goodbye_ms).unref();
+        // A server that does not answer the close frame is disconnected.
+        const timer = setTimeout(() => socket.terminate(), close_timeout_ms).unref();
         socket.once("close", () => clearTimeout(timer));
         socket.close(1000);
       }

@@ -1,13 +1,14 @@
-// How a session is set up: who the agent is, how it hears and speaks, what it may do.
-import type { AgentPlan } from "../driver.ts";
-import { describeTools } from "./agent-tools.ts";
-import { nameFormat, type SoundFormat } from "./sound-format.ts";
+// Builds the settings of a session: instructions, audio formats and tools of the AI agent.
+import type { AiAgentPlan } from "../driver.ts";
+import { describeTools } from "./ai-agent-tools.ts";
+import { describeFormat, type AudioFormat } from "./audio-format.ts";
 
 const transcription_model = "gpt-4o-mini-transcribe";
 const silence_duration_ms = 500;
 const prefix_padding_ms = 300;
 
-export function sessionUpdate(plan: AgentPlan, format: SoundFormat): object {
+/** Builds the `session.update` event for an AI agent. */
+export function sessionUpdate(plan: AiAgentPlan, format: AudioFormat): object {
   const [language] = plan.language.split("-");
   return {
     type: "session.update",
@@ -23,7 +24,7 @@ export function sessionUpdate(plan: AgentPlan, format: SoundFormat): object {
       tool_choice: "auto",
       audio: {
         input: {
-          format: nameFormat(format),
+          format: describeFormat(format),
           transcription: { model: transcription_model, language },
           turn_detection: {
             type: "server_vad",
@@ -34,7 +35,7 @@ export function sessionUpdate(plan: AgentPlan, format: SoundFormat): object {
           },
         },
         output: {
-          format: nameFormat(format),
+          format: describeFormat(format),
           ...(plan.voice === null ? {} : { voice: plan.voice }),
         },
       },
@@ -42,8 +43,8 @@ export function sessionUpdate(plan: AgentPlan, format: SoundFormat): object {
   };
 }
 
-/** The first thing that is said. */
-export function greetingInstructions({ greeting, language }: AgentPlan): string | null {
+/** Returns the instructions for the greeting; null if there is none. */
+export function greetingInstructions({ greeting, language }: AiAgentPlan): string | null {
   if (greeting.trim() === "") return null;
   return `Greet the caller. Say exactly this, in the language ${language}, and nothing else: ${JSON.stringify(greeting)}`;
 }

@@ -1,14 +1,14 @@
-import { agentDriverContract } from "../../../../test/support/agent-driver-contract.ts";
+import { aiAgentDriverContract } from "../../../../test/support/ai-agent-driver-contract.ts";
 import { openScriptedSpeech } from "../../../../test/support/scripted-speech.ts";
-import { openScriptedAgent } from "./open-scripted-agent.ts";
+import { openScriptedDriver } from "./open-scripted-driver.ts";
 
-agentDriverContract("scripted", async () => {
+aiAgentDriverContract("scripted", async () => {
   const speech = openScriptedSpeech();
   return {
-    open: (timers) => openScriptedAgent({ speech, timers }),
-    understand: speech.understand,
-    breakDown: speech.breakDown,
-    faults: () => [],
+    open: (timers) => openScriptedDriver({ speech, timers }),
+    scriptTranscript: speech.scriptTranscript,
+    setBroken: speech.setBroken,
+    violations: () => [],
     close: async () => {},
   };
 });

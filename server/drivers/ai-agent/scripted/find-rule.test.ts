@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { AgentRule } from "../driver.ts";
-import { findRuleForKey, findRuleForWords } from "./find-rule.ts";
+import type { AiAgentRule } from "../driver.ts";
+import { findRuleForKey, findRuleForUtterance } from "./find-rule.ts";
 
-function rule(say: string, keys: string, keywords: readonly string[]): AgentRule {
-  // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+function rule(say: string, keys: string, keywords: readonly string[]): AiAgentRule {
+  // oxlint-disable-next-line unicorn/no-thenable -- a field of the plan, not a function
   return { keys, keywords, say, then: "go_on" };
 }
 
@@ -16,13 +16,13 @@ const rules = [
   rule("none", "", ["", " ", "?!"]),
 ];
 
-test("the first rule with the key answers", () => {
+test("finds the first rule with the key", () => {
   assert.equal(findRuleForKey(rules, "1")?.say, "hours");
   assert.equal(findRuleForKey(rules, "0")?.say, "person");
   assert.equal(findRuleForKey(rules, "#"), null);
 });
 
-test("a keyword fits as whole words in any case, and the first rule answers", () => {
+test("matches keywords as whole words in any case and finds the first matching rule", () => {
   const found = {
     "When do you open?": "hours",
     "your OPENING... hours, please": "hours",
@@ -37,13 +37,13 @@ test("a keyword fits as whole words in any case, and the first rule answers", ()
     "?!": null,
   };
   for (const [text, say] of Object.entries(found))
-    assert.equal(findRuleForWords(rules, text)?.say ?? null, say, text);
+    assert.equal(findRuleForUtterance(rules, text)?.say ?? null, say, text);
 });
 
-test("whatever is said, looking for a rule answers", () => {
+test("never throws, whatever the caller says", () => {
   fc.assert(
     fc.property(fc.string(), fc.array(fc.string()), (text, keywords) => {
-      const found = findRuleForWords([rule("any", "", keywords)], text);
+      const found = findRuleForUtterance([rule("any", "", keywords)], text);
       assert.ok(found === null || found.say === "any");
     }),
   );

@@ -1,21 +1,24 @@
-// Which rule answers to what the caller pressed or said: the first that fits.
-import type { AgentRule } from "../driver.ts";
+// Finds the first rule that matches a key or an utterance.
+import type { AiAgentRule } from "../driver.ts";
 
-export function findRuleForKey(rules: readonly AgentRule[], key: string): AgentRule | null {
+export function findRuleForKey(rules: readonly AiAgentRule[], key: string): AiAgentRule | null {
   return rules.find(({ keys }) => keys.includes(key)) ?? null;
 }
 
-/** A keyword fits as whole words, in their order, in any case and whatever stands between them. */
-export function findRuleForWords(rules: readonly AgentRule[], said: string): AgentRule | null {
-  const words = wordsOf(said);
-  const fits = (keyword: string) => {
-    const wanted = wordsOf(keyword);
+/** Matches a keyword as whole words in their order, ignoring case and punctuation. */
+export function findRuleForUtterance(
+  rules: readonly AiAgentRule[],
+  utterance: string,
+): AiAgentRule | null {
+  const words = normalizeWords(utterance);
+  const matches = (keyword: string) => {
+    const wanted = normalizeWords(keyword);
     return wanted !== "" && ` ${words} `.includes(` ${wanted} `);
   };
-  return rules.find(({ keywords }) => keywords.some(fits)) ?? null;
+  return rules.find(({ keywords }) => keywords.some(matches)) ?? null;
 }
 
-function wordsOf(text: string): string {
+function normalizeWords(text: string): string {
   return text
     .normalize("NFKC")
     .toLowerCase()

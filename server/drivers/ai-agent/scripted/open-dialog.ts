@@ -1,44 +1,48 @@
-// What the scripted agent does about what it is told: which text, which field, which end.
-import type { AgentField, AgentPlan, AgentRule } from "../driver.ts";
+// The dialog of the scripted AI agent: what it says next, which field it asks for and how the call continues.
+import type { AiAgentField, AiAgentPlan, AiAgentRule } from "../driver.ts";
 import type { Conversation } from "../open-conversation.ts";
-import { findRuleForKey, findRuleForWords } from "./find-rule.ts";
-import { gatherKeys } from "./gather-keys.ts";
-import type { Mouth } from "./open-mouth.ts";
+import { findRuleForKey, findRuleForUtterance } from "./find-rule.ts";
+import { collectDigits } from "./collect-digits.ts";
+import type { AudioOutput } from "./open-audio-output.ts";
 
 const value_characters_max = 500;
 
 export type Dialog = {
   readonly greet: () => void;
-  readonly key: (key: string) => void;
-  /** Whoever begins to speak is not talked over. */
-  readonly speechBegan: () => void;
-  /** What was understood of what was said; "" of what was not. */
-  readonly words: (text: string) => void;
-  /** More keys may follow. */
-  readonly isTakingKeys: () => boolean;
+  readonly handleKey: (key: string) => void;
+  /** Stops the current text when the caller begins to speak. */
+  readonly handleSpeechStart: () => void;
+  /** Handles the transcript of the caller's speech; "" if nothing was recognized. */
+  readonly handleTranscript: (text: string) => void;
+  /** Returns whether more keys may follow. */
+  readonly isCollectingKeys: () => boolean;
 };
 
 /**
- * The greeting, then the fields, each asked until it was answered or passed over by a lone #. Keys are rules'
- * until a field is asked, then they are its answer; words are rules' first, the field's if none fits.
+ * Says the greeting, then asks each field until it is answered or skipped by # alone. Keys are matched with rules
+ * until a field is asked, then they answer it. Speech is matched with rules first and answers the field otherwise.
  */
-export function openDialog(plan: AgentPlan, mouth: Mouth, conversation: Conversation): Dialog {
+export function openDialog(
+  plan: AiAgentPlan,
+  output: AudioOutput,
+  conversation: Conversation,
+): Dialog {
   const answered = new Set<string>();
-  let asked: AgentField | null = null;
-  /** What is to be done when the last words are over. */
-  let leave: (() => void) | null = null;
+  let asked: AiAgentField | null = null;
+  /** Ends the conversation after the final text. */
+  let finish: (() => void) | null = null;
   let wasInterrupted = false;
 
-  const goOn = () => {
-    keys.forget();
+  const proceed = () => {
+    keys.reset();
     asked = plan.fields.find(({ key }) => !answered.has(key)) ?? null;
-    if (asked) mouth.say(asked.question, () => {});
+    if (asked) output.say(asked.question, () => {});
     else if (plan.fields.length > 0 && plan.closing !== "") close();
   };
-  /** Whoever was asked everything is not left waiting for more. */
+  /** Ends the call once every field is asked, so that the caller does not wait for more. */
   const close = () => {
-    leave = () => conversation.tool({ name: "end_call" });
-    mouth.say(plan.closing, leave);
+    finish = () => conversation.tool({ name: "end_call" });
+    output.say(plan.closing, finish);
   };
   const note = (field: string, value: string) => {
     answered.add(field);
@@ -46,48 +50,52 @@ export function openDialog(plan: AgentPlan, mouth: Mouth, conversation: Conversa
   };
   const answer = (value: string) => {
     if (asked) note(asked.key, value.slice(0, value_characters_max));
-    goOn();
+    proceed();
   };
-  const keys = gatherKeys({ later: conversation.later, complete: answer });
-  const follow = (rule: AgentRule) => {
-    keys.forget();
+  const keys = collectDigits({ later: conversation.later, complete: answer });
+  const follow = (rule: AiAgentRule) => {
+    keys.reset();
     if (rule.set) note(rule.set.field, rule.set.value);
-    leave = leaving(plan, rule, conversation);
-    mouth.say(rule.say, leave ?? goOn);
+    finish = endingOf(plan, rule, conversation);
+    output.say(rule.say, finish ?? proceed);
   };
-  const notUnderstood = () => mouth.say(plan.fallback, goOn);
+  const sayFallback = () => output.say(plan.fallback, proceed);
   return {
-    greet: () => mouth.say(plan.greeting, goOn),
-    key(key) {
+    greet: () => output.say(plan.greeting, proceed),
+    handleKey(key) {
       conversation.said("caller", `pressed ${key}`);
-      mouth.interrupt();
+      output.interrupt();
       const rule = findRuleForKey(plan.rules, key);
-      if (leave) leave();
+      if (finish) finish();
       else if (asked) keys.press(key);
       else if (rule) follow(rule);
-      else notUnderstood();
+      else sayFallback();
     },
-    speechBegan() {
-      wasInterrupted = mouth.interrupt();
-      if (leave && wasInterrupted) leave();
+    handleSpeechStart() {
+      wasInterrupted = output.interrupt();
+      if (finish && wasInterrupted) finish();
     },
-    words(text) {
+    handleTranscript(text) {
       conversation.said("caller", text);
-      if (leave) return;
-      const rule = findRuleForWords(plan.rules, text);
+      if (finish) return;
+      const rule = findRuleForUtterance(plan.rules, text);
       if (rule) follow(rule);
       else if (text === "") {
-        // What cut it off was no word: it starts over, unless it talks again or keys are coming.
-        if (wasInterrupted && !mouth.isTalking() && !keys.isOpen()) notUnderstood();
+        // A noise interrupted the text: say the fallback, unless another text plays or keys follow.
+        if (wasInterrupted && !output.isTalking() && !keys.isCollecting()) sayFallback();
       } else if (asked) answer(text);
-      else notUnderstood();
+      else sayFallback();
     },
-    isTakingKeys: keys.isOpen,
+    isCollectingKeys: keys.isCollecting,
   };
 }
 
-/** How the conversation ends with this rule; null: it goes on, also when there is nobody to transfer to. */
-function leaving(plan: AgentPlan, rule: AgentRule, { tool }: Conversation): (() => void) | null {
+/** Returns how this rule ends the conversation; null: it continues, as it does if no transfer is possible. */
+function endingOf(
+  plan: AiAgentPlan,
+  rule: AiAgentRule,
+  { tool }: Conversation,
+): (() => void) | null {
   switch (rule.then) {
     case "transfer":
       return plan.may_transfer ? () => tool({ name: "transfer_to_agent" }) : null;

@@ -7,7 +7,7 @@ import { openMetaDriver } from "./open-meta-driver.ts";
 chatDriverContract("whatsapp", async () => {
   const receiver = await startWebhookReceiver();
   const stub = await startProviderStub({ callback_url: receiver.url });
-  stub.setFaults([
+  stub.setErrors([
     { kind: "fail_later", to: "777001", code: 131_026 },
     { kind: "throttle", to: "777002", times: 1 },
     { kind: "silent", to: "777003" },

@@ -1,5 +1,5 @@
-// One request to the Graph API, and the certainty whether it left this machine. undici's `dispatch`
-// is used as it is: only there is it told when a request's first byte is about to be written.
+// Sends requests to the Graph API and knows whether each one left this machine. Uses undici's `dispatch`, because only
+// it reports when a request's first byte is about to be written.
 import { Pool, type Dispatcher } from "undici";
 import { user_agent } from "../../../lib/user-agent.ts";
 import { ChatSendError } from "../driver.ts";
@@ -8,32 +8,32 @@ import type { JsonRecord } from "./json.ts";
 
 const connections_max = 512;
 const connect_timeout_ms = 10_000;
-/** Below the idle limits of common load balancers, so that a dying connection is seldom written to. */
+/** Shorter than the idle timeouts of common load balancers, so that requests rarely meet a closing connection. */
 const keep_alive_ms = 4_000;
 const answer_bytes_max = 8_388_608;
 
 export type GraphRequest = {
   readonly method: "GET" | "POST" | "DELETE";
-  /** Below the API's address, with a leading slash. */
+  /** The path below the API's URL, with a leading slash. */
   readonly path: string;
   readonly body?: string | Buffer;
-  /** Of the body; JSON unless said. */
+  /** The type of the body; JSON by default. */
   readonly content_type?: string;
-  /** Instead of the client's own limit. */
+  /** Overrides the client's limit. */
   readonly timeout_ms?: number;
   readonly signal?: AbortSignal | undefined;
-  /** By performance.now(): its first byte is not written later; until the end unless given. */
+  /** By performance.now(): the latest time to write the first byte; no limit by default. */
   readonly begin_by_ms?: number | undefined;
 };
 
 export type GraphClient = {
-  /** The parsed body of an answer that says yes. Throws ChatSendError and nothing else. */
+  /** Returns the parsed body of a successful response. Throws only ChatSendError. */
   call(request: GraphRequest): Promise<JsonRecord>;
-  /** Cuts what is under way, ends all connections. */
+  /** Aborts requests in flight and closes all connections. */
   close(): Promise<void>;
 };
 
-/** Talks to the API at `api_url` as the holder of `access_token`; `timeout_ms` limits a whole call. */
+/** Opens a client of the API at `api_url` with `access_token`; `timeout_ms` limits a whole call. */
 export function openGraphClient(settings: {
   api_url: string;
   access_token: string;
@@ -45,10 +45,10 @@ export function openGraphClient(settings: {
     connections: connections_max,
     pipelining: 1,
     keepAliveTimeout: keep_alive_ms,
-    // Over HTTP/2 a request that a closing connection did not take may be sent again unasked.
+    // Over HTTP/2, undici may resend a request that a closing connection did not process.
     allowH2: false,
     connect: { timeout: Math.min(connect_timeout_ms, settings.timeout_ms) },
-    // Each call has one timer of its own, over everything from the queue to the last byte.
+    // Each call has one timer, from the queue to the last byte.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -67,7 +67,7 @@ export function openGraphClient(settings: {
       };
       const timeout_ms = request.timeout_ms ?? settings.timeout_ms;
       const { signal, begin_by_ms = Infinity } = request;
-      return exchange(pool, options, openFate(timeout_ms, begin_by_ms, signal));
+      return exchange(pool, options, openOutcome(timeout_ms, begin_by_ms, signal));
     },
     close: () => pool.destroy(),
   };
@@ -76,14 +76,14 @@ export function openGraphClient(settings: {
 function exchange(
   pool: Pool,
   options: Dispatcher.DispatchOptions,
-  fate: Fate,
+  outcome: Outcome,
 ): Promise<JsonRecord> {
   let status = 0;
   let retry_after: string | null = null;
   const chunks: Buffer[] = [];
   let bytes = 0;
   const handler: Dispatcher.DispatchHandler = {
-    onRequestStart: fate.leave,
+    onRequestStart: outcome.start,
     onResponseStart(_, code, headers) {
       status = code;
       const header = headers["retry-after"];
@@ -92,28 +92,28 @@ function exchange(
     onResponseData(_, chunk) {
       bytes += chunk.length;
       if (bytes <= answer_bytes_max) chunks.push(chunk);
-      else fate.giveUp("an answer without end");
+      else outcome.abort("the response exceeded the size limit");
     },
     onResponseEnd() {
       const text = (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString();
-      fate.answer({ status, retry_after, text });
+      outcome.answer({ status, retry_after, text });
     },
     onResponseError(_, error) {
-      fate.fail("the connection failed", error);
+      outcome.fail("the connection failed", error);
     },
   };
   try {
-    if (!fate.isDecided()) pool.dispatch(options, handler);
+    if (!outcome.isDecided()) pool.dispatch(options, handler);
   } catch (error) {
-    fate.fail("the request could not be made", error);
+    outcome.fail("the request could not be made", error);
   }
-  return fate.promise;
+  return outcome.promise;
 }
 
-type Fate = ReturnType<typeof openFate>;
+type Outcome = ReturnType<typeof openOutcome>;
 
-/** How one call ends: decided once, by the answer, the connection, the clock or the caller. */
-function openFate(timeout_ms: number, begin_by_ms: number, signal: AbortSignal | undefined) {
+/** Decides the outcome of a call once: by the response, the connection, the time limit or the caller. */
+function openOutcome(timeout_ms: number, begin_by_ms: number, signal: AbortSignal | undefined) {
   const { promise, resolve, reject } = Promise.withResolvers<JsonRecord>();
   let controller: Dispatcher.DispatchController | null = null;
   let decided = false;
@@ -124,29 +124,29 @@ function openFate(timeout_ms: number, begin_by_ms: number, signal: AbortSignal |
     signal?.removeEventListener("abort", cancel);
     return true;
   };
-  const fail = (why: string, cause?: unknown) => {
+  const fail = (reason: string, cause?: unknown) => {
     if (!decide()) return;
     const [failure, when] =
       controller === null ? (["unreachable", "before"] as const) : (["unknown", "after"] as const);
-    reject(new ChatSendError(failure, `${why}, ${when} the request was sent`, { cause }));
+    reject(new ChatSendError(failure, `${reason}, ${when} the request was sent`, { cause }));
   };
-  const giveUp = (why: string) => {
-    fail(why);
-    controller?.abort(new Error(why));
+  const abort = (reason: string) => {
+    fail(reason);
+    controller?.abort(new Error(reason));
   };
-  const cancel = () => giveUp("the caller gave up");
-  const timer = setTimeout(() => giveUp(`no answer within ${timeout_ms} ms`), timeout_ms);
+  const cancel = () => abort("the caller aborted the request");
+  const timer = setTimeout(() => abort(`no response within ${timeout_ms} ms`), timeout_ms);
   signal?.addEventListener("abort", cancel);
   if (signal?.aborted) cancel();
   return {
     promise,
     isDecided: () => decided,
     fail,
-    giveUp,
-    /** The first byte is about to be written; one that nobody waits for any more must not leave. */
-    leave(given: Dispatcher.DispatchController) {
+    abort,
+    /** Runs just before the first byte is written; aborts a request whose outcome is already decided. */
+    start(given: Dispatcher.DispatchController) {
       if (performance.now() > begin_by_ms) fail("no connection was free in time");
-      if (decided) given.abort(new Error("given up"));
+      if (decided) given.abort(new Error("aborted"));
       else controller = given;
     },
     answer(answer: GraphAnswer) {

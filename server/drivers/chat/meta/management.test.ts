@@ -32,7 +32,7 @@ let stub: ProviderStub;
 let driver: MetaDriver;
 before(async () => {
   stub = await startProviderStub();
-  // An address may end with a slash.
+  // A base URL may end with a slash.
   driver = openMetaDriver({ api_url: `${stub.api_url}/`, ...secrets });
 });
 after(async () => {
@@ -40,7 +40,7 @@ after(async () => {
   await stub.close();
 });
 
-/** A provider of our own making that answers every request with the same body. */
+/** Starts a provider that responds to every request with the same body. */
 async function answering(body: unknown): Promise<{ driver: MetaDriver; close(): Promise<void> }> {
   const server = createHttpServer((request, response) => {
     request.resume();
@@ -60,7 +60,7 @@ async function answering(body: unknown): Promise<{ driver: MetaDriver; close(): 
   };
 }
 
-test("templates are listed beyond the first page", async () => {
+test("lists templates beyond the first page", async () => {
   for (let index = 0; index < 205; index += 1)
     await driver.createTemplate(account, draftOf(`page_${index}`));
   const listed = await driver.listTemplates(account);
@@ -72,7 +72,7 @@ test("templates are listed beyond the first page", async () => {
   stub.reset();
 });
 
-test("a list that breaks off fails whole, so that nothing reads as deleted", async () => {
+test("rejects an incomplete list, so that no template appears deleted", async () => {
   const endless = await answering({
     data: [],
     paging: { cursors: { after: "x" }, next: "https://provider.test/" },
@@ -84,7 +84,7 @@ test("a list that breaks off fails whole, so that nothing reads as deleted", asy
   await empty.close();
 });
 
-test("a template is read with Meta's states as ours, and one no message can fill is left out", async () => {
+test("maps Meta's template statuses to ours and omits templates that our messages cannot fill", async () => {
   const row = {
     id: "1",
     name: "offer",
@@ -132,7 +132,7 @@ test("a template is read with Meta's states as ours, and one no message can fill
   ]);
 });
 
-test("a template may come back in another category than asked for", async () => {
+test("accepts a template in another category than requested", async () => {
   const provider = await answering({ id: "7", status: "APPROVED", category: "MARKETING" });
   const made = await provider.driver.createTemplate(account, {
     ...draftOf("x"),
@@ -145,7 +145,7 @@ test("a template may come back in another category than asked for", async () => 
   await provider.close();
 });
 
-test("answers without the id they should hold leave the outcome unknown", async () => {
+test("a response without the expected ID means that the outcome is unknown", async () => {
   const provider = await answering({ success: true });
   const file = { bytes: Buffer.from("x"), mime_type: "image/png", name: "x.png" };
   for (const call of [
@@ -157,7 +157,7 @@ test("answers without the id they should hold leave the outcome unknown", async 
   await provider.close();
 });
 
-test("a number is found with its name, quality and onboarding", async () => {
+test("finds a number with its name, quality and onboarding", async () => {
   assert.deepEqual(await driver.findNumber(stub_number), {
     phone_number_id: stub_number.phone_number_id,
     phone_number: "919876500000",
@@ -175,7 +175,7 @@ test("a number is found with its name, quality and onboarding", async () => {
   stub.set({ numbers: [stub_number] });
 });
 
-test("a number or an account the token does not see is refused with code 100", async () => {
+test("rejects a number or account that the token cannot access with code 100", async () => {
   for (const from of [
     { ...stub_number, phone_number_id: "1" },
     { ...stub_number, business_account_id: "1" },
@@ -185,7 +185,7 @@ test("a number or an account the token does not see is refused with code 100", a
   }
 });
 
-test("an id that is no id reaches no other address of the API", async () => {
+test("escapes IDs, so that an invalid one reaches no other path of the API", async () => {
   const paths: string[] = [];
   const server = createServer((socket) => {
     socket.on("error", () => {});
@@ -204,7 +204,7 @@ test("an id that is no id reaches no other address of the API", async () => {
   server.close();
 });
 
-test("only Meta's signature of the very bytes is believed", async () => {
+test("accepts only Meta's signature of the exact bytes", async () => {
   const receiver = await startWebhookReceiver();
   stub.set({ callback_url: receiver.url });
   await stub.reply({ from: "919812345678", text: "Grüße 👋" });
@@ -231,7 +231,7 @@ test("only Meta's signature of the very bytes is believed", async () => {
   await receiver.close();
 });
 
-test("Meta's subscription is confirmed to whoever knows our token, and to nobody else", () => {
+test("confirms Meta's subscription only with our token", () => {
   const query = {
     "hub.mode": "subscribe",
     "hub.verify_token": "verify",

@@ -1,5 +1,5 @@
-// A message as the Cloud API wants it. `recipient_type` and the language's policy have defaults at
-// Meta, but its OpenAPI requires them.
+// Builds messages for the Cloud API. `recipient_type` and the language's policy have defaults, but Meta's OpenAPI
+// document requires them.
 import type {
   ButtonValue,
   InteractiveMessage,
@@ -9,7 +9,7 @@ import type {
   TextValue,
 } from "../driver.ts";
 
-/** The JSON body of one message. */
+/** Builds the JSON body of one message. */
 export function messageBody({ message_id, to, message, route }: Outgoing): string {
   const isTemplate = message.kind === "template";
   return JSON.stringify({
@@ -18,7 +18,7 @@ export function messageBody({ message_id, to, message, route }: Outgoing): strin
     to,
     ...(isTemplate ? templateContent(message) : interactiveContent(message)),
     biz_opaque_callback_data: message_id,
-    // Where Meta would not send it as an optimised marketing message, it sends it the normal way.
+    // If Meta cannot send it by its marketing route, it sends it by the standard one.
     product_policy: isTemplate && route === "marketing" ? "CLOUD_API_FALLBACK" : undefined,
   });
 }
@@ -75,7 +75,7 @@ function buttonParameter(button: ButtonValue) {
 
 function interactiveContent(message: InteractiveMessage) {
   const { header, body, footer, action } = message;
-  // Meta has no interactive message without an action; one is a text in WhatsApp's own markup.
+  // Meta has no interactive message without an action; send it as text with WhatsApp's markup.
   if (action.type === "none") {
     const parts = [header && `*${header}*`, body, footer && `_${footer}_`];
     return { type: "text", text: { body: parts.filter(Boolean).join("\n\n") } };

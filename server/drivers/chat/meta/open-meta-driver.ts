@@ -1,5 +1,5 @@
-// The WhatsApp Cloud API. One access token, one app: its numbers and business accounts are named in
-// each call.
+// The chat driver of the WhatsApp Cloud API. One access token of one app; each call names its number or business
+// account.
 import {
   ChatSendError,
   type Accepted,
@@ -23,20 +23,20 @@ export type MetaSettings = {
   /** With the version, such as https://graph.facebook.com/v23.0. */
   readonly api_url: string;
   readonly access_token: string;
-  /** Signs the webhooks. */
+  /** The key that signs webhooks. */
   readonly app_secret: string;
-  /** What the operator told Meta when subscribing to the webhooks. */
+  /** The token that the operator gave Meta when subscribing to webhooks. */
   readonly verify_token: string;
-  /** Of one message, from the call to the last byte of the answer; 30 s unless given. */
+  /** The limit for one message, from the call to the last byte of the response; 30 s by default. */
   readonly send_timeout_ms?: number;
 };
 
 export type MetaDriver = ChatDriver & WebhookGuard;
 
 /**
- * Opens the driver; it connects when it is first used. A message that the provider holds back for a
- * while (`held_for_quality_assessment`, `paused`) counts as accepted, since its reports follow. An
- * answer that is neither a message's id nor a Graph error leaves the outcome unknown.
+ * Opens the driver, which connects on first use. A message that Meta holds back (`held_for_quality_assessment`,
+ * `paused`) counts as accepted, because its delivery statuses follow. After a response without a message ID or a
+ * Graph error, the outcome is unknown.
  */
 export function openMetaDriver(settings: MetaSettings): MetaDriver {
   const client = openGraphClient({
@@ -65,10 +65,10 @@ async function send(
   signal: AbortSignal | undefined,
 ): Promise<Accepted> {
   const marketing = outgoing.route === "marketing" && outgoing.message.kind === "template";
-  const receiver = marketing ? "marketing_messages" : "messages";
+  const endpoint = marketing ? "marketing_messages" : "messages";
   const answer = await client.call({
     method: "POST",
-    path: `/${encodeURIComponent(from.phone_number_id)}/${receiver}`,
+    path: `/${encodeURIComponent(from.phone_number_id)}/${endpoint}`,
     body: messageBody(outgoing),
     signal,
     begin_by_ms: outgoing.begin_by_ms,
@@ -78,7 +78,7 @@ async function send(
     ? asMessageId(asRecord(messages[0])?.["id"])
     : null;
   if (provider_message_id === null) {
-    throw new ChatSendError("unknown", "an answer without the message's id");
+    throw new ChatSendError("unknown", "the response has no message ID");
   }
   return { provider_message_id };
 }
@@ -97,7 +97,7 @@ async function findNumber(client: GraphClient, from: ChatSender): Promise<Provid
     }),
   ]);
   const phone_number = asText(found["display_phone_number"])?.replaceAll(/\D/g, "");
-  if (!phone_number) throw new ChatSendError("unknown", "an answer without a phone number");
+  if (!phone_number) throw new ChatSendError("unknown", "the response has no phone number");
   return {
     phone_number_id: from.phone_number_id,
     phone_number,

@@ -4,12 +4,12 @@ import { readWebhook } from "./read-webhook.ts";
 
 const metadata = { display_phone_number: "15550783881", phone_number_id: "106540352242922" };
 
-/** What one change of a webhook is read as. */
+/** Reads one change of a webhook. */
 function read(field: string, value: object) {
   return readWebhook({
     object: "whatsapp_business_account",
     entry: [{ id: "102290129340398", time: 1_700_000_000, changes: [{ field, value }] }],
-  }).flatMap(({ reports }) => reports);
+  }).flatMap(({ events }) => events);
 }
 
 function readMessage(message: object) {
@@ -17,7 +17,7 @@ function readMessage(message: object) {
   return read("messages", { metadata, messages: [{ ...common, ...message }] })[0];
 }
 
-test("statuses and messages of several numbers are told apart", () => {
+test("separates the statuses and messages of several numbers", () => {
   const status = { id: "wamid.1", status: "sent", timestamp: "1749416383", recipient_id: "1650" };
   const change = (phone_number_id: string) => ({
     field: "messages",
@@ -30,10 +30,10 @@ test("statuses and messages of several numbers are told apart", () => {
     ],
   });
   assert.deepEqual(
-    batches.map(({ business_account_id, phone_number_id, reports }) => [
+    batches.map(({ business_account_id, phone_number_id, events }) => [
       business_account_id,
       phone_number_id,
-      reports.length,
+      events.length,
     ]),
     [
       ["1", "10", 1],
@@ -43,7 +43,7 @@ test("statuses and messages of several numbers are told apart", () => {
   );
 });
 
-test("a failed status has its code and our id", () => {
+test("reads a failed status with its code and our message ID", () => {
   const status = {
     id: "wamid.1",
     status: "failed",
@@ -64,7 +64,7 @@ test("a failed status has its code and our id", () => {
   ]);
 });
 
-test("a status that is unknown, or has no id or time, is left out, and the others are not", () => {
+test("omits only statuses that are unknown or have no ID or time", () => {
   const good = { id: "wamid.1", status: "read", timestamp: "1749416383" };
   const statuses = [
     { ...good, status: "played" },
@@ -74,13 +74,13 @@ test("a status that is unknown, or has no id or time, is left out, and the other
     null,
     good,
   ];
-  const reports = read("messages", { metadata, statuses });
-  assert.equal(reports.length, 1);
-  assert.ok(reports[0]?.kind === "status");
-  assert.equal(reports[0].message_id, null);
+  const events = read("messages", { metadata, statuses });
+  assert.equal(events.length, 1);
+  assert.ok(events[0]?.kind === "status");
+  assert.equal(events[0].message_id, null);
 });
 
-test("what a customer writes or chooses is read, of each type", () => {
+test("reads replies of every type", () => {
   const common = {
     kind: "reply",
     provider_message_id: "wamid.in",
@@ -143,12 +143,12 @@ test("what a customer writes or chooses is read, of each type", () => {
   });
 });
 
-test("a message about a customer's new number is no reply, and one without a number is none", () => {
+test("omits a message about a customer's new number and a message without a number", () => {
   assert.equal(readMessage({ type: "system", system: { body: "changed", wa_id: "1" } }), undefined);
   assert.equal(readMessage({ type: "text", text: { body: "x" }, from: "US.1234" }), undefined);
 });
 
-test("marketing stopped and resumed by a customer is read", () => {
+test("reads that a customer stops or resumes marketing", () => {
   const preference = {
     wa_id: "16505551234",
     detail: "User requested to stop marketing messages",
@@ -169,7 +169,7 @@ test("marketing stopped and resumed by a customer is read", () => {
   ]);
 });
 
-test("a template's new status, quality and category are read", () => {
+test("reads a template's new status, quality and category", () => {
   const names = {
     message_template_id: 1_689_556_908_129_832,
     message_template_name: "offer",
@@ -210,12 +210,12 @@ test("a template's new status, quality and category are read", () => {
   assert.deepEqual(read("template_category_update", announced), []);
 });
 
-test("a template's id that lost digits on its way names no template", () => {
+test("omits a change whose template ID lost digits", () => {
   const value = { message_template_id: 2 ** 53 + 2, event: "PAUSED" };
   assert.deepEqual(read("message_template_status_update", value), []);
 });
 
-test("what befalls the business account is told in one line of limited length", () => {
+test("describes a change of the business account in one line of limited length", () => {
   const [restricted] = read("account_update", {
     event: "ACCOUNT_RESTRICTION",
     restriction_info: [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING" }],
@@ -227,6 +227,6 @@ test("what befalls the business account is told in one line of limited length", 
   assert.equal(capability.event.length, 500);
 });
 
-test("a field that is new to us is left out", () => {
+test("omits an unknown field", () => {
   assert.deepEqual(read("calls", { metadata, calls: [{ id: "1" }] }), []);
 });

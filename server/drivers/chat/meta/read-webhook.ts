@@ -1,26 +1,26 @@
-// The news in a webhook of Meta's. Meta adds fields and kinds without notice, so everything that is
-// not of a known form is left out, and nothing throws.
-import type { Report, ReportBatch } from "../driver.ts";
+// Reads the events of Meta's webhooks. Meta adds fields and types without notice, so unknown content is omitted and
+// nothing throws.
+import type { WebhookEvent, WebhookEventBatch } from "../driver.ts";
 import { asCode, asId, asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
 import { readQuality, readReason, templateCategory, templateStatus } from "./templates.ts";
 
 const event_characters_max = 500;
 
-/** Reads a webhook body, already parsed: a batch for each change of each entry that has news. */
-export function readWebhook(body: unknown): readonly ReportBatch[] {
+/** Reads a parsed webhook body: one batch for each change of each entry that has events. */
+export function readWebhook(body: unknown): readonly WebhookEventBatch[] {
   return asRecords(asRecord(body)?.["entry"]).flatMap((entry) => {
     const business_account_id = asId(entry["id"]);
     return asRecords(entry["changes"]).flatMap(({ field, value }) => {
       const change = asRecord(value);
-      const reports = change === null ? [] : readChange(field, change);
-      if (reports.length === 0) return [];
+      const events = change === null ? [] : readChange(field, change);
+      if (events.length === 0) return [];
       const phone_number_id = asId(asRecord(change?.["metadata"])?.["phone_number_id"]);
-      return { phone_number_id, business_account_id, reports };
+      return { phone_number_id, business_account_id, events };
     });
   });
 }
 
-function readChange(field: unknown, value: JsonRecord): readonly Report[] {
+function readChange(field: unknown, value: JsonRecord): readonly WebhookEvent[] {
   switch (field) {
     case "messages":
       return [
@@ -43,7 +43,7 @@ function readChange(field: unknown, value: JsonRecord): readonly Report[] {
   }
 }
 
-function readStatus(status: JsonRecord): Report | null {
+function readStatus(status: JsonRecord): WebhookEvent | null {
   const provider_message_id = asText(status["id"]);
   const name = (["sent", "delivered", "read", "failed"] as const).find(
     (known) => known === status["status"],
@@ -60,8 +60,8 @@ function readStatus(status: JsonRecord): Report | null {
   };
 }
 
-/** `system` messages tell of a customer's new number; they are none of the customer's words. */
-function readReply(message: JsonRecord): Report | null {
+/** Reads a reply; omits `system` messages, which report a customer's new number. */
+function readReply(message: JsonRecord): WebhookEvent | null {
   const provider_message_id = asText(message["id"]);
   const from = readNumber(message["from"]);
   const type = asText(message["type"]);
@@ -76,12 +76,12 @@ function readReply(message: JsonRecord): Report | null {
     from,
     at,
     type,
-    ...readWords(type, content),
+    ...readContent(type, content),
     answers,
   };
 }
 
-function readWords(
+function readContent(
   type: string,
   content: JsonRecord,
 ): { readonly text: string | null; readonly payload: string | null } {
@@ -101,7 +101,7 @@ function readWords(
   }
 }
 
-function readPreference(preference: JsonRecord): Report | null {
+function readPreference(preference: JsonRecord): WebhookEvent | null {
   const from = readNumber(preference["wa_id"]);
   const at = readTime(preference["timestamp"]);
   const { category, value } = preference;
@@ -110,7 +110,7 @@ function readPreference(preference: JsonRecord): Report | null {
   return { kind: "preference", from, at, stop: value === "stop" };
 }
 
-function readTemplateStatus(value: JsonRecord): readonly Report[] {
+function readTemplateStatus(value: JsonRecord): readonly WebhookEvent[] {
   const provider_template_id = asId(value["message_template_id"]);
   const status = templateStatus(value["event"]);
   if (provider_template_id === null || status === undefined) return [];
@@ -121,7 +121,7 @@ function readTemplateStatus(value: JsonRecord): readonly Report[] {
   ];
 }
 
-function readTemplateQuality(value: JsonRecord): readonly Report[] {
+function readTemplateQuality(value: JsonRecord): readonly WebhookEvent[] {
   const provider_template_id = asId(value["message_template_id"]);
   if (provider_template_id === null || asText(value["new_quality_score"]) === null) return [];
   return [
@@ -129,15 +129,15 @@ function readTemplateQuality(value: JsonRecord): readonly Report[] {
   ];
 }
 
-/** Without `new_category` it only announces what will happen tomorrow. */
-function readTemplateCategory(value: JsonRecord): readonly Report[] {
+/** Reads a category change; without `new_category`, it only announces a future change. */
+function readTemplateCategory(value: JsonRecord): readonly WebhookEvent[] {
   const provider_template_id = asId(value["message_template_id"]);
   const category = templateCategory(value["new_category"]);
   if (provider_template_id === null || category === undefined) return [];
   return [{ kind: "template", provider_template_id, category }];
 }
 
-/** The whole value, since what matters in it differs with each kind of event. */
+/** Describes the whole value, because the relevant fields differ between events. */
 function describe(field: string, value: JsonRecord): string {
   return `${field} ${JSON.stringify(value)}`.slice(0, event_characters_max).toWellFormed();
 }
@@ -146,7 +146,7 @@ function readNumber(value: unknown): string | null {
   return typeof value === "string" && /^\+?\d{5,20}$/.test(value) ? value.replace("+", "") : null;
 }
 
-/** Seconds since 1970, as a text or a number. */
+/** Parses seconds since 1970, as text or number. */
 function readTime(value: unknown): Date | null {
   const seconds = typeof value === "string" && /^\d{1,11}$/.test(value) ? Number(value) : value;
   if (!Number.isSafeInteger(seconds)) return null;

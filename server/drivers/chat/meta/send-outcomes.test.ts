@@ -1,4 +1,4 @@
-// What each way of failing means: may the message be repeated, was it refused, does nobody know?
+// How each failure is classified: safe to retry, rejected, or outcome unknown.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
@@ -6,7 +6,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { inspect } from "node:util";
 import { failureOf, template_message } from "../../../../test/support/chat-driver-contract.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
-import type { Fault } from "../../../../test/support/provider-stub/faults.ts";
+import type { InjectedError } from "../../../../test/support/provider-stub/injected-errors.ts";
 import { stub_number } from "../../../../test/support/provider-stub/settings.ts";
 import {
   startProviderStub,
@@ -46,42 +46,47 @@ after(async () => {
   await stub.close();
 });
 
-const outcomes: readonly [name: string, fault: Fault, failure: string, code: number | null][] = [
+const outcomes: readonly [
+  name: string,
+  injected: InjectedError,
+  failure: string,
+  code: number | null,
+][] = [
   ["a Graph error", { kind: "refuse", code: 131_056 }, "rejected", 131_056],
   ["a Graph error with status 500", { kind: "graph_500", code: 2 }, "rejected", 2],
   ["status 500 without a Graph error", { kind: "plain_500" }, "unknown", null],
   ["429", { kind: "throttle" }, "throttled", 130_429],
-  ["429 with a code that is none of throttling", { kind: "throttle", code: 1 }, "throttled", 1],
+  ["429 with a code that is not a throttling code", { kind: "throttle", code: 1 }, "throttled", 1],
   ["code 4", { kind: "refuse", code: 4 }, "throttled", 4],
   ["code 80007", { kind: "refuse", code: 80_007 }, "throttled", 80_007],
   ["an invalid token", { kind: "refuse", code: 190 }, "rejected", 190],
   ["a cut before the body was read", { kind: "cut_before_body" }, "unknown", null],
   ["a cut after the body was read", { kind: "cut_after_body" }, "unknown", null],
-  ["a cut in the middle of the answer", { kind: "cut_answer" }, "unknown", null],
-  ["a 200 of broken JSON", { kind: "broken_json" }, "unknown", null],
-  ["a 200 without an id", { kind: "no_id" }, "unknown", null],
+  ["a cut in the middle of the response", { kind: "cut_answer" }, "unknown", null],
+  ["a 200 with invalid JSON", { kind: "broken_json" }, "unknown", null],
+  ["a 200 without an ID", { kind: "no_id" }, "unknown", null],
 ];
 for (const outcome of outcomes) {
   const [name, , expected] = outcome;
   test(`${name} is ${expected}, and the request is not repeated`, () => prove(outcome));
 }
 
-async function prove([, fault, expected, code]: (typeof outcomes)[number]): Promise<void> {
-  stub.setFaults([fault]);
+async function prove([, injected, expected, code]: (typeof outcomes)[number]): Promise<void> {
+  stub.setErrors([injected]);
   const error = await failure();
   assert.deepEqual([error.failure, error.code], [expected, code]);
   assert.equal(stub.counts().requests, 1);
 }
 
-test("a provider that does not answer in time leaves the outcome unknown", async () => {
-  stub.setFaults([{ kind: "hang", hang_ms: 60_000 }]);
+test("the outcome is unknown when the provider does not respond in time", async () => {
+  stub.setErrors([{ kind: "hang", hang_ms: 60_000 }]);
   const hasty = open(stub.api_url, { send_timeout_ms: 1_000 });
   assert.equal((await failure(hasty)).failure, "unknown");
   assert.equal(stub.log().length, 1);
   await hasty.close();
 });
 
-test("a provider that answers drop by drop is given up in time", async () => {
+test("a response that arrives too slowly is aborted in time", async () => {
   const server = createServer((socket) => {
     socket.on("error", () => {});
     socket.once("data", () => {
@@ -99,8 +104,8 @@ test("a provider that answers drop by drop is given up in time", async () => {
   server.close();
 });
 
-test("a call given up while it waits for the answer has an unknown outcome", async () => {
-  stub.setFaults([{ kind: "hang", hang_ms: 60_000 }]);
+test("a request that is aborted while it waits for the response has an unknown outcome", async () => {
+  stub.setErrors([{ kind: "hang", hang_ms: 60_000 }]);
   const control = new AbortController();
   const failed = failure(driver, control.signal);
   await eventually(() => stub.log().length === 1);
@@ -108,7 +113,7 @@ test("a call given up while it waits for the answer has an unknown outcome", asy
   assert.equal((await failed).failure, "unknown");
 });
 
-test("a provider that cannot be reached never got the message", async () => {
+test("a provider that cannot be reached never receives the message", async () => {
   const server = createServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -118,7 +123,7 @@ test("a provider that cannot be reached never got the message", async () => {
   const unreachable = [
     `http://127.0.0.1:${port}/v23.0`,
     "http://no-such-host.invalid/v23.0",
-    // TLS is spoken to a server without it.
+    // TLS to a server that does not support it.
     stub.api_url.replace("http:", "https:"),
   ];
   for (const api_url of unreachable) {
@@ -129,7 +134,7 @@ test("a provider that cannot be reached never got the message", async () => {
   assert.equal(stub.counts().requests, 0);
 });
 
-test("a host that takes connections and no handshake never got the message", async () => {
+test("a host that accepts connections but no handshake never receives the message", async () => {
   let hello = "";
   const server = createServer((socket) => {
     socket.on("error", () => {});
@@ -140,15 +145,15 @@ test("a host that takes connections and no handshake never got the message", asy
   const { port } = server.address() as AddressInfo;
   const lost = open(`https://127.0.0.1:${port}/v23.0`, { send_timeout_ms: 1_000 });
   assert.equal((await failure(lost)).failure, "unreachable");
-  // Only HTTP/1.1 was offered: over HTTP/2 a request may be repeated unasked.
+  // Offers only HTTP/1.1, because undici may resend a request over HTTP/2.
   assert.match(hello, /http\/1\.1/);
   assert.equal(hello.includes("\u0002h2"), false);
   await lost.close();
   server.close();
 });
 
-test("a message given up while it waits for a connection never leaves afterwards", async () => {
-  stub.setFaults([{ kind: "hang", hang_ms: 60_000 }]);
+test("never sends a message that is aborted while it waits for a connection", async () => {
+  stub.setErrors([{ kind: "hang", hang_ms: 60_000 }]);
   const first = new AbortController();
   const hanging = Array.from({ length: 512 }, () => failure(driver, first.signal));
   await eventually(() => stub.log().length === 512);
@@ -158,23 +163,23 @@ test("a message given up while it waits for a connection never leaves afterwards
   for (const error of await Promise.all(waiting)) assert.equal(error.failure, "unreachable");
   first.abort();
   for (const error of await Promise.all(hanging)) assert.equal(error.failure, "unknown");
-  stub.setFaults([]);
+  stub.setErrors([]);
   await Promise.all(Array.from({ length: 100 }, () => driver.send(stub_number, outgoing())));
   assert.equal(stub.log().length, 512 + 100);
 });
 
-test("a message that waits for a connection until its time is over never leaves", async () => {
-  stub.setFaults([{ kind: "hang", hang_ms: 60_000 }]);
+test("never sends a message that waits for a connection until its time limit", async () => {
+  stub.setErrors([{ kind: "hang", hang_ms: 60_000 }]);
   const first = new AbortController();
   const hanging = Array.from({ length: 512 }, () => failure(driver, first.signal));
   await eventually(() => stub.log().length === 512);
-  stub.setFaults([]);
+  stub.setErrors([]);
   const begin_by_ms = performance.now() + 5;
   const waiting = Array.from({ length: 50 }, () =>
     failureOf(driver.send(stub_number, { ...outgoing(), begin_by_ms })),
   );
   await eventually(() => performance.now() > begin_by_ms);
-  // A place becomes free for each of them.
+  // A connection becomes free for each of them.
   first.abort();
   for (const error of await Promise.all(waiting)) assert.equal(error.failure, "unreachable");
   await Promise.all(hanging);
@@ -182,7 +187,7 @@ test("a message that waits for a connection until its time is over never leaves"
 });
 
 test("300 messages are in flight at once", async () => {
-  stub.setFaults([{ kind: "hang", hang_ms: 60_000 }]);
+  stub.setErrors([{ kind: "hang", hang_ms: 60_000 }]);
   const control = new AbortController();
   const sent = Array.from({ length: 300 }, () => failure(driver, control.signal));
   await eventually(() => stub.log().length === 300);
@@ -191,13 +196,13 @@ test("300 messages are in flight at once", async () => {
   await Promise.all(sent);
 });
 
-test("connections that the provider closed while idle are not written to", async () => {
+test("never writes to idle connections that the provider closed", async () => {
   const own = await startProviderStub();
   const sender = open(own.api_url);
   for (let round = 0; round < 3; round += 1) {
     await Promise.all(Array.from({ length: 10 }, () => sender.send(stub_number, outgoing())));
     own.closeConnections();
-    // A request on another connection, so that the end of the others has been seen.
+    // A request on another connection, so that the others are seen to close.
     await fetch(`${own.url}/_stub/health`, { headers: { connection: "close" } });
   }
   assert.equal(own.counts().requests, 30);
@@ -205,14 +210,14 @@ test("connections that the provider closed while idle are not written to", async
   await own.close();
 });
 
-test("Retry-After is told in milliseconds, and null where there is none", async () => {
-  stub.setFaults([{ kind: "throttle", retry_after_seconds: 7 }]);
+test("reports Retry-After in milliseconds, or null if it is absent", async () => {
+  stub.setErrors([{ kind: "throttle", retry_after_seconds: 7 }]);
   assert.equal((await failure()).retry_after_ms, 7_000);
-  stub.setFaults([{ kind: "throttle", retry_after_seconds: null }]);
+  stub.setErrors([{ kind: "throttle", retry_after_seconds: null }]);
   assert.equal((await failure()).retry_after_ms, null);
 });
 
-test("an answer's status, code and form decide", () => {
+test("classifies a response by its status, code and form", () => {
   const validate = (status: number, text: string, retry_after: string | null = null) => {
     try {
       classifyAnswer({ status, text, retry_after });
@@ -242,28 +247,28 @@ test("an answer's status, code and form decide", () => {
   assert.equal(validate(400, '{"error":{"code":1.5}}'), "rejected");
 });
 
-test("an id that cannot be stored is none: the outcome is unknown, and the sender goes on", () => {
+test("the outcome is unknown when the message ID cannot be stored", () => {
   assert.equal(asMessageId("wamid.HBgM"), "wamid.HBgM");
   assert.equal(asMessageId("w".repeat(255)), "w".repeat(255));
   for (const id of ["", "w".repeat(256), "w\0", "w\ud800", 7, null])
     assert.equal(asMessageId(id), null);
 });
 
-test("an error tells neither the token, nor the recipient, nor the provider's words", async () => {
-  const faults: readonly Fault[] = outcomes.map(([, fault]) => fault);
-  for (const fault of faults) {
-    stub.setFaults([fault]);
+test("never exposes the token, the recipient or the provider's text in an error", async () => {
+  const errors: readonly InjectedError[] = outcomes.map(([, injected]) => injected);
+  for (const injected of errors) {
+    stub.setErrors([injected]);
     assert.doesNotMatch(inspect(await failure(), { depth: 20 }), /stub-token|9198123|\(#|Zoë/);
   }
   const stranger = open(stub.api_url, { access_token: "other-token" });
-  stub.setFaults([]);
+  stub.setErrors([]);
   const error = await failure(stranger);
   assert.equal(error.code, 190);
   assert.doesNotMatch(inspect(error, { depth: 20 }), /other-token|stub-token/);
   await stranger.close();
 });
 
-test("a token that no header can hold sends nothing and is not told", async () => {
+test("an access token that is not a valid header value sends nothing and is not exposed", async () => {
   const broken = open(stub.api_url, { access_token: "secret\ntoken" });
   const error = await failure(broken);
   assert.equal(error.failure, "unreachable");

@@ -1,4 +1,4 @@
-// Templates at Meta: its many states and categories, read as the few of ours.
+// Meta's templates, with its many statuses and categories mapped to ours.
 import {
   ChatSendError,
   type ProviderTemplate,
@@ -12,7 +12,7 @@ import type { GraphClient } from "./graph-client.ts";
 import { asId, asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
 
 const page_size = 100;
-/** Meta allows 6,000 templates on a business account; a list that goes on beyond is not believed. */
+/** Meta allows 6,000 templates for a business account; a longer list is treated as an error. */
 const pages_max = 200;
 const fields =
   "id,name,language,status,category,parameter_format,components,quality_score,rejected_reason";
@@ -23,22 +23,22 @@ const statuses: Readonly<Record<string, TemplateStatus>> = {
   REJECTED: "REJECTED",
   PAUSED: "PAUSED",
   DISABLED: "DISABLED",
-  // Good enough to be sent, whatever led there.
+  // Sendable.
   FLAGGED: "APPROVED",
   REINSTATED: "APPROVED",
   UNPAUSED: "APPROVED",
-  // Somebody still decides.
+  // Under review.
   IN_APPEAL: "PENDING",
   IN_REVIEW: "PENDING",
   LOCKED: "PAUSED",
-  // Never to be sent again.
+  // Permanently unusable.
   PENDING_DELETION: "DISABLED",
   DELETED: "DISABLED",
   ARCHIVED: "DISABLED",
   LIMIT_EXCEEDED: "DISABLED",
 };
 
-/** Before 2023 there were a dozen categories; all but these were kinds of utility. */
+/** The dozen categories before 2023 that are not listed were kinds of utility. */
 const categories: Readonly<Record<string, TemplateCategory>> = {
   MARKETING: "MARKETING",
   AUTHENTICATION: "AUTHENTICATION",
@@ -49,12 +49,12 @@ const categories: Readonly<Record<string, TemplateCategory>> = {
 
 const component_types: ReadonlySet<string> = new Set(["HEADER", "BODY", "FOOTER", "BUTTONS"]);
 
-/** Meta's status as ours; undefined for one that is new to us. */
+/** Maps Meta's status to ours; undefined if it is unknown. */
 export function templateStatus(value: unknown): TemplateStatus | undefined {
   return typeof value === "string" ? statuses[value.toUpperCase()] : undefined;
 }
 
-/** Meta's category as ours; undefined for one that is new to us. */
+/** Maps Meta's category to ours; undefined if it is unknown. */
 export function templateCategory(value: unknown): TemplateCategory | undefined {
   return typeof value === "string" ? categories[value.toUpperCase()] : undefined;
 }
@@ -64,14 +64,14 @@ export function readQuality(value: unknown): TemplateQuality {
   return found ?? "UNKNOWN";
 }
 
-/** Meta says NONE where there is no reason. */
+/** Reads a reason; Meta's NONE means null. */
 export function readReason(value: unknown): string | null {
   return value === "NONE" ? null : asText(value);
 }
 
 /**
- * All templates of the business account but those with parts that no message of ours can fill
- * (carousels, limited-time offers). A status that is new to us reads as DISABLED.
+ * Lists the templates of the business account, except those with components that our messages cannot fill
+ * (carousels, limited-time offers). An unknown status reads as DISABLED.
  */
 export async function listTemplates(
   client: GraphClient,
@@ -89,8 +89,8 @@ export async function listTemplates(
     after = asText(asRecord(paging?.["cursors"])?.["after"]);
     if (asText(paging?.["next"]) === null || after === null) return found;
   }
-  // Half a list would read as if the other half had been deleted.
-  throw new ChatSendError("unknown", "a list of templates without end or without rows");
+  // With an incomplete list, the missing templates would appear deleted.
+  throw new ChatSendError("unknown", "the list of templates is incomplete or too long");
 }
 
 function readTemplate(row: JsonRecord): ProviderTemplate | null {
@@ -119,7 +119,7 @@ function readComponent(component: JsonRecord): TemplateComponent | null {
   return { ...component, type: type as TemplateComponent["type"] };
 }
 
-/** Submits a draft. Meta may put it into another category than asked for. */
+/** Submits a draft. Meta may assign another category than the requested one. */
 export async function createTemplate(
   client: GraphClient,
   businessAccountId: string,
@@ -133,7 +133,7 @@ export async function createTemplate(
   });
   const provider_template_id = asId(answer["id"]);
   if (provider_template_id === null) {
-    throw new ChatSendError("unknown", "an answer without the template's id");
+    throw new ChatSendError("unknown", "the response has no template ID");
   }
   return {
     provider_template_id,

@@ -3,10 +3,10 @@ import { ChatSendError, type ChatSender } from "../driver.ts";
 import type { GraphClient } from "./graph-client.ts";
 import { asId } from "./json.ts";
 
-/** Meta takes documents of up to 100 MB. */
+/** Long enough for Meta's largest documents, 100 MB. */
 const upload_timeout_ms = 120_000;
 
-/** Stores a file with Meta, for 30 days, and returns its media id. */
+/** Stores a file with Meta for 30 days and returns its media ID. */
 export async function uploadMedia(
   client: GraphClient,
   from: ChatSender,
@@ -21,7 +21,7 @@ export async function uploadMedia(
     timeout_ms: upload_timeout_ms,
   });
   const id = asId(answer["id"]);
-  if (id === null) throw new ChatSendError("unknown", "an answer without the media's id");
+  if (id === null) throw new ChatSendError("unknown", "the response has no media ID");
   return id;
 }
 

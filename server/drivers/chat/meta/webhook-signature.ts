@@ -1,8 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
 /**
- * Does `X-Hub-Signature-256` prove that Meta sent these very bytes? They must be the raw body: Meta
- * escapes what is not ASCII, so JSON written anew has another signature.
+ * Returns whether `X-Hub-Signature-256` proves that Meta sent these bytes. They must be the raw body: Meta escapes
+ * non-ASCII characters, so JSON that is serialized again has another signature.
  */
 export function isSignedBy(app_secret: string, raw: Buffer, header: string | undefined): boolean {
   const signature = /^sha256=([0-9a-f]{64})$/i.exec(header ?? "")?.[1];
@@ -11,7 +11,7 @@ export function isSignedBy(app_secret: string, raw: Buffer, header: string | und
   return timingSafeEqual(Buffer.from(signature, "hex"), expected);
 }
 
-/** What to answer to Meta's subscription request: its challenge, or null when the token is not ours. */
+/** Returns the challenge of Meta's subscription request, or null if its token is wrong. */
 export function challengeAnswer(
   verify_token: string,
   query: Readonly<Record<string, unknown>>,

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChatDriver, Report } from "../driver.ts";
+import type { ChatDriver, WebhookEvent } from "../driver.ts";
 import { failureOf, template_message } from "../../../../test/support/chat-driver-contract.ts";
 import { openSandboxDriver } from "./open-sandbox-driver.ts";
 import type { SandboxWebhook } from "./sandbox-webhook.ts";
 
 const from = { phone_number_id: "sandbox-1", business_account_id: "sandbox-account" };
 
-/** Time that a test moves: what is due runs, in the order of its times. */
+/** A clock that the test advances; due timers run in order of time. */
 function manualTimers() {
   let now_ms = 0;
   let planned: { at_ms: number; run: () => void }[] = [];
@@ -32,31 +32,31 @@ function manualTimers() {
   };
 }
 
-function openStanding() {
+function openSandbox() {
   const time = manualTimers();
   const webhooks: SandboxWebhook[] = [];
   const driver = openSandboxDriver({
     deliver: (webhook) => void webhooks.push(webhook),
     schedule: time.schedule,
   });
-  const news = () =>
+  const eventsSoFar = () =>
     webhooks
       .flatMap((webhook) => driver.readWebhook(JSON.parse(JSON.stringify(webhook))))
-      .flatMap(({ reports }): readonly Report[] => reports)
+      .flatMap(({ events }): readonly WebhookEvent[] => events)
       .map((report) => (report.kind === "status" ? report.status : report.kind));
-  return { driver, time, webhooks, news };
+  return { driver, time, webhooks, eventsSoFar };
 }
 
 function send(driver: ChatDriver, to: string, message_id = `m-${to}`) {
   return driver.send(from, { message_id, to, message: template_message, route: "standard" });
 }
 
-test("reports come within seconds, each at its time", async () => {
-  const { driver, time, news } = openStanding();
+test("reports each delivery status at its time, within seconds", async () => {
+  const { driver, time, eventsSoFar } = openSandbox();
   await send(driver, "919812345678");
   const after = (ms: number) => {
     time.advance(ms);
-    return news().join(" ");
+    return eventsSoFar().join(" ");
   };
   assert.equal(after(200), "");
   assert.equal(after(100), "sent");
@@ -66,29 +66,29 @@ test("reports come within seconds, each at its time", async () => {
   await driver.close();
 });
 
-test("a number is steered by its last six digits alone, and those must be the whole code", async () => {
-  const { driver, time, news } = openStanding();
+test("only the last six digits of a number decide its outcome, and all six must match", async () => {
+  const { driver, time, eventsSoFar } = openSandbox();
   await send(driver, "777001919812345678");
   await send(driver, "91981277700");
   time.advance(10_000);
-  assert.deepEqual(news(), ["sent", "sent", "delivered", "delivered", "read", "read"]);
+  assert.deepEqual(eventsSoFar(), ["sent", "sent", "delivered", "delivered", "read", "read"]);
   await driver.close();
 });
 
-test("an undeliverable message is accepted, and its only report is the failure", async () => {
-  const { driver, time, webhooks, news } = openStanding();
+test("accepts an undeliverable message and reports only its failure", async () => {
+  const { driver, time, webhooks, eventsSoFar } = openSandbox();
   await send(driver, "919812777001");
   time.advance(10_000);
-  assert.deepEqual(news(), ["failed"]);
+  assert.deepEqual(eventsSoFar(), ["failed"]);
   const [report] = webhooks[0]!.reports;
   assert.ok(report?.kind === "status");
   assert.equal(report.code, 131_026);
   await driver.close();
 });
 
-test("a throttled number takes every other message, each such number for itself", async () => {
-  const { driver } = openStanding();
-  for (let round = 0; round < 3; round += 1) {
+test("a throttled number accepts every other message, independently of other numbers", async () => {
+  const { driver } = openSandbox();
+  for (let count = 0; count < 3; count += 1) {
     for (const to of ["919812777002", "919813777002"]) {
       const error = await failureOf(send(driver, to));
       assert.deepEqual([error.failure, error.code], ["throttled", 130_429]);
@@ -99,22 +99,22 @@ test("a throttled number takes every other message, each such number for itself"
   await driver.close();
 });
 
-test("thousands of messages share their timers and their webhooks", async () => {
-  const { driver, time, webhooks, news } = openStanding();
+test("thousands of messages share timers and webhooks", async () => {
+  const { driver, time, webhooks, eventsSoFar } = openSandbox();
   for (let index = 0; index < 5_000; index += 1) await send(driver, `9198${10_000_000 + index}`);
   assert.equal(time.waiting(), 1);
   time.advance(60);
   assert.ok(time.waiting() <= 5);
   time.advance(10_000);
-  assert.equal(news().length, 15_000);
+  assert.equal(eventsSoFar().length, 15_000);
   assert.ok(webhooks.length <= 30);
   assert.ok(webhooks.every(({ reports }) => reports.length <= 500));
   assert.equal(time.waiting(), 0);
   await driver.close();
 });
 
-test("with too many reports to come it throttles, and takes messages again afterwards", async () => {
-  const { driver, time } = openStanding();
+test("throttles while too many delivery statuses are pending, then accepts messages again", async () => {
+  const { driver, time } = openSandbox();
   for (let index = 0; index < 200_000; index += 1) await send(driver, `9198${index}`, "m");
   assert.equal((await failureOf(send(driver, "919812345678"))).failure, "throttled");
   time.advance(10_000);
@@ -122,8 +122,8 @@ test("with too many reports to come it throttles, and takes messages again after
   await driver.close();
 });
 
-test("the numbers of two senders are reported on apart", async () => {
-  const { driver, time, webhooks } = openStanding();
+test("reports the messages of two senders in separate webhooks", async () => {
+  const { driver, time, webhooks } = openSandbox();
   await send(driver, "919812345678");
   const other = { phone_number_id: "sandbox-2", business_account_id: "other-account" };
   await driver.send(other, {
@@ -147,8 +147,8 @@ test("the numbers of two senders are reported on apart", async () => {
   await driver.close();
 });
 
-test("its close ends all that was to come", async () => {
-  const { driver, time, webhooks } = openStanding();
+test("close cancels all pending delivery statuses", async () => {
+  const { driver, time, webhooks } = openSandbox();
   await send(driver, "919812345678");
   time.advance(300);
   const before = webhooks.length;
@@ -159,8 +159,8 @@ test("its close ends all that was to come", async () => {
   assert.equal(webhooks.length, before);
 });
 
-test("a template's name decides what becomes of it", async () => {
-  const { driver } = openStanding();
+test("the prefix of a template's name decides its status", async () => {
+  const { driver } = openSandbox();
   const draft = {
     language: "en_US",
     category: "MARKETING",

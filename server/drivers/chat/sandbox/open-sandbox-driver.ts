@@ -1,5 +1,5 @@
-// A provider that is not there: everything runs without an account at anybody's. What becomes of a
-// message is told by the last six digits of its recipient (docs/guides/sandbox.md).
+// A simulated provider, which needs no account. The last six digits of the recipient decide the outcome of a
+// message (docs/guides/sandbox.md).
 import { randomUUID } from "node:crypto";
 import {
   ChatSendError,
@@ -9,17 +9,22 @@ import {
   type Outgoing,
   type ProviderNumber,
 } from "../driver.ts";
-import { openMessageLives, type Delays, type Fate, type Schedule } from "./message-lives.ts";
+import {
+  simulateDelivery,
+  type Delays,
+  type Schedule,
+  type SimulatedOutcome,
+} from "./simulate-delivery.ts";
 import { readWebhook, type SandboxWebhook } from "./sandbox-webhook.ts";
 import { openSandboxTemplates } from "./sandbox-templates.ts";
 
 const retry_after_ms = 1_000;
-/** Recipients remembered as throttled once; beyond, the oldest is forgotten and throttled again. */
+/** How many throttled recipients are remembered; beyond that, the oldest is dropped and throttled again. */
 const throttled_max = 10_000;
-/** Messages that still have reports to come; beyond, the sandbox throttles. */
-const living_max = 200_000;
+/** The most messages with events still to come; beyond that, the sandbox throttles. */
+const pending_max = 200_000;
 
-const fates: Readonly<Record<string, Fate | "throttled">> = {
+const outcomes: Readonly<Record<string, SimulatedOutcome | "throttled">> = {
   "777001": "undeliverable",
   "777002": "throttled",
   "777003": "silent",
@@ -29,17 +34,17 @@ const fates: Readonly<Record<string, Fate | "throttled">> = {
 
 export type SandboxSettings = {
   /**
-   * Takes the reports, as the body of a webhook, through the same receiver as a real provider's: what is
-   * stored is read by `readWebhook`. Called from a timer; must not throw.
+   * Receives the events as a webhook body, which is stored and read by `readWebhook` like a real provider's.
+   * Called from a timer; must not throw.
    */
   readonly deliver: (webhook: SandboxWebhook) => void;
-  /** From the acceptance of a message: 0.2 s, 0.5 s, 1.5 s and 2.5 s unless given. */
+  /** Delays from the acceptance of a message; 0.2 s, 0.5 s, 1.5 s and 2.5 s by default. */
   readonly delays?: Delays;
   /** Injected by tests. */
   readonly schedule?: Schedule;
 };
 
-const usual_delays: Delays = {
+const default_delays: Delays = {
   sent_ms: 200,
   delivered_ms: 500,
   read_ms: 1_500,
@@ -47,13 +52,13 @@ const usual_delays: Delays = {
 };
 
 /**
- * Opens the sandbox. It forgets everything when the process ends: templates it was told of, and
- * messages whose reports had not come yet. It takes any template's name.
+ * Opens the sandbox. Its templates and pending events are in memory and lost when the process ends. It accepts
+ * messages with any template name.
  */
 export function openSandboxDriver(settings: SandboxSettings): ChatDriver {
-  const lives = openMessageLives({
+  const simulation = simulateDelivery({
     deliver: settings.deliver,
-    delays: settings.delays ?? usual_delays,
+    delays: settings.delays ?? default_delays,
     schedule: settings.schedule ?? scheduleByTimer,
   });
   const templates = openSandboxTemplates();
@@ -65,21 +70,24 @@ export function openSandboxDriver(settings: SandboxSettings): ChatDriver {
   const send = (from: ChatSender, outgoing: Outgoing, signal?: AbortSignal): Accepted => {
     const isLate = performance.now() > (outgoing.begin_by_ms ?? Infinity);
     if (closed || isLate || signal?.aborted)
-      throw new ChatSendError("unreachable", "the sandbox is closed, or the caller gave up");
-    const fate = fates[outgoing.to.slice(-6)] ?? "read";
-    if (lives.size >= living_max || (fate === "throttled" && isFirst(throttled, outgoing.to)))
-      throw new ChatSendError("throttled", "the sandbox asks to send less (130429)", {
+      throw new ChatSendError("unreachable", "the sandbox is closed or the request was aborted");
+    const outcome = outcomes[outgoing.to.slice(-6)] ?? "read";
+    if (
+      simulation.size >= pending_max ||
+      (outcome === "throttled" && isThrottled(throttled, outgoing.to))
+    )
+      throw new ChatSendError("throttled", "the sandbox throttled the message (130429)", {
         code: 130_429,
         retry_after_ms,
       });
     last += 1;
     const provider_message_id = `wamid.sandbox-${run}-${last.toString(36)}`;
-    lives.begin({
+    simulation.add({
       provider_message_id,
       message_id: outgoing.message_id,
       to: outgoing.to,
       from,
-      fate: fate === "throttled" ? "read" : fate,
+      outcome: outcome === "throttled" ? "read" : outcome,
     });
     return { provider_message_id };
   };
@@ -92,7 +100,7 @@ export function openSandboxDriver(settings: SandboxSettings): ChatDriver {
     readWebhook,
     async close() {
       closed = true;
-      lives.close();
+      simulation.close();
     },
   };
 }
@@ -102,15 +110,15 @@ const scheduleByTimer: Schedule = (run, delay_ms) => {
   return () => clearTimeout(timer);
 };
 
-/** Every other message to such a number is throttled. */
-function isFirst(throttled: Set<string>, to: string): boolean {
+/** Returns whether to throttle: every other message to such a number. */
+function isThrottled(throttled: Set<string>, to: string): boolean {
   if (throttled.delete(to)) return false;
   throttled.add(to);
   if (throttled.size > throttled_max) throttled.delete(throttled.values().next().value ?? "");
   return true;
 }
 
-/** Its digits are those of its id, so that each number of the sandbox looks like one of its own. */
+/** Describes a number, with digits derived from its ID so that numbers differ. */
 function describeNumber({ phone_number_id }: ChatSender): ProviderNumber {
   const digits = phone_number_id.replaceAll(/\D/g, "").slice(-10).padStart(10, "5");
   return {

@@ -6,7 +6,7 @@ import {
   type TemplateStatus,
 } from "../driver.ts";
 
-/** As many as Meta allows a business account. */
+/** Meta's limit for a business account. */
 const templates_max = 6_000;
 
 const statuses: readonly [prefix: string, status: TemplateStatus][] = [
@@ -16,8 +16,8 @@ const statuses: readonly [prefix: string, status: TemplateStatus][] = [
 ];
 
 /**
- * The templates this process was told of; a name's first word decides what becomes of one:
- * `pending_`, `rejected_` and `paused_` stay so, any other is approved at once.
+ * Keeps the sandbox's templates in memory. The prefix of a name decides the status: `pending_`, `rejected_` and
+ * `paused_` keep it, any other template is approved at once.
  */
 export function openSandboxTemplates(): Pick<
   ChatDriver,
@@ -30,8 +30,9 @@ export function openSandboxTemplates(): Pick<
     async createTemplate(account, draft) {
       const { name, language } = draft;
       if (of(account).some((one) => one.name === name && one.language === language))
-        throw refused("the sandbox has a template of this name in this language");
-      if (of(account).length >= templates_max) throw refused("the sandbox has too many templates");
+        throw refused("a template with this name and language already exists");
+      if (of(account).length >= templates_max)
+        throw refused("the business account has too many templates");
       const status = statuses.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "APPROVED";
       const made: ProviderTemplate = {
         ...structuredClone(draft),
@@ -46,7 +47,7 @@ export function openSandboxTemplates(): Pick<
     async deleteTemplate(account, name) {
       const left = of(account).filter((one) => one.name !== name);
       if (left.length === of(account).length)
-        throw refused("the sandbox has no template of this name");
+        throw refused("a template with this name does not exist");
       accounts.set(account, left);
     },
   };

@@ -1,18 +1,18 @@
-// The sandbox's webhooks: reports as the driver's interface knows them, with times as text. They are
-// stored like a provider's and read again, so they are read with the same distrust.
-import type { Report, ReportBatch } from "../driver.ts";
+// The sandbox's webhooks: events of the driver interface, with times as text. They are stored like a provider's and
+// validated when they are read.
+import type { WebhookEvent, WebhookEventBatch } from "../driver.ts";
 
-type StatusReport = Extract<Report, { kind: "status" }>;
-type ReplyReport = Extract<Report, { kind: "reply" }>;
+type StatusEvent = Extract<WebhookEvent, { kind: "status" }>;
+type ReplyEvent = Extract<WebhookEvent, { kind: "reply" }>;
 type Written<T extends { at: Date }> = Omit<T, "at"> & { readonly at: string };
-export type SandboxReport = Written<StatusReport> | Written<ReplyReport>;
+export type SandboxEvent = Written<StatusEvent> | Written<ReplyEvent>;
 
-/** A body for the receiver of webhooks; JSON keeps it as it is. */
+/** The body of a webhook, which survives JSON unchanged. */
 export type SandboxWebhook = {
   readonly object: "trunkline_sandbox";
   readonly phone_number_id: string;
   readonly business_account_id: string;
-  readonly reports: readonly SandboxReport[];
+  readonly reports: readonly SandboxEvent[];
 };
 
 type Subject = {
@@ -21,21 +21,21 @@ type Subject = {
   readonly to: string;
 };
 
-export function statusReport(
+export function statusEvent(
   { provider_message_id, message_id }: Subject,
-  status: StatusReport["status"],
+  status: StatusEvent["status"],
   at: Date,
-): SandboxReport {
+): SandboxEvent {
   const code = status === "failed" ? 131_026 : null;
   return { kind: "status", provider_message_id, message_id, status, at: at.toISOString(), code };
 }
 
-/** The customer writes `text` in answer to the message. */
-export function replyReport(
+/** Builds the customer's reply `text` to the message. */
+export function replyEvent(
   { provider_message_id, to }: Subject,
   text: string,
   at: Date,
-): SandboxReport {
+): SandboxEvent {
   return {
     kind: "reply",
     provider_message_id: `${provider_message_id}-reply`,
@@ -48,29 +48,29 @@ export function replyReport(
   };
 }
 
-/** Reads a stored body, parsed; what is not the sandbox's is left out. */
-export function readWebhook(body: unknown): readonly ReportBatch[] {
+/** Reads a stored, parsed body; omits content that is not the sandbox's. */
+export function readWebhook(body: unknown): readonly WebhookEventBatch[] {
   const webhook = record(body);
   if (webhook?.["object"] !== "trunkline_sandbox" || !Array.isArray(webhook["reports"])) return [];
   const { phone_number_id, business_account_id } = webhook;
   if (typeof phone_number_id !== "string" || typeof business_account_id !== "string") return [];
-  const reports = webhook["reports"].flatMap((report) => readReport(record(report)) ?? []);
-  return reports.length === 0 ? [] : [{ phone_number_id, business_account_id, reports }];
+  const events = webhook["reports"].flatMap((event) => readEvent(record(event)) ?? []);
+  return events.length === 0 ? [] : [{ phone_number_id, business_account_id, events }];
 }
 
-function readReport(report: Readonly<Record<string, unknown>> | null): Report | null {
-  const at = new Date(typeof report?.["at"] === "string" ? report["at"] : Number.NaN);
-  const provider_message_id = report?.["provider_message_id"];
-  if (report === null || typeof provider_message_id !== "string") return null;
+function readEvent(event: Readonly<Record<string, unknown>> | null): WebhookEvent | null {
+  const at = new Date(typeof event?.["at"] === "string" ? event["at"] : Number.NaN);
+  const provider_message_id = event?.["provider_message_id"];
+  if (event === null || typeof provider_message_id !== "string") return null;
   if (Number.isNaN(at.getTime())) return null;
-  const { kind, from, text, type, answers, message_id, code } = report;
+  const { kind, from, text, type, answers, message_id, code } = event;
   if (kind === "reply") {
     if (typeof from !== "string" || typeof text !== "string" || type !== "text") return null;
     if (typeof answers !== "string") return null;
     return { kind, provider_message_id, from, at, type, text, payload: null, answers };
   }
   const status = (["sent", "delivered", "read", "failed"] as const).find(
-    (known) => known === report["status"],
+    (known) => known === event["status"],
   );
   if (kind !== "status" || status === undefined || typeof message_id !== "string") return null;
   const known_code = typeof code === "number" ? code : null;

@@ -1,39 +1,39 @@
-// What the scripted agent says, one thing at a time.
+// Plays the texts of the scripted AI agent, one at a time.
 import type { CallMedia } from "../../call-media.ts";
 import type { Utterance } from "../../speech/driver.ts";
 import type { Conversation } from "../open-conversation.ts";
 
-export type Mouth = {
-  /** Says the text, unless it is empty, then goes on. What was being said before is cut off. */
+export type AudioOutput = {
+  /** Stops the current text, says this one unless it is empty, then calls `then`. */
   readonly say: (text: string, then: () => void) => void;
-  /** Silent at once, and what was to come then does not come; false when nothing was being said. */
+  /** Stops playback at once and drops the pending `then`; returns false if nothing was playing. */
   readonly interrupt: () => boolean;
   readonly isTalking: () => boolean;
 };
 
-export function openMouth(parts: {
-  readonly speak: (utterance: Utterance) => Promise<Buffer>;
+export function openAudioOutput(parts: {
+  readonly synthesize: (utterance: Utterance) => Promise<Buffer>;
   readonly language: string;
   readonly media: CallMedia;
   readonly conversation: Conversation;
-}): Mouth {
-  const { speak, language, media, conversation } = parts;
-  /** Changes with each text, and when one is cut off. */
-  let turn = 0;
+}): AudioOutput {
+  const { synthesize, language, media, conversation } = parts;
+  /** Increases with each text and each interruption. */
+  let revision = 0;
   let isTalking = false;
   let stopWaiting = () => {};
   const interrupt = () => {
     if (!isTalking) return false;
-    turn += 1;
+    revision += 1;
     isTalking = false;
     stopWaiting();
     media.flush();
     return true;
   };
-  const utter = async (text: string, then: () => void) => {
-    const mine = turn;
-    const samples = await speak({ text, language }).catch(() => null);
-    if (turn !== mine || conversation.isOver()) return;
+  const play = async (text: string, then: () => void) => {
+    const own_revision = revision;
+    const samples = await synthesize({ text, language }).catch(() => null);
+    if (revision !== own_revision || conversation.isOver()) return;
     if (samples === null) {
       conversation.over("failed");
       return;
@@ -52,9 +52,9 @@ export function openMouth(parts: {
         then();
         return;
       }
-      turn += 1;
+      revision += 1;
       isTalking = true;
-      void utter(text, then);
+      void play(text, then);
     },
     interrupt,
     isTalking: () => isTalking,

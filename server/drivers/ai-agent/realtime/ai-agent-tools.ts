@@ -1,12 +1,12 @@
-// What the model may ask of the call, and how it asks.
+// The tools that the model may call, and the validation of its calls.
 import { parseTime } from "../../../lib/parse-time.ts";
-import type { AgentPlan, AgentTool } from "../driver.ts";
+import type { AiAgentPlan, AiAgentTool } from "../driver.ts";
 
 const value_characters_max = 500;
 
-type ToolPlan = Pick<AgentPlan, "fields" | "may_transfer">;
+type ToolPlan = Pick<AiAgentPlan, "fields" | "may_transfer">;
 
-/** The tools of a session, as the protocol describes functions. */
+/** Describes the tools of a session as functions of the protocol. */
 export function describeTools({ fields, may_transfer }: ToolPlan): readonly object[] {
   const tools = [
     describe("end_call", "Ends the call. Say goodbye first."),
@@ -22,14 +22,14 @@ export function describeTools({ fields, may_transfer }: ToolPlan): readonly obje
     }),
   ];
   if (may_transfer) {
-    const what = "Puts the caller through to a person. Say first that you will.";
-    tools.push(describe("transfer_to_agent", what));
+    const description = "Puts the caller through to a person. Say first that you will.";
+    tools.push(describe("transfer_to_agent", description));
   }
   if (fields.length > 0) {
     const keys = fields.map(({ key }) => key);
-    const what = `Notes what the caller answered: ${fields.map(({ key, question }) => `${key} (${question})`).join("; ")}`;
+    const description = `Records the caller's answers: ${fields.map(({ key, question }) => `${key} (${question})`).join("; ")}`;
     tools.push(
-      describe("set_lead_field", what, {
+      describe("set_lead_field", description, {
         field: { type: "string", enum: keys },
         value: { type: "string", maxLength: value_characters_max },
       }),
@@ -38,7 +38,7 @@ export function describeTools({ fields, may_transfer }: ToolPlan): readonly obje
   return tools;
 }
 
-function describe(name: AgentTool["name"], description: string, properties: object = {}): object {
+function describe(name: AiAgentTool["name"], description: string, properties: object = {}): object {
   const parameters = {
     type: "object",
     properties,
@@ -48,16 +48,16 @@ function describe(name: AgentTool["name"], description: string, properties: obje
   return { type: "function", name, description, parameters };
 }
 
-/** The tool that a function call asks for, or what is wrong with it, in words for the model. */
-export function readTool(plan: ToolPlan, name: string, args: string): AgentTool | string {
+/** Returns the tool that a function call requests, or an error text for the model. */
+export function readTool(plan: ToolPlan, name: string, args: string): AiAgentTool | string {
   if (name === "end_call" || name === "opt_out") return { name };
   if (name === "transfer_to_agent")
-    return plan.may_transfer ? { name } : "there is nobody to transfer to";
+    return plan.may_transfer ? { name } : "this call cannot be transferred";
   const given = readArgs(args);
-  if (given === null) return "the arguments are no JSON object";
+  if (given === null) return "the arguments must be a JSON object";
   if (name === "set_lead_field") {
     const { field, value } = given;
-    if (!plan.fields.some(({ key }) => key === field)) return "there is no such field";
+    if (!plan.fields.some(({ key }) => key === field)) return "the field does not exist";
     if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
       return "the value must be text";
     const text = String(value).toWellFormed().replaceAll("\0", "").trim();
@@ -67,13 +67,13 @@ export function readTool(plan: ToolPlan, name: string, args: string): AgentTool 
   }
   if (name === "schedule_callback") {
     const { at } = given;
-    // Whose time zone would it be?
+    // Without an offset, the time zone would be ambiguous.
     if (typeof at !== "string" || !/(?:[Zz]|[+-]\d{2}:?\d{2})$/.test(at))
       return "at must be a time with an offset, such as 2026-01-31T09:30:00+05:30";
     const time = parseTime(at, "UTC");
     return typeof time === "string" ? `at ${time}` : { name, at };
   }
-  return "there is no such function";
+  return "the function does not exist";
 }
 
 function readArgs(args: string): Readonly<Record<string, unknown>> | null {

@@ -1,22 +1,22 @@
-// Stands in for what the operator may configure, in tests: speaks by a beep of 10 ms a letter, 500 Hz high in
-// English and 800 Hz in Hindi (it knows no other language), or does what its first word says.
-import { toWav } from "../../server/lib/audio/wav.ts";
+// A speech command for tests: `beeps` synthesizes 10 ms of a tone per letter, 500 Hz in English and 800 Hz in Hindi,
+// and fails for other languages; the other first arguments name action it does.
+import { encodeWav } from "../../server/lib/audio/wav.ts";
 import { tone } from "./tones.ts";
 
 const rate_hz = 22_050;
 const letter_ms = 10;
 const pitches_hz: Readonly<Record<string, number>> = { en: 500, hi: 800 };
 
-const [what, language = ""] = process.argv.slice(2);
+const [action, language = ""] = process.argv.slice(2);
 const chunks: Buffer[] = [];
 for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
 const input = Buffer.concat(chunks);
 
-switch (what) {
+switch (action) {
   case "beeps":
     beep(input.toString("utf8"));
     break;
-  case "hears":
+  case "recognizes":
     process.stdout.write(
       ` ${input.readUInt32LE(24)} Hz,\n${(input.length - 44) / 16} ms\tof ${language}\n`,
     );
@@ -28,14 +28,14 @@ switch (what) {
     babble();
     break;
   default:
-    process.stdout.write("no sound");
+    process.stdout.write("not audio");
 }
 
 function beep(text: string): void {
   const hz = pitches_hz[language];
-  if (hz === undefined) throw new Error(`it does not know ${language}`);
+  if (hz === undefined) throw new Error(`unknown language ${language}`);
   if (text.includes("die")) process.kill(process.pid, "SIGKILL");
-  const file = toWav(tone(Array.from(text).length * letter_ms, { hz, rate_hz }));
+  const file = encodeWav(tone(Array.from(text).length * letter_ms, { hz, rate_hz }));
   file.writeUInt32LE(rate_hz, 24);
   process.stdout.write(file);
 }

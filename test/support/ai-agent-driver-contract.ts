@@ -1,14 +1,14 @@
-// What every agent must do, whoever stands behind it. Time is the test's; nothing depends on how fast it runs.
+// The contract suite of AI agent drivers. The test advances the clock; no test depends on real time.
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, suite, test } from "node:test";
 import { setImmediate as settled } from "node:timers/promises";
 import fc from "fast-check";
 import type {
-  AgentDriver,
-  AgentEvent,
-  AgentPlan,
-  AgentRule,
-  AgentSession,
+  AiAgentDriver,
+  AiAgentEvent,
+  AiAgentPlan,
+  AiAgentRule,
+  AiAgentSession,
 } from "../../server/drivers/ai-agent/driver.ts";
 import type { Timers } from "../../server/lib/timers.ts";
 import { eventually } from "./eventually.ts";
@@ -16,28 +16,28 @@ import { manualTimers, type ManualTimers } from "./manual-timers.ts";
 import { openScriptedMedia, type ScriptedMedia } from "./scripted-media.ts";
 import { loudnessOf, silence, tone } from "./tones.ts";
 
-/** Follows the rules of `contract_plan` on the keys, and goes for a person when one is asked for. */
-export type AgentDriverUnderTest = {
-  readonly open: (timers: Timers) => AgentDriver;
-  /** What the next speech is understood as. */
-  readonly understand: (text: string) => void;
-  /** From now on nothing can be said any more; or again. Conversations that go on may notice when they next speak. */
-  readonly breakDown: (isBroken: boolean) => void;
-  /** After each test: what was seen of the far end that is not as it should be. */
-  readonly faults: () => readonly string[];
+/** A driver that follows the rules of `contract_plan` for keys, and transfers when a person is requested. */
+export type AiAgentDriverUnderTest = {
+  readonly open: (timers: Timers) => AiAgentDriver;
+  /** Sets the transcript of the next speech. */
+  readonly scriptTranscript: (text: string) => void;
+  /** Makes speech fail, or work again; an open conversation may notice at its next text. */
+  readonly setBroken: (isBroken: boolean) => void;
+  /** The protocol violations that the far end saw; checked after each test. */
+  readonly violations: () => readonly string[];
   readonly close: () => Promise<void>;
 };
 
-const rule = (keys: string, say: string, then: AgentRule["then"]): AgentRule => ({
+const rule = (keys: string, say: string, then: AiAgentRule["then"]): AiAgentRule => ({
   keys,
   keywords: keys === "0" ? ["a person"] : [],
   say,
   set: keys === "3" ? { field: "city", value: "Pune" } : null,
-  // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+  // oxlint-disable-next-line unicorn/no-thenable -- a field of the plan, not a function
   then,
 });
 
-const contract_plan: Omit<AgentPlan, "driver"> = {
+const contract_plan: Omit<AiAgentPlan, "driver"> = {
   language: "en",
   greeting: "Good morning from the contract suite",
   instructions: "You are the contract suite.",
@@ -45,7 +45,7 @@ const contract_plan: Omit<AgentPlan, "driver"> = {
   voice: null,
   rules: [
     rule("0", "One moment please", "transfer"),
-    rule("9", "Nobody will call you again", "opt_out"),
+    rule("9", "You will not be called again", "opt_out"),
     rule("5", "Goodbye", "end"),
     rule("3", "Noted", "go_on"),
   ],
@@ -63,47 +63,47 @@ const patience_s = 120;
 type Conversation = {
   readonly time: ManualTimers;
   readonly media: ScriptedMedia;
-  readonly events: readonly AgentEvent[];
-  readonly session: AgentSession;
-  /** Since it was opened. */
+  readonly events: readonly AiAgentEvent[];
+  readonly session: AiAgentSession;
+  /** The time since it was opened. */
   readonly elapsed_ms: () => number;
 };
 
 /** Registers the suite. */
-export function agentDriverContract(
-  name: AgentPlan["driver"],
-  open: () => Promise<AgentDriverUnderTest>,
+export function aiAgentDriverContract(
+  name: AiAgentPlan["driver"],
+  open: () => Promise<AiAgentDriverUnderTest>,
 ): void {
-  suite(`the contract of agent drivers: ${name}`, () => {
-    let under: AgentDriverUnderTest;
+  suite(`the contract of AI agent drivers: ${name}`, () => {
+    let under: AiAgentDriverUnderTest;
     let opened: Conversation[] = [];
 
-    const converse = (change: Partial<AgentPlan> = {}): Conversation => {
+    const converse = (change: Partial<AiAgentPlan> = {}): Conversation => {
       const time = manualTimers();
       const media = openScriptedMedia(time);
-      const events: AgentEvent[] = [];
+      const events: AiAgentEvent[] = [];
       const plan = { ...contract_plan, driver: name, ...change };
       const session = under.open(time.timers).open(plan, media, (event) => void events.push(event));
-      assert.deepEqual(events, [], "nothing is told before open returned");
+      assert.deepEqual(events, [], "no event is emitted before open returns");
       const conversation = { time, media, events, session, elapsed_ms: time.timers.now };
       opened.push(conversation);
       return conversation;
     };
-    const greeted = async (change: Partial<AgentPlan> = {}): Promise<Conversation> => {
+    const greeted = async (change: Partial<AiAgentPlan> = {}): Promise<Conversation> => {
       const conversation = converse(change);
       await until(() => saidBy(conversation, "agent").length > 0);
       await until(() => conversation.media.queued_ms() > 0);
       return conversation;
     };
-    /** The same, with its one question out of the way, and still talking. */
-    const answered = async (change: Partial<AgentPlan> = {}): Promise<Conversation> => {
+    /** A greeted conversation whose field is answered and whose AI agent is still talking. */
+    const answered = async (change: Partial<AiAgentPlan> = {}): Promise<Conversation> => {
       const conversation = await greeted(change);
       conversation.session.digit("3");
       await until(() => saidBy(conversation, "agent").includes("Noted"));
       await until(() => conversation.media.queued_ms() > 0);
       return conversation;
     };
-    /** Time goes by until it comes true. */
+    /** Advances the clock until the condition holds. */
     const passUntil = ({ time }: Conversation, step_ms: number, holds: () => boolean) =>
       until(() => {
         if (holds()) return true;
@@ -115,22 +115,22 @@ export function agentDriverContract(
       under = await open();
     });
     after(() => under.close());
-    beforeEach(() => under.breakDown(false));
+    beforeEach(() => under.setBroken(false));
     afterEach(async () => {
       await Promise.all(opened.map(({ session }) => session.close()));
       for (const { time } of opened) assert.equal(time.waiting(), 0, "no timer is left");
       opened = [];
-      assert.deepEqual(under.faults(), []);
+      assert.deepEqual(under.violations(), []);
     });
 
-    test("it greets the caller aloud, and tells what it said", async () => {
+    test("plays a greeting and reports its text", async () => {
       const conversation = await greeted();
       assert.deepEqual(saidBy(conversation, "agent"), [contract_plan.greeting]);
       conversation.time.advance(1_000);
-      assert.ok(loudnessOf(conversation.media.heard()) > 1_000);
+      assert.ok(loudnessOf(conversation.media.played()) > 1_000);
     });
 
-    test("a key silences it at once, is told, and is followed", async () => {
+    test("a key stops playback at once, is reported and matches its rule", async () => {
       const conversation = await greeted();
       conversation.time.advance(100);
       conversation.session.digit("3");
@@ -141,23 +141,23 @@ export function agentDriverContract(
       assert.deepEqual(toolsOf(conversation), [
         { name: "set_lead_field", field: "city", value: "Pune" },
       ]);
-      // It goes on talking.
+      // It continues to talk.
       await until(() => conversation.media.queued_ms() > 0);
     });
 
-    test("what is no key of a telephone is not taken for one", async () => {
+    test("ignores digits that are not keys of a telephone", async () => {
       const conversation = await greeted();
       for (const digit of ["", "x", "12", "\0", "A"]) conversation.session.digit(digit);
       assert.equal(conversation.media.cuts(), 0);
       assert.deepEqual(saidBy(conversation, "caller"), []);
     });
 
-    test("one who speaks is not talked over, and gets what was asked for", async () => {
+    test("stops playback when the caller speaks and does what was requested", async () => {
       const conversation = await greeted();
-      under.understand("Can I talk to a person, please?");
-      conversation.media.speak(tone(400));
+      under.scriptTranscript("Can I talk to a person, please?");
+      conversation.media.sendAudio(tone(400));
       await until(() => conversation.media.cuts() === 1);
-      conversation.media.speak(silence(1_500));
+      conversation.media.sendAudio(silence(1_500));
       await passUntil(conversation, 100, () => toolsOf(conversation).length > 0);
       assert.deepEqual(saidBy(conversation, "caller"), ["Can I talk to a person, please?"]);
       assert.deepEqual(toolsOf(conversation), [{ name: "transfer_to_agent" }]);
@@ -166,10 +166,10 @@ export function agentDriverContract(
 
     for (const [key, tool, words] of [
       ["0", "transfer_to_agent", "One moment please"],
-      ["9", "opt_out", "Nobody will call you again"],
+      ["9", "opt_out", "You will not be called again"],
       ["5", "end_call", "Goodbye"],
     ] as const) {
-      test(`${tool} is told once the words before it were played, and is the last that is told`, async () => {
+      test(`${tool} is emitted once the audio before it is played, and is the last event`, async () => {
         const conversation = await greeted();
         conversation.session.digit(key);
         await until(() => saidBy(conversation, "agent").includes(words));
@@ -180,15 +180,15 @@ export function agentDriverContract(
         await passUntil(conversation, 20, () => toolsOf(conversation).length > 0);
         assert.equal(conversation.media.queued_ms(), 0);
         assert.deepEqual(conversation.events.at(-1), { type: "tool", tool: { name: tool } });
-        const told = conversation.events.length;
+        const emitted = conversation.events.length;
         conversation.session.digit("3");
-        conversation.media.speak(tone(400));
+        conversation.media.sendAudio(tone(400));
         conversation.time.advance(300_000_000);
-        assert.equal(conversation.events.length, told);
+        assert.equal(conversation.events.length, emitted);
       });
     }
 
-    test("it transfers nobody where nobody can be transferred to", async () => {
+    test("never transfers a call that cannot be transferred", async () => {
       const conversation = await greeted({ may_transfer: false });
       conversation.session.digit("0");
       await until(() => saidBy(conversation, "agent").length > 1);
@@ -196,19 +196,19 @@ export function agentDriverContract(
       assert.deepEqual(toolsOf(conversation), []);
     });
 
-    test("when nobody says or presses anything for so long after its words, it is over", async () => {
+    test("ends after the configured silence, counted from the end of its audio", async () => {
       const conversation = await answered({ silence_seconds: 10 });
-      // Far into its words and the silence after them, a key begins the count anew.
-      const words_ms = conversation.media.queued_ms();
-      conversation.time.advance(words_ms + 9_000);
+      // A key, late in the silence, restarts the count.
+      const audio_ms = conversation.media.queued_ms();
+      conversation.time.advance(audio_ms + 9_000);
       conversation.session.digit("3");
       await until(() => saidBy(conversation, "agent").length > 2);
       await passUntil(conversation, 500, () => isOver(conversation));
       assert.deepEqual(conversation.events.at(-1), { type: "over", reason: "silence" });
-      assert.ok(conversation.elapsed_ms() >= words_ms + 9_000 + 10_000);
+      assert.ok(conversation.elapsed_ms() >= audio_ms + 9_000 + 10_000);
     });
 
-    test("it is over after its longest time, whatever goes on, and silent at once", async () => {
+    test("ends at its longest duration, whatever happens, and stops playback at once", async () => {
       const conversation = await answered({ max_seconds: 30 });
       conversation.time.advance(29_900);
       conversation.session.digit("3");
@@ -218,15 +218,15 @@ export function agentDriverContract(
       conversation.time.advance(100);
       assert.deepEqual(conversation.events.at(-1), { type: "over", reason: "too_long" });
       assert.equal(conversation.media.queued_ms(), 0);
-      const told = conversation.events.length;
+      const emitted = conversation.events.length;
       conversation.session.digit("3");
       conversation.time.advance(300_000_000);
-      assert.equal(conversation.events.length, told);
+      assert.equal(conversation.events.length, emitted);
     });
 
-    test("one that cannot speak is over as failed, from the beginning or later", async () => {
+    test("ends as failed when speech fails, at the beginning or later", async () => {
       const later = await greeted();
-      under.breakDown(true);
+      under.setBroken(true);
       const never = converse();
       await until(() => isOver(never));
       assert.deepEqual(never.events, [{ type: "over", reason: "failed" }]);
@@ -235,48 +235,48 @@ export function agentDriverContract(
       assert.deepEqual(later.events.at(-1), { type: "over", reason: "failed" });
     });
 
-    test("after a close it is silent at once and tells nothing; the media stays", async () => {
+    test("stops playback at once and emits nothing after close, while the media stays open", async () => {
       const early = converse();
       const closing = early.session.close();
       const conversation = await greeted();
       await conversation.session.close();
       assert.equal(conversation.media.queued_ms(), 0);
       assert.ok(!conversation.media.isClosed());
-      const told = conversation.events.length;
+      const emitted = conversation.events.length;
       conversation.session.digit("3");
-      conversation.media.speak(tone(400));
+      conversation.media.sendAudio(tone(400));
       conversation.time.advance(300_000_000);
       await conversation.session.close();
       await closing;
-      assert.equal(conversation.events.length, told);
+      assert.equal(conversation.events.length, emitted);
       assert.deepEqual(early.events, []);
     });
 
-    test("it ends without a word when the caller is gone", async () => {
+    test("ends without an event when the caller hangs up", async () => {
       const conversation = await greeted();
-      const told = conversation.events.length;
+      const emitted = conversation.events.length;
       conversation.media.end();
       await until(() => conversation.time.waiting() === 0);
       conversation.session.digit("3");
-      assert.equal(conversation.events.length, told);
+      assert.equal(conversation.events.length, emitted);
     });
 
-    test("whatever callers do, an end is told once and nothing after it", async () => {
-      const anAct = fc.oneof(
+    test("emits one end and nothing after it, whatever the caller does", async () => {
+      const anInput = fc.oneof(
         fc.record({ kind: fc.constant("key" as const), of: fc.constantFrom(...keys) }),
         fc.record({ kind: fc.constant("tone" as const), of: fc.integer({ min: 1, max: 900 }) }),
         fc.record({ kind: fc.constant("noise" as const), of: fc.uint8Array({ maxLength: 2_000 }) }),
         fc.record({ kind: fc.constant("time" as const), of: fc.integer({ min: 1, max: 60_000 }) }),
         fc.record({ kind: fc.constant("wait" as const), of: fc.constant(0) }),
       );
-      const property = fc.asyncProperty(fc.array(anAct, { maxLength: 25 }), async (acts) => {
+      const property = fc.asyncProperty(fc.array(anInput, { maxLength: 25 }), async (inputs) => {
         const conversation = converse({ silence_seconds: 20, max_seconds: 120 });
         const { session, media, time, events } = conversation;
-        for (const act of acts) {
-          if (act.kind === "key") session.digit(act.of);
-          else if (act.kind === "tone") media.speak(tone(act.of));
-          else if (act.kind === "noise") media.speak(Buffer.from(act.of));
-          else if (act.kind === "time") time.advance(act.of);
+        for (const input of inputs) {
+          if (input.kind === "key") session.digit(input.of);
+          else if (input.kind === "tone") media.sendAudio(tone(input.of));
+          else if (input.kind === "noise") media.sendAudio(Buffer.from(input.of));
+          else if (input.kind === "time") time.advance(input.of);
           else await settled();
         }
         await session.close();
@@ -289,7 +289,7 @@ export function agentDriverContract(
   });
 }
 
-function isLast(event: AgentEvent): boolean {
+function isLast(event: AiAgentEvent): boolean {
   if (event.type === "tool")
     return ["end_call", "transfer_to_agent", "opt_out"].includes(event.tool.name);
   return event.type === "over";

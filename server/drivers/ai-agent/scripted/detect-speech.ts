@@ -1,32 +1,32 @@
-// Where in a stream of sound somebody speaks: by its energy against the noise of the line.
+// Voice activity detection: finds speech in an audio stream by comparing its energy with the line noise.
 import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 
 const frame_ms = 20;
 const frame_bytes = frame_ms * bytes_per_ms;
-/** So many loud frames in a row are a voice, not a click. */
+/** This many loud frames in a row are speech and not a click. */
 const onset_frames = 4;
-/** Kept from before the onset, so that no first sound is lost. */
+/** Frames kept from before the onset, so that the first sound is not lost. */
 const lead_frames = 15;
 const end_frames = 700 / frame_ms;
 const speech_frames_max = 15_000 / frame_ms;
 
-/** Levels are root mean squares of samples. */
+/** Levels are the root mean square of the samples. */
 const quietest_threshold = 300;
 const loudest_floor = 3_000;
 const above_floor = 3;
 const floor_at_first = 60;
-/** Per frame: the floor falls fast to what is quieter, and rises slowly, by about a fifth in a second. */
+/** Per frame, the noise floor falls fast and rises slowly, by about a fifth per second. */
 const fall = 0.2;
 const rise = 1.004;
 
-export type SpeechHeard = {
+export type SpeechListeners = {
   readonly began: () => void;
-  /** What was said, with a little before and 700 ms of quiet after; at most about 15 s. */
+  /** Passes the speech with a short lead-in and 700 ms of trailing silence; at most about 15 s. */
   readonly ended: (samples: Buffer) => void;
 };
 
-/** Takes sound of any length; time is that of the sound. */
-export function findSpeech({ began, ended }: SpeechHeard): (samples: Buffer) => void {
+/** Returns a function that takes audio of any length; time is measured by the audio. */
+export function detectSpeech({ began, ended }: SpeechListeners): (samples: Buffer) => void {
   let rest = Buffer.alloc(0);
   let floor = floor_at_first;
   let recent: Buffer[] = [];
@@ -49,7 +49,7 @@ export function findSpeech({ began, ended }: SpeechHeard): (samples: Buffer) => 
     to.lowest = Math.min(to.lowest, level);
     to.quiet = level > thresholdOf(floor) ? 0 : to.quiet + 1;
     if (to.quiet < end_frames && to.frames.length < speech_frames_max) return;
-    // What never ended is noise: the quietest of it is the line's new floor.
+    // Speech that never ends is noise: its lowest level becomes the new noise floor.
     if (to.quiet < end_frames) floor = Math.min(Math.max(floor, to.lowest), loudest_floor);
     speech = null;
     ended(Buffer.concat(to.frames));

@@ -1,30 +1,30 @@
-// An answer by keys: complete at #, or when no other key follows.
+// Collects the digits of an answer until # or until no further key follows.
 
 const pause_ms = 3_000;
 const keys_max = 64;
 
-export type GatheredKeys = {
+export type DigitCollector = {
   readonly press: (key: string) => void;
-  readonly forget: () => void;
-  /** Whether a key was pressed and more may follow. */
-  readonly isOpen: () => boolean;
+  readonly reset: () => void;
+  /** Returns whether a key was pressed and more may follow. */
+  readonly isCollecting: () => boolean;
 };
 
-/** Tells `complete` what was pressed before the #: "" for a lone one. */
-export function gatherKeys(parts: {
+/** Calls `complete` with the keys pressed before #, or with "" for # alone. */
+export function collectDigits(parts: {
   readonly later: (delay_ms: number, run: () => void) => () => void;
   readonly complete: (keys: string) => void;
-}): GatheredKeys {
+}): DigitCollector {
   let keys = "";
   let stopPause: (() => void) | null = null;
-  const forget = () => {
+  const reset = () => {
     keys = "";
     stopPause?.();
     stopPause = null;
   };
   const complete = () => {
     const pressed = keys;
-    forget();
+    reset();
     parts.complete(pressed);
   };
   return {
@@ -37,7 +37,7 @@ export function gatherKeys(parts: {
       keys = (keys + key).slice(0, keys_max);
       stopPause = parts.later(pause_ms, complete);
     },
-    forget,
-    isOpen: () => stopPause !== null,
+    reset,
+    isCollecting: () => stopPause !== null,
   };
 }

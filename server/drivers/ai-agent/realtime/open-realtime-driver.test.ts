@@ -11,14 +11,14 @@ import {
 import { manualTimers } from "../../../../test/support/manual-timers.ts";
 import { openScriptedMedia } from "../../../../test/support/scripted-media.ts";
 import { loudnessOf, pitchOf, silence, tone } from "../../../../test/support/tones.ts";
-import type { AgentEvent, AgentPlan, AgentSession } from "../driver.ts";
-import { openRealtimeAgent, type RealtimeOptions } from "./open-realtime-agent.ts";
+import type { AiAgentEvent, AiAgentPlan, AiAgentSession } from "../driver.ts";
+import { openRealtimeDriver, type RealtimeOptions } from "./open-realtime-driver.ts";
 
 const api_key = "sk-very-secret";
 const ready_ms = 15_000;
 const stall_ms = 20_000;
 
-const plan: AgentPlan = {
+const plan: AiAgentPlan = {
   driver: "realtime",
   language: "en-IN",
   greeting: 'Good "day"',
@@ -35,13 +35,13 @@ const plan: AgentPlan = {
 };
 
 let stub: RealtimeStub;
-let sessions: AgentSession[] = [];
+let sessions: AiAgentSession[] = [];
 const usual: Partial<StubScript> = {
   answer: () => ({ say: "Good day." }),
-  understand: () => "something",
+  transcribe: () => "something",
   grant: (asked) => asked,
-  mute: false,
-  refuse: null,
+  silent: false,
+  reject: null,
 };
 
 before(async () => {
@@ -52,17 +52,17 @@ beforeEach(() => stub.script(usual));
 afterEach(async () => {
   await Promise.all(sessions.map((session) => session.close()));
   sessions = [];
-  assert.deepEqual(stub.faults(), []);
+  assert.deepEqual(stub.violations(), []);
 });
 
-/** A conversation with the stub as its script is by now. */
-function converse(change: Partial<AgentPlan> = {}, options: Partial<RealtimeOptions> = {}) {
+/** Opens a conversation with the stub. */
+function converse(change: Partial<AiAgentPlan> = {}, options: Partial<RealtimeOptions> = {}) {
   const time = manualTimers();
   const media = openScriptedMedia(time);
-  const events: AgentEvent[] = [];
+  const events: AiAgentEvent[] = [];
   const log: string[] = [];
   const at = stub.connections.length;
-  const driver = openRealtimeAgent({
+  const driver = openRealtimeDriver({
     url: stub.url,
     api_key,
     model: "gpt-test",
@@ -83,17 +83,17 @@ function converse(change: Partial<AgentPlan> = {}, options: Partial<RealtimeOpti
     log: () => log.join(""),
     tools: () => events.flatMap((event) => (event.type === "tool" ? event.tool : [])),
     isOver: () => events.some(({ type }) => type === "over"),
-    /** Its connection at the stub. */
+    /** Its connection to the stub. */
     async line() {
       await until(() => stub.connections.length > at);
       return stub.connections[at]!;
     },
-    /** Until it has said so many things. */
+    /** Waits until the AI agent has said this many utterances. */
     hasSaid: (count: number) => until(() => said("agent").length >= count),
   };
 }
 
-/** What functions were answered with. */
+/** The outputs of function calls. */
 function outputs(events: readonly Readonly<Record<string, unknown>>[]): unknown[] {
   return events.flatMap(({ item }) => {
     const { output } = item as { output?: string };
@@ -101,7 +101,7 @@ function outputs(events: readonly Readonly<Record<string, unknown>>[]): unknown[
   });
 }
 
-test("it sets a session up as its plan says, and greets", async () => {
+test("sets up a session by its plan and greets the caller", async () => {
   const { line, hasSaid, said } = converse({ model: "gpt-own" });
   const { authorization, model, eventsOf } = await line();
   await hasSaid(1);
@@ -150,7 +150,7 @@ test("it sets a session up as its plan says, and greets", async () => {
   assert.deepEqual(said("agent"), ["Good day."]);
 });
 
-test("what the plan leaves out is left to the server, and no tool is there for nothing", async () => {
+test("uses the server's defaults for unset options and offers only tools that apply", async () => {
   const { line, hasSaid } = converse(
     { voice: null, may_transfer: false, fields: [], greeting: "" },
     { api_key: null },
@@ -170,33 +170,34 @@ test("what the plan leaves out is left to the server, and no tool is there for n
 const grants: Readonly<Record<string, StubScript["grant"]>> = {
   "µ-law": (asked) => asked,
   "A-law": () => ({ type: "audio/pcma" }),
-  "PCM unasked": () => ({ type: "audio/pcm", rate: 24_000 }),
-  "PCM, since µ-law is refused": (asked) => (asked.type === "audio/pcm" ? asked : null),
+  "PCM, not requested": () => ({ type: "audio/pcm", rate: 24_000 }),
+  "PCM, because µ-law is rejected": (asked) => (asked.type === "audio/pcm" ? asked : null),
 };
 for (const [name, grant] of Object.entries(grants)) {
-  test(`both sides are heard, at the right pitch and length: ${name}`, () => bothAreHeard(grant));
+  test(`passes audio both ways with the right pitch and length: ${name}`, () =>
+    assertAudioBothWays(grant));
 }
 
-async function bothAreHeard(grant: StubScript["grant"]): Promise<void> {
+async function assertAudioBothWays(grant: StubScript["grant"]): Promise<void> {
   stub.script({ grant });
   const { line, hasSaid, media, time, isOver, events } = converse();
   await hasSaid(1);
   await until(() => media.queued_ms() > 980);
   const connection = await line();
   time.advance(2_000);
-  assert.ok(Math.abs(media.heard().length / 16 - 1_000) < 20);
-  assert.ok(Math.abs(pitchOf(media.heard()) - 440) < 15, `${pitchOf(media.heard())} Hz`);
-  assert.ok(loudnessOf(media.heard()) > 4_000);
-  media.speak(tone(1_000));
-  media.speak(silence(1_000));
-  await until(() => connection.sound_ms() > 1_980);
-  assert.ok(connection.sound_ms() < 2_001, `${connection.sound_ms()} ms`);
+  assert.ok(Math.abs(media.played().length / 16 - 1_000) < 20);
+  assert.ok(Math.abs(pitchOf(media.played()) - 440) < 15, `${pitchOf(media.played())} Hz`);
+  assert.ok(loudnessOf(media.played()) > 4_000);
+  media.sendAudio(tone(1_000));
+  media.sendAudio(silence(1_000));
+  await until(() => connection.audio_ms() > 1_980);
+  assert.ok(connection.audio_ms() < 2_001, `${connection.audio_ms()} ms`);
   assert.ok(connection.loudest() > 4_000);
   await hasSaid(2);
   assert.ok(!isOver(), JSON.stringify(events));
 }
 
-test("a format that nobody asked for and nobody here speaks is the end", async () => {
+test("fails on an audio format that is not supported", async () => {
   for (const grant of [() => ({ type: "audio/opus" }), () => ({ type: "audio/pcm", rate: 1 })]) {
     stub.script({ grant });
     const { isOver, events } = converse();
@@ -209,7 +210,7 @@ test("a format that nobody asked for and nobody here speaks is the end", async (
   assert.deepEqual(events, [{ type: "over", reason: "failed" }]);
 });
 
-test("one who speaks silences it at once, the server is told what was heard, and late sound is dropped", async () => {
+test("stops playback when the caller speaks, reports what was played to the server and drops late audio", async () => {
   stub.script({
     answer: ({ kind }) =>
       kind === "speech" ? {} : { say: "A long story", tone_ms: 3_000, held: true },
@@ -224,14 +225,14 @@ test("one who speaks silences it at once, the server is told what was heard, and
   await until(() => connection.eventsOf("conversation.item.truncate").length > 0);
   await until(() => connection.eventsOf("response.cancel").length > 0);
   const [item] = [...connection.items.keys()];
-  assert.equal(connection.items.get(item!)?.heard_ms, 1_200);
+  assert.equal(connection.items.get(item!)?.played_ms, 1_200);
   assert.deepEqual(said("agent"), ["A long story …"]);
   const [{ response_id }] = connection.eventsOf("response.cancel") as [{ response_id: string }];
   const place = { response_id, item_id: item, content_index: 0 };
   const delta = Buffer.alloc(800).toString("base64");
   connection.send({ type: "response.output_audio.delta", ...place, delta });
   connection.send({ type: "response.output_audio_transcript.done", ...place, transcript: "A lie" });
-  // Refused, and no matter.
+  // An error without consequence.
   connection.send({ type: "error", error: { code: "invalid_value", event_id: null } });
   connection.send({ type: "input_audio_buffer.speech_stopped" });
   connection.say({ say: "Yes?" });
@@ -241,7 +242,7 @@ test("one who speaks silences it at once, the server is told what was heard, and
   assert.equal(connection.eventsOf("conversation.item.truncate").length, 1);
 });
 
-test("of several things that wait to be played, each is told how much of it was heard", async () => {
+test("reports for each queued item how much of it was played", async () => {
   const { line, media, time, hasSaid } = converse();
   const connection = await line();
   await hasSaid(1);
@@ -253,11 +254,11 @@ test("of several things that wait to be played, each is told how much of it was 
   time.advance(1_500);
   connection.send({ type: "input_audio_buffer.speech_started" });
   await until(() => connection.eventsOf("conversation.item.truncate").length === 2);
-  const heard = [...connection.items.values()].map(({ heard_ms }) => heard_ms);
-  assert.deepEqual(heard, [null, 500, 0]);
+  const played = [...connection.items.values()].map(({ played_ms }) => played_ms);
+  assert.deepEqual(played, [null, 500, 0]);
 });
 
-test("a function is taken once, answered, and answered wrongly in words", async () => {
+test("handles each function call once, with an output or an error text", async () => {
   const { line, tools, hasSaid } = converse();
   const connection = await line();
   await hasSaid(1);
@@ -269,7 +270,7 @@ test("a function is taken once, answered, and answered wrongly in words", async 
     ["schedule_callback", { at: "2030-01-31T09:30:00+05:30" }],
     ["schedule_callback", { at: "2030-01-31T09:30:00" }],
     ["schedule_callback", { at: "2030-02-31T09:30:00Z" }],
-    ["schedule_callback", "no JSON"],
+    ["schedule_callback", "not JSON"],
     ["set_lead_field", "[]"],
     ["rm", {}],
   ] as const;
@@ -287,19 +288,19 @@ test("a function is taken once, answered, and answered wrongly in words", async 
   const given = outputs(connection.eventsOf("conversation.item.create"));
   assert.deepEqual(given, [
     { ok: true },
-    { error: "there is no such field" },
+    { error: "the field does not exist" },
     { error: "the value must have 1 to 500 characters" },
     { error: "the value must be text" },
     { ok: true },
     { error: "at must be a time with an offset, such as 2026-01-31T09:30:00+05:30" },
-    { error: "at must be a day of the calendar" },
-    { error: "the arguments are no JSON object" },
-    { error: "the arguments are no JSON object" },
-    { error: "there is no such function" },
+    { error: "at must be a date that exists" },
+    { error: "the arguments must be a JSON object" },
+    { error: "the arguments must be a JSON object" },
+    { error: "the function does not exist" },
   ]);
 });
 
-test("a caller who speaks up during the goodbye is not hung up on, and the model is told", async () => {
+test("a caller who speaks during the goodbye is not hung up on, and the model is notified", async () => {
   const { line, tools, media, hasSaid, isOver } = converse();
   const connection = await line();
   await hasSaid(1);
@@ -311,11 +312,11 @@ test("a caller who speaks up during the goodbye is not hung up on, and the model
   await until(() => media.cuts() === 1);
   await until(() => outputs(connection.eventsOf("conversation.item.create")).length === 1);
   assert.deepEqual(outputs(connection.eventsOf("conversation.item.create")), [
-    { error: "the caller is not done yet" },
+    { error: "the caller has more to say" },
   ]);
   assert.deepEqual(tools(), []);
   assert.ok(!isOver());
-  // Who wants no more calls is not made to wait.
+  // An opt-out takes effect at once.
   connection.say({ say: "As you wish", call: { name: "opt_out", args: {} } });
   connection.send({ type: "input_audio_buffer.speech_started" });
   await until(() => tools().length > 0);
@@ -323,13 +324,13 @@ test("a caller who speaks up during the goodbye is not hung up on, and the model
   await until(() => !connection.isOpen());
 });
 
-test("a key is told in words, and answered after what is under way", async () => {
-  stub.script({ mute: true });
+test("passes a key to the model as text, and it responds after the response in progress", async () => {
+  stub.script({ silent: true });
   const { line, session, media, said } = converse();
   const connection = await line();
-  // Before there is a session.
+  // Before the session is set up.
   session.digit("7");
-  stub.script({ mute: false, answer: () => ({ say: "Once", held: true }) });
+  stub.script({ silent: false, answer: () => ({ say: "Once", held: true }) });
   connection.send({ type: "session.created" });
   await until(() => media.queued_ms() > 0);
   const texts = () =>
@@ -337,25 +338,25 @@ test("a key is told in words, and answered after what is under way", async () =>
       .eventsOf("conversation.item.create")
       .map(({ item }) => (item as { content: [{ text: string }] }).content[0].text);
   assert.deepEqual(texts(), ["[pressed 7]"]);
-  stub.script({ answer: ({ text }) => ({ say: `Heard ${text}` }) });
+  stub.script({ answer: ({ text }) => ({ say: `Received ${text}` }) });
   session.digit("1");
   session.digit("2");
-  await until(() => said("agent").some((text) => text.startsWith("Heard [pressed 2]")));
+  await until(() => said("agent").some((text) => text.startsWith("Received [pressed 2]")));
   assert.deepEqual(texts(), ["[pressed 7]", "[pressed 1]", "[pressed 2]"]);
   assert.deepEqual(said("caller"), ["pressed 7", "pressed 1", "pressed 2"]);
 });
 
-test("a server that is mute, or stalls, or keeps failing is the end, with a reason in the log", async () => {
-  stub.script({ mute: true });
-  const mute = converse();
-  await mute.line();
-  mute.time.advance(ready_ms - 1);
-  assert.deepEqual(mute.events, []);
-  mute.time.advance(1);
-  assert.deepEqual(mute.events, [{ type: "over", reason: "failed" }]);
-  assert.match(mute.log(), /not set up in time/);
+test("fails with a logged reason when the server is silent, stalls or keeps failing", async () => {
+  stub.script({ silent: true });
+  const silent = converse();
+  await silent.line();
+  silent.time.advance(ready_ms - 1);
+  assert.deepEqual(silent.events, []);
+  silent.time.advance(1);
+  assert.deepEqual(silent.events, [{ type: "over", reason: "failed" }]);
+  assert.match(silent.log(), /not set up in time/);
 
-  stub.script({ mute: false, answer: () => ({ say: "Well", held: true }) });
+  stub.script({ silent: false, answer: () => ({ say: "Well", held: true }) });
   const stalling = converse();
   await until(() => stalling.media.queued_ms() === 1_000);
   stalling.time.advance(stall_ms - 1);
@@ -370,36 +371,36 @@ test("a server that is mute, or stalls, or keeps failing is the end, with a reas
   assert.equal((await failing.line()).eventsOf("response.create").length, 3);
 });
 
-test("a server that says no, hangs up or sends too much is the end, and the log has no key", async () => {
-  stub.script({ refuse: 401 });
+test("fails when the server rejects, disconnects or sends too much, and never logs the API key", async () => {
+  stub.script({ reject: 401 });
   const refused = converse();
   await until(refused.isOver);
   assert.match(refused.log(), /401/);
   const absent = converse({}, { url: "ws://127.0.0.1:1/v1" });
   await until(absent.isOver);
 
-  stub.script({ refuse: null });
+  stub.script({ reject: null });
   const ends = [
     (line: Awaited<ReturnType<typeof refused.line>>) => line.cut(),
     (line: Awaited<ReturnType<typeof refused.line>>) => line.close(1011),
     (line: Awaited<ReturnType<typeof refused.line>>) => line.send(`"${"x".repeat(5_000_000)}"`),
   ];
-  const spoken = [];
+  const ended = [];
   for (const end of ends) {
     const conversation = converse();
     await conversation.hasSaid(1);
     end(await conversation.line());
     await until(conversation.isOver);
-    spoken.push(conversation);
+    ended.push(conversation);
   }
-  for (const { events, media, log } of [refused, absent, ...spoken]) {
+  for (const { events, media, log } of [refused, absent, ...ended]) {
     assert.deepEqual(events.at(-1), { type: "over", reason: "failed" });
     assert.equal(media.queued_ms(), 0);
     assert.ok(!log().includes(api_key));
   }
 });
 
-test("a session is over before the hour in which the server would end it", async () => {
+test("ends a session before the server would end it after an hour", async () => {
   const { hasSaid, time, events, isOver } = converse({ silence_seconds: 50_000 });
   await hasSaid(1);
   time.advance(3_569_999);
@@ -408,7 +409,7 @@ test("a session is over before the hour in which the server would end it", async
   assert.deepEqual(events.at(-1), { type: "over", reason: "too_long" });
 });
 
-test("whatever the server sends, it goes on or is over, once", async () => {
+test("ends at most once, whatever the server sends", async () => {
   const id = fc.constantFrom("a", "b", "", 1, null);
   const type = fc.constantFrom(
     "session.created",

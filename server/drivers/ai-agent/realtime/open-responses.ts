@@ -1,0 +1,119 @@
+// Tracks the response in progress: a server gives one state a time, on request or by itself.
+
+/** The conversation fails after this many failed responses in a row. */
+const failures_max = 3;
+/** Canceled responses from which events may still arrive. */
+const canceled_max = 16;
+
+export type ResponsesParts = {
+  readonly send: (event: object) => void;
+  readonly later: (delay_ms: number, run: () => void) => () => void;
+  /** A response without an event for this long counts as failed. */
+  readonly stall_ms: number;
+  readonly failed: () => void;
+};
+
+export type Responses = ResponsesParts & {
+  /** `id` null: requested and not created yet, or an unknown response that blocks the requested one. */
+  current: { readonly id: string | null } | null;
+  /** The event ID of the last request. */
+  request_id: string;
+  requests: number;
+  /** Another response is requested once the current one ends. */
+  isWanted: boolean;
+  /** The requested response is canceled as soon as it is created. */
+  isNextCanceled: boolean;
+  failures: number;
+  stopWatch: () => void;
+  readonly canceled: Set<string>;
+};
+
+export function openResponses(parts: ResponsesParts): Responses {
+  return {
+    ...parts,
+    current: null,
+    request_id: "",
+    requests: 0,
+    isWanted: false,
+    isNextCanceled: false,
+    failures: 0,
+    stopWatch: () => {},
+    canceled: new Set(),
+  };
+}
+
+/** Requests a response, after the one in progress if there is one. */
+export function requestResponse(state: Responses, instructions: string | null = null): void {
+  if (state.current !== null) {
+    state.isWanted = true;
+    return;
+  }
+  state.isWanted = false;
+  state.requests += 1;
+  state.request_id = `response-${state.requests}`;
+  const more = instructions === null ? {} : { response: { instructions } };
+  state.send({ type: "response.create", event_id: state.request_id, ...more });
+  setCurrent(state, { id: null });
+}
+
+/** Records that a response was created. */
+export function beginResponse(state: Responses, id: string): void {
+  const isUnwanted = state.isNextCanceled;
+  state.isNextCanceled = false;
+  setCurrent(state, { id });
+  if (isUnwanted) cancelId(state, id);
+}
+
+/** Records that a response ended; `ok` false: it failed. */
+export function endResponse(state: Responses, id: string, ok: boolean): void {
+  if (state.current !== null && (state.current.id === null || state.current.id === id))
+    settle(state, ok);
+}
+
+/** Handles the server's rejection of the client event `of`, which may be the last request. */
+export function rejectResponse(state: Responses, of: string | null, code: string | null): void {
+  if (of !== state.request_id || state.current?.id !== null) return;
+  if (code === "conversation_already_has_active_response") state.isWanted = true;
+  else settle(state, false);
+}
+
+/**
+ * Cancels the response in progress and returns its ID. `next`: also cancels a requested response that is not
+ * created yet.
+ */
+export function cancelResponse(
+  state: Responses,
+  { next }: { readonly next: boolean },
+): string | null {
+  state.isWanted = false;
+  const id = state.current?.id ?? null;
+  if (id !== null && !state.canceled.has(id)) cancelId(state, id);
+  else if (state.current !== null && id === null) state.isNextCanceled = next;
+  return id;
+}
+
+/** Restarts the stall timeout of the response in progress. */
+export function watchResponse(state: Responses): void {
+  state.stopWatch();
+  state.stopWatch = state.current === null ? () => {} : state.later(state.stall_ms, state.failed);
+}
+
+function setCurrent(state: Responses, current: Responses["current"]): void {
+  state.current = current;
+  watchResponse(state);
+}
+
+function cancelId(state: Responses, id: string): void {
+  state.canceled.add(id);
+  if (state.canceled.size > canceled_max)
+    state.canceled.delete(state.canceled.values().next().value ?? "");
+  state.send({ type: "response.cancel", response_id: id });
+}
+
+function settle(state: Responses, ok: boolean): void {
+  setCurrent(state, null);
+  state.isNextCanceled = false;
+  state.failures = ok ? 0 : state.failures + 1;
+  if (state.failures >= failures_max) state.failed();
+  else if (state.isWanted || !ok) requestResponse(state);
+}
