@@ -2,9 +2,9 @@ import { sql } from "kysely";
 import type { Tx } from "../lib/database/database.ts";
 
 /**
- * Marks a reservation as done with: what it reserved is all captured or released. Refunds may still
- * come. Closed once more, it stays as it was. Throws when credit is left in it, or there is no such
- * reservation: its owner has lost count, which no caller can mend.
+ * Closes a reservation whose credit is all captured or released; refunds are still possible. Closing it
+ * again has no effect. Throws if it does not exist or still has credit: its owner's counts are wrong, which
+ * no caller can correct.
  */
 export async function closeReservation(
   tx: Tx,
@@ -23,6 +23,6 @@ export async function closeReservation(
     returning r.id`.execute(tx);
   if (closed.rows.length === 0)
     throw new Error(
-      `reservation ${reservationId} of account ${accountId} has credit left, or does not exist`,
+      `reservation ${reservationId} of account ${accountId} still has credit or does not exist`,
     );
 }

@@ -1,4 +1,4 @@
-// The ledger: every movement of an account's credit.
+// Reads the ledger: every transfer of an account's credit.
 import type { Kysely } from "kysely";
 import type { App } from "../engine/app.ts";
 import { writeCsv } from "../lib/csv/write-csv.ts";
@@ -13,7 +13,7 @@ const columns = Object.keys(
   CreditTransferAnswer.properties,
 ) as readonly (keyof CreditTransferAnswer)[];
 
-/** What a ledger is narrowed to; `from` is included, `to` is not. */
+/** The filters of the ledger; `from` is inclusive, `to` is exclusive. */
 export type LedgerFilter = {
   readonly kind?: CreditKind | undefined;
   readonly type?: CreditTransferType | undefined;
@@ -22,7 +22,7 @@ export type LedgerFilter = {
   readonly to?: Date | undefined;
 };
 
-/** The account's transfers that pass the filter, newest first. */
+/** Returns a page of the transfers that match the filter, newest first. Refuses: validation-failed on a cursor of another list. */
 export async function listCreditLedger(
   db: Kysely<DB>,
   accountId: number,
@@ -35,7 +35,7 @@ export async function listCreditLedger(
   return { data: rows, next_cursor: next };
 }
 
-/** The same, all of them, as chunks of CSV with a header line. */
+/** Streams all transfers that match the filter, newest first, as chunks of CSV with a header line. */
 export function exportCreditLedger(
   { db }: Pick<App, "db">,
   accountId: number,

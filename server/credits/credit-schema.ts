@@ -1,4 +1,4 @@
-// Credit as it goes in and comes out of the API and the command line.
+// Request and response schemas of credits, for the API and the command line.
 import Type, { type Static } from "typebox";
 import { closed, id, nullable, optional, timestamp } from "../lib/schemas.ts";
 
@@ -10,16 +10,16 @@ export const creditKind = Type.Unsafe<CreditKind>({
   description: "chat pays for messages, call for pulses of calls",
 });
 
-/** Each moves credit from one book to another; migrations/0008-credits.sql says from where to where. */
+/** Each type moves credit between two ledger accounts, defined in migrations/0008-credits.sql. */
 export type CreditTransferType = "grant" | "reserve" | "capture" | "release" | "refund";
 export const creditTransferType = Type.Unsafe<CreditTransferType>({
   type: "string",
   enum: ["grant", "reserve", "capture", "release", "refund"],
   description:
-    "grant: credit given; reserve: set aside; capture: spent; release: given back unspent; refund: given back once spent",
+    "grant: credit added; reserve: set aside; capture: spent; release: reserved credit returned; refund: spent credit returned",
 });
 
-/** What a grant may bring a balance to: whatever is summed up stays far below 2^53. */
+/** The largest balance after a grant, so that sums stay far below 2^53. */
 export const available_max = 1_000_000_000_000_000;
 
 export const CreditGrant = closed({
@@ -30,17 +30,17 @@ export const CreditGrant = closed({
 export type CreditGrant = Static<typeof CreditGrant>;
 
 const amounts = Type.Object({
-  available: Type.Integer({ format: "int64", description: "Free to be used" }),
+  available: Type.Integer({ format: "int64", description: "Can be used" }),
   reserved: Type.Integer({
     format: "int64",
-    description: "Set aside for what runs or is scheduled, and not yet spent",
+    description: "Set aside for running and scheduled work, not spent yet",
   }),
 });
 
 export const CreditsAnswer = Type.Object({ chat: amounts, call: amounts });
 export type CreditsAnswer = Static<typeof CreditsAnswer>;
 
-const book = (description: string) =>
+const ledgerAccount = (description: string) =>
   Type.String({ enum: ["issued", "available", "reserved", "spent"], description });
 
 export const CreditTransferAnswer = Type.Object({
@@ -48,13 +48,13 @@ export const CreditTransferAnswer = Type.Object({
   kind: creditKind,
   type: creditTransferType,
   amount: Type.Integer({ format: "int64", description: "1 or more" }),
-  from: book("The book it was taken from"),
-  to: book("The book it went to"),
+  from: ledgerAccount("The ledger account that is debited"),
+  to: ledgerAccount("The ledger account that is credited"),
   at: timestamp("UTC"),
   reservation_id: nullable(id("Null for a grant")),
   subject: nullable(
     Type.String({ description: "What the reservation is for, such as chat_campaign:17" }),
   ),
-  note: nullable(Type.String({ description: "What was said about a grant" })),
+  note: nullable(Type.String({ description: "Note of a grant" })),
 });
 export type CreditTransferAnswer = Static<typeof CreditTransferAnswer>;

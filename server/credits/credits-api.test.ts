@@ -50,7 +50,7 @@ const movements = async (query: string) =>
       `${type} ${amount} ${kind}`,
   );
 
-test("credits are what is available and what is still reserved, of each kind", async () => {
+test("credits show the available and the reserved amount of each kind", async () => {
   const { status, body } = await read();
   assert.equal(status, 200);
   assert.deepEqual(body, {
@@ -66,7 +66,7 @@ test("an account without any credit has zeros and an empty ledger", async () => 
   assert.deepEqual((await list("", other.token)).body, { data: [], next_cursor: null });
 });
 
-test("the ledger shows every movement, newest first, in pages that follow one another", async () => {
+test("the ledger lists every transfer, newest first, in contiguous pages", async () => {
   const first = await list("?limit=4");
   assert.equal(first.status, 200);
   assert.deepEqual(first.body.data[3], {
@@ -98,7 +98,7 @@ test("the ledger shows every movement, newest first, in pages that follow one an
   const shown = [...first.body.data, ...second.body.data].map(
     ({ type, from, to }) => `${type}: ${from} to ${to}`,
   );
-  // The two of one batch stand in either order.
+  // The two transfers of one batch may be in either order.
   assert.deepEqual(
     [shown[0], ...shown.slice(1, 3).toSorted(), ...shown.slice(3)],
     [
@@ -112,7 +112,7 @@ test("the ledger shows every movement, newest first, in pages that follow one an
   );
 });
 
-test("the ledger is narrowed by kind, type, reservation and time, and by several at once", async () => {
+test("the ledger is filtered by kind, type, reservation and time, and by several at once", async () => {
   assert.deepEqual(await movements("?kind=call"), ["grant 30 call"]);
   assert.deepEqual(await movements("?type=capture"), ["capture 20 chat"]);
   assert.deepEqual(await movements("?type=grant&kind=chat"), ["grant 100 chat"]);
@@ -124,7 +124,7 @@ test("the ledger is narrowed by kind, type, reservation and time, and by several
   assert.deepEqual(await movements("?reservation_id=9007199254740992"), []);
 });
 
-test("an export of the ledger has what the list shows, and is written into the audit trail", async () => {
+test("an export of the ledger contains what the list shows and is recorded in the audit trail", async () => {
   const answer = await list("/export?kind=chat");
   assert.equal(answer.status, 200, answer.text);
   const disposition = answer.headers.get("content-disposition");
@@ -143,11 +143,11 @@ test("an export of the ledger has what the list shows, and is written into the a
   assert.deepEqual(entries, [{ detail: { filters: ["kind"] } }]);
 });
 
-test("every failing filter is told", async () => {
+test("reports every invalid filter", async () => {
   const times = await list("?from=yesterday&to=2026-02-30T00:00Z");
   assert.deepEqual(times.body.errors, [
     { field: "from", reason: "must be a time such as 2026-01-31T09:30:00Z" },
-    { field: "to", reason: "must be a day of the calendar" },
+    { field: "to", reason: "must be a date that exists" },
   ]);
   for (const query of [
     "kind=sms",
@@ -163,7 +163,7 @@ test("every failing filter is told", async () => {
   }
 });
 
-test("an account sees its own credit only, and only with credits.read", async () => {
+test("an account sees only its own credit, and only with credits.read", async () => {
   const other = await makeAccount(api.app, { features: [] });
   await makeCredits(api.app, other, { chat: 7 });
   assert.deepEqual((await read(other.token)).body.chat, { available: 7, reserved: 0 });

@@ -82,10 +82,10 @@ async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promi
   }
 }
 
-const isShort = (error: unknown) =>
+const isInsufficientCredit = (error: unknown) =>
   error instanceof Refusal && error.type === "insufficient-credit";
 
-test("of fifty reservations at once from two processes against a balance for twenty, exactly twenty succeed", async () => {
+test("of fifty concurrent reservations from two processes against a balance for twenty, exactly twenty succeed", async () => {
   const account_id = await accountWith(60);
   const attempts = Array.from({ length: 50 }, (_, i) =>
     reserve(account_id, 3, i % 2 ? db : other_process),
@@ -94,14 +94,17 @@ test("of fifty reservations at once from two processes against a balance for twe
   const refused = ended.filter(({ status }) => status === "rejected");
   assert.equal(refused.length, 30);
   for (const { reason } of refused as PromiseRejectedResult[])
-    assert.ok(isShort(reason), String(reason));
+    assert.ok(isInsufficientCredit(reason), String(reason));
   assert.deepEqual((await findCredits(db.query, account_id)).chat, { available: 0, reserved: 60 });
 });
 
-test("a reservation beyond the balance is refused with nothing done, and the transaction goes on", async () => {
+test("a reservation beyond the balance is refused without effect, and the transaction continues", async () => {
   const account_id = await accountWith(5);
   await db.query.transaction().execute(async (tx) => {
-    await assert.rejects(reserveCredits(tx, chat(account_id, 6, "twice"), now), isShort);
+    await assert.rejects(
+      reserveCredits(tx, chat(account_id, 6, "twice"), now),
+      isInsufficientCredit,
+    );
     await reserveCredits(tx, chat(account_id, 5, "twice"), now);
   });
   assert.deepEqual((await findCredits(db.query, account_id)).chat, { available: 0, reserved: 5 });
@@ -115,15 +118,15 @@ test("a reservation beyond the balance is refused with nothing done, and the tra
   ]);
 });
 
-test("an account that was never granted anything has zeros, and reserving is refused", async () => {
+test("an account without a grant has zeros, and reservations are refused", async () => {
   const account_id = await newAccount();
   const nothing = { available: 0, reserved: 0 };
   assert.deepEqual(await findCredits(db.query, account_id), { chat: nothing, call: nothing });
   assert.equal(await availableCredits(db.query, account_id, "chat"), 0);
-  await assert.rejects(reserve(account_id, 1), isShort);
+  await assert.rejects(reserve(account_id, 1), isInsufficientCredit);
 });
 
-test("a subject is reserved for once, and the second time costs nothing", async () => {
+test("a subject has one reservation, and a second attempt costs nothing", async () => {
   const account_id = await accountWith(10);
   const twice = () =>
     db.query.transaction().execute((tx) => reserveCredits(tx, chat(account_id, 2, "one"), now));
@@ -132,10 +135,10 @@ test("a subject is reserved for once, and the second time costs nothing", async 
   assert.equal(await availableCredits(db.query, account_id, "chat"), 8);
 });
 
-test("kinds and accounts are apart: credit of one pays nothing of another", async () => {
+test("credit of one kind or account never pays for another", async () => {
   const [account_id, poor] = [await accountWith(10), await newAccount()];
   await grant(poor, "call", 10);
-  await assert.rejects(reserve(poor, 1), isShort);
+  await assert.rejects(reserve(poor, 1), isInsufficientCredit);
   const id = await reserve(account_id, 4);
   await assert.rejects(findReservation(db.query, poor, id), { type: "not-found" });
   await assert.rejects(settle(db.pool, [poor, id], { capture: 1 }), /no rows/);
@@ -149,7 +152,7 @@ test("kinds and accounts are apart: credit of one pays nothing of another", asyn
   });
 });
 
-test("who waits for a reservation that is rolled back gets its credit", async () => {
+test("a reservation that waits for one that is rolled back gets its credit", async () => {
   const account_id = await accountWith(10);
   let waiting: Promise<number> | undefined;
   await db.query
@@ -171,7 +174,7 @@ test("who waits for a reservation that is rolled back gets its credit", async ()
   assert.equal(await availableCredits(db.query, account_id, "chat"), 0);
 });
 
-test("first grants that come together add up, each in the ledger and the audit trail", async () => {
+test("concurrent first grants add up, each in the ledger and the audit trail", async () => {
   const account_id = await newAccount();
   await Promise.all(
     Array.from({ length: 10 }, (_, i) =>
@@ -187,7 +190,7 @@ test("first grants that come together add up, each in the ledger and the audit t
   assert.deepEqual(rows, [{ count: 10, sum: 145 }]);
 });
 
-test("a grant that would make the balance larger than can be counted is refused with nothing done", async () => {
+test("a grant that would exceed the largest balance is refused without effect", async () => {
   const account_id = await accountWith(available_max - 1);
   await grant(account_id, "chat", 1);
   await assert.rejects(grant(account_id, "chat", 1), { type: "validation-failed" });
@@ -195,7 +198,7 @@ test("a grant that would make the balance larger than can be counted is refused 
   await checkLedger(db.pool);
 });
 
-test("a capture does not wait for the balance, and what gives credit back does", async () => {
+test("a capture does not wait for the lock of the balance, but a release does", async () => {
   const account_id = await accountWith(10);
   const id = await reserve(account_id, 10);
   await withClient(async (holder) => {
@@ -211,7 +214,7 @@ test("a capture does not wait for the balance, and what gives credit back does",
   });
 });
 
-test("what is available and reserved is read at one instant, while both change", async () => {
+test("available and reserved credit are read from one snapshot while both change", async () => {
   const account_id = await accountWith(100);
   const progress = { is_writing: true, reads: 0 };
   const writers = [db, other_process].map(async (by) => {
@@ -230,7 +233,7 @@ test("what is available and reserved is read at one instant, while both change",
   await written;
 });
 
-test("a reservation is closed when nothing is left in it, once, and a refund may still come", async () => {
+test("a reservation is closed once, when no credit is left in it, and refunds are still possible", async () => {
   const account_id = await accountWith(10);
   const id = await reserve(account_id, 10);
   const close = (at: Date) =>
@@ -243,7 +246,7 @@ test("a reservation is closed when nothing is left in it, once, and a refund may
     return rows[0]!.closed_at?.getTime();
   };
   await settle(db.pool, [account_id, id], { capture: 6, release: 3 });
-  await assert.rejects(close(now), /reservation \d+ of account \d+ has credit left/);
+  await assert.rejects(close(now), /reservation \d+ of account \d+ still has credit/);
   assert.equal(await closedAt(), undefined);
   await settle(db.pool, [account_id, id], { capture: 1 });
   await close(now);
@@ -253,32 +256,35 @@ test("a reservation is closed when nothing is left in it, once, and a refund may
   assert.deepEqual((await findCredits(db.query, account_id)).chat, { available: 5, reserved: 0 });
 });
 
-test("the check of the books finds each way in which they can be wrong", async () => {
+test("the ledger invariants detect every kind of inconsistency", async () => {
   const account_id = await accountWith(10);
   const id = await reserve(account_id, 6);
-  const place: [number, number] = [account_id, id];
-  await settle(db.pool, place, { capture: 2 });
-  // With another beside it, the account's own sums still look sound.
+  const reservation: [number, number] = [account_id, id];
+  await settle(db.pool, reservation, { capture: 2 });
+  // A second reservation keeps the account's sums plausible.
   await settle(db.pool, [account_id, await reserve(account_id, 4)], { capture: 2 });
   await checkLedger(db.pool);
-  const spoils: [RegExp, (client: pg.PoolClient) => Promise<unknown>][] = [
+  const corruptions: [RegExp, (client: pg.PoolClient) => Promise<unknown>][] = [
     [
-      /not the ledger's/,
+      /differ from the ledger/,
       (client) => client.query("update credit_balances set available = available + 1"),
     ],
-    [/not the ledger's/, (client) => client.query("delete from credit_balances")],
-    [/lost count/, (client) => settle(client, place, { capture: 5 })],
-    [/lost count/, (client) => settle(client, place, { release: 5 })],
-    [/lost count/, (client) => settle(client, place, { refund: 3 })],
-    [/lost count/, (client) => client.query("update credit_reservations set closed_at = now()")],
+    [/differ from the ledger/, (client) => client.query("delete from credit_balances")],
+    [/transfers do not match/, (client) => settle(client, reservation, { capture: 5 })],
+    [/transfers do not match/, (client) => settle(client, reservation, { release: 5 })],
+    [/transfers do not match/, (client) => settle(client, reservation, { refund: 3 })],
     [
-      /do not add up/,
+      /transfers do not match/,
+      (client) => client.query("update credit_reservations set closed_at = now()"),
+    ],
+    [
+      /do not sum to zero/,
       (client) => client.query("delete from credit_transfers where type = 'grant'"),
     ],
   ];
-  for (const [reason, spoil] of spoils)
+  for (const [reason, corrupt] of corruptions)
     await withClient(async (client) => {
-      await spoil(client);
+      await corrupt(client);
       await assert.rejects(checkLedger(client), reason);
     });
 });

@@ -1,10 +1,10 @@
-// What an account has of credit, and what became of one reservation.
+// Reads an account's credit and the sums of one reservation.
 import { sql, type Kysely } from "kysely";
 import type { DB } from "../lib/database/database.ts";
 import { notFound } from "../lib/errors.ts";
 import type { CreditKind, CreditsAnswer } from "./credit-schema.ts";
 
-/** What is available of each kind, and reserved but not yet spent, at one instant; zeros without a grant. */
+/** Returns the available and reserved credit of each kind, from one snapshot; zeros without a grant. */
 export async function findCredits(db: Kysely<DB>, accountId: number): Promise<CreditsAnswer> {
   const { rows } = await sql<{ kind: CreditKind; available: number; reserved: number }>`
     select b.kind, b.available, coalesce((
@@ -25,7 +25,7 @@ export async function findCredits(db: Kysely<DB>, accountId: number): Promise<Cr
   return { chat: amounts("chat"), call: amounts("call") };
 }
 
-/** What is available of one kind just now; 0 without a grant. Locks nothing, so it promises nothing. */
+/** Returns the available credit of one kind, 0 without a grant. Takes no lock, so the value may already be outdated. */
 export async function availableCredits(
   db: Kysely<DB>,
   accountId: number,
@@ -40,7 +40,7 @@ export async function availableCredits(
   return balance?.available ?? 0;
 }
 
-/** The sums of a reservation's transfers. What it still holds is reserved - captured - released. */
+/** The sums of a reservation's transfers; its remaining credit is reserved - captured - released. */
 export type ReservationSums = {
   readonly reserved: number;
   readonly captured: number;
@@ -48,7 +48,7 @@ export type ReservationSums = {
   readonly refunded: number;
 };
 
-/** What a reservation came to so far. Refuses: not-found. */
+/** Returns the sums of a reservation's transfers so far. Refuses: not-found. */
 export async function findReservation(
   db: Kysely<DB>,
   accountId: number,
@@ -62,7 +62,7 @@ export async function findReservation(
       coalesce(sum(amount) filter (where type = 'refund'), 0)::bigint as refunded
     from credit_transfers
     where account_id = ${accountId} and reservation_id = ${id}`.execute(db);
-  // A reservation is made together with its first transfer.
+  // A reservation is created together with its first transfer.
   const sums = rows[0]!;
   if (sums.reserved === 0) throw notFound();
   return sums;

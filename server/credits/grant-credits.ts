@@ -5,9 +5,8 @@ import { invalidField } from "../lib/errors.ts";
 import { available_max, type CreditGrant } from "./credit-schema.ts";
 
 /**
- * Gives the actor's account credit of one kind; an operator's verb. Returns the transfer's id. The
- * lock of the account's balance is taken here; let it be the caller's last lock. Refuses:
- * validation-failed (amount).
+ * Grants credit of one kind to the actor's account; only operators do this. Returns the transfer's id.
+ * Locks the balance, which must be the caller's last lock. Refuses: validation-failed (amount).
  */
 export async function grantCredits(
   tx: Tx,
@@ -41,12 +40,12 @@ export async function grantCredits(
     insert into credit_balances as b (account_id, kind, available)
     values (${account_id}, ${kind}, ${amount}::bigint)
     on conflict (account_id, kind) do update set available = b.available + excluded.available,
-      -- Lifted above what the account wants, it may run low again.
+      -- A balance above the threshold may send the low-credit event again.
       low = case when b.available + excluded.available < (
         select ${sql.ref(`a.${kind}_credit_low`)} from accounts a where a.account_id = ${account_id}) then b.low end
       where b.available + excluded.available <= ${available_max}::bigint
     returning available`.execute(tx);
   if (balance.rows.length === 0)
-    throw invalidField("amount", "would make the balance larger than 10^15");
+    throw invalidField("amount", "must not raise the balance above 10^15");
   return id;
 }

@@ -1,4 +1,4 @@
-// Random histories of the ledger against a model, with several connections at once.
+// Random histories of the ledger against a model, with concurrent connections.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
@@ -17,7 +17,7 @@ import { grantCredits } from "./grant-credits.ts";
 import { reserveCredits } from "./reserve-credits.ts";
 
 let database: TestDatabase;
-/** Two processes' worth of connections. */
+/** The connections of two processes. */
 let processes: Database[];
 
 before(async () => {
@@ -31,7 +31,7 @@ after(async () => {
 });
 
 type Reserve = { kind: CreditKind; amount: number; aborts: boolean };
-/** `pick` chooses the reservation; the shares are those of what may be moved at most. */
+/** `pick` chooses the reservation; the numbers are shares of the most that may be moved. */
 type Settle = { pick: number; capture: number; release: number; refund: number; aborts: boolean };
 type Step =
   | { do: "grant"; grants: Reserve[] }
@@ -69,7 +69,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 const history = fc.array(step, { minLength: 3, maxLength: 14 });
 
-test("whatever is granted, reserved, settled at once or aborted, the books are the model's and add up", async () => {
+test("random concurrent grants, reservations, settlements and aborts keep the ledger equal to the model and balanced", async () => {
   const app = { db: processes[0]!, clock: testClock() };
   await fc.assert(
     fc.asyncProperty(history, async (steps) => {
@@ -78,14 +78,14 @@ test("whatever is granted, reserved, settled at once or aborted, the books are t
         available: { chat: 0, call: 0 },
         reservations: [],
       };
-      // So that most histories have something to reserve.
+      // Most histories then have credit to reserve.
       await run(model, {
         do: "grant",
         grants: (["chat", "call"] as const).map((kind) => ({ kind, amount: 90, aborts: false })),
       });
       for (const next of steps) {
         await run(model, next);
-        await assertBooks(model);
+        await assertLedger(model);
       }
     }),
     { numRuns: 60 },
@@ -131,7 +131,7 @@ async function reserveAtOnce(model: Model, reserves: readonly Reserve[]): Promis
   }
   for (const kind of ["chat", "call"] as const)
     assert.ok(model.available[kind] >= 0, `${kind} negative`);
-  // Nothing gives back meanwhile, so that whoever was refused must lack credit in the end, too.
+  // No credit is returned meanwhile, so a refused reservation must also exceed the final balance.
   for (const [i, id] of ids.entries())
     if (id === "refused") {
       const { kind, amount } = reserves[i]!;
@@ -163,16 +163,16 @@ async function settleAtOnce(model: Model, batches: readonly Settle[]): Promise<v
   });
 }
 
-/** What one batch moves, and the model after it: all of one moment together move what there is. */
+/** Returns what one batch moves and updates the model; concurrent batches together move at most what exists. */
 function plan({ reservations, available }: Model, batch: Settle) {
   const to = reservations[batch.pick % reservations.length]!;
   const { sums } = to;
   const left = sums.reserved - sums.captured - sums.released;
   const capture = Math.floor(left * batch.capture);
   const release = Math.floor((left - capture) * batch.release);
-  // What this very batch captures may be refunded in it: the late proof of a failure.
+  // A batch may refund what it captures itself, as for a failure that is reported late.
   const refund = Math.floor((sums.captured + capture - sums.refunded) * batch.refund);
-  // An aborted one moves nothing, and may not be counted on by the batches after it.
+  // An aborted batch moves nothing, and later batches cannot rely on it.
   if (!batch.aborts) {
     sums.captured += capture;
     sums.released += release;
@@ -190,10 +190,10 @@ async function close({ reservations, account_id }: Model, pick: number): Promise
     .transaction()
     .execute((tx) => closeReservation(tx, account_id, to.id, new Date()));
   if (reserved === captured + released) await closing;
-  else await assert.rejects(closing, /has credit left/);
+  else await assert.rejects(closing, /still has credit/);
 }
 
-async function assertBooks({ account_id, available, reservations }: Model): Promise<void> {
+async function assertLedger({ account_id, available, reservations }: Model): Promise<void> {
   const db = processes[1]!;
   await checkLedger(db.pool);
   const left = (kind: CreditKind) =>
@@ -208,7 +208,7 @@ async function assertBooks({ account_id, available, reservations }: Model): Prom
     assert.deepEqual(await findReservation(db.query, account_id, id), sums);
 }
 
-/** All at the same time, by turns on the connections of two processes. */
+/** Runs all items concurrently, alternating between the connections of two processes. */
 function atOnce<Item, Answer>(
   items: readonly Item[],
   work: (item: Item, db: Database, i: number) => Promise<Answer>,
@@ -218,7 +218,7 @@ function atOnce<Item, Answer>(
 
 const aborted = new Error("aborted");
 
-/** The work's answer; when it aborts, 0 after its transaction was rolled back. */
+/** Returns the result of the work, or 0 after a rollback if it aborts. */
 function inTransaction(
   db: Database,
   aborts: boolean,

@@ -4,9 +4,9 @@ import { Refusal } from "../lib/errors.ts";
 import type { CreditKind } from "./credit-schema.ts";
 
 /**
- * Sets `amount` (1 or more) of available credit aside for `subject`, such as `chat_campaign:17`,
- * which has no other reservation. Returns the reservation's id. Refuses: insufficient-credit, with
- * nothing done. The lock of the account's balance is taken here; let it be the caller's last lock.
+ * Reserves `amount` (1 or more) of available credit for `subject`, such as `chat_campaign:17`, which must
+ * have no other reservation. Returns the reservation's id. Refuses: insufficient-credit, with nothing
+ * changed. Locks the balance, which must be the caller's last lock.
  */
 export async function reserveCredits(
   tx: Tx,
@@ -14,7 +14,7 @@ export async function reserveCredits(
   now: Date,
 ): Promise<number> {
   const { account_id, kind, subject, amount } = reservation;
-  // One statement, because others wait for the balance as long as this transaction holds it.
+  // One statement, because other transactions wait while this one holds the lock of the balance.
   const { rows } = await sql<{ id: number }>`
     with taken as materialized (
       select draw_credits(${account_id}, ${kind}, ${amount}, ${now}) as done
@@ -31,11 +31,11 @@ export async function reserveCredits(
       from reservation
     )
     select id from reservation`.execute(tx);
-  const made = rows[0];
-  if (!made)
+  const reservationRow = rows[0];
+  if (!reservationRow)
     throw new Refusal(
       "insufficient-credit",
       `There is not enough ${kind} credit: ${amount} needed`,
     );
-  return made.id;
+  return reservationRow.id;
 }

@@ -1,5 +1,5 @@
-// One credit for what is done within one request: spent before it begins, so that a crash leaves
-// nothing reserved for ever, and given back when it is known to have failed.
+// One credit for an operation within one request. It is spent before the operation, so that a crash cannot
+// keep it reserved forever, and refunded when the operation is known to have failed.
 import { statement, type Executor, type Tx } from "../lib/database/database.ts";
 import { closeReservation } from "./close-reservation.ts";
 import type { CreditKind } from "./credit-schema.ts";
@@ -8,8 +8,8 @@ import { reserveCredits } from "./reserve-credits.ts";
 const settle = statement("select settle_credits($1, $2, $3, 0, $4, $5)");
 
 /**
- * Reserves and captures one credit for `subject`, which never had one. Returns the reservation's id.
- * Refuses: insufficient-credit. Takes the balance's lock; let it be the caller's last.
+ * Reserves and captures one credit for `subject`, which must have no reservation. Returns the reservation's
+ * id. Refuses: insufficient-credit. Locks the balance, which must be the caller's last lock.
  */
 export async function spendCredit(
   tx: Tx,
@@ -22,7 +22,7 @@ export async function spendCredit(
   return reservation_id;
 }
 
-/** Gives back what spendCredit took; to be called once. */
+/** Refunds the credit of spendCredit; must be called at most once. */
 export async function refundCredit(
   db: Executor,
   accountId: number,

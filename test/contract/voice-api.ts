@@ -1,4 +1,4 @@
-// The launch endpoint with an account that may use it: what the contract's voice tests stand on.
+// The launch endpoint with an account that may use it: the fixture of the voice contract tests.
 import assert from "node:assert/strict";
 import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
 import { makeSandboxTrunk, setCalling } from "../support/telephony-factory.ts";
@@ -14,20 +14,20 @@ export type VoiceApi = {
   readonly api: TestApi;
   readonly account: TestAccount;
   readonly trunk_id: number;
-  /** With a recording, a script with the variable `name`, a menu and an AI agent. */
+  /** A voice file with audio, a script with the variable `name`, a menu and an AI agent. */
   readonly voice_file_id: number;
-  /** A body that is right; `more` replaces and adds fields. */
+  /** Returns a valid body; `more` replaces and adds fields. */
   body(more?: Record<string, unknown>): Record<string, unknown>;
-  /** Launches it by the account's token. */
+  /** Launches a campaign with the account's token. */
   launch(json: unknown, more?: RequestOptions): Promise<Answer>;
-  /** The same as a form, its parts in their order; a text beginning with `@` is the content of a file. */
+  /** Launches a campaign by form, with the parts in this order. */
   launchForm(
     parts: readonly (readonly [string, string | Blob])[],
     more?: RequestOptions,
   ): Promise<Answer>;
-  /** A right body with some fields replaced, taken; returns what is stored of it. */
+  /** Launches a valid body with some fields replaced and returns what is stored. */
   take(more?: Record<string, unknown>): Promise<StoredCampaign>;
-  /** The same, refused with 422 on exactly these fields; returns the reasons. */
+  /** Asserts that the same launch is a 422 on exactly these fields; returns the reasons. */
   refuse(more: Record<string, unknown>, ...fields: string[]): Promise<string[]>;
   stored(campaignId: number): Promise<StoredCampaign>;
   campaignCount(): Promise<number>;
@@ -35,7 +35,7 @@ export type VoiceApi = {
 
 export type StoredCampaign = Awaited<ReturnType<typeof findStored>>;
 
-/** Starts the API with an account that has the feature, a trunk and a voice file; close `api` in `after`. */
+/** Starts the API with an account with the voice feature, a trunk and a voice file; close `api` in `after`. */
 export async function startVoiceApi(
   options: Parameters<typeof startApi>[0] = {},
 ): Promise<VoiceApi> {
@@ -84,7 +84,7 @@ export async function startVoiceApi(
   };
 }
 
-/** A form of these parts, in this order. */
+/** Builds a form from these parts, in this order. */
 export function formOf(parts: readonly (readonly [string, string | Blob])[]): FormData {
   const form = new FormData();
   for (const [name, value] of parts)
@@ -93,7 +93,7 @@ export function formOf(parts: readonly (readonly [string, string | Blob])[]): Fo
   return form;
 }
 
-/** Asserts that the campaign was launched, and answered as the contract says, to the letter; returns its campaignId. */
+/** Asserts a successful launch with the exact response body of the contract; returns the campaignId. */
 export function assertLaunched(answer: Answer): number {
   assert.equal(answer.status, 201, answer.text);
   const { id, campaignId } = answer.body;

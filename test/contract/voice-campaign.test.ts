@@ -1,5 +1,5 @@
-// Launches that succeed: what is answered, stored and told of each kind, wherever its recipients come
-// from (contract 2.3 and 4.3).
+// Successful launches: the response, stored data and events of each call type and recipient source
+// (contract 2.3 and 4.3).
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
@@ -28,7 +28,7 @@ after(() => voice.api.close());
 
 const numbersOf = ({ recipients }: StoredCampaign) => recipients.map(({ number }) => number);
 
-/** The parts of a launch by CSV; `more` replaces and adds texts. */
+/** Returns the parts of a launch by CSV; `more` replaces and adds text parts. */
 function csvParts(file: string | Buffer, more: Record<string, string> = {}) {
   const fields = {
     campaign_name: "Delivery day",
@@ -46,7 +46,7 @@ async function launchCsv(file: string | Buffer, more?: Record<string, string>) {
   return voice.stored(assertLaunched(await voice.launchForm(csvParts(file, more))));
 }
 
-/** Members by phone: their variables; `called` is their own name. */
+/** Creates a group of members with these variables by phone; `called` is the member's name. */
 async function makeGroup(members: Readonly<Record<string, Record<string, string>>>) {
   const { app } = voice.api;
   const { account_id } = voice.account;
@@ -68,7 +68,7 @@ async function makeGroup(members: Readonly<Record<string, Record<string, string>
   return String(id);
 }
 
-test("a launch is 201 with exactly success, id and campaignId; it runs, is audited, and told to the leaders of its trunk", async () => {
+test("a launch returns 201 with exactly success, id and campaignId; the campaign runs, is audited and wakes the node leaders of its trunk", async () => {
   const { app } = voice.api;
   const notified: string[] = [];
   app.notifications.on("voice_work", (subject) => notified.push(subject));
@@ -108,11 +108,11 @@ test("a launch is 201 with exactly success, id and campaignId; it runs, is audit
   assert.deepEqual([rejects, counts], [[], { slot: 9, synthesizing: 0, waiting: 1 }]);
   assert.deepEqual(notified, [String(trunk_id)]);
   const of = { campaign_id: campaignId, id: public_id, name: "Delivery day" };
-  const { rows: told } = await app.db.pool.query(
+  const { rows: recorded } = await app.db.pool.query(
     `select type, data from events where account_id = $1 and (data ->> 'campaign_id')::bigint = $2 order by id`,
     [account_id, campaignId],
   );
-  assert.deepEqual(told, [
+  assert.deepEqual(recorded, [
     {
       type: "voice.campaign.created",
       data: { ...of, total: 1, rejected: 0, duplicates: 0, scheduled_at: null },
@@ -126,7 +126,7 @@ test("a launch is 201 with exactly success, id and campaignId; it runs, is audit
   assert.deepEqual(audit, [{ subject_id: String(campaignId), detail: { total: 1 } }]);
 });
 
-test("each of the four call kinds launches with what its voice file is now, and keeps it when the file changes", async () => {
+test("each of the four call types launches with the current content of its voice file and keeps it when the file changes", async () => {
   const { db } = voice.api.app;
   const file = "phone,name,city,plan,x\n9876543210,Ann,Pune,Gold,1\n";
   const stored = new Map<string, StoredCampaign>();
@@ -156,7 +156,7 @@ test("each of the four call kinds launches with what its voice file is now, and 
   });
   const { opt_out_key, answering_machine } = await planOf("ai_bot");
   assert.deepEqual([opt_out_key, answering_machine], ["9", "retry"]);
-  // Of the file's columns, those that any text of the plan names.
+  // Only the columns that a text of the plan uses are stored.
   const variables = [...stored].map(([, { recipients }]) => recipients[0]!.variables);
   assert.deepEqual(variables, [
     null,
@@ -174,7 +174,7 @@ test("each of the four call kinds launches with what its voice file is now, and 
     .execute();
 });
 
-test("number takes ten-digit numbers separated by commas, with spaces around them; the same one twice is called once, counted and listed", async () => {
+test("number accepts ten-digit numbers separated by commas, with spaces; a duplicate is called once, counted and listed", async () => {
   const number = " 9876543210 ,9876543211,\t9876543210\n, 0000000000";
   const json = await voice.take({ number });
   const parts = Object.entries(voice.body({ number })).map(([k, v]) => [k, String(v)] as const);
@@ -186,12 +186,12 @@ test("number takes ten-digit numbers separated by commas, with spaces around the
     );
     assert.deepEqual([campaign.total, campaign.duplicates, campaign.rejected], [3, 1, 0]);
     assert.deepEqual(rejects, [
-      { row: 3, value: "9876543210", reason: "is the number of an earlier row" },
+      { row: 3, value: "9876543210", reason: "has the number of an earlier row" },
     ]);
   }
 });
 
-test("any list of numbers is stored in its order without what came before, few and many", async () => {
+test("lists of any length are stored in order without duplicates", async () => {
   const digits = fc.integer({ min: 0, max: 300 }).map((n) => String(9_000_000_000 + n));
   const lists = fc.array(digits, { minLength: 1, maxLength: 60 });
   const property = async (list: string[]) => {
@@ -204,7 +204,7 @@ test("any list of numbers is stored in its order without what came before, few a
   await property(many);
 });
 
-test("a CSV is read whatever its encoding, line ends, quotes and delimiter, and its parts in any order", async () => {
+test("reads a CSV in any encoding, with any line ends, quotes and delimiter, and form parts in any order", async () => {
   const text = 'name,phone\n"Zoë, of ""Köln""",9876543210\nBea,9876543211\n';
   const files = [
     text,
@@ -229,7 +229,7 @@ test("a CSV is read whatever its encoding, line ends, quotes and delimiter, and 
   ]);
 });
 
-test("numbers of a CSV come with country code, plus, zero and spaces; what is none, what lacks a variable and what came before is left out, counted and listed", async () => {
+test("numbers of a CSV may have country code, plus, zero and spaces; invalid numbers, missing variables and duplicates are rejected, counted and listed", async () => {
   const file =
     "phone,name\n+91 98765 43210,Ann\n919876543211,Bob\n09876543212,Cy\n 98765 43213 ,Di\n" +
     "\n12,Ed\n+44 7911 123456,Flo\n9876543214,\n9876543210,Gus\n9876543214,Hal\n'=1+1,Ida\n";
@@ -243,13 +243,13 @@ test("numbers of a CSV come with country code, plus, zero and spaces; what is no
   );
   const { total, rejected, duplicates, id, public_id } = stored.campaign;
   assert.deepEqual([total, rejected, duplicates], [5, 4, 1]);
-  const no_number = "is no number of ten digits, with or without the country code";
+  const invalid_number = "must be a number of ten digits, with or without the country code";
   const rejects = [
-    { row: 7, value: "12", reason: no_number },
-    { row: 8, value: "+44 7911 123456", reason: no_number },
-    { row: 9, value: "9876543214", reason: "has no value for the variable name" },
-    { row: 10, value: "9876543210", reason: "is the number of an earlier row" },
-    { row: 12, value: "=1+1", reason: no_number },
+    { row: 7, value: "12", reason: invalid_number },
+    { row: 8, value: "+44 7911 123456", reason: invalid_number },
+    { row: 9, value: "9876543214", reason: "must have a value for the variable name" },
+    { row: 10, value: "9876543210", reason: "has the number of an earlier row" },
+    { row: 12, value: "=1+1", reason: invalid_number },
   ];
   assert.deepEqual(stored.rejects, rejects);
   const { token } = voice.account;
@@ -267,7 +267,7 @@ test("numbers of a CSV come with country code, plus, zero and spaces; what is no
   assert.equal((await get(`${id}/rejects`, { token: stranger.token })).status, 404);
 });
 
-test("a CSV of 30,000 rows is one campaign, its rows in their order, and as many rows left out are counted and listed", async () => {
+test("a CSV with 30,000 valid and 30,000 invalid rows is one campaign in row order, with every reject counted and listed", async () => {
   const rows = Array.from({ length: 60_000 }, (_, i) =>
     i % 2 === 0 ? `${9_200_000_000 + i},Person ${i} \\ "" x` : `no ${i},`,
   );
@@ -288,11 +288,11 @@ test("a CSV of 30,000 rows is one campaign, its rows in their order, and as many
   assert.deepEqual([campaign.total, campaign.rejected], [30_000, 30_000]);
 });
 
-test("a group's members are called with their variables, by JSON and by form; who lacks one is left out", async () => {
+test("a group's members are called with their variables, by JSON and by form; members without a required variable are rejected", async () => {
   const groupId = await makeGroup({
     "919876543210": { called: "A. Smith", name: "Ann", other: "x" },
     "919876543211": { other: "x" },
-    // Their own name is what they are called, unless a variable says otherwise.
+    // The member's name is the variable `name`, unless a variable has that name.
     "447911123456": { called: "Flo" },
   });
   const more = { sendTo: "Group", groupId, number: undefined, call_type: "obd_smartvoice" };
@@ -310,13 +310,13 @@ test("a group's members are called with their variables, by JSON and by form; wh
       ["9876543210", "919876543210", { name: "Ann" }],
     ]);
     assert.deepEqual(stored.rejects, [
-      { row: 3, value: "919876543211", reason: "has no value for the variable name" },
+      { row: 3, value: "919876543211", reason: "must have a value for the variable name" },
     ]);
     assert.equal(stored.campaign.group_id, Number(groupId));
   }
 });
 
-test("fields of another sendTo are ignored, null is as good as omitted, and so is an empty optional text", async () => {
+test("fields of another sendTo are ignored, and null and an empty optional text equal an omitted field", async () => {
   const others = { groupId: "no group", csv_number_column: "" };
   await voice.take(others);
   await voice.take({
@@ -337,7 +337,7 @@ test("fields of another sendTo are ignored, null is as good as omitted, and so i
   assert.equal((await voice.stored(assertLaunched(answer))).campaign.send_to, "Numbers");
 });
 
-test("name, retries, callback_url and CRM workspace are kept as they were sent, up to their limits", async () => {
+test("name, retries, callback_url and CRM workspace are stored as sent, up to their limits", async () => {
   const campaign_name = "🎈".repeat(191);
   const callback_url = `https://example.com/${"x".repeat(2_028)}`;
   const crm_workspace_id = String(voice.account.workspace_id);
@@ -361,7 +361,7 @@ test("name, retries, callback_url and CRM workspace are kept as they were sent, 
   assert.deepEqual([other.max_retry, other.callback_url], [0, "HTTP://x:1/?a#b"]);
 });
 
-test("schedulled_at begins the campaign then, in the account's zone without an offset; within a minute it begins now", async () => {
+test("schedulled_at sets the start time, in the account's time zone without an offset; a time within a minute starts the campaign now", async () => {
   const own = await startVoiceApi({ databaseUrl: voice.api.database_url });
   const { app } = own.api;
   await setCalling(app, own.account, { time_zone: "Asia/Kolkata" });
@@ -397,7 +397,7 @@ test("schedulled_at begins the campaign then, in the account's zone without an o
   await own.api.close();
 });
 
-test("an account without call credit launches all the same, and so does one outside its calling time", async () => {
+test("an account without call credit can launch, and so can one outside its calling window", async () => {
   const dry = await startVoiceApi({ databaseUrl: voice.api.database_url });
   await dry.api.app.db.query
     .deleteFrom("credit_balances")
@@ -409,7 +409,7 @@ test("an account without call credit launches all the same, and so does one outs
   await dry.api.close();
 });
 
-test("a preview tells whom a launch would call, its cost and when, in either form, and creates nothing", async () => {
+test("a preview reports the recipients, cost and schedule of a launch by JSON and by form, and creates nothing", async () => {
   const own = await startVoiceApi({ databaseUrl: voice.api.database_url });
   const { app } = own.api;
   const { token } = own.account;
@@ -432,10 +432,10 @@ test("a preview tells whom a launch would call, its cost and when, in either for
     rejected: 0,
     duplicates: 1,
     suppressed: 1,
-    rejects: [{ row: 7, value: "9876543210", reason: "is the number of an earlier row" }],
+    rejects: [{ row: 7, value: "9876543210", reason: "has the number of an earlier row" }],
     credits: { needed: 5, available: 100_000, sufficient: true },
     starts_at: "2030-01-05T09:00:00.000Z",
-    // Two a second, and one second a day.
+    // Two calls per second, during one second per day.
     finishes_at: "2030-01-07T09:00:00.500Z",
     calls_per_second: 2,
   };
@@ -453,7 +453,7 @@ test("a preview tells whom a launch would call, its cost and when, in either for
       {
         row: 2,
         value: "12",
-        reason: "is no number of ten digits, with or without the country code",
+        reason: "must be a number of ten digits, with or without the country code",
       },
       { ...expected.rejects[0]!, row: 9 },
     ],
@@ -471,7 +471,7 @@ test("a preview tells whom a launch would call, its cost and when, in either for
   await own.api.close();
 });
 
-test("a test call is a campaign of one number with the variables given, answered as a launch", async () => {
+test("a test call is a campaign of one number with the given variables and has the response of a launch", async () => {
   const { token } = voice.account;
   const call = (more: object) =>
     voice.api.send("POST", test_call_path, {

@@ -1,5 +1,5 @@
-// Launches that are refused: what each error says, in which order, and that nothing is left of one
-// (contract 5.4, 5.6, 7.1 and 8).
+// Refused launches: their errors, the order of checks, and that nothing is stored (contract 5.4, 5.6, 7.1
+// and 8).
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
@@ -19,7 +19,7 @@ import {
 } from "./voice-api.ts";
 
 let voice: VoiceApi;
-/** A second process's worth of API on the same database. */
+/** The API of a second process on the same database. */
 let twin: TestApi;
 
 before(async () => {
@@ -33,7 +33,7 @@ after(async () => {
 
 const json_type = { "content-type": "application/json" };
 
-/** A right launch by CSV but for `more`; undefined takes a part out. */
+/** Returns the parts of a valid launch by CSV, changed by `more`; undefined removes a part. */
 function csvParts(file: string | null, more: Record<string, string | undefined> = {}) {
   const fields = {
     ...voice.body({ number: undefined, sendTo: "csv", csv_number_column: "phone" }),
@@ -53,8 +53,8 @@ async function refuseCsv(
   return assertRefused(await voice.launchForm(csvParts(file, more)), ...fields);
 }
 
-/** Everything that a launch leaves in the database. */
-async function traces(): Promise<unknown> {
+/** Counts the rows of every table that a launch writes. */
+async function countRows(): Promise<unknown> {
   const { account_id } = voice.account;
   const { rows } = await sql`
     select (select count(*) from call_campaigns where account_id = ${account_id}) as campaigns,
@@ -70,7 +70,7 @@ async function traces(): Promise<unknown> {
   return rows[0];
 }
 
-test("each field that is missing, of another type, or beyond its limit is 422 on that field", async () => {
+test("each field that is missing, of the wrong type or beyond its limit is 422 on that field", async () => {
   const cases: [string, unknown[]][] = [
     ["campaign_name", [undefined, null, "", " ", "x".repeat(192), 1]],
     ["voice_file_id", [undefined, null, "1", 1.5, true, "", 0, -1, 2 ** 62]],
@@ -105,7 +105,7 @@ test("each field that is missing, of another type, or beyond its limit is 422 on
   assert.equal(await voice.campaignCount(), count);
 });
 
-test("an unknown field is refused, and the field that was meant is named, in JSON and in a form", async () => {
+test("an unknown field is rejected with a suggestion of the intended field, in JSON and in a form", async () => {
   const meant = { scheduled_at: "schedulled_at", group_id: "groupId", sendto: "sendTo" };
   for (const [name, field] of Object.entries(meant)) {
     const reason = [`unknown field; did you mean ${field}?`];
@@ -115,7 +115,7 @@ test("an unknown field is refused, and the field that was meant is named, in JSO
   assert.deepEqual(await voice.refuse({ file: "x" }, "file"), ["unknown field"]);
 });
 
-test("all violations are told at once: of the shape, of what the fields mean, and of the file", async () => {
+test("reports all violations at once: of the schema, of the values and of the file", async () => {
   const reasons = await voice.refuse(
     {
       campaign_name: "",
@@ -152,26 +152,30 @@ test("all violations are told at once: of the shape, of what the fields mean, an
   );
 });
 
-test("a voice file that is unknown, another account's, archived, not ready, or lacks what the call type needs is 422 on voice_file_id", async () => {
+test("a voice file that is unknown, another account's, archived, not ready or without the content that the call type requires is 422 on voice_file_id", async () => {
   const { app } = voice.api;
   const foreign = await makeFullVoiceFile(app, await makeAccount(app));
   const file = (more: object) => makeFullVoiceFile(app, voice.account, { ...more });
   const bare = await file({ script: null, menu_id: null, ai_agent_id: null });
   const unready = await file({ status: "processing", audio_name: null });
   const cases: [string, number, RegExp][] = [
-    ["obd_voice_call", foreign, /is no active voice file of this account/],
-    ["obd_voice_call", 8_000_000_000_000_001, /is no active voice file of this account/],
-    ["obd_voice_call", await file({ active: false }), /is no active voice file of this account/],
-    ["obd_voice_call", unready, /not ready yet/],
+    ["obd_voice_call", foreign, /must be an active voice file of this account/],
+    ["obd_voice_call", 8_000_000_000_000_001, /must be an active voice file of this account/],
+    [
+      "obd_voice_call",
+      await file({ active: false }),
+      /must be an active voice file of this account/,
+    ],
+    ["obd_voice_call", unready, /still processing/],
     ["obd_voice_call", await file({ status: "rejected", reason: "x" }), /was rejected/],
-    ["obd_voice_call", await file({ audio_name: null }), /has no recording/],
-    ["obd_smartvoice", bare, /has no script/],
-    ["obd_ivr", bare, /has no menu/],
-    ["ai_bot", bare, /has no AI agent/],
+    ["obd_voice_call", await file({ audio_name: null }), /with audio/],
+    ["obd_smartvoice", bare, /with a script/],
+    ["obd_ivr", bare, /with a menu/],
+    ["ai_bot", bare, /with an AI agent/],
   ];
   for (const [call_type, voice_file_id, reason] of cases) {
-    const [told] = await voice.refuse({ call_type, voice_file_id }, "voice_file_id");
-    assert.match(told!, reason);
+    const [actual] = await voice.refuse({ call_type, voice_file_id }, "voice_file_id");
+    assert.match(actual!, reason);
   }
 });
 
@@ -198,9 +202,9 @@ test("a group and a workspace that are another account's, or inactive, are 422",
   await own.api.close();
 });
 
-test("what is wrong with a CSV is 422 on file or csv_number_column, and JSON with sendTo csv on file", async () => {
+test("an invalid CSV is 422 on file or csv_number_column, and JSON with sendTo csv is 422 on file", async () => {
   const good = "phone\n9876543210\n";
-  const traced = await traces();
+  const rows_before = await countRows();
   const column = { csv_number_column: "Phone" };
   assert.match((await refuseCsv(good, column, "csv_number_column"))[0]!, /is not a column/);
   await refuseCsv("phone,phone\n1,2\n", {}, "csv_number_column");
@@ -209,17 +213,20 @@ test("what is wrong with a CSV is 422 on file or csv_number_column, and JSON wit
   for (const file of ["", "\0\0", "phone\n", "phone\n12\n", 'phone\n"98'])
     await refuseCsv(file, {}, "file");
   const smart = { call_type: "obd_smartvoice" };
-  assert.match((await refuseCsv(good, smart, "file"))[0]!, /has no column "name"/);
+  assert.match((await refuseCsv(good, smart, "file"))[0]!, /must have a column "name"/);
   await refuseCsv("phone,name,name\n9876543210,a,b\n", smart, "file");
-  assert.match((await refuseCsv("phone,name\n9876543210,\n", smart, "file"))[0]!, /nobody to call/);
+  assert.match(
+    (await refuseCsv("phone,name\n9876543210,\n", smart, "file"))[0]!,
+    /at least one valid/,
+  );
   const body = voice.body({ sendTo: "csv", csv_number_column: "phone", number: undefined });
   assertRefused(await voice.launch(body), "file");
-  assert.deepEqual(await traces(), traced);
+  assert.deepEqual(await countRows(), rows_before);
 });
 
-test("when nobody is left to call it is 422 on number or groupId", async () => {
+test("a launch without valid recipients is 422 on number or groupId", async () => {
   const [reason] = await voice.refuse({ call_type: "obd_smartvoice" }, "number");
-  assert.match(reason!, /row 1 has no value for the variable name/);
+  assert.match(reason!, /row 1 must have a value for the variable name/);
   const { app } = voice.api;
   const { account_id } = voice.account;
   const now = app.clock.now();
@@ -247,7 +254,7 @@ test("more than 1,000,000 numbers in JSON are 422 on number, and a body or a for
   assertProblem(answer, 413, "body-too-large");
 });
 
-test("when all fail, each violation mended shows the next: 401, 403 feature, 403 permission, 400 body, 400 key, 422, 503, 201", async () => {
+test("reports the first failing check in order: 401, 403 feature, 403 permission, 400 body, 400 key, 422, 503, 201", async () => {
   const own = await startVoiceApi({ databaseUrl: voice.api.database_url });
   const { app } = own.api;
   const without = await makeAccount(app, { features: ["crm", "bulk_chat", "calls"] });
@@ -278,7 +285,7 @@ test("when all fail, each violation mended shows the next: 401, 403 feature, 403
   await own.api.close();
 });
 
-test("permission-denied is for an agent without a role or the permission, forbidden for a token whose account or scopes do not allow it", async () => {
+test("an agent without a role or the permission gets permission-denied; a token whose account or scopes do not allow it gets forbidden", async () => {
   const { app } = voice.api;
   const { account } = voice;
   const create = ["voice.campaigns.create"] as const;
@@ -315,7 +322,7 @@ test("a missing, malformed, unknown or expired token is 401, whatever the body",
   }
 });
 
-test("a body that is not JSON is 400 malformed-body, a broken form bad-request, another media type 415, another method 405", async () => {
+test("a body that is not JSON is 400 malformed-body, a malformed form is 400 bad-request, another media type is 415, another method is 405", async () => {
   const { token } = voice.account;
   const send = (raw: string | Buffer, type: string) =>
     voice.api.send("POST", launch_path, { token, raw, headers: { "content-type": type } });
@@ -342,7 +349,7 @@ test("a body that is not JSON is 400 malformed-body, a broken form bad-request, 
   assertLaunched(await voice.api.send("POST", `${launch_path}/`, { token, json: voice.body() }));
 });
 
-test("a repeated Idempotency-Key gets the first answer byte for byte, in either form, and launches nothing more", async () => {
+test("a repeated Idempotency-Key returns the first response byte for byte, by JSON and by form, and launches nothing", async () => {
   const { token } = voice.account;
   const count = await voice.campaignCount();
   const base = unique("key");
@@ -378,8 +385,8 @@ test("a repeated Idempotency-Key gets the first answer byte for byte, in either 
   for (const answer of others) assertRefused(answer, "Idempotency-Key");
   for (const blank of ["", " ", "x".repeat(256)])
     assertProblem(await voice.launch(voice.body(), under(blank)), 400, "bad-request");
-  // A failure is not stored: mended, the same key launches.
-  const mended = unique("key");
-  assertRefused(await voice.launch(voice.body({ number: "1" }), under(mended)), "number");
-  assertLaunched(await voice.launch(voice.body(), under(mended)));
+  // A failed response is not stored: the corrected request succeeds with the same key.
+  const corrected = unique("key");
+  assertRefused(await voice.launch(voice.body({ number: "1" }), under(corrected)), "number");
+  assertLaunched(await voice.launch(voice.body(), under(corrected)));
 });

@@ -7,9 +7,8 @@ import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
 import { touchGroup } from "./internal/touch-group.ts";
 
 /**
- * Adds members, each once a phone: the first of several with one phone counts, and one with a phone
- * that the group has takes that member's place. Refuses: not-found; validation-failed (see
- * validateMembers).
+ * Adds members, one per phone: of several entries with the same phone the first counts, and it replaces an
+ * existing member with that phone. Refuses: not-found; validation-failed (see validateMembers).
  */
 export async function addGroupMembers(
   tx: Tx,
@@ -41,15 +40,15 @@ export async function addGroupMembers(
   return { added_count, updated_count, duplicate_count };
 }
 
-/** What a schema cannot see of new members. The body may have any shape. */
+/** Validates new members beyond the schema; the body may have any shape. */
 export function validateMembers(body: unknown, countryCode: string): FieldError[] {
   const { members } = (body ?? {}) as { members?: unknown };
   if (!Array.isArray(members)) return [];
   return members.slice(0, members_added_max).flatMap((member: unknown, i) => {
     const { phone_number } = (member ?? {}) as { phone_number?: unknown };
-    const isWrong =
+    const isInvalid =
       typeof phone_number === "string" && readPersonPhone(phone_number, countryCode) === null;
-    return isWrong ? [{ field: `members.${i}.phone_number`, reason: phone_reason }] : [];
+    return isInvalid ? [{ field: `members.${i}.phone_number`, reason: phone_reason }] : [];
   });
 }
 
@@ -59,7 +58,7 @@ type Person = {
   readonly variables: Readonly<Record<string, string>>;
 };
 
-/** Returns how many of the people the group had already. */
+/** Writes the members and returns how many of them the group already had. */
 async function writeMembers(
   tx: Tx,
   to: { readonly account_id: number; readonly group_id: number; readonly now: Date },

@@ -23,7 +23,7 @@ export async function createGroup(
   return (await findGroup(tx, account_id, id))!;
 }
 
-/** Turns the violated constraint into 422 on `name`; throws everything else on. */
+/** Refuses validation-failed on `name` if its unique constraint was violated; rethrows any other error. */
 export function refuseTakenName(error: unknown): never {
   if (violatesUnique(error, "groups_account_id_name_key"))
     throw invalidField("name", "is already the name of a group");

@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 
-/** Deletes a group with its members; campaigns made of it keep their recipients. Refuses: not-found. */
+/** Deletes a group and its members; campaigns launched from it keep their recipients. Refuses: not-found. */
 export async function deleteGroup(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const deleted = await tx
     .deleteFrom("groups")

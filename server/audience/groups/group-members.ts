@@ -1,4 +1,4 @@
-// The members of a group, in the order of their phones.
+// Reads the members of a group, in phone order.
 import type { Kysely } from "kysely";
 import { statement, type DB, type Executor } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
@@ -8,11 +8,11 @@ import { requireGroup } from "./groups.ts";
 export type GroupMember = {
   /** E.164 digits, without the plus. */
   readonly phone: string;
-  /** With the member's name as `name`, unless they have another. */
+  /** Includes the member's name as `name`, unless a variable has that name. */
   readonly variables: Readonly<Record<string, string>>;
 };
 
-const members_a_batch = 5_000;
+const batch_members = 5_000;
 
 const nextMembers = statement<GroupMember>(`
   select phone, case when name is null then variables
@@ -21,9 +21,9 @@ const nextMembers = statement<GroupMember>(`
   where account_id = $1 and group_id = $2 and phone > $3 order by phone limit $4`);
 
 /**
- * All members, in batches of at most 5,000 ordered by phone; none for an unknown group. Each batch
- * is a statement of its own: on a pool, a member that is added or removed meanwhile may or may not
- * be there, and no phone comes twice. It does not run on a connection within a COPY.
+ * Yields all members in batches of at most 5,000, ordered by phone; none for an unknown group. Each batch
+ * is its own statement: on a pool, concurrent additions and removals may or may not be included, and no
+ * phone occurs twice. Must not run on a connection that executes a COPY.
  */
 export async function* openGroupMembers(
   db: Executor,
@@ -31,14 +31,14 @@ export async function* openGroupMembers(
   groupId: number,
 ): AsyncGenerator<readonly GroupMember[], void, undefined> {
   for (let after = ""; ;) {
-    const members = await nextMembers(db, [accountId, groupId, after, members_a_batch]);
+    const members = await nextMembers(db, [accountId, groupId, after, batch_members]);
     if (members.length > 0) yield members;
-    if (members.length < members_a_batch) return;
+    if (members.length < batch_members) return;
     after = members.at(-1)!.phone;
   }
 }
 
-/** A page of members; not-found when there is no such group, 422 on a cursor that is not of this list. */
+/** Returns a page of members. Refuses: not-found; validation-failed on a cursor of another list. */
 export async function listGroupMembers(
   db: Kysely<DB>,
   accountId: number,
@@ -70,7 +70,7 @@ export async function listGroupMembers(
   return { data, next_cursor: isLast ? null : cursorAfter(data.at(-1)!.phone_number) };
 }
 
-/** The phone where the page before ended: ids follow no order within a group. */
+/** Encodes the last phone of a page, because the list is ordered by phone. */
 function cursorAfter(phone: string): string {
   return Buffer.from(phone).toString("base64url");
 }

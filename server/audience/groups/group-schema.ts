@@ -1,4 +1,4 @@
-// A saved group of people as it goes in and comes out of the API.
+// Request and response schemas of groups.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import { closed, id, nullable, optional, pageQuery, timestamp } from "../../lib/schemas.ts";
@@ -16,7 +16,11 @@ export type NewGroup = Static<typeof NewGroup>;
 
 export const GroupPatch = closed(
   { name: Type.Optional(name) },
-  { minProperties: 1, description: "What to change", examples: [{ name: "Newsletter 2026" }] },
+  {
+    minProperties: 1,
+    description: "The fields to change",
+    examples: [{ name: "Newsletter 2026" }],
+  },
 );
 export type GroupPatch = Static<typeof GroupPatch>;
 
@@ -25,13 +29,13 @@ export const GroupAnswer = Type.Object({
   name: Type.String(),
   members_count: Type.Integer(),
   created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC: when its name or its members last changed"),
+  updated_at: timestamp("UTC: when its name or members last changed"),
 });
 export type GroupAnswer = Static<typeof GroupAnswer>;
 
 export const variable_name_characters_max = 255;
 const variables_max = 500;
-/** Members that one request may add; a CSV file takes more. */
+/** Most members that one request adds; a CSV file may have more. */
 export const members_added_max = 10_000;
 
 const NewMember = closed({
@@ -40,7 +44,7 @@ const NewMember = closed({
   variables: optional(
     Type.Record(Type.String(), Type.String({ maxLength: variable_characters_max }), {
       maxProperties: variables_max,
-      description: "What a template's placeholders become for this member",
+      description: "The values of {{variables}} and template placeholders for this member",
     }),
   ),
 });
@@ -48,8 +52,7 @@ const NewMember = closed({
 export const NewMembers = closed(
   { members: Type.Array(NewMember, { minItems: 1, maxItems: members_added_max }) },
   {
-    description:
-      "Members to add; one with a phone that the group has takes the place of that member",
+    description: "Members to add; a member with the phone of an existing member replaces it",
     examples: [
       { members: [{ phone_number: "9876543210", name: "Ada", variables: { "1": "Ada" } }] },
     ],
@@ -58,9 +61,9 @@ export const NewMembers = closed(
 export type NewMembers = Static<typeof NewMembers>;
 
 export const AddedMembers = Type.Object({
-  added_count: Type.Integer({ description: "Members the group did not have" }),
-  updated_count: Type.Integer({ description: "Members it had, as they are now" }),
-  duplicate_count: Type.Integer({ description: "Entries with a phone of an earlier entry" }),
+  added_count: Type.Integer({ description: "New members" }),
+  updated_count: Type.Integer({ description: "Existing members that were replaced" }),
+  duplicate_count: Type.Integer({ description: "Entries with the phone of an earlier entry" }),
 });
 export type AddedMembers = Static<typeof AddedMembers>;
 
@@ -75,21 +78,23 @@ export type MemberAnswer = Static<typeof MemberAnswer>;
 
 export const memberQuery = { phone_number: Type.Optional(personPhone), ...pageQuery };
 
-/** The parts of an upload; they may come in any order. */
+/** The parts of an upload, in any order. */
 export const MemberUpload = Type.Object({
   file: csvFile,
   phone_number_column: Type.Optional(
-    Type.String({ description: "Header of the numbers' column; phone_number unless said" }),
+    Type.String({ description: "Header of the column with the numbers. Default: phone_number" }),
   ),
   name_column: Type.Optional(
-    Type.String({ description: "Header of the names' column; name, if there is one, unless said" }),
+    Type.String({
+      description: "Header of the column with the names. Default: name, if it exists",
+    }),
   ),
 });
 
 export const MemberImport = Type.Object({
-  total_rows: Type.Integer({ description: "Rows below the header, empty ones not counted" }),
-  added_count: Type.Integer({ description: "Members the group did not have" }),
-  updated_count: Type.Integer({ description: "Members it had, as they are now" }),
+  total_rows: Type.Integer({ description: "Rows below the header, without empty rows" }),
+  added_count: Type.Integer({ description: "New members" }),
+  updated_count: Type.Integer({ description: "Existing members that were replaced" }),
   ...CsvRejects,
 });
 export type MemberImport = Static<typeof MemberImport>;

@@ -29,7 +29,7 @@ const request = (
   headers: Record<string, string> = {},
 ) => api.send(method, `${path}${under}`, { token: of.token, json, headers });
 
-/** The id of a new group. */
+/** Creates a group and returns its id. */
 const makeGroup = async (of = account) =>
   (await request("POST", "", { name: unique("group") }, of)).body.id as number;
 const addMembers = (id: number, members: unknown, of = account) =>
@@ -50,7 +50,7 @@ const upload = (
   return api.send("POST", `${path}/${id}/members/import`, { token: of.token, raw: form });
 };
 
-/** What a campaign would read of a group. */
+/** Returns the batches that a campaign reads from a group. */
 async function readBatches(id: number, of = account): Promise<(readonly GroupMember[])[]> {
   const batches: (readonly GroupMember[])[] = [];
   for await (const batch of openGroupMembers(api.app.db.pool, of.account_id, id))
@@ -85,7 +85,7 @@ test("a group is created, read, listed, renamed and deleted with its members", a
   assert.deepEqual(await readBatches(id), []);
 });
 
-test("a group's name is one group's, and each failing field is told", async () => {
+test("a group name is unique in the account, and every invalid field is reported", async () => {
   const name = unique("group");
   await request("POST", "", { name });
   const id = await makeGroup();
@@ -125,7 +125,7 @@ test("groups are listed newest first with their counts, a page at a time", async
   assert.deepEqual(failingFields(await request("GET", "?cursor=x")), ["cursor"]);
 });
 
-test("members are added once a phone, listed by phone and taken out", async () => {
+test("members are added once per phone, listed by phone and removed", async () => {
   const id = await makeGroup();
   const answer = await addMembers(id, [
     { phone_number: "+91 98765 43210", name: "Ada", variables: { "1": "Ada", code: "A1" } },
@@ -152,7 +152,7 @@ test("members are added once a phone, listed by phone and taken out", async () =
   assert.equal(await countOf(id), 2);
 });
 
-test("one with a phone that the group has takes that member's place", async () => {
+test("a member with the phone of an existing member replaces it", async () => {
   const id = await makeGroup();
   await addMembers(id, [{ phone_number: "9876543210", name: "Ada", variables: { "1": "x" } }]);
   const [earlier] = await membersOf(id);
@@ -165,7 +165,7 @@ test("one with a phone that the group has takes that member's place", async () =
   assert.deepEqual(later, { ...earlier, name: null, variables: { "2": "y" } });
 });
 
-test("a page of members ends where the next one begins, whatever the phones' lengths", async () => {
+test("pages of members are contiguous for phones of any length", async () => {
   const id = await makeGroup();
   await addMembers(
     id,
@@ -191,7 +191,7 @@ test("a page of members ends where the next one begins, whatever the phones' len
     assert.deepEqual(failingFields(await request("GET", `/${id}/members?${query}`)), ["cursor"]);
 });
 
-test("each failing field of new members is told, all at once, and none is added", async () => {
+test("reports every invalid field of new members at once and adds none", async () => {
   const id = await makeGroup();
   const good = { phone_number: "9876543210" };
   const cases: [unknown, string[]][] = [
@@ -218,7 +218,7 @@ test("each failing field of new members is told, all at once, and none is added"
   assert.equal(await countOf(id), 0);
 });
 
-test("ten thousand members with variables go in at once", async () => {
+test("one request adds ten thousand members with variables", async () => {
   const id = await makeGroup();
   const members = Array.from({ length: 10_000 }, (_, i) => ({
     phone_number: `9${String(i).padStart(9, "0")}`,
@@ -234,7 +234,7 @@ test("ten thousand members with variables go in at once", async () => {
   );
   assert.deepEqual(batches[1]!.at(-1), {
     phone: "919000009999",
-    // Their name is one more, so that texts may call them by it.
+    // The name is also a variable.
     variables: { ...members[9_999]!.variables, name: "Member 9999" },
   });
 });
@@ -261,7 +261,7 @@ test("a campaign reads all members by phone, and none of another group or accoun
     assert.equal(await findGroup(query, account.account_id, unknown), null);
 });
 
-test("a file's rows become members, its other columns their variables", async () => {
+test("the rows of a file become members, and its other columns become their variables", async () => {
   const id = await makeGroup();
   await addMembers(id, [{ phone_number: "9000000002", name: "Old", variables: { old: "x" } }]);
   const csv = [
@@ -312,7 +312,7 @@ test("a file's rows become members, its other columns their variables", async ()
   );
 });
 
-test("a file with the columns phone_number and name needs no more said", async () => {
+test("a file with the columns phone_number and name needs no other fields", async () => {
   const id = await makeGroup();
   await upload(id, 'phone_number,name,__proto__\n9000000001,Ada,"a ""quoted"" \\ value"\n');
   const [member] = await membersOf(id);
@@ -324,7 +324,7 @@ test("a file with the columns phone_number and name needs no more said", async (
   assert.equal(await countOf(id), 2);
 });
 
-test("what is wrong with a file of members is told, and leaves nothing", async () => {
+test("reports the violations of a file of members and adds none", async () => {
   const id = await makeGroup();
   const csv = "phone_number,name\n9000000001,Ada\n";
   const cases: [string | null, Record<string, string>, string[]][] = [
@@ -346,7 +346,7 @@ test("what is wrong with a file of members is told, and leaves nothing", async (
   assert.equal(await countOf(id), 0);
 });
 
-test("requests that add the same members at once in other orders leave each once, and count right", async () => {
+test("concurrent requests that add the same members in different orders add each once and count correctly", async () => {
   const id = await makeGroup();
   const members = Array.from({ length: 500 }, (_, i) => ({
     phone_number: `9${String(i).padStart(9, "0")}`,
@@ -364,7 +364,7 @@ test("requests that add the same members at once in other orders leave each once
   assert.equal(await countOf(id), 500);
 });
 
-test("a group deleted while members are added takes them along or refuses them", async () => {
+test("a group deleted while members are added deletes them or refuses them", async () => {
   for (let round = 0; round < 5; round++) {
     const id = await makeGroup();
     const [added, deleted] = await Promise.all([
@@ -377,7 +377,7 @@ test("a group deleted while members are added takes them along or refuses them",
   }
 });
 
-test("a repeated key answers the same and adds nothing twice", async () => {
+test("a repeated idempotency key returns the same response and adds nothing twice", async () => {
   const id = await makeGroup();
   const members = [{ phone_number: "9876543210" }];
   const send = () =>
@@ -405,7 +405,7 @@ test("groups are read with groups.read and changed only with groups.manage", asy
   assert.equal((await api.send("GET", path)).status, 401);
 });
 
-test("another account's group and members answer like unknown ones", async () => {
+test("another account's group and members return the same responses as unknown ones", async () => {
   const other = await makeAccount(api.app);
   const id = await makeGroup();
   await addMembers(id, [{ phone_number: "9876543210" }]);
@@ -422,13 +422,13 @@ test("another account's group and members answer like unknown ones", async () =>
     assert.equal((await request(method, under, json, other)).status, 404, `${method} ${under}`);
   }
   assert.equal((await upload(id, "phone_number\n9000000001\n", {}, other)).status, 404);
-  // A member of one group is not there in another.
+  // A member of one group is not found in another.
   const sibling = await makeGroup();
   assert.equal((await request("DELETE", `/${sibling}/members/${member.id}`)).status, 404);
   assert.equal(await countOf(id), 1);
 });
 
-test("the audit trail tells of groups and their members, without names and numbers", async () => {
+test("the audit trail records changes of groups and members, without names and numbers", async () => {
   const of = await makeAccount(api.app);
   const id = await makeGroup(of);
   await request("PATCH", `/${id}`, { name: "Renamed" }, of);

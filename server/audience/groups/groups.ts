@@ -1,4 +1,4 @@
-// The account's saved groups of people.
+// Reads the account's groups.
 import type { Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
@@ -7,7 +7,7 @@ import { knownId } from "../../lib/ids.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { GroupAnswer } from "./group-schema.ts";
 
-/** A page of groups with their counts, newest first; 422 on a cursor that is not of this list. */
+/** Returns a page of groups with their counts, newest first. Refuses: validation-failed on a cursor of another list. */
 export async function listGroups(
   db: Kysely<DB>,
   accountId: number,
@@ -20,7 +20,7 @@ export async function listGroups(
   return { data: rows.map(groupAnswer), next_cursor: next };
 }
 
-/** The group with its count of members, or null when the account has none of this id (any integer). */
+/** Returns the group with its member count, or null if the account has no group with this id (any integer). */
 export async function findGroup(
   db: Kysely<DB>,
   accountId: number,
@@ -30,7 +30,7 @@ export async function findGroup(
   return row ? groupAnswer(row) : null;
 }
 
-/** Refuses not-found when the account has no such group; counts nothing. */
+/** Checks that the account has the group, without counting its members. Refuses: not-found. */
 export async function requireGroup(
   db: Kysely<DB>,
   accountId: number,

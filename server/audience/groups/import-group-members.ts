@@ -1,4 +1,4 @@
-// Takes an uploaded list of a group's members.
+// Imports members of a group from an uploaded CSV file.
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
@@ -16,17 +16,16 @@ import {
 import { otherColumns } from "../intake/locate-column.ts";
 import { touchGroup } from "./internal/touch-group.ts";
 
-/** An upload that has arrived in full: an open file and the text of the other parts. */
+/** A complete upload: an open file and the text of the other parts. */
 export type MemberFile = {
   readonly fd: number | null;
   readonly fields: ReadonlyMap<string, string>;
 };
 
 /**
- * Adds every row of the file like `addGroupMembers`, in one transaction: beside the columns of the
- * phone and the name, each column with a header is a variable of that name, but for empty cells.
- * Wrong rows are counted and the first of them told. Refuses: not-found; validation-failed for a
- * missing or unreadable file and a column that it does not have.
+ * Adds every row of the file like `addGroupMembers`, in one transaction. Each column with a header, except
+ * phone and name, is a variable; empty cells are skipped. Invalid rows are counted and the first of them
+ * listed. Refuses: not-found; validation-failed for a missing or unreadable file or a missing column.
  */
 export async function importGroupMembers(
   app: App,
@@ -85,7 +84,7 @@ function locateColumns(header: readonly string[], fields: ReadonlyMap<string, st
   const name_at = named === null ? -1 : locate("name_column", named);
   const { columns: variables, doubled } = otherColumns(header, [phone_at, name_at]);
   if (variables.some(({ name }) => name.length > variable_name_characters_max)) {
-    const reason = `has a header of more than ${variable_name_characters_max} characters`;
+    const reason = `must have headers of at most ${variable_name_characters_max} characters`;
     violations.push({ field: "file", reason });
   }
   if (doubled !== null) violations.push({ field: "file", reason: `has two columns "${doubled}"` });

@@ -5,7 +5,7 @@ import type { GroupAnswer, GroupPatch } from "./group-schema.ts";
 import { findGroup } from "./groups.ts";
 import { touchGroup } from "./internal/touch-group.ts";
 
-/** Changes a group. Refuses: not-found; validation-failed (name taken). */
+/** Updates a group. Refuses: not-found; validation-failed (name taken). */
 export async function updateGroup(
   tx: Tx,
   actor: Actor,

@@ -1,6 +1,6 @@
-// What the answers to uploaded lists of people have in common.
+// Response fields that the imports of people share.
 import Type from "typebox";
-import { rejects_told_max } from "./import-limits.ts";
+import { rejects_listed_max } from "./import-limits.ts";
 
 export const csvFile = Type.String({
   format: "binary",
@@ -8,13 +8,13 @@ export const csvFile = Type.String({
 });
 
 export const CsvRejects = {
-  duplicate_count: Type.Integer({ description: "Rows with a number of an earlier row" }),
-  rejected_count: Type.Integer({ description: "Rows left out for what is wrong with them" }),
+  duplicate_count: Type.Integer({ description: "Rows with the number of an earlier row" }),
+  rejected_count: Type.Integer({ description: "Rows that are not valid" }),
   rejects: Type.Array(
     Type.Object({
-      row_number: Type.Integer({ description: "In the file; the header is row 1" }),
+      row_number: Type.Integer({ description: "Row in the file; the header is row 1" }),
       errors: Type.Array(Type.Object({ field: Type.String(), reason: Type.String() })),
     }),
-    { description: `The first ${rejects_told_max} of them` },
+    { description: `The first ${rejects_listed_max} rejected rows` },
   ),
 };

@@ -1,7 +1,7 @@
-// Apart from the schemas, which take long to load in a thread.
+// Limits of imports. Separate from the schemas, which load slowly in a thread.
 
-/** How many rejected rows an answer lists; it counts the others. */
-export const rejects_told_max = 100;
+/** Most rejected rows that a response lists; it counts all of them. */
+export const rejects_listed_max = 100;
 /** Characters of a member's name. */
 export const member_name_characters_max = 255;
 /** Characters of one variable's value. */

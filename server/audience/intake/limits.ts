@@ -1,8 +1,8 @@
-// What one campaign may bring. Apart from the schemas, which take long to load in a thread.
+// Limits of one campaign. Separate from the schemas, which load slowly in a thread.
 
-/** Recipients of one campaign, from whichever source. */
+/** Recipients of one campaign, from any source. */
 export const recipients_max = 1_000_000;
-/** Recipients that are stored in one statement, beside other writes; more are stored by COPY. */
+/** Recipients that are stored by one INSERT; more are stored by COPY. */
 export const few_recipients_max = 5_000;
-/** One statement of a campaign, and the reading of its file, may take so long. */
+/** Time limit of one statement of a campaign's creation, and of parsing its file. */
 export const statement_seconds = 600;

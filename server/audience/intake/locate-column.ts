@@ -1,11 +1,11 @@
-/** Finds a column, which must be in the header exactly once; else returns the reason. */
+/** Returns the index of a column that is in the header exactly once; else the reason it is rejected. */
 export function locateColumn(header: readonly string[], name: string): number | string {
   const at = header.indexOf(name);
   if (at < 0) return "is not a column of the file";
   return header.lastIndexOf(name) === at ? at : "is the header of two columns";
 }
 
-/** Every column with a header but those at `used`, and the first name that two of them have. */
+/** Returns the columns with a header, except those at `used`, and the first header that occurs twice. */
 export function otherColumns(
   header: readonly string[],
   used: readonly number[],

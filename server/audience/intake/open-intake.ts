@@ -1,9 +1,9 @@
-// Takes in the rows of a list, a group, a file or a body one by one: counts them, drops duplicates and
-// lists rejected rows. Loads little, because threads load it.
+// Recipient intake: takes rows one by one, counts them, drops duplicates and lists rejected rows. Has few
+// imports, because threads load it.
 import { openLineBuffer } from "../../lib/csv/line-buffer.ts";
 import { openNumberSet } from "../../lib/open-number-set.ts";
 
-/** What every recipient has; a channel may add to it. */
+/** The fields of every recipient; a channel may add fields. */
 export type Recipient = {
   /** E.164 digits. */
   readonly phone: string;
@@ -14,11 +14,11 @@ export type Recipient = {
 /** Why a row is not a recipient. */
 export type Rejected<Reason> = { readonly rejected: Reason };
 
-/** A row that its channel validated. */
+/** A row after its channel validated it. */
 export type SourceRow<R, Reason = string> = {
-  /** The row of a file, whose header is row 1, or the place in a list. */
+  /** The row in a file, whose header is row 1, or the position in a list. */
   readonly row: number;
-  /** The number as it was given. */
+  /** The number as sent. */
   readonly value: string;
   readonly recipient: R | Rejected<Reason>;
 };
@@ -29,28 +29,28 @@ export type IntakeCounts = {
   readonly duplicate: number;
 };
 
-/** Rejected rows in their order, by the same index. */
+/** Rejected rows in row order, as parallel arrays. */
 export type Rejects<Reason = string> = {
   readonly rows: readonly number[];
-  /** At most 64 characters of each. */
+  /** Each cut at 64 characters. */
   readonly values: readonly string[];
   readonly reasons: readonly Reason[];
 };
 
-/** How a channel stores its recipients, and which rows it lists as rejected. */
+/** How a channel stores recipients, and which rows it lists as rejected. */
 export type RecipientFormat<R, Reason = string> = {
-  /** The COPY that takes the lines. */
+  /** The COPY statement that reads the lines. */
   readonly copy_sql: string;
-  /** The columns after the prefix in COPY's text format; `position` counts valid recipients from 1. */
+  /** Returns the columns after the prefix, in COPY's text format; `position` counts valid recipients from 1. */
   columnsOf(recipient: R, position: number): string;
-  /** Rows listed, of the invalid ones and of the duplicates each. */
+  /** Most rows listed of each kind, invalid and duplicate. */
   readonly rejects_max: number;
   /** Null: duplicates are not listed. */
   readonly duplicate_reason: Reason | null;
 };
 
 export type Intake<R, Reason = string> = {
-  /** Takes one row; of equal phones the first valid row stays. */
+  /** Takes one row; of several rows with the same phone, the first valid one counts. */
   take(row: SourceRow<R, Reason>): void;
   counts(): IntakeCounts;
   rejects(): Rejects<Reason>;
@@ -87,7 +87,7 @@ function openIntake<R extends { readonly phone: string }, Reason>(
   };
 }
 
-/** Opens an intake that keeps its recipients as they are. */
+/** Opens an intake that collects recipients in memory. */
 export function openRowIntake<R extends { readonly phone: string }, Reason>(
   format: RecipientFormat<R, Reason>,
 ): Intake<R, Reason> & { readonly recipients: readonly R[] } {
@@ -97,8 +97,8 @@ export function openRowIntake<R extends { readonly phone: string }, Reason>(
 }
 
 /**
- * Opens an intake that makes a line of COPY of each recipient: the prefix (the first columns, each
- * with its tab) and the channel's columns. Without a prefix, a line is the phone.
+ * Opens an intake that writes a COPY line for each recipient: the prefix (the first columns, each with its
+ * tab) and the channel's columns. Without a prefix, a line is the phone.
  */
 export function openLineIntake<R extends { readonly phone: string }, Reason>(
   format: RecipientFormat<R, Reason>,

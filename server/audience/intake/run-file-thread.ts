@@ -1,5 +1,5 @@
-// The thread that turns an uploaded file into recipients; each channel has an entry of its own, which
-// says how a row is validated.
+// The thread that parses an uploaded file into recipients. Each channel has its own entry file, which
+// validates a row.
 import { cellText } from "../../lib/csv/cell-text.ts";
 import { runLineThread } from "../../lib/csv/run-line-thread.ts";
 import {
@@ -10,21 +10,21 @@ import {
   type Rejects,
 } from "./open-intake.ts";
 
-/** What every channel's terms have. */
+/** The terms that every channel has. */
 export type FileTerms = {
-  /** As openLineIntake takes it. */
+  /** The prefix for openLineIntake. */
   readonly prefix: string | null;
   /** The column of the numbers. */
   readonly phone_at: number;
 };
 
-/** What became of the rows so far; the rejects come at the end. */
+/** The counts of the rows so far; the rejects follow at the end. */
 export type FileProgress<Reason = string> = {
   readonly counts: IntakeCounts;
   readonly rejects: Rejects<Reason> | null;
 };
 
-/** Runs the thread of a file source. `open` returns the validation of one row by its number and cells. */
+/** Runs the thread of a file source. `open` returns the function that validates a row by its number and cells. */
 export function runFileThread<R extends { readonly phone: string }, Reason>(
   format: RecipientFormat<R, Reason>,
   open: (terms: never) => (value: string, cells: readonly string[]) => R | Rejected<Reason>,
@@ -46,7 +46,7 @@ export function runFileThread<R extends { readonly phone: string }, Reason>(
   });
 }
 
-/** Where a variable's values stand. */
+/** The column of a variable. */
 export type VariableColumn = {
   readonly name: string;
   readonly at: number;
@@ -55,8 +55,8 @@ export type VariableColumn = {
 };
 
 /**
- * Reads the variables of a row as JSON text, or null without any; an empty cell is not a value, so
- * that defaults apply. `missing` is the first required one without a value.
+ * Opens a reader that returns the variables of a row as JSON text, or null if it has none. An empty cell
+ * is not a value, so that defaults apply. `missing` is the first required variable without a value.
  */
 export function openVariablesReader(columns: readonly VariableColumn[]): (
   cells: readonly string[],
@@ -77,7 +77,7 @@ export function openVariablesReader(columns: readonly VariableColumn[]): (
   };
 }
 
-/** A file in UTF-16 may hold halves of characters, which the database would refuse. */
+/** Replaces lone surrogates, which a file in UTF-16 may contain and the database rejects. */
 function jsonText(text: string): string {
   return JSON.stringify(text.toWellFormed());
 }

@@ -1,5 +1,5 @@
-// An uploaded list of people becomes the temporary table `people`, by which a verb then writes in
-// one statement and in the phones' order. It is all one transaction: a broken file leaves nothing.
+// Stages an uploaded list of people in the temporary table `people`, from which an import then writes
+// in one statement, in phone order. All in one transaction: an invalid file stores nothing.
 import type pg from "pg";
 import { copyLines } from "../../lib/csv/copy-lines.ts";
 import { openLineThread, type LineThread } from "../../lib/csv/open-line-thread.ts";
@@ -24,7 +24,8 @@ const people_thread = new URL("./internal/people-thread.ts", import.meta.url);
 
 /**
  * Fills `people (phone primary key, name, variables)`, dropped at commit, with the first valid row of
- * each phone. `onHeader` locates the columns or refuses. Refuses what is no CSV, on `file`.
+ * each phone. `onHeader` locates the columns or refuses. Refuses: validation-failed on `file` if it is
+ * not CSV or has no rows.
  */
 export async function stagePeople(
   client: pg.PoolClient,
@@ -58,7 +59,7 @@ export async function stagePeople(
   };
 }
 
-/** One statement over all of `people`, which may last longer than the pool lets a query. */
+/** Runs one statement over all of `people`, with a longer time limit than the pool's. */
 export function queryPeople<Row extends pg.QueryResultRow>(
   client: pg.PoolClient,
   text: string,
@@ -68,10 +69,10 @@ export function queryPeople<Row extends pg.QueryResultRow>(
   return client.query<Row>(config);
 }
 
-/** The column of the numbers where none is named. */
+/** The column of the numbers if the request does not name one. */
 export const default_phone_column = "phone_number";
 
-/** Locates the column of the numbers, or of the names; -1 with the violation on `field` added. */
+/** Returns the index of the column of the numbers or names; or adds a violation on `field` and returns -1. */
 export function locatePeopleColumn(
   header: readonly string[],
   name: string,
@@ -81,7 +82,7 @@ export function locatePeopleColumn(
   const at = locateColumn(header, name);
   if (typeof at === "number") return at;
   const isDefault = name === default_phone_column && !header.includes(name);
-  const reason = isDefault ? `is required, as the file has no column ${name}` : at;
+  const reason = isDefault ? `is required because the file has no column ${name}` : at;
   violations.push({ field, reason });
   return -1;
 }

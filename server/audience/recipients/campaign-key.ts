@@ -1,2 +1,2 @@
-/** The key of a campaign, of chat or voice; its rows are under it. */
+/** The key of a chat or voice campaign, which is also the prefix of its recipients' keys. */
 export type CampaignKey = { readonly account_id: number; readonly campaign_id: number };

@@ -6,12 +6,12 @@ import type { CampaignKey } from "./campaign-key.ts";
 type OpenState = "scheduled" | "running";
 
 /**
- * Locks a campaign that is not over yet and returns the columns that are asked for. Refuses: not-found;
- * conflict, which says that it cannot be `done` any more.
+ * Locks a campaign that has not ended and returns the given columns. Refuses: not-found; conflict, with
+ * `done` as the rejected change.
  *
- * Whoever creates, controls or ends a campaign of chat or voice locks in this order: the campaign's row
- * (several by id), its holds, its recipients, its counts; then it writes jobs, events and the audit
- * entry; last comes what the whole account shares, callback endpoints and the credit balance.
+ * Every transaction that creates, controls or ends a campaign locks in this order: campaign row (several
+ * by id), holds, recipients, counts; then it writes jobs, events and the audit entry; last, what the whole
+ * account shares: callback endpoints and the credit balance.
  */
 export async function lockCampaign<Row>(
   tx: Tx,

@@ -1,4 +1,4 @@
-// Where a campaign's recipients come from, whichever it is: a list, a group, a file or a body.
+// The recipient source of a campaign: a list, a group, a file or the request body.
 import type { LineThread } from "../../lib/csv/open-line-thread.ts";
 import type { Executor } from "../../lib/database/database.ts";
 import { openGroupMembers, type GroupMember } from "../groups/group-members.ts";
@@ -15,23 +15,23 @@ import {
 } from "../intake/open-intake.ts";
 import type { FileProgress, FileTerms } from "../intake/run-file-thread.ts";
 
-/** What became of all rows of a source. */
+/** The result of reading a source: counts and rejected rows. */
 export type IntakeSummary = IntakeCounts & { readonly rejects: Rejects };
 
 export type RecipientSource<R> = {
-  /** Reads all recipients, where they are few; null where they are many, or in a file. */
+  /** Reads all recipients into memory; null if there may be many of them. */
   readonly readFew: (() => Promise<IntakeSummary & { readonly recipients: readonly R[] }>) | null;
-  /** Lines of COPY, as openLineIntake makes them; once. */
+  /** Yields COPY lines as openLineIntake writes them; may be read once. */
   lines(prefix: string | null): AsyncIterable<Uint8Array>;
-  /** What became of the rows so far, as the lines come. */
+  /** Returns the counts of the rows read so far. */
   counts(): IntakeCounts;
-  /** Once the lines have ended. */
+  /** Returns the result after the last line. */
   summary(): IntakeSummary;
 };
 
 type Batches<R> = AsyncIterable<readonly SourceRow<R>[]>;
 
-/** Opens the source of about `count` rows that come in batches; `read` reads them. */
+/** Opens a source of about `count` rows, which `read` yields in batches. */
 export function openBatchSource<R extends { readonly phone: string }>(
   format: RecipientFormat<R>,
   count: number,
@@ -67,7 +67,7 @@ function summaryOf<R>(intake: Intake<R>): IntakeSummary {
   return { ...intake.counts(), rejects: intake.rejects() };
 }
 
-/** The rows of a group's members, in the order of their phones. Does not run within a COPY. */
+/** Yields the rows of a group's members in phone order. Must not run on a connection that executes a COPY. */
 export async function* readGroup<R>(
   db: Executor,
   accountId: number,
@@ -86,10 +86,10 @@ export async function* readGroup<R>(
   }
 }
 
-/** A file of recipients that is being read. */
+/** A file of recipients that a thread is reading. */
 export type RecipientFile<Terms extends FileTerms> = LineThread<Terms, FileProgress>;
 
-/** Opens the source of a file whose columns were located. */
+/** Opens the source of a file whose columns are located. */
 export function openFileSource<Terms extends FileTerms>(
   file: RecipientFile<Terms>,
   termsOf: (prefix: string | null) => Terms,

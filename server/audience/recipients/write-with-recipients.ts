@@ -4,7 +4,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import { statement_seconds } from "../intake/limits.ts";
 import type { IntakeSummary, RecipientSource } from "./recipient-source.ts";
 
-/** Runs a write in a transaction; the second kind may last, and has the connection for COPY. */
+/** Runs a write in a transaction; writeWithClient has a longer time limit and passes the connection for COPY. */
 export type CampaignWrites = {
   write<Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer>;
   writeWithClient<Answer>(
@@ -18,13 +18,13 @@ export type RecipientTarget<R> = {
   readonly copy_sql: string;
   /** The first columns of each line, each with its tab. */
   readonly prefix: string;
-  /** Stores few recipients, in their order, in one statement. */
+  /** Stores at most `few_recipients_max` recipients, in their order, in one statement. */
   insert(tx: Tx, recipients: readonly R[]): Promise<void>;
 };
 
 /**
- * Runs `write` in a transaction, with a function that stores the source's recipients in it. Few are
- * read beforehand and stored by one statement; many by a COPY, as they are read.
+ * Runs `write` in a transaction, with a function that stores the source's recipients in it. Few recipients
+ * are read before the transaction and stored by one statement; many are stored by COPY while they are read.
  */
 export async function writeWithRecipients<R, Answer>(
   writes: CampaignWrites,

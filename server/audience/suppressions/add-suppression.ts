@@ -9,9 +9,9 @@ import type { NewSuppression, SuppressionAnswer } from "./suppression-schema.ts"
 import { suppressionAnswer } from "./suppressions.ts";
 
 /**
- * Suppresses a number by hand and answers what holds for it now: the one there is, when that holds
- * as long or longer. Adding the same again is no violation and changes nothing. Refuses:
- * validation-failed (see validateSuppression).
+ * Adds a manual suppression and returns the one in effect, which is the existing one if it lasts as long or
+ * longer. Adding the same suppression again changes nothing. Refuses: validation-failed (see
+ * validateSuppression).
  */
 export async function addSuppression(
   tx: Tx,
@@ -28,10 +28,10 @@ export async function addSuppression(
   if (typeof expires_at === "string") throw invalidField("expires_at", expires_at);
   const channel = input.channel ?? "all";
   const reason = input.reason || "manual";
-  const place = { account_id, phone, channel };
+  const key = { account_id, phone, channel };
   const changed = await suppress(
     tx,
-    { ...place, reason, source: "manual", expires_at, created_by: user_id },
+    { ...key, reason, source: "manual", expires_at, created_by: user_id },
     now,
   );
   const row = await tx

@@ -1,4 +1,4 @@
-// Takes an uploaded list of numbers not to write to or call.
+// Imports suppressions from an uploaded CSV file.
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
@@ -13,19 +13,19 @@ import {
   stagePeople,
 } from "../intake/stage-people.ts";
 import { reasonAgainstExpiry, type Locale } from "./validate-suppression.ts";
-import { holds_longer } from "./suppress.ts";
+import { lasts_longer } from "./suppress.ts";
 import { channels, type Channel, type SuppressionImport } from "./suppression-schema.ts";
 
-/** An upload that has arrived in full: an open file and the text of the other parts. */
+/** A complete upload: an open file and the text of the other parts. */
 export type SuppressionFile = {
   readonly fd: number | null;
   readonly fields: ReadonlyMap<string, string>;
 };
 
 /**
- * Suppresses every number of the file like `suppress`, in one transaction. Rows without a readable
- * number are counted and the first of them told. Refuses with validation-failed a missing or
- * unreadable file, a column that it does not have, and wrong values of the other parts.
+ * Suppresses every number of the file like `suppress`, in one transaction. Rows without a valid number are
+ * counted and the first of them listed. Refuses: validation-failed for a missing or unreadable file, a
+ * missing column and invalid values of the other parts.
  */
 export async function importSuppressions(
   app: App,
@@ -34,7 +34,7 @@ export async function importSuppressions(
   upload: SuppressionFile,
 ): Promise<SuppressionImport> {
   const now = app.clock.now();
-  const { violations, ...asked } = readFields(upload.fields, locale, now);
+  const { violations, ...options } = readFields(upload.fields, locale, now);
   if (upload.fd === null) violations.unshift({ field: "file", reason: "is required" });
   if (upload.fd === null || violations.length > 0) throw invalid(violations);
   const { fd } = upload;
@@ -42,21 +42,21 @@ export async function importSuppressions(
   return csvParsing.use(account_id, () =>
     clientTransaction(app.db, import_seconds_max, async (tx, client) => {
       const { people_count, ...staged } = await stagePeople(client, fd, (header) => {
-        const of_header: FieldError[] = [];
+        const header_violations: FieldError[] = [];
         const field = "phone_number_column";
-        const phone_at = locatePeopleColumn(header, asked.column, field, of_header);
-        if (of_header.length > 0) throw invalid(of_header);
+        const phone_at = locatePeopleColumn(header, options.column, field, header_violations);
+        if (header_violations.length > 0) throw invalid(header_violations);
         return { country_code: locale.country_code, phone_at, name_at: -1, variables: [] };
       });
       const { rowCount } = await queryPeople(client, insert_sql, [
         account_id,
-        asked.channel,
-        asked.reason,
-        asked.expires_at,
+        options.channel,
+        options.reason,
+        options.expires_at,
         actor.user_id,
         now,
       ]);
-      const { channel, expires_at } = asked;
+      const { channel, expires_at } = options;
       const detail = { suppressed: people_count, channel, expires_at };
       const action = "suppressions.imported";
       await recordAudit(tx, actor, { at: now, action, subject_id: null, detail });
@@ -66,16 +66,16 @@ export async function importSuppressions(
 }
 
 const insert_sql = `
-  insert into suppressions as held
+  insert into suppressions as existing
     (account_id, phone, channel, reason, source, expires_at, created_by, created_at)
   select $1::bigint, phone, $2, $3, 'import', $4::timestamptz, $5::bigint, $6::timestamptz
   from people order by phone
   on conflict (account_id, phone, channel) do update set
     reason = excluded.reason, source = excluded.source, expires_at = excluded.expires_at,
     created_by = excluded.created_by, created_at = excluded.created_at
-  where ${holds_longer}`;
+  where ${lasts_longer}`;
 
-/** The parts beside the file; an empty one is one left out. */
+/** Validates the parts beside the file; an empty part equals an omitted one. */
 function readFields(fields: ReadonlyMap<string, string>, locale: Locale, now: Date) {
   const violations: FieldError[] = [];
   const channel = fields.get("channel") || "all";

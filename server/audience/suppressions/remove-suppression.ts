@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 
-/** Ends a suppression at once; the audit trail keeps who did it and where it had come from. Refuses: not-found. */
+/** Removes a suppression; the audit trail records the actor, the channel and the source. Refuses: not-found. */
 export async function removeSuppression(
   tx: Tx,
   actor: Actor,

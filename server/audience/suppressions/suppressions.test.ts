@@ -29,14 +29,14 @@ const remove = (id: number, of = account) =>
   api.send("DELETE", `${path}/${id}`, { token: of.token });
 
 let taken = 0;
-/** Ten digits that no other test has. */
+/** Returns a ten-digit number that no other test uses. */
 const newPhone = () => `98${String(++taken).padStart(8, "0")}`;
 
 const started_ms = Date.now();
-/** A time so many hours from when the tests began. */
+/** Returns the time this many hours after the tests started. */
 const hours = (count: number) => new Date(started_ms + count * 3_600_000);
 
-/** Suppresses in a transaction of its own, as other features do. */
+/** Calls suppress in its own transaction. */
 const suppressed = (of: TestAccount, more: Partial<Suppression>) =>
   api.app.db.query.transaction().execute((tx) =>
     suppress(
@@ -55,7 +55,7 @@ const suppressed = (of: TestAccount, more: Partial<Suppression>) =>
     ),
   );
 
-test("a suppression is added with its defaults, listed and ended", async () => {
+test("a suppression is added with its defaults, listed and removed", async () => {
   const phone = newPhone();
   const { status, body } = await add({ phone_number: phone });
   assert.equal(status, 201);
@@ -78,7 +78,7 @@ test("a suppression is added with its defaults, listed and ended", async () => {
   assert.deepEqual(await list(`phone_number=${phone}`), []);
 });
 
-test("every field is kept as it was sent, the time read in the account's zone", async () => {
+test("every field is stored as sent, and times are read in the account's time zone", async () => {
   const of = await makeAccount(api.app);
   await api.send("PATCH", "/api/v1/account", {
     token: of.token,
@@ -97,7 +97,7 @@ test("every field is kept as it was sent, the time read in the account's zone", 
   );
 });
 
-test("ten digits are a local number, and a number with + is as it says", async () => {
+test("ten digits are a national number, and a number with + includes its country code", async () => {
   const written: [string, string][] = [
     ["4712345678", "914712345678"],
     ["+4712345678", "4712345678"],
@@ -113,11 +113,11 @@ test("ten digits are a local number, and a number with + is as it says", async (
     assert.equal(body.phone_number, digits, phone_number);
   }
   assert.equal((await list("phone_number=%2B4712345678", of)).length, 1);
-  // A plus that was not escaped arrives as a space.
+  // An unescaped plus arrives as a space.
   assert.equal((await list("phone_number=+4712345678", of)).length, 1);
 });
 
-test("each failing field is told, all at once, and nothing is stored", async () => {
+test("reports every invalid field at once and stores nothing", async () => {
   const of = await makeAccount(api.app);
   const cases: [unknown, string[]][] = [
     [{}, ["phone_number"]],
@@ -148,7 +148,7 @@ test("each failing field is told, all at once, and nothing is stored", async () 
   }
 });
 
-test("adding a number again lengthens its suppression and never shortens it", async () => {
+test("adding a number again extends its suppression and never shortens it", async () => {
   const phone_number = newPhone();
   const at = (expires_at: Date | null, reason: string) =>
     add({ phone_number, channel: "chat", reason, expires_at: expires_at?.toISOString() ?? null });
@@ -164,12 +164,12 @@ test("adding a number again lengthens its suppression and never shortens it", as
   assert.deepEqual([forever.body.reason, forever.body.expires_at], ["for ever", null]);
   for (const again of [await at(null, "again"), await at(hours(9), "shorter")])
     assert.deepEqual(again.body, forever.body);
-  // Another channel of the same number is another suppression.
+  // The same number on another channel is another suppression.
   const voice = await add({ phone_number, channel: "voice" });
   assert.notEqual(voice.body.id, first.body.id);
 });
 
-test("an opt-out by reply outlives whatever is added by hand", async () => {
+test("a manual suppression never replaces an opt-out by reply", async () => {
   const of = await makeAccount(api.app);
   assert.equal(await suppressed(of, {}), true);
   const { body } = await add(
@@ -180,7 +180,7 @@ test("an opt-out by reply outlives whatever is added by hand", async () => {
   assert.equal(await suppressed(of, { source: "auto_block", expires_at: hours(1) }), false);
 });
 
-test("one that has ended gives way to a new one", async () => {
+test("an expired suppression is replaced by a new one", async () => {
   const of = await makeAccount(api.app);
   await suppressed(of, { expires_at: hours(-1) });
   const now = api.clock.now();
@@ -190,7 +190,7 @@ test("one that has ended gives way to a new one", async () => {
   assert.equal(await isSuppressed(api.app.db.pool, of.account_id, "chat", phone, now), true);
 });
 
-test("a channel is kept from a number by a suppression of its own or of all, until it ends", async () => {
+test("a number is suppressed on a channel by a suppression of that channel or of all, until it expires", async () => {
   const of = await makeAccount(api.app);
   const other = await makeAccount(api.app);
   const [chat, voice, all, ended, ending] = ["1", "2", "3", "4", "5"].map((n) => `91987654321${n}`);
@@ -214,7 +214,7 @@ test("a channel is kept from a number by a suppression of its own or of all, unt
   assert.deepEqual(await among(other, "chat"), []);
 });
 
-test("more phones than one statement takes are all looked up", async () => {
+test("finds suppressions among more phones than one statement takes", async () => {
   const of = await makeAccount(api.app);
   const phones = Array.from({ length: 25_000 }, (_, i) => `9190000${String(i).padStart(5, "0")}`);
   const wanted = [phones[0]!, phones[10_000]!, phones[24_999]!];
@@ -229,7 +229,7 @@ test("more phones than one statement takes are all looked up", async () => {
   assert.deepEqual([...found].toSorted(), wanted);
 });
 
-test("twenty concurrent suppressions of a number leave one, the longest", async () => {
+test("twenty concurrent suppressions of a number result in one, the longest", async () => {
   const of = await makeAccount(api.app);
   const expiries = Array.from({ length: 20 }, (_, i) => hours(1 + ((i * 7) % 20)));
   await Promise.all(expiries.map((expires_at) => suppressed(of, { expires_at })));
@@ -240,7 +240,7 @@ test("twenty concurrent suppressions of a number leave one, the longest", async 
   );
 });
 
-test("the list is filtered by number, channel, source and whether it holds, and paged newest first", async () => {
+test("the list is filtered by number, channel, source and active, and paged newest first", async () => {
   const of = await makeAccount(api.app);
   await suppressed(of, { phone: "919000000001", source: "dtmf", channel: "voice" });
   await suppressed(of, { phone: "919000000002", expires_at: hours(-1) });
@@ -258,7 +258,7 @@ test("the list is filtered by number, channel, source and whether it holds, and 
   assert.deepEqual(await phones(`limit=2&cursor=${cursor}`), [1]);
 });
 
-test("a repeated key adds nothing twice and answers the same", async () => {
+test("a repeated idempotency key adds nothing twice and returns the same response", async () => {
   const of = await makeAccount(api.app);
   const json = { phone_number: "9876543210" };
   const first = await add(json, of, { "idempotency-key": "k" });
@@ -279,7 +279,7 @@ test("suppressions are read with suppressions.read and changed only with suppres
   assert.equal((await api.send("GET", path)).status, 401);
 });
 
-test("another account sees, ends and is held by none of it", async () => {
+test("another account cannot see or remove a suppression and is not affected by it", async () => {
   const other = await makeAccount(api.app);
   const { body } = await add({ phone_number: newPhone() });
   assert.deepEqual(await list("", other), []);
@@ -287,7 +287,7 @@ test("another account sees, ends and is held by none of it", async () => {
   assert.equal((await list(`phone_number=%2B${body.phone_number}`)).length, 1);
 });
 
-test("the audit trail tells who suppressed, imported and ended, without the number", async () => {
+test("the audit trail records who added, imported and removed suppressions, without the number", async () => {
   const of = await makeAccount(api.app);
   const { body } = await add({ phone_number: "9876543210", channel: "chat" }, of);
   await add({ phone_number: "9876543210", channel: "chat" }, of);
@@ -315,7 +315,7 @@ const upload = (of: TestAccount, csv: string | null, fields: Record<string, stri
   return api.send("POST", `${path}/import`, { token: of.token, raw: form });
 };
 
-test("every number of a file is suppressed, duplicates and rejects counted and told", async () => {
+test("every number of a file is suppressed; duplicates are counted, and rejects are counted and listed", async () => {
   const of = await makeAccount(api.app);
   await suppressed(of, { phone: "919000000004", channel: "all", source: "reply" });
   const csv = [
@@ -362,9 +362,9 @@ test("every number of a file is suppressed, duplicates and rejects counted and t
   );
 });
 
-test("an export of suppressions suppresses the same numbers where it is imported as it is", async () => {
+test("an unchanged export of suppressions can be imported and suppresses the same numbers", async () => {
   const of = await makeAccount(api.app);
-  // Ten digits with its country code, which without its plus would be a local number.
+  // Ten digits with the country code, which would be a national number without the plus.
   for (const phone of ["6591234567", "919876543210"])
     await suppressed(of, { phone, reason: "=STOP" });
   const answer = await api.send("GET", `${path}/export?active=true`, of);
@@ -392,7 +392,7 @@ test("an export of suppressions suppresses the same numbers where it is imported
   assert.deepEqual(entries, [{ detail: { filters: ["active"] } }]);
 });
 
-test("a file of more rows than an answer tells of counts all its rejects and tells the first hundred", async () => {
+test("a file with many rejects counts all of them and lists the first hundred", async () => {
   const of = await makeAccount(api.app);
   const bad = Array.from({ length: 2_500 }, (_, i) => `bad${i}`);
   const good = Array.from({ length: 2_500 }, (_, i) => `9${String(i).padStart(9, "0")}`);
@@ -404,7 +404,7 @@ test("a file of more rows than an answer tells of counts all its rejects and tel
   assert.deepEqual([body.rejects[0].row_number, body.rejects[99].row_number], [2, 101]);
 });
 
-test("what is wrong with an upload is told for every part, and leaves nothing", async () => {
+test("reports the violations of every part of an upload and stores nothing", async () => {
   const of = await makeAccount(api.app);
   const csv = "phone_number,phone,phone\n9000000001,1,2\n";
   const cases: [string | null, Record<string, string>, string[]][] = [
@@ -426,7 +426,7 @@ test("what is wrong with an upload is told for every part, and leaves nothing", 
   assert.deepEqual(await list("", of), []);
 });
 
-test("two files of the same numbers in other orders, at once, both go in", async () => {
+test("two concurrent files with the same numbers in different orders are both imported", async () => {
   const of = await makeAccount(api.app);
   const numbers = Array.from({ length: 3_000 }, (_, i) => `9${String(i).padStart(9, "0")}`);
   const answers = await Promise.all([

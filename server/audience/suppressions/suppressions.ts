@@ -1,4 +1,4 @@
-// Whom not to write to or call.
+// Reads the account's suppression list.
 import type { Kysely, Selectable } from "kysely";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
@@ -7,7 +7,7 @@ import { statement, type DB, type Executor } from "../../lib/database/database.t
 import { searches } from "../../lib/database/searches.ts";
 import { SuppressionAnswer, type Channel, type SuppressionSource } from "./suppression-schema.ts";
 
-const phones_a_statement = 10_000;
+const statement_phones_max = 10_000;
 const csv_page_rows = 1_000;
 
 const columns = Object.keys(SuppressionAnswer.properties) as readonly (keyof SuppressionAnswer)[];
@@ -17,7 +17,7 @@ const findSuppressed = statement<{ phone: string }>(`
   where account_id = $1 and phone = any($2::text[]) and channel in ('all', $3)
     and (expires_at is null or expires_at > $4)`);
 
-/** Which of the phones (E.164 digits) the channel is kept from at `now`. */
+/** Returns which of the phones (E.164 digits) are suppressed on the channel at `now`. */
 export async function suppressedAmong(
   db: Executor,
   accountId: number,
@@ -26,15 +26,15 @@ export async function suppressedAmong(
   now: Date,
 ): Promise<Set<string>> {
   const found = new Set<string>();
-  for (let at = 0; at < phones.length; at += phones_a_statement) {
-    const some = phones.slice(at, at + phones_a_statement);
+  for (let at = 0; at < phones.length; at += statement_phones_max) {
+    const some = phones.slice(at, at + statement_phones_max);
     const rows = await findSuppressed(db, [accountId, some, channel, now]);
     for (const { phone } of rows) found.add(phone);
   }
   return found;
 }
 
-/** Whether the channel is kept from the phone (E.164 digits) at `now`. */
+/** Reports whether the phone (E.164 digits) is suppressed on the channel at `now`. */
 export async function isSuppressed(
   db: Executor,
   accountId: number,
@@ -53,7 +53,7 @@ export type SuppressionFilter = {
   readonly active?: boolean;
 };
 
-/** A page of suppressions, newest first; 422 on a cursor that is not of this list. */
+/** Returns a page of suppressions, newest first. Refuses: validation-failed on a cursor of another list. */
 export async function listSuppressions(
   db: Kysely<DB>,
   accountId: number,
@@ -67,8 +67,8 @@ export async function listSuppressions(
 }
 
 /**
- * The suppressions that the filter lets through, newest first, as chunks of CSV with a header line;
- * numbers have their plus, so that the import takes each for what it is.
+ * Streams the suppressions that match the filter, newest first, as chunks of CSV with a header line.
+ * Numbers include their plus, so that an import reads the same numbers.
  */
 export function exportSuppressions(
   { db }: Pick<App, "db">,
@@ -107,7 +107,7 @@ async function suppressionsBefore(
   return rows.map((row) => suppressionAnswer(row, now));
 }
 
-/** A suppression as the API shows it. */
+/** Converts a row to its API representation. */
 export function suppressionAnswer(
   row: Selectable<DB["suppressions"]>,
   now: Date,

@@ -2,10 +2,10 @@ import type { FieldError } from "../../lib/errors.ts";
 import { parseTime } from "../../lib/parse-time.ts";
 import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
 
-/** The account's settings that a number and a time are read by. */
+/** The account settings that determine how numbers and times are parsed. */
 export type Locale = { readonly country_code: string; readonly time_zone: string };
 
-/** What a schema cannot see of a new suppression. The body may have any shape. */
+/** Validates a new suppression beyond the schema; the body may have any shape. */
 export function validateSuppression(body: unknown, locale: Locale, now: Date): FieldError[] {
   const { phone_number, expires_at } = (body ?? {}) as Record<string, unknown>;
   const violations: FieldError[] = [];
@@ -18,7 +18,7 @@ export function validateSuppression(body: unknown, locale: Locale, now: Date): F
   return violations;
 }
 
-/** Why a text is no time at which a suppression may end, or null. */
+/** Returns why a text is not a valid expiry of a suppression, or null. */
 export function reasonAgainstExpiry(text: string, timeZone: string, now: Date): string | null {
   const at = parseTime(text, timeZone);
   if (typeof at === "string") return at;

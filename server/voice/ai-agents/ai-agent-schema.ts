@@ -1,105 +1,105 @@
-// AI agents as they go in and come out of the API.
+// Request, response and storage schemas of AI agents.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import { instruction_characters_max } from "../../calls/state-machine/script-text.ts";
 import type { TransferTarget } from "../../calls/state-machine/menu.ts";
 import {
-  agent_driver_names,
+  ai_agent_driver_names,
   rule_outcomes,
-  type AgentPlan,
+  type AiAgentPlan,
 } from "../../drivers/ai-agent/driver.ts";
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
 import { targetOf } from "../menus/menu-schema.ts";
 import {
+  boundedText,
   default_language,
   language,
   leadField,
-  spokenText,
   TransferInput,
 } from "../files/content-schema.ts";
 
-const said_characters_max = 2_000;
+const prompt_characters_max = 2_000;
 const rules_max = 50;
 const fields_max = 20;
 
 const name = shownName("Unique in the account");
-const driver = Type.Enum(agent_driver_names, {
+const driver = Type.Enum(ai_agent_driver_names, {
   type: "string",
   description:
-    "scripted goes by its rules and fields; realtime by its instructions, where this installation has a server for it. scripted unless said",
+    "scripted follows its rules and fields; realtime follows its instructions and requires a configured realtime server. Default: scripted",
 });
-const variables = "{{variables}} become the recipient's values";
-const greeting = spokenText(said_characters_max, `Said first; ${variables}`);
-const instructions = spokenText(
+const variables = "{{variables}} are replaced by the recipient's values";
+const greeting = boundedText(prompt_characters_max, `The first prompt; ${variables}`);
+const instructions = boundedText(
   instruction_characters_max,
-  `realtime: who it is and what it is to do; ${variables}`,
+  `realtime: its role and its task; ${variables}`,
 );
-const model = spokenText(128, "realtime: the server's own unless said");
-const voice = spokenText(128, "realtime: the server's own unless said");
+const model = boundedText(128, "realtime; default: the server's own");
+const voice = boundedText(128, "realtime; default: the server's own");
 
 const Rule = closed({
   keys: optional(
     Type.String({
       pattern: "^[0-9*#]{0,12}$",
-      description: "Keys that it answers to",
+      description: "Keys that trigger the rule",
       "x-reason": "must be at most 12 of 0-9, * and #",
     }),
   ),
   keywords: optional(
-    Type.Array(spokenText(100, "A word or a phrase, in any case"), {
+    Type.Array(boundedText(100, "A word or phrase, case-insensitive"), {
       maxItems: 20,
-      description: "What it answers to, where speech can be understood",
+      description: "Words that trigger the rule, if speech recognition is available",
     }),
   ),
-  say: spokenText(said_characters_max, `The answer; ${variables}`),
+  say: boundedText(prompt_characters_max, `The answer; ${variables}`),
   set: optional(
     closed(
       {
         field: leadField("One of fields"),
-        value: spokenText(500, `What is noted for it; ${variables}`),
+        value: boundedText(500, `The value to store; ${variables}`),
       },
-      { description: "Notes a value for a field" },
+      { description: "Stores a value for a field" },
     ),
   ),
-  // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+  // oxlint-disable-next-line unicorn/no-thenable -- a property of the plan, not a function
   then: optional(
     Type.Enum(rule_outcomes, {
       type: "string",
-      description: "What follows the answer; go_on unless said",
+      description: "What follows the answer. Default: go_on",
     }),
   ),
 });
 const rules = Type.Array(Rule, {
   maxItems: rules_max,
-  description: "scripted: the first that fits what was pressed or said is followed",
+  description: "scripted: the first rule that matches the keys or the speech applies",
 });
-const fallback = spokenText(
-  said_characters_max,
-  "scripted: said when no rule fits; a sentence of ours unless said",
+const fallback = boundedText(
+  prompt_characters_max,
+  "scripted: the answer when no rule matches; a built-in sentence by default",
 );
-const closing = spokenText(
-  said_characters_max,
-  "scripted: said when every field was asked, and the call ends; a sentence of ours unless said",
+const closing = boundedText(
+  prompt_characters_max,
+  "scripted: the last prompt, after every field was asked, before the call ends; a built-in sentence by default",
 );
 const fields = Type.Array(
   closed({
     key: leadField("A custom field's key"),
-    question: spokenText(said_characters_max, `How it is asked; ${variables}`),
+    question: boundedText(prompt_characters_max, `The question; ${variables}`),
   }),
-  { maxItems: fields_max, description: "What it finds out for the caller's lead" },
+  { maxItems: fields_max, description: "The lead fields that it asks for" },
 );
 const silence_seconds = Type.Integer({
   minimum: 3,
   maximum: 120,
-  description: "It ends when nobody said anything for so long; 10 unless said",
+  description: "Silence that ends the conversation. Default: 10",
 });
 const max_seconds = Type.Integer({
   minimum: 10,
   maximum: 3_600,
-  description: "The longest conversation; 600 unless said",
+  description: "The longest conversation. Default: 600",
 });
 
-/** The body of an AI agent's creation; validateAiAgent says what this schema cannot. */
+/** The body of an AI agent's creation; validateAiAgent validates the rest. */
 export const NewAiAgent = closed(
   {
     name,
@@ -123,7 +123,7 @@ export const NewAiAgent = closed(
       {
         name: "Reception",
         greeting: "Hello {{name|there}}. Press 1 or say agent to talk to somebody.",
-        // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+        // oxlint-disable-next-line unicorn/no-thenable -- a property of the plan, not a function
         rules: [{ keys: "1", keywords: ["agent"], say: "One moment please.", then: "transfer" }],
         transfer_to: { extension: "101" },
       },
@@ -132,7 +132,7 @@ export const NewAiAgent = closed(
 );
 export type NewAiAgent = Static<typeof NewAiAgent>;
 
-/** Null clears what may be missing. */
+/** A change of an AI agent; null clears an optional field. */
 export const AiAgentPatch = closed(
   {
     name: Type.Optional(name),
@@ -152,7 +152,7 @@ export const AiAgentPatch = closed(
   },
   {
     minProperties: 1,
-    description: "What to change, for campaigns launched from now on; null clears a field",
+    description: "The fields to change, for campaigns launched from now on; null clears a field",
     examples: [{ transfer_to: null }],
   },
 );
@@ -161,19 +161,19 @@ export type AiAgentPatch = Static<typeof AiAgentPatch>;
 export const AiAgentAnswer = Type.Object({
   id: id("AI agent id"),
   name: Type.String(),
-  driver: Type.Enum(agent_driver_names, { type: "string" }),
+  driver: Type.Enum(ai_agent_driver_names, { type: "string" }),
   language: Type.String(),
   greeting: Type.String(),
   instructions: nullable(Type.String()),
   model: nullable(Type.String()),
   voice: nullable(Type.String()),
-  rules: Type.Unsafe<AgentPlan["rules"]>({
+  rules: Type.Unsafe<AiAgentPlan["rules"]>({
     type: "array",
     items: { type: "object", additionalProperties: true },
-    description: "As they were given, defaults filled in",
+    description: "As sent, with defaults filled in",
   }),
   fallback: Type.String(),
-  fields: Type.Unsafe<AgentPlan["fields"]>({
+  fields: Type.Unsafe<AiAgentPlan["fields"]>({
     type: "array",
     items: { type: "object", additionalProperties: true },
   }),
@@ -189,16 +189,16 @@ export const AiAgentAnswer = Type.Object({
 });
 export type AiAgentAnswer = Static<typeof AiAgentAnswer>;
 
-/** An AI agent as it is stored. */
+/** The stored form of an AI agent. */
 export type StoredAiAgent = {
-  readonly plan: AgentPlan;
+  readonly plan: AiAgentPlan;
   readonly transfer_to: TransferTarget | null;
 };
 
-/** What is stored of a body that has no violations. */
+/** Converts a valid body to its stored form, with defaults filled in. */
 export function storedAiAgent(body: Omit<NewAiAgent, "name">): StoredAiAgent {
   const transfer_to = body.transfer_to ? targetOf(body.transfer_to) : null;
-  const plan: AgentPlan = {
+  const plan: AiAgentPlan = {
     driver: body.driver ?? "scripted",
     language: body.language ?? default_language,
     greeting: body.greeting,
@@ -210,7 +210,7 @@ export function storedAiAgent(body: Omit<NewAiAgent, "name">): StoredAiAgent {
       keywords: keywords ?? [],
       say,
       set: set ?? null,
-      // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+      // oxlint-disable-next-line unicorn/no-thenable -- a property of the plan, not a function
       then: then ?? "go_on",
     })),
     fallback: body.fallback ?? "Sorry, I did not understand that.",
@@ -223,14 +223,14 @@ export function storedAiAgent(body: Omit<NewAiAgent, "name">): StoredAiAgent {
   return { plan, transfer_to };
 }
 
-/** The body that would make a stored one: what a patch changes. */
+/** Converts a stored AI agent back to a body, to which a patch applies. */
 export function bodyOfAiAgent({ plan, transfer_to }: StoredAiAgent): Omit<NewAiAgent, "name"> {
   const { may_transfer: _, ...rest } = structuredClone(plan);
   const body = { ...rest, instructions: plan.instructions || null, transfer_to };
   return body as unknown as Omit<NewAiAgent, "name">;
 }
 
-/** A row as the API shows it. */
+/** Converts a row to its API representation. */
 export function aiAgentAnswer(row: {
   id: number;
   name: string;
@@ -239,7 +239,7 @@ export function aiAgentAnswer(row: {
   created_at: Date;
   updated_at: Date;
 }): AiAgentAnswer {
-  const { may_transfer: _, ...plan } = row.plan as AgentPlan;
+  const { may_transfer: _, ...plan } = row.plan as AiAgentPlan;
   return {
     id: row.id,
     name: row.name,

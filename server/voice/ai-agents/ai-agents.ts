@@ -4,7 +4,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { aiAgentAnswer, type AiAgentAnswer } from "./ai-agent-schema.ts";
 
-/** The account's AI agents, by id. */
+/** Lists the account's AI agents by id. Refuses: validation-failed on a cursor of another list. */
 export async function listAiAgents(
   db: Kysely<DB>,
   accountId: number,
@@ -20,7 +20,7 @@ export async function listAiAgents(
   return { data: rows.map(aiAgentAnswer), next_cursor: next };
 }
 
-/** One AI agent of the account, or not-found. */
+/** Returns one AI agent of the account. Refuses: not-found. */
 export async function readAiAgent(
   db: Kysely<DB>,
   accountId: number,

@@ -9,7 +9,7 @@ import {
   type NewAiAgent,
 } from "./ai-agent-schema.ts";
 
-/** Creates an AI agent that validateAiAgent found no violation with. Refuses: validation-failed (name taken). */
+/** Creates an AI agent that validateAiAgent accepted. Refuses: validation-failed (name taken). */
 export async function createAiAgent(
   tx: Tx,
   actor: Actor,
@@ -34,7 +34,7 @@ export async function createAiAgent(
   return aiAgentAnswer(created);
 }
 
-/** Turns the violated constraint into 422 on `name`; throws everything else on. */
+/** Refuses validation-failed on `name` if its unique constraint was violated; rethrows any other error. */
 export function refuseTakenAiAgent(error: unknown): never {
   if (violatesUnique(error, "voice_agents_account_id_name_key"))
     throw invalidField("name", "is already the name of an AI agent");

@@ -3,7 +3,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { detachFromVoiceFiles } from "../files/detach-from-voice-files.ts";
 
-/** Deletes an AI agent; campaigns keep theirs. Refuses: not-found; conflict while a voice file has it. */
+/** Deletes an AI agent; launched campaigns keep their copy. Refuses: not-found; conflict while an active voice file uses it. */
 export async function deleteAiAgent(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
   const agent = await tx

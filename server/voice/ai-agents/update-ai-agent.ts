@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
-import type { AgentDrivers } from "../../drivers/ai-agent/driver.ts";
+import type { AiAgentDrivers } from "../../drivers/ai-agent/driver.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalid, notFound, type FieldError } from "../../lib/errors.ts";
 import {
@@ -16,13 +16,13 @@ import { fieldsOf } from "../files/validate-content.ts";
 import { validateAiAgent } from "./validate-ai-agent.ts";
 
 /**
- * Changes an AI agent for campaigns launched from now on. Refuses: not-found; validation-failed (name
- * taken; what no longer fits somebody else's change).
+ * Updates an AI agent for campaigns launched from now on. Refuses: not-found; validation-failed (name
+ * taken; not valid in combination with a concurrent change).
  */
 export async function updateAiAgent(
   tx: Tx,
   actor: Actor,
-  { id, drivers }: { readonly id: number; readonly drivers: AgentDrivers },
+  { id, drivers }: { readonly id: number; readonly drivers: AiAgentDrivers },
   { name, ...patch }: AiAgentPatch,
   now: Date,
 ): Promise<AiAgentAnswer> {
@@ -57,11 +57,11 @@ export async function updateAiAgent(
   return aiAgentAnswer(updated);
 }
 
-/** All that a schema cannot see of a patch, which may have any shape, of an AI agent that may not exist. */
+/** Validates a patch beyond the schema; it may have any shape, and the AI agent may not exist. */
 export async function validateAiAgentPatch(
   db: Kysely<DB>,
   accountId: number,
-  { id, drivers }: { readonly id: number; readonly drivers: AgentDrivers },
+  { id, drivers }: { readonly id: number; readonly drivers: AiAgentDrivers },
   patch: unknown,
 ): Promise<FieldError[]> {
   const row = await db

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import { validateScript } from "../../calls/state-machine/script-text.ts";
-import type { AgentDrivers } from "../../drivers/ai-agent/driver.ts";
+import type { AiAgentDrivers } from "../../drivers/ai-agent/driver.ts";
 import type { DB } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import {
@@ -13,13 +13,13 @@ import {
 } from "../files/validate-content.ts";
 
 /**
- * All that a schema cannot see of an AI agent's body, which may have any shape; of a patch with the
- * fields that it leaves as they are.
+ * Validates the body of an AI agent beyond the schema; the body may have any shape. For a patch, pass the
+ * stored fields merged with the patch.
  */
 export async function validateAiAgent(
   db: Kysely<DB>,
   accountId: number,
-  drivers: AgentDrivers,
+  drivers: AiAgentDrivers,
   body: unknown,
 ): Promise<FieldError[]> {
   const agent = fieldsOf(body);
@@ -37,13 +37,13 @@ export async function validateAiAgent(
   ];
 }
 
-/** Every installation has the scripted one. */
-function validateDriver(agent: Fields, drivers: AgentDrivers): FieldError[] {
+/** Validates the driver; every installation has the scripted one. */
+function validateDriver(agent: Fields, drivers: AiAgentDrivers): FieldError[] {
   if (agent["driver"] !== "realtime") return [];
   if (!drivers.realtime)
-    return [{ field: "driver", reason: "this installation has no server for realtime agents" }];
+    return [{ field: "driver", reason: "must be scripted: no realtime server is configured" }];
   if (isGiven(agent, "instructions")) return [];
-  return [{ field: "instructions", reason: "is required of a realtime agent" }];
+  return [{ field: "instructions", reason: "is required when driver is realtime" }];
 }
 
 function validateRule(at: string, rule: unknown, agent: Fields): FieldError[] {
@@ -54,20 +54,20 @@ function validateRule(at: string, rule: unknown, agent: Fields): FieldError[] {
   if ((keys ?? "") === "" && listOf(keywords).length === 0)
     violations.push({ field: `${at}.keys`, reason: "is required without keywords" });
   if (fields["then"] === "transfer" && !isGiven(agent, "transfer_to"))
-    violations.push({ field: `${at}.then`, reason: "needs transfer_to" });
+    violations.push({ field: `${at}.then`, reason: "must not be transfer without transfer_to" });
   const { field: noted, value } = fieldsOf(fields["set"]) ?? {};
   const known = listOf(agent["fields"]).map((field) => fieldsOf(field)?.["key"]);
   if (typeof noted === "string" && !known.includes(noted))
-    violations.push({ field: `${at}.set.field`, reason: "is none of fields" });
+    violations.push({ field: `${at}.set.field`, reason: "must be the key of one of fields" });
   return [...violations, ...validateText(`${at}.set.value`, value)];
 }
 
 function validateFields(fields: readonly unknown[]): FieldError[] {
   const keys = fields.map((field) => fieldsOf(field)?.["key"]);
   return fields.flatMap((field, i) => {
-    const isTwice = typeof keys[i] === "string" && keys.indexOf(keys[i]) < i;
-    const twice = isTwice ? [{ field: `fields.${i}.key`, reason: "is there twice" }] : [];
-    return [...twice, ...validateText(`fields.${i}.question`, fieldsOf(field)?.["question"])];
+    const isRepeated = typeof keys[i] === "string" && keys.indexOf(keys[i]) < i;
+    const repeated = isRepeated ? [{ field: `fields.${i}.key`, reason: "must be unique" }] : [];
+    return [...repeated, ...validateText(`fields.${i}.question`, fieldsOf(field)?.["question"])];
   });
 }
 
@@ -76,7 +76,7 @@ function validateText(field: string, text: unknown): FieldError[] {
   return reason === null ? [] : [{ field, reason }];
 }
 
-/** A body of a megabyte could hold very many: beyond what the schema takes nothing is looked at. */
+/** Returns at most the number of items that the schema allows, because a large body could contain very many. */
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value.slice(0, 50) : [];
 }

@@ -1,4 +1,4 @@
-// What people and the worker do to a whole voice campaign: pause, resume, cancel, start, complete, move.
+// Controls of a voice campaign by users and by the worker: pause, resume, cancel, start, complete, move.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
@@ -38,7 +38,7 @@ async function events({ account_id }: TestAccount) {
   return rows.map(({ type, data }) => ({ type: type.slice("voice.campaign.".length), data }));
 }
 
-const told = async (account: TestAccount) => (await events(account)).map(({ type }) => type);
+const eventTypes = async (account: TestAccount) => (await events(account)).map(({ type }) => type);
 
 async function audit({ account_id }: TestAccount) {
   const rows = await api.app.db.query
@@ -78,7 +78,7 @@ async function setRecipient(
   await pool.query("select count_voice($1, $2, 1, $3, $4, 1)", [account_id, campaign_id, from, to]);
 }
 
-test("a pause holds a campaign and a resume lifts whatever held it; repeated, they are told to nobody", async () => {
+test("a pause sets a hold and a resume removes every hold; repetitions record no events", async () => {
   const account = await newAccount();
   const { account_id } = account;
   const { id, public_id, trunk_id } = await makeVoiceCampaign(api.app, account, {
@@ -101,9 +101,9 @@ test("a pause holds a campaign and a resume lifts whatever held it; repeated, th
   const resumed = await ask(account, "POST", `${id}/resume`);
   assert.deepEqual([resumed.body.status, resumed.body.holds], ["running", []]);
   const data = { campaign_id: id, id: public_id, name: "Spring" };
-  const pausedNews = { type: "paused", data: { ...data, paused_reason: "manual", detail: null } };
-  const resumedNews = { type: "resumed", data };
-  assert.deepEqual(await events(account), [pausedNews, resumedNews, pausedNews, resumedNews]);
+  const pausedEvent = { type: "paused", data: { ...data, paused_reason: "manual", detail: null } };
+  const resumedEvent = { type: "resumed", data };
+  assert.deepEqual(await events(account), [pausedEvent, resumedEvent, pausedEvent, resumedEvent]);
   assert.deepEqual(await audit(account), [
     ["paused", {}],
     ["resumed", { lifted: ["manual"] }],
@@ -112,7 +112,7 @@ test("a pause holds a campaign and a resume lifts whatever held it; repeated, th
   ]);
 });
 
-test("a cancelled campaign keeps its calls under way, takes back all others in batches, and is finished with the last call", async () => {
+test("a cancelled campaign keeps calls in progress, cancels all other recipients in batches, and finishes with the last call", async () => {
   const account = await newAccount();
   const { account_id } = account;
   const recipients: RecipientToMake[] = [{ state: "calling" }, { state: "answered" }];
@@ -131,13 +131,13 @@ test("a cancelled campaign keeps its calls under way, takes back all others in b
     assert.match(late.body.detail, /^The campaign is cancelled and cannot be /);
   }
   const job = { account_id, subject: String(id) };
-  const going = new AbortController().signal;
-  // Killed at any point, it goes on where it was: here a run has no time for more than it has begun.
+  const running_signal = new AbortController().signal;
+  // A stopped run and one without time left are continued by the next run.
   assert.ok(await drainVoiceCampaign(api.app, job, AbortSignal.abort()));
-  assert.ok(await drainVoiceCampaign(api.app, job, going, -1));
+  assert.ok(await drainVoiceCampaign(api.app, job, running_signal, -1));
   await Promise.all([
-    drainVoiceCampaign(api.app, job, going, 60_000),
-    drainVoiceCampaign(api.app, job, going, 60_000),
+    drainVoiceCampaign(api.app, job, running_signal, 60_000),
+    drainVoiceCampaign(api.app, job, running_signal, 60_000),
   ]);
   const [first, second, ...others] = await states(account, id);
   assert.deepEqual([first, second], ["calling", "answered"]);
@@ -153,20 +153,20 @@ test("a cancelled campaign keeps its calls under way, takes back all others in b
   const closed = await ask(account, "GET", String(id));
   assert.equal(closed.body.status, "cancelled");
   assert.ok(closed.body.finished_at);
-  assert.deepEqual(await told(account), ["paused", "cancelled"]);
+  assert.deepEqual(await eventTypes(account), ["paused", "cancelled"]);
   const jobs = await api.app.db.query
     .selectFrom("jobs")
     .select(["kind", "subject"])
     .where("account_id", "=", account_id)
     .execute();
-  assert.deepEqual(jobs, [{ kind: "voice.wind_down", subject: String(id) }]);
-  // Of one that was not cancelled nothing is taken back.
+  assert.deepEqual(jobs, [{ kind: "voice.drain_campaign", subject: String(id) }]);
+  // A campaign that was not cancelled is not drained.
   const running = await makeVoiceCampaign(api.app, account);
-  await drainVoiceCampaign(api.app, { account_id, subject: String(running.id) }, going);
+  await drainVoiceCampaign(api.app, { account_id, subject: String(running.id) }, running_signal);
   assert.deepEqual(await states(account, running.id), ["waiting"]);
 });
 
-test("a campaign completes once, when nobody of it is to be spoken to, waits or is being called", async () => {
+test("a campaign completes once, when no recipient is synthesizing, waiting or calling", async () => {
   const account = await newAccount();
   const { id, public_id } = await makeVoiceCampaign(api.app, account, {
     campaign: { name: "Spring" },
@@ -200,7 +200,7 @@ test("a campaign completes once, when nobody of it is to be spoken to, waits or 
   await checkVoiceCampaigns(api.app.db.pool);
 });
 
-test("a scheduled campaign begins once, unless it was cancelled, and a paused one begins paused", async () => {
+test("a scheduled campaign starts once, unless it was cancelled, and a paused one starts paused", async () => {
   const account = await newAccount();
   const scheduled = { campaign: { state: "scheduled", started_at: null } };
   const { account_id } = account;
@@ -214,14 +214,14 @@ test("a scheduled campaign begins once, unless it was cancelled, and a paused on
   assert.ok(body.started_at);
   assert.ok(notifications.includes(String(held.trunk_id)));
   assert.equal((await ask(account, "POST", `${held.id}/resume`)).body.status, "running");
-  const gone = await makeVoiceCampaign(api.app, account, scheduled);
-  await ask(account, "POST", `${gone.id}/cancel`);
-  await begin(gone.id);
-  assert.equal((await ask(account, "GET", String(gone.id))).body.status, "cancelled");
-  assert.deepEqual(await told(account), ["paused", "started", "resumed", "cancelled"]);
+  const cancelled = await makeVoiceCampaign(api.app, account, scheduled);
+  await ask(account, "POST", `${cancelled.id}/cancel`);
+  await begin(cancelled.id);
+  assert.equal((await ask(account, "GET", String(cancelled.id))).body.status, "cancelled");
+  assert.deepEqual(await eventTypes(account), ["paused", "started", "resumed", "cancelled"]);
 });
 
-test("an open campaign whose trunk is gone, off or another's goes on over one that its account may use", async () => {
+test("an open campaign whose trunk is deleted, inactive or reserved for another account moves to a usable trunk", async () => {
   const { app } = api;
   const db = app.db.query;
   const account = await newAccount();

@@ -1,4 +1,4 @@
-// The recipients of a campaign in the order of their ids, each with what its last call came to.
+// The recipients of a campaign by id, each with the outcome of its last call.
 import { sql, type Kysely } from "kysely";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { MenuStep } from "../../calls/records/call-record-schema.ts";
@@ -7,14 +7,14 @@ import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { RecipientState, VoiceRecipientAnswer } from "./campaign-record-schema.ts";
 
-/** What narrows a list or an export of recipients; each is optional and all must hold. */
+/** The filters of a list or an export of recipients; a recipient matches all that are given. */
 export type RecipientFilter = {
   readonly state?: RecipientState | undefined;
   /** E.164 digits without the plus. */
   readonly phone?: string | undefined;
 };
 
-/** A page of recipients; 422 on a cursor that is not of this list. */
+/** Returns a page of recipients. Refuses: validation-failed on a cursor of another list. */
 export async function listRecipients(
   db: Kysely<DB>,
   key: CampaignKey,
@@ -33,7 +33,7 @@ type RecipientRow = Omit<VoiceRecipientAnswer, "due_at" | "finished_at" | "varia
   readonly finished_at: Date | null;
 };
 
-/** The next recipients after an id that the filter lets through. */
+/** Returns the next recipients after an id that match the filter. */
 export async function recipientsAfter(
   db: Kysely<DB>,
   { account_id, campaign_id }: CampaignKey,
@@ -42,7 +42,7 @@ export async function recipientsAfter(
 ): Promise<VoiceRecipientAnswer[]> {
   const conditions = [sql`r.account_id = ${account_id}`, sql`r.campaign_id = ${campaign_id}`];
   conditions.push(sql`r.id > ${after.id}`);
-  // Spelt out, because of a parameter the planner cannot tell that the index of open ones has it.
+  // A literal, because the planner cannot prove for a parameter that the partial index of open recipients applies.
   if (filter.state !== undefined) conditions.push(sql`r.state = ${sql.lit(filter.state)}`);
   if (filter.phone !== undefined) conditions.push(sql`r.phone = ${filter.phone}`);
   const query = sql<RecipientRow>`
@@ -74,7 +74,7 @@ function recipientOf(row: RecipientRow): VoiceRecipientAnswer {
   };
 }
 
-/** Within JSON, PostgreSQL writes times with microseconds and an offset. */
+/** Converts the time, because PostgreSQL writes times in JSON with microseconds and an offset. */
 function stepOf(step: MenuStep): MenuStep {
   return { ...step, at: new Date(step.at).toISOString() };
 }

@@ -1,4 +1,4 @@
-// A voice campaign and whom it calls, as the API shows them once they are there.
+// API representation of a launched voice campaign and its recipients.
 import Type, { type Static } from "typebox";
 import { MenuStep } from "../../calls/records/call-record-schema.ts";
 import { call_types } from "../../calls/state-machine/voice-plan.ts";
@@ -15,7 +15,7 @@ export const campaign_statuses = [
 ] as const;
 export type CampaignStatus = (typeof campaign_statuses)[number];
 
-/** Where a recipient may be; the first three are still open. */
+/** The states of a recipient; the first three are open. */
 export const recipient_states = [
   "synthesizing",
   "waiting",
@@ -30,72 +30,74 @@ export const recipient_states = [
 ] as const;
 export type RecipientState = (typeof recipient_states)[number];
 
-/** What keeps a running campaign from calling just now, though nobody paused it. */
-export const waits = ["no_trunk", "calling_window", "speech", "retry"] as const;
-export type Wait = (typeof waits)[number];
+/** Why a running campaign that is not paused places no calls at the moment. */
+export const wait_reasons = ["no_trunk", "calling_window", "speech", "retry"] as const;
+export type WaitReason = (typeof wait_reasons)[number];
 
 const time = (description: string) => nullable(timestamp(description));
 const count = (description: string) => Type.Integer({ description });
 
 /** A campaign with its counts. */
 export const VoiceCampaignRecord = Type.Object({
-  id: Type.String({ format: "uuid", description: "The id of its launch" }),
-  campaign_id: id("The campaignId of its launch; calls name it"),
+  id: Type.String({ format: "uuid", description: "The id in the launch response" }),
+  campaign_id: id("The campaignId in the launch response; the campaign_id of its calls"),
   name: Type.String(),
   call_type: Type.Enum(call_types, { type: "string" }),
   send_to: Type.Enum(["Numbers", "csv", "Group"], { type: "string" }),
-  voice_file_id: id("What is played"),
-  is_test: Type.Boolean({ description: "A call to try it out" }),
+  voice_file_id: id("Voice file id"),
+  is_test: Type.Boolean({ description: "Whether it is a test call" }),
   status: Type.Enum(campaign_statuses, { type: "string" }),
   paused_reason: nullable(
     Type.Enum(hold_reasons, {
       type: "string",
-      description: "Why it is paused; of several reasons the weightiest",
+      description: "Why it is paused; of several reasons, the one with the highest rank",
     }),
   ),
-  holds: Type.Array(HoldAnswer, { description: "All that keeps it back, weightiest first" }),
+  holds: Type.Array(HoldAnswer, { description: "All holds, highest rank first" }),
   waiting_for: nullable(
-    Type.Enum(waits, {
+    Type.Enum(wait_reasons, {
       type: "string",
       description:
-        "What a running campaign waits for: a way to a carrier, the account's calling time, " +
-        "texts to be spoken, the next attempt",
+        "Why a running campaign places no calls: no usable trunk, outside the account's calling window, " +
+        "scripts not synthesized yet, or the next attempt not due",
     }),
   ),
-  callable_from: time("UTC: when the account's calling time begins, while it waits for that"),
-  total: count("Recipients: those of every state"),
-  pending: count("Not finished yet: to be spoken, waiting or being called"),
-  in_progress: count("Being called now; of the pending"),
+  callable_from: time(
+    "UTC: when the account's calling window opens; set while waiting_for is calling_window",
+  ),
+  total: count("Recipients in every state"),
+  pending: count("Recipients not finished: synthesizing, waiting or being called"),
+  in_progress: count("Recipients being called now; included in pending"),
   answered: count("A person answered"),
   machine: count("A machine answered"),
   busy: count("Busy, at the last attempt"),
   no_answer: count("Did not answer, at the last attempt"),
-  failed: count("Could not be called"),
-  suppressed: count("Not to be called"),
-  cancelled: count("Taken back before they were called"),
-  rejected: count("Of what was sent, no phone numbers"),
-  duplicates: count("Of what was sent, numbers that had come before"),
+  failed: count("The call failed, or the script could not be synthesized"),
+  suppressed: count("Not called because of a suppression"),
+  cancelled: count("Cancelled before they were called"),
+  rejected: count("Rows that were not valid"),
+  duplicates: count("Rows with the number of an earlier row"),
   attempts: count("Calls placed"),
-  cost: count("Call credits that they came to"),
-  talk_seconds: count("Of all calls"),
-  max_retry: count("Redials of who did not answer, at most"),
-  retry_after: count("Minutes before each"),
-  scheduled_at: time("UTC; null for at once"),
+  cost: count("Call credits spent"),
+  talk_seconds: count("Talk time of all calls"),
+  max_retry: count("Most redials of a busy or unanswered number"),
+  retry_after: count("Minutes between attempts"),
+  scheduled_at: time("UTC; null if it started at once"),
   started_at: time("UTC"),
-  finished_at: time("UTC: when nobody was pending any more"),
+  finished_at: time("UTC: when the last recipient was finished"),
   purged_at: time(
-    "UTC: since when whom it called is no longer kept, by the account's retention; its counts stay",
+    "UTC: when its recipients were purged, after the account's retention period; its counts are kept",
   ),
   created_at: timestamp("UTC"),
   created_by: id("User id"),
-  crm_workspace_id: nullable(id("The workspace that is told of each call")),
+  crm_workspace_id: nullable(id("The workspace that call outcomes are written to")),
   callback_url: nullable(Type.String()),
 });
 export type VoiceCampaignRecord = Static<typeof VoiceCampaignRecord>;
 
 /** One recipient of a campaign. */
 export const VoiceRecipientAnswer = Type.Object({
-  id: id("Recipient id: 1 for the first that was sent"),
+  id: id("Recipient id: the position among the valid recipients, from 1"),
   number: Type.String({ description: "As sent" }),
   phone: Type.String({ description: "Digits with country code" }),
   variables: nullable(Type.Record(Type.String(), Type.String())),
@@ -103,26 +105,27 @@ export const VoiceRecipientAnswer = Type.Object({
   attempts: Type.Integer({ description: "Calls placed" }),
   call_id: nullable(id("The last call")),
   outcome: nullable(
-    Type.String({ description: "What the last call came to, as its report tells" }),
+    Type.String({ description: "The disposition of the last call, as in its call record" }),
   ),
   ended_reason: nullable(Type.String({ description: "Why the last call ended" })),
-  talk_seconds: nullable(Type.Integer({ description: "Of the last call" })),
+  talk_seconds: nullable(Type.Integer({ description: "Talk time of the last call" })),
   dtmf: Type.String({ description: "The keys pressed on the last call" }),
-  menu_path: Type.Array(MenuStep, { description: "The way through the menu on the last call" }),
-  due_at: time("UTC: when it is called next, at the earliest; null unless it waits"),
+  menu_path: Type.Array(MenuStep, { description: "The path through the menu on the last call" }),
+  due_at: time("UTC: the earliest time of the next call; null unless waiting"),
   finished_at: time("UTC"),
 });
 export type VoiceRecipientAnswer = Static<typeof VoiceRecipientAnswer>;
 
-/** How often something was pressed. */
+/** How often a key was pressed. */
 export const KeyCount = Type.Object({
-  node: nullable(Type.String({ description: "Of the menu; null where there is none" })),
+  node: nullable(Type.String({ description: "Menu node; null if the campaign has no menu" })),
   key: nullable(
     Type.String({
-      description: "A key or what was entered; timeout or invalid; null: the node was reached",
+      description:
+        "A key; entered for a number of several digits; timeout; invalid; null: the node was reached",
     }),
   ),
-  count: Type.Integer({ description: "Times" }),
-  callers: Type.Integer({ description: "Recipients, each once" }),
+  count: Type.Integer({ description: "How often" }),
+  callers: Type.Integer({ description: "Distinct recipients" }),
 });
 export type KeyCount = Static<typeof KeyCount>;

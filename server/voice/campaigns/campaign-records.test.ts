@@ -1,4 +1,4 @@
-// Voice campaigns as people read them: the list, what each waits for, whom it calls and what they pressed.
+// Reading voice campaigns: the list, wait reasons, recipients and pressed keys.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
@@ -45,7 +45,7 @@ async function count(
     .execute();
 }
 
-test("a campaign is read by either id with exactly its fields, and its counts are its slots added up", async () => {
+test("a campaign is read by either id with exactly its fields, and its counts are the sums of its slots", async () => {
   const account = await newAccount();
   const states = ["calling", "answered", "machine", "busy", "no_answer", "failed"] as const;
   const more = ["suppressed", "cancelled"] as const;
@@ -116,11 +116,11 @@ test("a campaign is read by either id with exactly its fields, and its counts ar
     assert.equal((await get(account, `/${id}`)).status, 404, id);
 });
 
-test("each filter lets exactly its campaigns through, page by page, and tests are shown only when asked for", async () => {
+test("each filter returns exactly its campaigns, page by page, and test calls are listed only on request", async () => {
   const account = await newAccount();
-  const place = await makeSandboxTrunk(api.app, account);
+  const { trunk_id } = await makeSandboxTrunk(api.app, account);
   const make = async (campaign: Record<string, unknown>) => {
-    const values = { campaign: { trunk_id: place.trunk_id, ...campaign } };
+    const values = { campaign: { trunk_id, ...campaign } };
     return (await makeVoiceCampaign(api.app, account, values)).id;
   };
   const running = await make({});
@@ -175,12 +175,12 @@ test("each filter lets exactly its campaigns through, page by page, and tests ar
     cursor = body.next_cursor;
   } while (cursor !== null);
   assert.deepEqual(seen, cases[0]![1]);
-  const faulty = await get(account, "?status=ended&call_type=x&is_test=maybe&state=running");
-  assert.equal(faulty.status, 422);
-  assert.deepEqual(failingFields(faulty).toSorted(), ["call_type", "is_test", "state", "status"]);
+  const refused = await get(account, "?status=ended&call_type=x&is_test=maybe&state=running");
+  assert.equal(refused.status, 422);
+  assert.deepEqual(failingFields(refused).toSorted(), ["call_type", "is_test", "state", "status"]);
 });
 
-test("a running campaign that calls nobody says what it waits for", async () => {
+test("a running campaign that places no calls reports why it waits", async () => {
   const account = await newAccount();
   const { app } = api;
   const later = new Date(Date.now() + 3_600_000);
@@ -198,9 +198,9 @@ test("a running campaign that calls nobody says what it waits for", async () => 
   await hold(account, held.id, "manual");
   const all = [retry, speech, busy, due, done, held];
   const waits = async () => {
-    const told: unknown[] = [];
-    for (const { id } of all) told.push((await get(account, `/${id}`)).body.waiting_for);
-    return told;
+    const reasons: unknown[] = [];
+    for (const { id } of all) reasons.push((await get(account, `/${id}`)).body.waiting_for);
+    return reasons;
   };
   assert.deepEqual(await waits(), ["retry", "speech", null, null, null, null]);
 
@@ -213,7 +213,7 @@ test("a running campaign that calls nobody says what it waits for", async () => 
   const closed = Array.from({ length: 4 }, () => "calling_window");
   assert.deepEqual(await waits(), [...closed, null, null]);
   assert.equal((await get(account, `/${due.id}`)).body.callable_from, null);
-  // An hour that is neither now nor about to be.
+  // An hour that is neither the current nor the next one.
   const hour = (new Date().getUTCHours() + 12) % 24;
   const [from, to] = [hour, (hour + 1) % 24].map((h) => `${String(h).padStart(2, "0")}:00`);
   await setCalling(app, account, {
@@ -233,7 +233,7 @@ test("a running campaign that calls nobody says what it waits for", async () => 
   assert.deepEqual((await waits()).slice(0, 4), ["no_trunk", ...closed.slice(1, 3), "no_trunk"]);
 });
 
-test("recipients are listed with what their last call came to, and exported as they are listed", async () => {
+test("recipients are listed and exported with the outcome of their last call", async () => {
   const account = await newAccount();
   const { app } = api;
   const campaign = await makeVoiceCampaign(app, account, {
@@ -307,8 +307,8 @@ test("recipients are listed with what their last call came to, and exported as t
   assert.deepEqual(await ids("number=9811111111"), [2]);
   assert.deepEqual(await ids("number=+919811111111&state=waiting"), [2]);
   assert.deepEqual(await ids("number=9811111111&state=busy"), []);
-  const faulty = await get(account, `/${campaign.id}/recipients?number=abc`);
-  assert.deepEqual(failingFields(faulty), ["number"]);
+  const refused = await get(account, `/${campaign.id}/recipients?number=abc`);
+  assert.deepEqual(failingFields(refused), ["number"]);
 
   const answer = await get(account, `/${campaign.id}/recipients/export`);
   assert.equal(answer.headers.get("content-type"), "text/csv; charset=utf-8");
@@ -335,7 +335,7 @@ test("recipients are listed with what their last call came to, and exported as t
   ]);
 });
 
-test("keys are counted by node, each caller once, and numbers of several digits together", async () => {
+test("keys are counted by node, each caller once, and numbers of several digits are counted together", async () => {
   const account = await newAccount();
   const { app } = api;
   const menu = await makeVoiceCampaign(app, account, {

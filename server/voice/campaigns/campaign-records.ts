@@ -1,5 +1,5 @@
-// What there is to know of campaigns. Row, counts and holds come from one statement, so that the
-// counts are the total and the status fits the holds at whatever instant one reads.
+// Reads campaigns. One statement reads row, counts and holds, so that the counts always add up to the
+// total and the status agrees with the holds.
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { callableFrom, type CallingWindow } from "../../accounts/accounts/calling-window.ts";
 import type { CallType } from "../../calls/state-machine/voice-plan.ts";
@@ -14,13 +14,13 @@ import {
   type VoiceCampaignRecord,
 } from "./campaign-record-schema.ts";
 import { hold_reasons, type HoldAnswer } from "./internal/holds.ts";
-import { waitOf } from "./internal/wait-of.ts";
+import { waitReasonOf } from "./internal/wait-reason.ts";
 
-/** What narrows a list of campaigns; each is optional and all must hold. */
+/** The filters of a list of campaigns; a campaign matches all that are given. */
 export type CampaignFilter = {
   readonly status?: CampaignStatus | undefined;
   readonly call_type?: CallType | undefined;
-  /** Calls to try one out instead of campaigns. */
+  /** Test calls instead of campaigns. */
   readonly is_test?: boolean | undefined;
 };
 
@@ -49,15 +49,15 @@ type CampaignRow = Readonly<Record<RecipientState, number>> & {
   readonly created_by: number;
   readonly crm_workspace_id: number | null;
   readonly callback_url: string | null;
-  /** Of an open campaign, weightiest first; times within JSON are text. */
+  /** The holds of an open campaign, highest rank first; times in JSON are text. */
   readonly holds: readonly HoldAnswer[];
-  /** Whether its trunk can be used. */
+  /** Whether its trunk is usable. */
   readonly has_trunk: boolean;
-  /** Whether somebody could be called now. */
+  /** Whether a recipient is due. */
   readonly has_due: boolean;
 };
 
-/** A page of campaigns, newest first; 422 on a cursor that is not of this list. */
+/** Returns a page of campaigns, newest first. Refuses: validation-failed on a cursor of another list. */
 export async function listCampaigns(
   db: Kysely<DB>,
   accountId: number,
@@ -75,7 +75,7 @@ export async function listCampaigns(
   });
 }
 
-/** One campaign. Refuses: not-found. */
+/** Returns one campaign. Refuses: not-found. */
 export async function findCampaign(
   db: Kysely<DB>,
   accountId: number,
@@ -106,11 +106,11 @@ const sums = sql.join([
   ),
 ]);
 
-/** The newest first. */
+/** Returns campaigns, newest first. */
 async function findRows(
   db: Kysely<DB>,
   accountId: number,
-  asked: { conditions: readonly RawBuilder<unknown>[]; limit: number; now: Date },
+  search: { conditions: readonly RawBuilder<unknown>[]; limit: number; now: Date },
 ): Promise<CampaignRow[]> {
   const { rows } = await sql<CampaignRow>`
     select v.id, v.public_id, v.name, v.call_type, v.send_to, v.voice_file_id, v.is_test, v.state,
@@ -126,7 +126,7 @@ async function findRows(
       v.state = 'running' and exists (
         select from voice_recipients r
         where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting'
-          and r.due_at <= ${asked.now}) as has_due
+          and r.due_at <= ${search.now}) as has_due
     from voice_campaigns v
     cross join lateral (
       select ${sums} from voice_counts k where k.account_id = v.account_id and k.campaign_id = v.id) n
@@ -138,8 +138,8 @@ async function findRows(
       from voice_holds h
       where h.account_id = v.account_id and h.campaign_id = v.id
         and v.state in ('scheduled', 'running')) h
-    where ${sql.join([sql`v.account_id = ${accountId}`, ...asked.conditions], sql` and `)}
-    order by v.id desc limit ${asked.limit}`.execute(db);
+    where ${sql.join([sql`v.account_id = ${accountId}`, ...search.conditions], sql` and `)}
+    order by v.id desc limit ${search.limit}`.execute(db);
   return rows;
 }
 
@@ -154,7 +154,7 @@ function conditionsOf({ status, call_type, is_test = false }: CampaignFilter) {
 function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCampaignRecord {
   const iso = (time: Date | null) => time?.toISOString() ?? null;
   const { synthesizing, waiting, calling, answered, machine, busy, no_answer } = row;
-  const waiting_for = waitOf(row, window, now);
+  const waiting_for = waitReasonOf(row, window, now);
   return {
     id: row.public_id,
     campaign_id: row.id,
@@ -165,7 +165,7 @@ function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCamp
     is_test: row.is_test,
     status: row.holds.length > 0 ? "paused" : row.state,
     paused_reason: row.holds[0]?.reason ?? null,
-    // Within JSON, PostgreSQL writes times with microseconds and an offset.
+    // PostgreSQL writes times in JSON with microseconds and an offset.
     holds: row.holds.map((held) => ({ ...held, set_at: new Date(held.set_at).toISOString() })),
     waiting_for,
     callable_from: waiting_for === "calling_window" ? iso(callableFrom(window, now)) : null,

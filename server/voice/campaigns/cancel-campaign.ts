@@ -6,9 +6,9 @@ import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 /**
- * Ends a campaign for good: with the commit nobody of it is taken any more, and who was not called
- * becomes cancelled by wind-down-voice-campaign (notification the job after the commit). Calls under way go on to
- * their end. Refuses: not-found; conflict when it is over.
+ * Cancels a campaign permanently. After the commit no recipient is claimed any more, and the job
+ * voice.drain_campaign cancels those that were not called; send its notification after the commit. Calls in
+ * progress continue. Refuses: not-found; conflict when the campaign has ended.
  */
 export async function cancelCampaign(
   tx: Tx,
@@ -18,7 +18,6 @@ export async function cancelCampaign(
 ): Promise<OpenCampaign> {
   const { account_id } = actor;
   const campaign = await lockOpenCampaign(tx, account_id, id, "cancelled");
-  // Nothing is left for them to hold.
   await liftHolds(tx, { account_id, campaign_id: id });
   await tx
     .updateTable("voice_campaigns")
@@ -26,13 +25,13 @@ export async function cancelCampaign(
     .where("account_id", "=", account_id)
     .where("id", "=", id)
     .execute();
-  const job = { account_id, kind: "voice.wind_down", subject: String(id), run_at: now } as const;
+  const job = { account_id, kind: "voice.drain_campaign", subject: String(id), run_at: now } as const;
   await addJob(tx, job, now);
   await recordCampaignEvents(
     tx,
     account_id,
     campaign,
-    [{ type: "voice.campaign.cancelled", more: {} }],
+    [{ type: "voice.campaign.cancelled", data: {} }],
     now,
   );
   await recordAudit(tx, actor, { at: now, action: "voice_campaign.cancelled", subject_id: id });

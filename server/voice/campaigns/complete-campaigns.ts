@@ -1,11 +1,11 @@
-// A campaign ends when nobody of it is to be spoken to, waits or is being called: by its recipients
-// alone, never because a look for work came back empty.
+// A campaign ends when it has no recipient that is synthesizing, waiting or calling. Only the recipients
+// decide, never an empty result of a search for work.
 import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
 
 /**
- * A turn: ends every campaign that is open and has nobody left, a statement each, so that it is ended
- * once whoever else looks at the same time. Returns how many ended.
+ * Runs one iteration: ends every open campaign without open recipients and returns how many ended. Each
+ * ends in one statement, so that concurrent workers end it once.
  */
 export async function completeCampaigns(app: App): Promise<number> {
   let ended = 0;
@@ -14,7 +14,7 @@ export async function completeCampaigns(app: App): Promise<number> {
   return ended;
 }
 
-/** Ends one if nobody of it is left: running becomes completed; cancelled and failed are finished now. */
+/** Ends a campaign without open recipients: running becomes completed; cancelled and failed get finished_at. */
 export async function completeCampaign(
   app: App,
   accountId: number,
@@ -24,14 +24,14 @@ export async function completeCampaign(
   return ended.length > 0;
 }
 
-// A state each, for each has an index of its own; and as values, so that no plan reads all that wait of
-// all campaigns to find the few that nobody waits for.
-const nobodyIs = (state: "synthesizing" | "waiting" | "calling") => `
+// One subquery per state, because each state has its own partial index. Scalar subqueries, so that no
+// plan reads the waiting recipients of all campaigns by an anti-join.
+const hasNone = (state: "synthesizing" | "waiting" | "calling") => `
   (select r.id from voice_recipients r
     where r.account_id = v.account_id and r.campaign_id = v.id and r.state = '${state}' limit 1) is null`;
 
 const done = `v.finished_at is null and v.state in ('running', 'cancelled', 'failed')
-  and ${nobodyIs("calling")} and ${nobodyIs("waiting")} and ${nobodyIs("synthesizing")}`;
+  and ${hasNone("calling")} and ${hasNone("waiting")} and ${hasNone("synthesizing")}`;
 
 const findDone = statement<{ account_id: number; id: number }>(
   `select v.account_id, v.id from voice_campaigns v where ${done} order by v.account_id, v.id`,
@@ -43,7 +43,7 @@ const endCampaign = statement<{ id: number }>(`
       state = case when v.state = 'running' then 'completed' else v.state end
     where v.account_id = $1 and v.id = $2 and ${done}
     returning v.id, v.public_id, v.name, v.state, v.total
-  ), told as (
+  ), recorded as (
     insert into events (account_id, type, occurred_at, data)
     select $1, 'voice.campaign.completed', $3,
       json_build_object('campaign_id', e.id, 'id', e.public_id, 'name', e.name, 'total', e.total,

@@ -1,4 +1,4 @@
-// Which keys a campaign's callers pressed, and where.
+// The keys that the recipients of a campaign pressed, by menu node.
 import { sql, type Kysely } from "kysely";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { CallType } from "../../calls/state-machine/voice-plan.ts";
@@ -7,8 +7,8 @@ import { searches } from "../../lib/database/searches.ts";
 import type { KeyCount } from "./campaign-record-schema.ts";
 
 /**
- * How often each key was pressed, node by node of a menu; of a campaign without one, each key on its
- * calls. A captured number counts as what it is.
+ * Counts how often each key was pressed: by node for a campaign with a menu, by key for any other.
+ * In a menu, numbers of several digits count together as `entered`.
  */
 export async function countKeys(
   db: Kysely<DB>,
@@ -18,10 +18,10 @@ export async function countKeys(
   return searches.use(key.account_id, () => count(db, key));
 }
 
-/** Numbers of several digits count together: a million callers would enter a million of them. */
+/** Excludes numbers of several digits, because a million recipients would enter a million different ones. */
 const shortKey = sql`key is null or length(key) = 1 or key in ('timeout', 'invalid')`;
 
-/** From the index alone: 0.3 s for 200,000 callers with 3 steps each. */
+/** Index-only scan: 0.3 s for 200,000 recipients with 3 steps each. */
 async function countMenuKeys(
   db: Kysely<DB>,
   { account_id, campaign_id }: CampaignKey,

@@ -1,4 +1,4 @@
-// A campaign of one call, to hear what a voice file's recipients will.
+// A test call: a campaign with one recipient that plays what a voice file's recipients would get.
 import type { SourceRow } from "../../audience/intake/open-intake.ts";
 import { openBatchSource } from "../../audience/recipients/recipient-source.ts";
 import type { CampaignWrites } from "../../audience/recipients/write-with-recipients.ts";
@@ -12,17 +12,17 @@ import { planVariables } from "./internal/plan-variables.ts";
 import type { NewTestCall, VoiceCampaignAnswer } from "./voice-campaign-schema.ts";
 
 /**
- * Calls it once. Refuses, with nothing created: validation-failed, all violations at once (a suppressed number
- * and a variable without a value, too); unavailable when no trunk can be used.
+ * Launches a test call. Refuses, with nothing created: validation-failed, with all violations at once,
+ * including a suppressed number and a variable without a value; unavailable when no trunk is usable.
  */
 export async function createTestCall(
   app: App,
   owner: CampaignOwner,
   writes: CampaignWrites,
-  asked: NewTestCall,
+  request: NewTestCall,
 ): Promise<VoiceCampaignAnswer> {
   const { account } = owner;
-  const { number, voice_file_id, call_type } = asked;
+  const { number, voice_file_id, call_type } = request;
   const now = app.clock.now();
   const violations: FieldError[] = [];
   const file = await findReadyFile(app.db.query, account.id, voice_file_id);
@@ -34,7 +34,7 @@ export async function createTestCall(
   const phone = account.country_code + number;
   if (await isSuppressed(app.db.pool, account.id, "voice", phone, now))
     violations.push({ field: "number", reason: "is suppressed" });
-  const variables = asked.variables ?? {};
+  const variables = request.variables ?? {};
   const needed = typeof plan === "string" ? [] : planVariables(plan);
   for (const { name, required } of needed)
     if (required && !(Object.hasOwn(variables, name) && variables[name]!.trim()))

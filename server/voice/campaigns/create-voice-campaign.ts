@@ -1,5 +1,5 @@
-// Launches a voice campaign (contract 4.3): whom it calls, what is done on its calls and its events in
-// one transaction. Credit is not asked for: a campaign that has none pauses.
+// Launches a voice campaign (contract 4.3): stores its recipients, plan and events in one transaction.
+// Credit is not checked here: a campaign without credit pauses.
 import { sql } from "kysely";
 import type { Caller } from "../../accounts/caller.ts";
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
@@ -9,7 +9,7 @@ import {
   type CampaignWrites,
   type RecipientTarget,
 } from "../../audience/recipients/write-with-recipients.ts";
-import { keepCampaignEndpoint } from "../../callbacks/endpoints/keep-campaign-endpoint.ts";
+import { ensureCampaignEndpoint } from "../../callbacks/endpoints/ensure-campaign-endpoint.ts";
 import { addJob } from "../../engine/add-job.ts";
 import type { App } from "../../engine/app.ts";
 import type { Tx } from "../../lib/database/database.ts";
@@ -22,35 +22,39 @@ import {
 import { insertRecipients, insertRejects } from "./intake/store-recipients.ts";
 import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk } from "./internal/require-trunk.ts";
-import { recordCampaignEvents, type CampaignNews } from "./internal/record-campaign-event.ts";
+import { recordCampaignEvents, type NewCampaignEvent } from "./internal/record-campaign-event.ts";
 import type { NewVoiceCampaign, VoiceCampaignAnswer } from "./voice-campaign-schema.ts";
-import { withRecipients, type AskedVoiceCampaign, type VoiceOrder } from "./with-recipients.ts";
+import {
+  withRecipients,
+  type VoiceCampaignRequest,
+  type VoiceCampaignOrder,
+} from "./with-recipients.ts";
 
-/** Whose campaign it is. */
+/** The account and the user that launch a campaign. */
 export type CampaignOwner = {
   readonly account: Caller["account"];
   readonly actor: UserActor;
 };
 
 /**
- * The campaign of a launch in either form. Refuses, with nothing created: validation-failed, all violations at
- * once; unavailable when no trunk can be used, or too many large campaigns wait.
+ * Creates a campaign from a launch by JSON or form. Refuses, with nothing created: validation-failed, with
+ * all violations at once; unavailable when no trunk is usable or too many large campaigns are queued.
  */
 export async function createVoiceCampaign(
   app: App,
   owner: CampaignOwner,
   writes: CampaignWrites,
-  asked: AskedVoiceCampaign,
+  request: VoiceCampaignRequest,
 ): Promise<VoiceCampaignAnswer> {
   const now = app.clock.now();
-  return withRecipients(app, owner.account, asked, now, (order, recipients) => {
-    const campaign = campaignOf(asked.body, order);
+  return withRecipients(app, owner.account, request, now, (order, recipients) => {
+    const campaign = campaignOf(request.body, order);
     return launchCampaign(app, owner, writes, { campaign, recipients, now });
   });
 }
 
-/** A campaign that is to be launched. */
-export type Campaign = VoiceOrder & {
+/** A validated campaign to launch. */
+export type Campaign = VoiceCampaignOrder & {
   readonly name: string;
   readonly voice_file_id: number;
   readonly max_retry: number;
@@ -59,7 +63,7 @@ export type Campaign = VoiceOrder & {
   readonly is_test: boolean;
 };
 
-function campaignOf(body: NewVoiceCampaign, order: VoiceOrder): Campaign {
+function campaignOf(body: NewVoiceCampaign, order: VoiceCampaignOrder): Campaign {
   const max_retry = body.max_retry ?? 0;
   return {
     ...order,
@@ -105,21 +109,21 @@ export async function launchCampaign(
   return answer;
 }
 
-type Made = {
+type PreparedCampaign = {
   readonly campaign: Campaign;
   readonly terms: RecipientTerms;
   readonly trunk_id: number;
   readonly now: Date;
 };
 
-/** In the order of the foreign keys; the endpoint, which other launches wait for, comes last. */
+/** Writes in foreign key order; the callback endpoint comes last, because other launches wait for its lock. */
 async function writeCampaign(
   tx: Tx,
   actor: CampaignOwner["actor"],
-  made: Made,
+  prepared: PreparedCampaign,
   store: () => Promise<IntakeSummary>,
 ): Promise<VoiceCampaignAnswer> {
-  const { campaign, terms, now } = made;
+  const { campaign, terms, now } = prepared;
   const { account_id, campaign_id, state } = terms;
   await tx
     .insertInto("call_campaigns")
@@ -133,23 +137,23 @@ async function writeCampaign(
     .execute();
   const summary = await store();
   if (summary.valid === 0) throw noRecipients(campaign.source.send_to, summary);
-  const public_id = await insertCampaign(tx, actor, made, summary);
+  const public_id = await insertCampaign(tx, actor, prepared, summary);
   await insertRejects(tx, terms, summary.rejects);
   await tx
     .insertInto("voice_counts")
     .values({ account_id, campaign_id, slot: 9, [state]: summary.valid })
     .execute();
-  await recordLaunch(tx, actor, made, { public_id, summary });
+  await recordLaunch(tx, actor, prepared, { public_id, summary });
   const { callback_url } = campaign;
-  if (callback_url) await keepCampaignEndpoint(tx, account_id, callback_url, now);
+  if (callback_url) await ensureCampaignEndpoint(tx, account_id, callback_url, now);
   return { success: true, id: public_id, campaignId: campaign_id };
 }
 
-/** Records the job that starts it later, its events and the audit entry. */
+/** Records the job that starts a scheduled campaign, the events and the audit entry. */
 async function recordLaunch(
   tx: Tx,
   actor: CampaignOwner["actor"],
-  { campaign, terms, now }: Made,
+  { campaign, terms, now }: PreparedCampaign,
   { public_id, summary }: { readonly public_id: string; readonly summary: IntakeSummary },
 ): Promise<void> {
   const { account_id, campaign_id } = terms;
@@ -166,9 +170,9 @@ async function recordLaunch(
     await addJob(tx, job, now);
   }
   const launched = { id: campaign_id, public_id, name };
-  const more = { total, rejected, duplicates, scheduled_at: scheduled_at?.toISOString() ?? null };
-  const events: CampaignNews[] = [{ type: "voice.campaign.created", more }];
-  if (!scheduled_at) events.push({ type: "voice.campaign.started", more: {} });
+  const data = { total, rejected, duplicates, scheduled_at: scheduled_at?.toISOString() ?? null };
+  const events: NewCampaignEvent[] = [{ type: "voice.campaign.created", data }];
+  if (!scheduled_at) events.push({ type: "voice.campaign.started", data: {} });
   await recordCampaignEvents(tx, account_id, launched, events, now);
   await recordAudit(tx, actor, {
     at: now,
@@ -178,7 +182,7 @@ async function recordLaunch(
   });
 }
 
-/** Before the campaign itself: lines of COPY name it, and may be made in another thread. */
+/** Draws the id before the insert, because COPY lines contain it and another thread may write them. */
 async function nextCampaignId({ db }: Pick<App, "db">): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     select nextval(pg_get_serial_sequence('call_campaigns', 'id')) as id`.execute(db.query);
@@ -188,7 +192,7 @@ async function nextCampaignId({ db }: Pick<App, "db">): Promise<number> {
 async function insertCampaign(
   tx: Tx,
   actor: CampaignOwner["actor"],
-  { campaign, terms, trunk_id, now }: Made,
+  { campaign, terms, trunk_id, now }: PreparedCampaign,
   { valid, invalid, duplicate }: IntakeSummary,
 ): Promise<string> {
   const { plan, source, scheduled_at, ...fields } = campaign;

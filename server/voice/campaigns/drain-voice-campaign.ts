@@ -1,22 +1,22 @@
-// Takes back whom a cancelled or failed campaign has not called, in batches; calls under way end by
-// themselves, and none of their recipients waits again.
+// Cancels the remaining recipients of a cancelled or failed campaign, in batches. Calls in progress
+// continue to their end, and their recipients are not called again.
 import { statement } from "../../lib/database/database.ts";
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { completeCampaign } from "./complete-campaigns.ts";
 
 const batch_rows = 2_000;
-/** Then others' jobs have their turn: a few campaigns of a million would keep every scheduled start waiting. */
+/** Longest run. Without it, a few campaigns of a million recipients would delay every scheduled start. */
 const run_ms_max = 5_000;
 
-/** The last of a batch; its time as PostgreSQL writes it, to the microsecond. */
-type Place = { readonly id: number; readonly due_at: string };
+/** The last recipient of a batch; `due_at` is PostgreSQL's text, precise to the microsecond. */
+type Position = { readonly id: number; readonly due_at: string };
 
-const the_start: Place = { id: 0, due_at: "-infinity" };
+const start_position: Position = { id: 0, due_at: "-infinity" };
 
 /**
- * The job voice.wind_down: every recipient that is not being called becomes cancelled. Stopped on the
- * way, or after `ms_max`, it goes on with its next run.
+ * Runs the job voice.drain_campaign: cancels every recipient that is not being called. When it is stopped
+ * or `ms_max` has passed, the next run continues.
  */
 export async function drainVoiceCampaign(
   app: App,
@@ -33,12 +33,12 @@ export async function drainVoiceCampaign(
     .executeTakeFirstOrThrow();
   if (state !== "cancelled" && state !== "failed") return;
   const until_ms = performance.now() + ms_max;
-  // In this order: a script that is being spoken just now makes its recipient wait, never the reverse.
-  for (const cancelNext of [cancelUnspoken, cancelWaiting]) {
-    let last: Place | undefined = the_start;
+  // In this order, because a recipient moves from synthesizing to waiting and never back.
+  for (const cancelNext of [cancelSynthesizing, cancelWaiting]) {
+    let last: Position | undefined = start_position;
     while (last) {
       if (stopping.aborted || performance.now() > until_ms) return { again_at: app.clock.now() };
-      const { id, due_at }: Place = last;
+      const { id, due_at }: Position = last;
       const values = [account_id, campaign_id, app.clock.now(), batch_rows, id, due_at];
       [last] = await cancelNext(app.db.pool, values);
     }
@@ -46,8 +46,8 @@ export async function drainVoiceCampaign(
   await completeCampaign(app, account_id, campaign_id);
 }
 
-// Each behind the one before it: what was taken back still stands at the front of the index for a while.
-const cancelUnspoken = cancelStatement(
+// Each batch starts after the previous one, because cancelled rows stay at the front of the index until vacuum.
+const cancelSynthesizing = cancelStatement(
   "synthesizing",
   "r.id",
   "r.id > $5 and $6::text is not null",
@@ -58,15 +58,15 @@ const cancelWaiting = cancelStatement(
   "(r.due_at, r.id) > ($6::text::timestamptz, $5)",
 );
 
-/** Takes the next back and returns where they ended; nothing when there were none. */
+/** Returns a statement that cancels the next batch and returns its last position; no row if the batch is empty. */
 function cancelStatement(state: "synthesizing" | "waiting", order: string, after: string) {
-  return statement<Place>(`
+  return statement<Position>(`
     with next as materialized (
       select r.id, r.due_at from voice_recipients r
       where r.account_id = $1 and r.campaign_id = $2 and r.state = '${state}' and ${after}
       order by ${order} limit $4
       for update
-    ), gone as (
+    ), cancelled as (
       update voice_recipients r set state = 'cancelled', finished_at = $3
       from next n
       where r.account_id = $1 and r.campaign_id = $2 and r.id = n.id

@@ -1,4 +1,4 @@
-// A campaign's recipients as CSV.
+// Exports a campaign's recipients as CSV.
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
@@ -11,7 +11,7 @@ const columns = Object.keys(
   VoiceRecipientAnswer.properties,
 ) as readonly (keyof VoiceRecipientAnswer)[];
 
-/** The recipients that the filter lets through, as chunks of CSV with a header line; variables and the menu's path are JSON. */
+/** Streams the recipients that match the filter as chunks of CSV with a header line; variables and menu path are JSON. */
 export function exportRecipients(
   app: App,
   key: CampaignKey,

@@ -1,4 +1,4 @@
-// The rows that a launch left out, in their order, each with the reason.
+// The rejected rows of a launch, in row order, each with its reason.
 import type { Kysely } from "kysely";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { App } from "../../engine/app.ts";
@@ -9,14 +9,14 @@ import type { VoiceReject } from "./voice-campaign-schema.ts";
 
 const csv_page_rows = 1_000;
 
-/** A page of them; 422 on a cursor that is not of this list. */
+/** Returns a page of rejected rows. Refuses: validation-failed on a cursor of another list. */
 export async function listVoiceRejects(
   db: Kysely<DB>,
   key: CampaignKey,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: VoiceReject[]; next_cursor: string | null }> {
   const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
-  // No file has so many rows, and the column holds no larger number.
+  // 2^31 - 1 is the largest value of the column, and no file has as many rows.
   const found = await rejectsAfter(db, key, Math.min(after, 2 ** 31 - 1), at.limit + 1);
   const { rows, next } = page(
     found.map((reject) => ({ id: reject.row, reject })),
@@ -25,7 +25,7 @@ export async function listVoiceRejects(
   return { data: rows.map(({ reject }) => reject), next_cursor: next };
 }
 
-/** All of them as chunks of CSV with a header line. */
+/** Streams all rejected rows as chunks of CSV with a header line. */
 export function exportVoiceRejects(
   { db }: Pick<App, "db">,
   key: CampaignKey,

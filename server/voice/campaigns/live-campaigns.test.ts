@@ -1,4 +1,4 @@
-// Voice campaigns with a leader on the sandbox: what is dialled, played, pressed and counted.
+// Voice campaigns with a node leader on the sandbox: dialing, playing, key presses and counts.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { makeCallingAccount, setCalling } from "../../../test/support/telephony-factory.ts";
@@ -27,7 +27,7 @@ before(async () => {
 after(() => fixture.close());
 
 let numbers = 0;
-/** A number that behaves as the code says; a plain one without. */
+/** Creates a recipient whose simulated phone behaves as the code selects; without a code, it answers. */
 function to(steering?: string): RecipientToMake {
   numbers += 1;
   const tail = steering === undefined ? "000000" : `777${steering}`;
@@ -76,7 +76,7 @@ async function recipients({ id }: TestVoiceCampaign): Promise<Row[]> {
     .execute();
 }
 
-/** The states once nobody is being called, or due to be. */
+/** Waits until the recipients have these states, and returns them. */
 async function settled(campaign: TestVoiceCampaign, ...expected: string[]): Promise<Row[]> {
   let rows: Row[] = [];
   await eventually(async () => {
@@ -89,7 +89,7 @@ async function settled(campaign: TestVoiceCampaign, ...expected: string[]): Prom
   return rows;
 }
 
-// Once nothing is under way.
+// Waits until no call is in progress.
 afterEach(async () => {
   const { pool } = fixture.app.db;
   await eventually(async () => {
@@ -98,11 +98,11 @@ afterEach(async () => {
   });
   await checkVoiceCampaigns(pool);
   await checkCalls(pool);
-  // Far ends live by the machine's time: by a clock that is a day ahead, they would have talked for a day.
+  // Far ends use real time: with a clock that is a day ahead, they would have talked for a day.
   fixture.api.clock.release();
 });
 
-/** The first attempts in the order of the recipients, then the second ones. */
+/** Returns the calls ordered by attempt and recipient. */
 async function calls(campaign: TestVoiceCampaign) {
   return fixture.app.db.query
     .selectFrom("calls")
@@ -114,7 +114,7 @@ async function calls(campaign: TestVoiceCampaign) {
     .execute();
 }
 
-test("everybody is called once and ends in the state that the far end's answer means", async () => {
+test("every recipient is called once and ends in the state of the far end's response", async () => {
   const campaign = await launch([
     to(),
     to("486"),
@@ -143,14 +143,14 @@ test("everybody is called once and ends in the state that the far end's answer m
       ["answered", "opted_out", 1, true],
     ],
   );
-  // Who opted out is called by no campaign any more.
+  // No other campaign calls a recipient who opted out.
   const last = made.at(-1)!;
   const again = await launch([{ number: last.to_number, phone: last.to_phone }]);
   await settled(again, "suppressed");
   assert.deepEqual(await calls(again), []);
 });
 
-test("busy, unanswered and unreachable numbers are called again after the wait, others are not", async () => {
+test("busy, unanswered and unreachable numbers are redialed after the wait, others are not", async () => {
   const campaign = await launch(
     [to("486"), to("603"), to("404")],
     {},
@@ -179,12 +179,12 @@ test("busy, unanswered and unreachable numbers are called again after the wait, 
   );
 });
 
-test("a campaign waits for its account's calling time, retries too, and nobody is called while it is held or cancelled", async () => {
+test("calls and retries wait for the account's calling window, and a paused or cancelled campaign places no calls", async () => {
   const { app, account, api } = fixture;
   const now = app.clock.now();
   const hour = (ms: number) => new Date(now.getTime() + ms).toISOString().slice(11, 16);
   const hour_ms = 3_600_000;
-  // Calling time begins in two hours and lasts for one.
+  // The calling window opens in two hours, for one hour.
   await setCalling(app, account, {
     night_calling: false,
     calling_from: hour(2 * hour_ms),
@@ -202,7 +202,7 @@ test("a campaign waits for its account's calling time, retries too, and nobody i
   api.clock.advance(2 * hour_ms + 30 * 60_000);
   await eventually(async () => (await recipients(campaign))[0]!.attempts === 1);
   await settled(campaign, "waiting");
-  // The retry is due as calling time ends.
+  // The retry is due when the calling window closes.
   api.clock.advance(31 * 60_000);
   await passPolls();
   assert.equal((await calls(campaign)).length, 1);
@@ -218,13 +218,13 @@ test("a campaign waits for its account's calling time, retries too, and nobody i
   await settled(held, "answered", "answered");
 });
 
-/** Until a call of another campaign, launched now, is over: the leader has looked at every campaign since. */
+/** Waits until a call of another campaign, launched now, ends: then the leader has polled every campaign since. */
 async function passPolls(): Promise<void> {
   const other = await makeCallingAccount(fixture.app);
   await setCalling(fixture.app, other, { night_calling: true });
-  const place = { trunk_id: fixture.trunk_id, plan: JSON.stringify(silentPlan) };
+  const values = { trunk_id: fixture.trunk_id, plan: JSON.stringify(silentPlan) };
   const made = await makeVoiceCampaign(fixture.app, other, {
-    campaign: place,
+    campaign: values,
     recipients: [to("404")],
   });
   await eventually(async () => {
@@ -236,7 +236,7 @@ async function passPolls(): Promise<void> {
   });
 }
 
-/** Of numbers that nobody answers. */
+/** The plan of a campaign that plays nothing. */
 const silentPlan: VoicePlan = {
   content: {
     call_type: "obd_ivr",
@@ -246,24 +246,24 @@ const silentPlan: VoicePlan = {
   answering_machine: "off",
 };
 
-/** Times of day; the span may go over midnight. */
+/** Reports whether a time of day is in a span, which may cross midnight. */
 function isBetween(at: string, from: string, until: string): boolean {
   return from <= until ? at >= from && at < until : at >= from || at < until;
 }
 
-test("what a machine answers is played to, hung up on or called again, as was asked", async () => {
+test("plays to an answering machine, hangs up or calls again, as configured", async () => {
   const plays = await launch([to("205")], { answering_machine: "play" });
-  const leaves = await launch([to("205"), to()], { answering_machine: "hang_up" });
+  const hangsUp = await launch([to("205"), to()], { answering_machine: "hang_up" });
   const retries = await launch([to("205")], { answering_machine: "retry" }, { max_retry: 1 });
   await settled(plays, "machine");
-  await settled(leaves, "machine", "answered");
+  await settled(hangsUp, "machine", "answered");
   await settled(retries, "machine");
   const seen = async (campaign: TestVoiceCampaign) =>
     (await calls(campaign)).map((call) =>
       [call.answered_by, call.disposition, call.ended_reason].join(" "),
     );
   assert.deepEqual(await seen(plays), ["machine answered played"]);
-  assert.deepEqual((await seen(leaves)).toSorted(), [
+  assert.deepEqual((await seen(hangsUp)).toSorted(), [
     "human answered played",
     "machine machine answering_machine",
   ]);
@@ -301,7 +301,7 @@ async function path(callId: number): Promise<[string, string | null][]> {
   return steps.map(({ node, key }) => [node, key]);
 }
 
-test("a menu goes the caller's way: by keys, by time-out, to fields, to opt-out and to an agent", async () => {
+test("a menu follows keys and time-outs, sets fields, opts out and transfers to an agent", async () => {
   const plan = menuWith({
     main: ask({ "1": "thanks", "9": "out" }),
     thanks: {
@@ -348,19 +348,25 @@ test("a menu goes the caller's way: by keys, by time-out, to fields, to opt-out 
   assert.equal(silent!.ended_reason, "menu_ended");
 });
 
-test("a caller leaves a message, and one whom nobody can be found for hears the menu go on", async () => {
+test("the menu continues when no agent answers a transfer, and records a message", async () => {
   const campaign = await launch(
     [to()],
     menuWith({
-      main: { type: "transfer", prompt: null, to: { extension: "480" }, otherwise: "tell" },
-      tell: { type: "record", prompt: { audio }, max_seconds: 2, silence_seconds: 1, next: "bye" },
+      main: { type: "transfer", prompt: null, to: { extension: "480" }, otherwise: "message" },
+      message: {
+        type: "record",
+        prompt: { audio },
+        max_seconds: 2,
+        silence_seconds: 1,
+        next: "bye",
+      },
     }),
   );
   await settled(campaign, "answered");
   const [call] = await calls(campaign);
   assert.deepEqual(await path(call!.id), [
     ["main", null],
-    ["tell", null],
+    ["message", null],
     ["bye", null],
   ]);
   const messages = await fixture.app.db.query
@@ -368,10 +374,10 @@ test("a caller leaves a message, and one whom nobody can be found for hears the 
     .select(["node", "state"])
     .where("call_id", "=", call!.id)
     .execute();
-  assert.deepEqual(messages, [{ node: "tell", state: "ready" }]);
+  assert.deepEqual(messages, [{ node: "message", state: "ready" }]);
 });
 
-test("a campaign without credit is paused and nobody is called; one whose calls fail is paused too", async () => {
+test("a campaign without credit is paused and places no calls; one whose calls fail is paused too", async () => {
   const { app, account } = fixture;
   const failing = await launch(Array.from({ length: 40 }, () => to("503")));
   const holds = async ({ id }: TestVoiceCampaign) =>
@@ -384,7 +390,10 @@ test("a campaign without credit is paused and nobody is called; one whose calls 
   await eventually(async () => (await holds(failing)).length > 0);
   const [hold] = await holds(failing);
   assert.equal(hold!.reason, "error_threshold");
-  assert.match(hold!.detail!, /of the last \d+ calls failed, most lately: congestion \(SIP 503\)/);
+  assert.match(
+    hold!.detail!,
+    /of the last \d+ calls failed, most recently: congestion \(SIP 503\)/,
+  );
   await eventually(async () =>
     (await recipients(failing)).every(({ state }) => state !== "calling"),
   );

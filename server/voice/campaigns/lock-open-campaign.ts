@@ -10,8 +10,8 @@ export type OpenCampaign = {
 };
 
 /**
- * Locks a campaign that is not over yet: until the commit no leader takes recipients of it. Before its
- * holds, like the leaders' claims.
+ * Locks a campaign that has not ended: until the commit, no node leader claims its recipients. Lock the
+ * campaign before its holds, as claims do. Refuses: not-found; conflict, with `done`, when it has ended.
  */
 export function lockOpenCampaign(
   tx: Tx,

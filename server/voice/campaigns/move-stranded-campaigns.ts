@@ -1,11 +1,11 @@
-// Campaigns outlive the trunk they were launched over.
+// Moves open campaigns from a trunk that became unusable to another trunk.
 import { chooseTrunk, findTrunks } from "../../telephony/trunks/choose-trunk.ts";
 import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
 
 /**
- * A turn: an open campaign whose trunk is gone, switched off, on no active node, or no longer its
- * account's to use, goes on over another one. Returns 0: what is left has nowhere to go.
+ * Runs one iteration: moves each open campaign whose trunk was deleted, is inactive, is on no active node
+ * or is reserved for another account. Returns 0, because campaigns without an alternative cannot be retried sooner.
  */
 export async function moveStrandedCampaigns(app: App): Promise<number> {
   for (const { account_id, id, trunk_id } of await findStranded(app.db.pool, [])) {
@@ -13,13 +13,16 @@ export async function moveStrandedCampaigns(app: App): Promise<number> {
     if (!chosen) continue;
     const values = [account_id, id, trunk_id, chosen.trunk_id];
     if ((await moveCampaign(app.db.pool, values)).length === 0) continue;
-    app.log.info({ account_id, campaign_id: id, trunk_id: chosen.trunk_id }, "a campaign moved");
+    app.log.info(
+      { account_id, campaign_id: id, trunk_id: chosen.trunk_id },
+      "voice campaign moved to another trunk",
+    );
     app.notifications.send("voice_work", String(chosen.trunk_id));
   }
   return 0;
 }
 
-// As findTrunks finds them.
+// The conditions are those of findTrunks.
 const findStranded = statement<{ account_id: number; id: number; trunk_id: number }>(`
   select v.account_id, v.id, v.trunk_id from voice_campaigns v
   where v.finished_at is null and v.state in ('scheduled', 'running')

@@ -5,8 +5,8 @@ import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 /**
- * Holds a campaign back until somebody resumes it; calls under way go on. One that is paused by hand
- * already stays so. Refuses: not-found; conflict when it is over.
+ * Pauses a campaign until it is resumed; calls in progress continue. Has no effect on a campaign that was
+ * already paused manually. Refuses: not-found; conflict when the campaign has ended.
  */
 export async function pauseCampaign(
   tx: Tx,
@@ -18,9 +18,9 @@ export async function pauseCampaign(
   const campaign = await lockOpenCampaign(tx, account_id, id, "paused");
   const held = { account_id, campaign_id: id };
   if (!(await hold(tx, held, { reason: "manual", detail: null }, now))) return campaign;
-  const more = { paused_reason: "manual", detail: null } as const;
-  const news = [{ type: "voice.campaign.paused", more }] as const;
-  await recordCampaignEvents(tx, account_id, campaign, news, now);
+  const data = { paused_reason: "manual", detail: null } as const;
+  const events = [{ type: "voice.campaign.paused", data }] as const;
+  await recordCampaignEvents(tx, account_id, campaign, events, now);
   await recordAudit(tx, actor, { at: now, action: "voice_campaign.paused", subject_id: id });
   return campaign;
 }

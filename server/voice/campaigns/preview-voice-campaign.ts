@@ -1,4 +1,4 @@
-// What a launch would come to, with nothing created: whom it would call, its cost, and when.
+// A dry run of a launch, which creates nothing: its recipients, cost and schedule.
 import type { Kysely } from "kysely";
 import type { Caller } from "../../accounts/caller.ts";
 import {
@@ -15,20 +15,20 @@ import type { DB } from "../../lib/database/database.ts";
 import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk } from "./internal/require-trunk.ts";
 import type { VoiceCampaignPreview } from "./voice-campaign-schema.ts";
-import { withRecipients, type AskedVoiceCampaign } from "./with-recipients.ts";
+import { withRecipients, type VoiceCampaignRequest } from "./with-recipients.ts";
 
-/** How many of those left out are shown. */
+/** How many rejected rows are shown. */
 const samples_max = 20;
 
-/** The preview of a launch in either form. Refuses as createVoiceCampaign does. */
+/** Previews a launch by JSON or form. Refuses the same requests as createVoiceCampaign. */
 export async function previewVoiceCampaign(
   app: App,
   account: Caller["account"],
-  asked: AskedVoiceCampaign,
+  request: VoiceCampaignRequest,
 ): Promise<VoiceCampaignPreview> {
   const now = app.clock.now();
   const db = app.db.query;
-  return withRecipients(app, account, asked, now, async (order, recipients) => {
+  return withRecipients(app, account, request, now, async (order, recipients) => {
     const { shares } = await requireTrunk(db, account.id, app.random());
     const suppressed = await countSuppressed(app, account.id, recipients, now);
     const summary = recipients.summary();

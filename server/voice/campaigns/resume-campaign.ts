@@ -5,9 +5,9 @@ import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 /**
- * Lets a campaign go on, whatever held it; what has not been mended, such as missing credit, holds it
- * again. One that nothing holds is left as it is. Notification `voice_work` with its trunk after the commit.
- * Refuses: not-found; conflict when it is over.
+ * Removes every hold of a campaign. A cause that persists, such as missing credit, sets its hold again.
+ * A campaign without holds does not change. Send the notification `voice_work` with its trunk after the
+ * commit. Refuses: not-found; conflict when the campaign has ended.
  */
 export async function resumeCampaign(
   tx: Tx,
@@ -23,7 +23,7 @@ export async function resumeCampaign(
     tx,
     account_id,
     campaign,
-    [{ type: "voice.campaign.resumed", more: {} }],
+    [{ type: "voice.campaign.resumed", data: {} }],
     now,
   );
   await recordAudit(tx, actor, {

@@ -2,7 +2,7 @@ import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
-/** The job voice.start_campaign: a scheduled campaign begins, unless it was cancelled meanwhile. */
+/** Runs the job voice.start_campaign: starts a scheduled campaign, unless it was cancelled. */
 export async function startVoiceCampaign(
   app: App,
   { account_id, subject }: Pick<Job, "account_id" | "subject">,
@@ -22,7 +22,7 @@ export async function startVoiceCampaign(
         tx,
         account_id,
         campaign,
-        [{ type: "voice.campaign.started", more: {} }],
+        [{ type: "voice.campaign.started", data: {} }],
         now,
       );
     return campaign;

@@ -1,4 +1,4 @@
-// Texts become clips, each once, and scripts are spoken ahead of the calls, whoever speaks them.
+// Synthesis of texts, each once, and of scripts ahead of the calls.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import {
@@ -22,18 +22,18 @@ import { synthesizeScripts } from "./synthesize-scripts.ts";
 
 let api: TestApi;
 let account: TestAccount;
-let spoken: string[] = [];
-/** What the speaker makes of a text: it fails, or is refused. */
-let faults: Record<string, "rejected" | "failed"> = {};
-let isAway = false;
+let synthesized: string[] = [];
+/** Texts whose synthesis fails or is rejected. */
+let failures: Record<string, "rejected" | "failed"> = {};
+let isUnavailable = false;
 
 const speech: SpeechDriver = {
   ...toneSpeech,
-  async speak(utterance) {
-    const fault = isAway ? "failed" : faults[utterance.text];
-    if (fault) throw new SpeechError(fault, "not this one");
-    spoken.push(utterance.text);
-    return toneSpeech.speak(utterance);
+  async synthesize(utterance) {
+    const failure = isUnavailable ? "failed" : failures[utterance.text];
+    if (failure) throw new SpeechError(failure, "not this text");
+    synthesized.push(utterance.text);
+    return toneSpeech.synthesize(utterance);
   },
 };
 
@@ -42,15 +42,15 @@ before(async () => {
 });
 after(() => api.close());
 beforeEach(async () => {
-  // An account each: nothing of the tests before is in the way.
+  // A new account for each test, so that earlier tests have no effect.
   account = await makeAccount(api.app);
   await api.app.db.pool.query(
     "update voice_campaigns set finished_at = now(), state = 'cancelled'",
   );
-  [spoken, faults, isAway] = [[], {}, false];
+  [synthesized, failures, isUnavailable] = [[], {}, false];
 });
 
-const speakTurn = () => synthesizeScripts(api.app, new AbortController().signal);
+const synthesizeOnce = () => synthesizeScripts(api.app, new AbortController().signal);
 const en = (text: string) => ({ text, language: "en" });
 
 async function audioFilesOf(): Promise<string[]> {
@@ -61,7 +61,7 @@ async function audioFilesOf(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** A running smartvoice campaign that says hello to each name; null: to somebody without one. */
+/** Creates a running smartvoice campaign that greets each name; null: a recipient without a name. */
 function campaignOf(
   names: readonly (string | null)[],
   campaign: Record<string, unknown> = {},
@@ -76,7 +76,7 @@ function campaignOf(
   });
 }
 
-/** The states of its recipients in their order; fails unless the counts are the same. */
+/** Returns the states of a campaign's recipients in order; fails unless the counts agree. */
 async function statesOf({ id }: TestVoiceCampaign): Promise<string[]> {
   const { rows } = await api.app.db.pool.query<{ state: string; audio_name: string | null }>(
     `select state, audio_name from voice_recipients
@@ -97,18 +97,18 @@ async function statesOf({ id }: TestVoiceCampaign): Promise<string[]> {
   return states;
 }
 
-async function speakAll(): Promise<void> {
-  while ((await speakTurn()) > 0);
+async function synthesizeAll(): Promise<void> {
+  while ((await synthesizeOnce()) > 0);
 }
 
-test("a text is spoken once, however many ask for it at the same time, and kept for the account alone", async () => {
+test("synthesizes a text once for concurrent requests, and stores the audio for one account only", async () => {
   const { account_id } = account;
-  const asked = await Promise.all(
+  const results = await Promise.all(
     Array.from({ length: 20 }, () => synthesizeAudio(api.app, account_id, en("Hello"))),
   );
-  assert.deepEqual(spoken, ["Hello"]);
-  const [{ name, duration_ms, read }] = asked as [(typeof asked)[number]];
-  assert.ok(asked.every((audio) => audio.name === name));
+  assert.deepEqual(synthesized, ["Hello"]);
+  const [{ name, duration_ms, read }] = results as [(typeof results)[number]];
+  assert.ok(results.every((audio) => audio.name === name));
   assert.match(name, /^[0-9a-f]{64}$/);
   assert.equal(duration_ms, 100);
   assert.deepEqual(await read(), tone(100));
@@ -120,55 +120,55 @@ test("a text is spoken once, however many ask for it at the same time, and kept 
   await assert.rejects(synthesizeAudio(api.app, account_id, en(" ")), { failure: "rejected" });
 });
 
-test("a speaker that fails is asked again by the next, and nothing of it is kept", async () => {
-  faults = { Hello: "failed" };
+test("retries a failed synthesis on the next request, and stores nothing of the failed one", async () => {
+  failures = { Hello: "failed" };
   const { account_id } = account;
   await assert.rejects(synthesizeAudio(api.app, account_id, en("Hello")), { failure: "failed" });
-  faults = {};
+  failures = {};
   await synthesizeAudio(api.app, account_id, en("Hello"));
   assert.equal((await audioFilesOf()).length, 1);
 });
 
-test("spoken clips that nobody asked for in 30 days are forgotten, unless a file has them or a campaign may", async () => {
+test("deletes synthesized audio that was not requested for 30 days, unless a voice file or an open campaign may use it", async () => {
   const { app, clock } = api;
   const { account_id } = account;
   const day_ms = 86_400_000;
   const start = new Date("2026-03-01T12:00:00Z");
   clock.set(start);
-  const [gone, filed, asked] = [
-    await synthesizeAudio(app, account_id, en("gone")),
-    await synthesizeAudio(app, account_id, en("filed")),
-    await synthesizeAudio(app, account_id, en("asked")),
+  const [unused, used, requested] = [
+    await synthesizeAudio(app, account_id, en("unused")),
+    await synthesizeAudio(app, account_id, en("used")),
+    await synthesizeAudio(app, account_id, en("requested")),
   ];
   const stored = await storeAudio(app.db.query, account_id, tone(60), start);
-  await makeVoiceFile(app, account, { audio_name: filed.name, duration_ms: filed.duration_ms });
+  await makeVoiceFile(app, account, { audio_name: used.name, duration_ms: used.duration_ms });
   clock.advance(25 * day_ms);
-  await synthesizeAudio(app, account_id, en("asked"));
-  // Of a campaign that is still open later.
+  await synthesizeAudio(app, account_id, en("requested"));
+  // An open campaign may use it.
   await makeVoiceCampaign(app, account, { recipients: [] });
   const needed = await synthesizeAudio(app, account_id, en("needed"));
   clock.advance(6 * day_ms);
   await purgeUnusedAudio(app);
-  const kept = [filed.name, asked.name, needed.name, stored.name];
+  const kept = [used.name, requested.name, needed.name, stored.name];
   assert.deepEqual(await audioFilesOf(), kept.toSorted());
-  assert.ok(!kept.includes(gone.name));
+  assert.ok(!kept.includes(unused.name));
   clock.advance(40 * day_ms);
   await purgeUnusedAudio(app);
   assert.deepEqual(await audioFilesOf(), kept.toSorted());
   await app.db.pool.query("update voice_campaigns set finished_at = now()");
   await purgeUnusedAudio(app);
-  assert.deepEqual(await audioFilesOf(), [filed.name, stored.name].toSorted());
+  assert.deepEqual(await audioFilesOf(), [used.name, stored.name].toSorted());
   clock.set(new Date());
 });
 
-test("each recipient of a smartvoice campaign gets their own text, distinct texts once; who has no value for it has failed", async () => {
+test("synthesizes each recipient's own text, distinct texts once; a recipient without a value fails", async () => {
   const notified: string[] = [];
   api.app.notifications.on("voice_work", (subject) => notified.push(subject));
   const names = Array.from({ length: 30 }, (_, i) => `N${i % 3}`);
   const campaign = await campaignOf([...names, null, " "]);
-  await speakAll();
+  await synthesizeAll();
   assert.deepEqual(await statesOf(campaign), [...names.map(() => "waiting"), "failed", "failed"]);
-  assert.deepEqual(spoken.toSorted(), ["Hello N0", "Hello N1", "Hello N2"]);
+  assert.deepEqual(synthesized.toSorted(), ["Hello N0", "Hello N1", "Hello N2"]);
   const { rows } = await api.app.db.pool.query<{ first: string; audio_files: number }>(
     `select min(audio_name) as first, count(distinct audio_name)::int as audio_files
      from voice_recipients where account_id = $1 and campaign_id = $2`,
@@ -180,31 +180,31 @@ test("each recipient of a smartvoice campaign gets their own text, distinct text
   await eventually(() => notified.includes(String(campaign.trunk_id)));
 });
 
-test("many who speak one campaign's scripts at the same time make each recipient wait once", async () => {
+test("concurrent workers move each recipient of a campaign to waiting once", async () => {
   const campaign = await campaignOf(Array.from({ length: 60 }, (_, i) => `N${i}`));
-  await Promise.all(Array.from({ length: 4 }, speakAll));
-  // Whoever found nothing left may have gone while others still spoke.
-  await speakAll();
+  await Promise.all(Array.from({ length: 4 }, synthesizeAll));
+  // A worker that found nothing may have returned while others were still synthesizing.
+  await synthesizeAll();
   assert.deepEqual(new Set(await statesOf(campaign)), new Set(["waiting"]));
 });
 
-test("a text that cannot be spoken fails alone; while nothing can be spoken, all wait", async () => {
+test("a text that cannot be synthesized fails only its recipient; while TTS is unavailable, all remain synthesizing", async () => {
   const campaign = await campaignOf(["Ann", "Bad", "Worse", "Bob"]);
-  isAway = true;
-  for (let i = 0; i < 5; i++) assert.equal(await speakTurn(), 0);
+  isUnavailable = true;
+  for (let i = 0; i < 5; i++) assert.equal(await synthesizeOnce(), 0);
   assert.deepEqual(await statesOf(campaign), [
     "synthesizing",
     "synthesizing",
     "synthesizing",
     "synthesizing",
   ]);
-  isAway = false;
-  faults = { "Hello Bad": "rejected", "Hello Worse": "failed" };
-  for (let i = 0; i < 5; i++) await speakTurn();
+  isUnavailable = false;
+  failures = { "Hello Bad": "rejected", "Hello Worse": "failed" };
+  for (let i = 0; i < 5; i++) await synthesizeOnce();
   assert.deepEqual(await statesOf(campaign), ["waiting", "failed", "failed", "waiting"]);
 });
 
-test("scripts are spoken from ten minutes before a campaign's start, no more than 500 ahead, and never of one that is over", async () => {
+test("synthesizes scripts from ten minutes before a campaign's start, at most 500 ahead, and never for an ended campaign", async () => {
   const now = new Date();
   api.clock.set(now);
   const inMinutes = (minutes: number) => new Date(now.getTime() + minutes * 60_000);
@@ -220,9 +220,9 @@ test("scripts are spoken from ten minutes before a campaign's start, no more tha
       recipients: [...ahead, { state: "synthesizing", variables: JSON.stringify({ name: "D" }) }],
     });
   const ahead = await full(waiting(500, now));
-  // They wait for another attempt: those that come now need their script.
+  // Recipients that wait for a later attempt do not count.
   const retrying = await full(waiting(500, inMinutes(30)));
-  await speakAll();
+  await synthesizeAll();
   assert.deepEqual(await statesOf(soon), ["waiting"]);
   assert.deepEqual(await statesOf(late), ["synthesizing"]);
   assert.deepEqual(await statesOf(over), ["synthesizing"]);

@@ -1,4 +1,4 @@
-// Speaks the scripts of obd_smartvoice campaigns to each recipient's values, a little ahead of the calls.
+// Synthesizes the scripts of obd_smartvoice campaigns with each recipient's variables, ahead of the calls.
 import { fillText } from "../../calls/state-machine/script-text.ts";
 import { synthesizeAudio } from "../../calls/audio/audio-files.ts";
 import type { VoicePlan } from "../../calls/state-machine/voice-plan.ts";
@@ -7,27 +7,28 @@ import type { App } from "../../engine/app.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 
-/** Recipients of a campaign that wait with their script spoken: seconds of dialling. */
+/** Most due recipients of a campaign whose script is synthesized ahead: seconds of dialing. */
 const ahead_max = 500;
-/** Of a campaign that is scheduled, scripts are spoken this long before. */
+/** How long before its start synthesis of a scheduled campaign begins. */
 const early_ms = 600_000;
 const batch_rows = 8;
-/** Among so many of the next, workers pick at random: two that speak the same only lose time. */
+/** Workers choose a random batch among this many recipients; two that choose the same one only lose time. */
 const window_rows = 256;
-/** A text that fails this often while others do not is a bad one. */
+/** A text that fails this often while TTS works for another text is considered invalid. */
 const failures_max = 3;
 
 /**
- * A turn: speaks for a few recipients of each campaign that dials soon; returns how many can be called
- * or have failed. Whoever's text cannot be spoken has failed; while nothing can be spoken, all wait.
+ * Runs one iteration: synthesizes one batch for each campaign that dials soon, and returns how many
+ * recipients are now waiting or failed. A recipient whose text cannot be synthesized fails; while TTS is
+ * unavailable, all remain `synthesizing`.
  */
 export async function synthesizeScripts(app: App, stopping: AbortSignal): Promise<number> {
   const now = app.clock.now();
   const soon = new Date(now.getTime() + early_ms);
   let moved = 0;
-  for (const campaign of await findSpeakable(app.db.pool, [now, soon, ahead_max])) {
+  for (const campaign of await findCampaignsToSynthesize(app.db.pool, [now, soon, ahead_max])) {
     if (stopping.aborted) break;
-    moved += await speakBatch(app, campaign);
+    moved += await synthesizeBatch(app, campaign);
   }
   return moved;
 }
@@ -42,51 +43,51 @@ type Recipient = {
   readonly id: number;
   readonly variables: Readonly<Record<string, string>> | null;
 };
-/** Of a text: its clip; null when it cannot be spoken; or nothing can at the moment. */
-type Spoken = { readonly audio: string | null } | "away";
+/** The audio of a text (null: it cannot be synthesized), or `unavailable` when TTS does not work at the moment. */
+type Synthesis = { readonly audio: string | null } | "unavailable";
 
-async function speakBatch(app: App, campaign: Campaign): Promise<number> {
+async function synthesizeBatch(app: App, campaign: Campaign): Promise<number> {
   const { content } = campaign.plan;
   if (content.call_type !== "obd_smartvoice") return 0;
   const { script, language } = content;
   const values = [campaign.account_id, campaign.id, window_rows];
-  const next = await findUnspoken(app.db.pool, values);
+  const next = await findSynthesizing(app.db.pool, values);
   const first = Math.floor(app.random() * Math.ceil(next.length / batch_rows)) * batch_rows;
   const batch = next.slice(first, first + batch_rows);
   const texts = new Map(batch.map(({ id, variables }) => [id, textOf(script, variables)]));
-  const spoken = new Map<string | null, Spoken>([[null, { audio: null }]]);
+  const results = new Map<string | null, Synthesis>([[null, { audio: null }]]);
   await Promise.all(
     [...new Set(texts.values())].map(async (text) => {
-      if (text !== null) spoken.set(text, await speak(app, campaign, { text, language }));
+      if (text !== null) results.set(text, await synthesizeText(app, campaign, { text, language }));
     }),
   );
   const done = [...texts].flatMap(([id, text]) => {
-    const result = spoken.get(text)!;
-    return result === "away" ? [] : [{ id, audio: result.audio }];
+    const result = results.get(text)!;
+    return result === "unavailable" ? [] : [{ id, audio: result.audio }];
   });
   if (done.length === 0) return 0;
   const { waiting, failed } = await app.db.query
     .transaction()
-    .execute((tx) => moveSpoken(tx, campaign, done, app.clock.now()));
+    .execute((tx) => moveSynthesized(tx, campaign, done, app.clock.now()));
   if (waiting > 0) app.notifications.send("voice_work", String(campaign.trunk_id));
   return waiting + failed;
 }
 
-/** Null: a value is missing. */
+/** Returns null if a variable has no value. */
 function textOf(script: string, variables: Recipient["variables"]): string | null {
   const { text, missing } = fillText(script, variables ?? {});
   return missing.length > 0 ? null : text;
 }
 
-/** How often texts failed in this process, of each speaker; a text that is spoken is forgotten. */
+/** Failures of each text in this process, by TTS driver; a success removes the text. */
 const failures = new WeakMap<SpeechDriver, Map<string, number>>();
 const failing_texts_max = 10_000;
 
-async function speak(
+async function synthesizeText(
   app: App,
   { account_id, id }: Campaign,
   utterance: { text: string; language: string },
-): Promise<Spoken> {
+): Promise<Synthesis> {
   let failed = failures.get(app.speech);
   if (!failed) failures.set(app.speech, (failed = new Map<string, number>()));
   const key = JSON.stringify(utterance);
@@ -95,31 +96,31 @@ async function speak(
     failed.delete(key);
     return { audio: name };
   } catch (err) {
-    // Too many wait for it just now.
-    if (err instanceof Refusal) return "away";
+    // The TTS queue is full.
+    if (err instanceof Refusal) return "unavailable";
     if (!(err instanceof SpeechError)) throw err;
     if (err.failure === "rejected") return { audio: null };
-    app.log.warn({ err, account_id, campaign_id: id }, "a script could not be spoken");
+    app.log.warn({ err, account_id, campaign_id: id }, "could not synthesize a script");
     const times = (failed.get(key) ?? 0) + 1;
     if (failed.size < failing_texts_max) failed.set(key, times);
-    if (times < failures_max) return "away";
+    if (times < failures_max) return "unavailable";
     failed.delete(key);
-    return (await canSpeak(app.speech)) ? { audio: null } : "away";
+    return (await canSynthesize(app.speech)) ? { audio: null } : "unavailable";
   }
 }
 
-/** Whether it speaks something that is easy. */
-async function canSpeak(speech: SpeechDriver): Promise<boolean> {
+/** Reports whether the driver synthesizes a simple text. */
+async function canSynthesize(speech: SpeechDriver): Promise<boolean> {
   try {
-    await speech.speak({ text: "one", language: "en" });
+    await speech.synthesize({ text: "one", language: "en" });
     return true;
   } catch {
     return false;
   }
 }
 
-/** In the order of their ids; of a campaign that has been cancelled meanwhile nobody is moved. */
-async function moveSpoken(
+/** Moves recipients in id order to waiting or failed; moves none if the campaign was cancelled meanwhile. */
+async function moveSynthesized(
   tx: Tx,
   { account_id, id }: Campaign,
   done: readonly { readonly id: number; readonly audio: string | null }[],
@@ -137,8 +138,8 @@ async function moveSpoken(
   return { waiting, failed };
 }
 
-// Whoever waits for another attempt later does not stand in the way of those who come now.
-const findSpeakable = statement<Campaign>(`
+// Recipients that wait for a later attempt do not count against $3, the most that are synthesized ahead.
+const findCampaignsToSynthesize = statement<Campaign>(`
   select v.account_id, v.id, v.trunk_id, v.plan
   from voice_campaigns v
   where v.finished_at is null and v.call_type = 'obd_smartvoice'
@@ -153,7 +154,7 @@ const findSpeakable = statement<Campaign>(`
       limit $3) w) < $3
   order by v.is_test desc, v.account_id, v.id`);
 
-const findUnspoken = statement<Recipient>(`
+const findSynthesizing = statement<Recipient>(`
   select r.id, r.variables from voice_recipients r
   where r.account_id = $1 and r.campaign_id = $2 and r.state = 'synthesizing'
   order by r.id limit $3`);

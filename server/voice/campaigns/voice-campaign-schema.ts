@@ -1,19 +1,19 @@
-// A voice campaign as it is asked for and answered (contract 2.3 and 4.3).
+// Request and response schemas of a voice campaign launch (contract 2.3 and 4.3).
 import Type, { type Static } from "typebox";
 import { recipients_max } from "../../audience/intake/limits.ts";
 import { call_types } from "../../calls/state-machine/voice-plan.ts";
 import { closed, id, nullable, optional, phone10, timestamp } from "../../lib/schemas.ts";
 
 export const send_tos = ["Numbers", "csv", "Group"] as const;
-/** Where the recipients come from. */
+/** The recipient source. */
 export type SendTo = (typeof send_tos)[number];
 
 const callType = Type.Enum(call_types, {
   type: "string",
   description:
-    "obd_voice_call plays the file; obd_smartvoice speaks its script with each recipient's variables; obd_ivr goes through its menu; ai_bot is its AI agent",
+    "obd_voice_call plays the file; obd_smartvoice synthesizes its script with each recipient's variables; obd_ivr follows its menu; ai_bot uses its AI agent",
 });
-const voiceFileId = id("A voice file of the account, ready, with what the call_type needs");
+const voiceFileId = id("A ready voice file of the account that has what the call_type requires");
 const name_reason = "must have 1 to 191 characters and not be blank";
 const url_reason = "must be an http or https URL of at most 2,048 characters";
 
@@ -30,7 +30,7 @@ const fields = {
   sendTo: Type.Enum(send_tos, {
     type: "string",
     description:
-      "Whom to call: the numbers of `number`, of a CSV file, or of a saved group. Fields of the others are ignored",
+      "The recipient source: the numbers in `number`, a CSV file or a saved group. Fields of the other sources are ignored",
   }),
   number: optional(
     Type.String({
@@ -39,11 +39,11 @@ const fields = {
     }),
   ),
   groupId: optional(
-    Type.String({ description: "The group's id, in digits. Required for Group", examples: ["1"] }),
+    Type.String({ description: "Group id, in digits. Required for Group", examples: ["1"] }),
   ),
   csv_number_column: optional(
     Type.String({
-      description: "Header of the numbers' column. Required for csv",
+      description: "Header of the column with the numbers. Required for csv",
       examples: ["phone"],
     }),
   ),
@@ -51,7 +51,7 @@ const fields = {
     Type.Integer({
       minimum: 1,
       maximum: 3,
-      description: "How often a number that is busy or does not answer is called again",
+      description: "How often a busy or unanswered number is redialed",
       examples: [2],
     }),
   ),
@@ -59,7 +59,7 @@ const fields = {
     Type.Integer({
       minimum: 0,
       maximum: 30,
-      description: "Minutes between such attempts. Required with max_retry",
+      description: "Minutes between attempts. Required with max_retry",
       examples: [10],
     }),
   ),
@@ -67,7 +67,7 @@ const fields = {
     Type.String({
       maxLength: 64,
       description:
-        "When to begin (ISO 8601; local to the account's zone without an offset). Omitted, null or empty: now",
+        "Start time (ISO 8601; without an offset, in the account's time zone). Omitted, null or empty: now",
       examples: ["2099-01-31T09:30:00Z"],
     }),
   ),
@@ -75,7 +75,7 @@ const fields = {
     Type.String({
       maxLength: 2_048,
       pattern: "^[Hh][Tt][Tt][Pp][Ss]?://\\S+$",
-      description: "Where events of the campaign's calls are sent to",
+      description: "URL that receives the events of the campaign's calls",
       examples: ["https://example.com/calls"],
       "x-reason": url_reason,
     }),
@@ -83,16 +83,16 @@ const fields = {
   crm_workspace_id: optional(
     Type.String({
       pattern: "^[0-9]{0,19}$",
-      description: "The CRM workspace that outcomes are written to, in digits",
+      description: "CRM workspace that call outcomes are written to, in digits",
       examples: ["1"],
       "x-reason": "must be the id of a workspace, in digits",
     }),
   ),
 };
 
-/** The body of a launch (contract 4.3). Null is as good as omitted. */
+/** The body of a launch (contract 4.3). Null equals omitted. */
 export const NewVoiceCampaign = closed(fields, {
-  description: "A voice campaign to launch. With sendTo csv it is sent as multipart/form-data",
+  description: "A voice campaign to launch; with sendTo csv, multipart/form-data",
   examples: [
     {
       campaign_name: "Delivery day",
@@ -105,7 +105,7 @@ export const NewVoiceCampaign = closed(fields, {
 });
 export type NewVoiceCampaign = Static<typeof NewVoiceCampaign>;
 
-/** The same as a form, its parts in any order. */
+/** The same as multipart/form-data, with its parts in any order. */
 export const VoiceCampaignUpload = Type.Object(
   {
     file: Type.Optional(
@@ -119,62 +119,64 @@ export const VoiceCampaignUpload = Type.Object(
   { description: "A voice campaign to launch" },
 );
 
-/** What a launch is answered with (contract 2.3). */
+/** The response to a launch (contract 2.3). */
 export const VoiceCampaignAnswer = Type.Object({
   success: Type.Literal(true),
   id: Type.String({ format: "uuid" }),
-  campaignId: id("What the campaign and its calls are found by"),
+  campaignId: id("Campaign id, the campaign_id of its calls"),
 });
 export type VoiceCampaignAnswer = Static<typeof VoiceCampaignAnswer>;
 
-/** A call to try a voice file with. */
+/** A test call with a voice file. */
 export const NewTestCall = closed(
   {
     voice_file_id: voiceFileId,
     call_type: callType,
-    number: phone10("Whom to call"),
+    number: phone10("The number to call"),
     variables: optional(
       Type.Record(Type.String(), Type.String(), {
         maxProperties: 500,
-        description: "Values of what is said",
+        description: "Values for {{variables}}",
       }),
     ),
   },
   {
-    description: "One call to hear what a campaign's recipients will",
+    description: "One call with the content that a campaign's recipients would get",
     examples: [{ voice_file_id: 1, call_type: "obd_voice_call", number: "9876543210" }],
   },
 );
 export type NewTestCall = Static<typeof NewTestCall>;
 
-/** A row of the file, an entry of the list or a member of the group that is not called. */
+/** A rejected row of the file, entry of the list or member of the group. */
 export const VoiceReject = Type.Object({
   row: Type.Integer({
-    description: "Its row in the file, whose header is row 1, or its place in the list",
+    description: "Row in the file, whose header is row 1, or position in the list",
   }),
-  value: Type.String({ description: "The number as it stands there, at most 64 characters" }),
+  value: Type.String({ description: "The number as sent, at most 64 characters" }),
   reason: Type.String(),
 });
 export type VoiceReject = Static<typeof VoiceReject>;
 
-/** What a launch would come to. */
+/** A dry run of a launch. */
 export const VoiceCampaignPreview = Type.Object({
   total: Type.Integer({ description: "Recipients the campaign would have" }),
-  rejected: Type.Integer({ description: "Rows left out for what is wrong with them" }),
-  duplicates: Type.Integer({ description: "Rows with a number of an earlier row" }),
-  suppressed: Type.Integer({ description: "Recipients that may not be called just now" }),
-  rejects: Type.Array(VoiceReject, { description: "The first rows left out" }),
+  rejected: Type.Integer({ description: "Rows that are not valid" }),
+  duplicates: Type.Integer({ description: "Rows with the number of an earlier row" }),
+  suppressed: Type.Integer({ description: "Recipients that are suppressed now" }),
+  rejects: Type.Array(VoiceReject, { description: "The first rejected rows" }),
   credits: Type.Object({
-    needed: Type.Integer({ description: "For the first pulse of one attempt each" }),
+    needed: Type.Integer({ description: "For the first pulse of one attempt per recipient" }),
     available: Type.Integer({ format: "int64" }),
-    sufficient: Type.Boolean({ description: "If not, the campaign pauses when they are used up" }),
+    sufficient: Type.Boolean({
+      description: "If false, the campaign pauses when the credit is used up",
+    }),
   }),
   starts_at: nullable(
-    timestamp("UTC: when calling may begin; null when the account's calling time is never"),
+    timestamp("UTC: the earliest start; null if the account's calling window never opens"),
   ),
   finishes_at: nullable(
     timestamp(
-      "UTC: when the last number would have been called once, with the trunk to itself and within the calling time",
+      "UTC: the estimated end of the first attempts, within the calling window and without other traffic on the trunk",
     ),
   ),
   calls_per_second: Type.Integer({ description: "Of the trunk" }),

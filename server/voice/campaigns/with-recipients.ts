@@ -1,4 +1,4 @@
-// Validates all of a launch as it came in, then opens the source of its recipients.
+// Validates a launch completely, then opens its recipient source.
 import type { Caller } from "../../accounts/caller.ts";
 import { recipients_max, statement_seconds } from "../../audience/intake/limits.ts";
 import {
@@ -21,20 +21,20 @@ import {
 import { planVariables } from "./internal/plan-variables.ts";
 import type { NewVoiceCampaign } from "./voice-campaign-schema.ts";
 
-/** A launch that has arrived in full. */
-export type AskedVoiceCampaign = {
-  /** Of a right shape unless there are violations. */
+/** A launch that was received completely. */
+export type VoiceCampaignRequest = {
+  /** Conforms to the schema if `violations` is empty. */
   readonly body: NewVoiceCampaign;
-  /** What is wrong with the shape. */
+  /** Violations of the schema. */
   readonly violations: readonly FieldError[];
-  /** An open file, which lasts until the launch is answered; null when none came. */
+  /** The uploaded file, open until the response; null if there is none. */
   readonly fd: number | null;
-  /** Whether a file could have come. */
+  /** Whether the request is multipart/form-data. */
   readonly is_form: boolean;
 };
 
-/** A campaign whose fields were found good. */
-export type VoiceOrder = {
+/** A validated campaign without violations. */
+export type VoiceCampaignOrder = {
   readonly [Key in keyof Omit<ValidatedVoiceCampaign, "violations" | "send_to">]: Key extends
     | "scheduled_at"
     | "crm_workspace_id"
@@ -46,21 +46,21 @@ const file_thread = new URL("./intake/file-thread.ts", import.meta.url);
 
 /** Uses a validated campaign and its recipients. */
 type Use<Answer> = (
-  order: VoiceOrder,
+  order: VoiceCampaignOrder,
   recipients: RecipientSource<VoiceRecipient>,
 ) => Promise<Answer>;
 
-/** Refuses validation-failed, all violations at once, or hands on the order and its recipients. */
+/** Calls `use` with the validated order and its recipients. Refuses: validation-failed, with all violations at once. */
 export async function withRecipients<Answer>(
   app: App,
   account: Caller["account"],
-  asked: AskedVoiceCampaign,
+  request: VoiceCampaignRequest,
   now: Date,
   use: Use<Answer>,
 ): Promise<Answer> {
-  const validated = await validateVoiceCampaign(app.db.query, account, asked.body, now);
-  if (validated.send_to === "csv") return withFile(account, asked, validated, use);
-  const order = orderOf(asked, validated, []);
+  const validated = await validateVoiceCampaign(app.db.query, account, request.body, now);
+  if (validated.send_to === "csv") return withFile(account, request, validated, use);
+  const order = orderOf(request, validated, []);
   const { source, plan } = order;
   if (source.send_to === "csv") throw new Error("a file is read by withFile");
   return use(order, openSource(app.db.pool, account, source, planVariables(plan)));
@@ -68,26 +68,26 @@ export async function withRecipients<Answer>(
 
 async function withFile<Answer>(
   account: Caller["account"],
-  asked: AskedVoiceCampaign,
+  request: VoiceCampaignRequest,
   validated: ValidatedVoiceCampaign,
   use: Use<Answer>,
 ): Promise<Answer> {
-  const { fd } = asked;
+  const { fd } = request;
   if (fd === null) {
-    const reason = asked.is_form
+    const reason = request.is_form
       ? "is required when sendTo is csv"
       : "is required when sendTo is csv: send it as multipart/form-data";
-    throw refusalOf(asked, validated, [{ field: "file", reason }]);
+    throw refusalOf(request, validated, [{ field: "file", reason }]);
   }
   return csvParsing.use(account.id, async () => {
     const file = await openFile(fd);
-    if (file instanceof Refusal) throw refusalOf(asked, validated, file.errors ?? []);
+    if (file instanceof Refusal) throw refusalOf(request, validated, file.errors ?? []);
     try {
       const { source, plan } = validated;
       const column = source?.send_to === "csv" ? source.number_column : null;
       const variables = plan ? planVariables(plan) : [];
       const located = column === null ? null : locateColumns(file.header, column, variables);
-      const order = orderOf(asked, validated, located?.violations ?? []);
+      const order = orderOf(request, validated, located?.violations ?? []);
       const { country_code } = account;
       const termsOf = (prefix: string | null) => ({ ...located!, country_code, prefix });
       return await use(order, openFileSource(file, termsOf));
@@ -97,7 +97,7 @@ async function withFile<Answer>(
   });
 }
 
-/** That a file is not CSV is reported together with the other fields' violations. */
+/** Returns the refusal of a file that is not CSV, which is reported with the violations of the other fields. */
 async function openFile(fd: number): Promise<RecipientFile<VoiceFileTerms> | Refusal> {
   try {
     const data = { fd, rows_max: recipients_max };
@@ -109,23 +109,23 @@ async function openFile(fd: number): Promise<RecipientFile<VoiceFileTerms> | Ref
 }
 
 function orderOf(
-  asked: AskedVoiceCampaign,
+  request: VoiceCampaignRequest,
   validated: ValidatedVoiceCampaign,
   more: readonly FieldError[],
-): VoiceOrder {
+): VoiceCampaignOrder {
   const { plan, source, scheduled_at, crm_workspace_id } = validated;
-  const isGood = asked.violations.length + validated.violations.length + more.length === 0;
-  if (!isGood || !plan || !source) throw refusalOf(asked, validated, more);
+  const isValid = request.violations.length + validated.violations.length + more.length === 0;
+  if (!isValid || !plan || !source) throw refusalOf(request, validated, more);
   return { plan, source, scheduled_at, crm_workspace_id };
 }
 
-/** Of a field the shape's violation comes before all others. */
+/** Reports one kind of violation per field; violations of the schema come first. */
 function refusalOf(
-  asked: AskedVoiceCampaign,
+  request: VoiceCampaignRequest,
   validated: ValidatedVoiceCampaign,
   more: readonly FieldError[],
 ): Refusal {
-  const failing = new Set(asked.violations.map(({ field }) => field));
+  const failing = new Set(request.violations.map(({ field }) => field));
   const found = [...validated.violations, ...more].filter(({ field }) => !failing.has(field));
-  return invalid([...asked.violations, ...found]);
+  return invalid([...request.violations, ...found]);
 }

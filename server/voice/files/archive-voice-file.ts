@@ -4,8 +4,8 @@ import type { Tx } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 
 /**
- * Archives a voice file: no campaign is launched with it any more, those that are go on. Refuses:
- * not-found; conflict when it is archived already, or while a menu plays it.
+ * Archives a voice file: new campaigns cannot use it, launched ones continue. Refuses: not-found; conflict
+ * when it is already archived or a menu plays it.
  */
 export async function archiveVoiceFile(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
@@ -29,7 +29,7 @@ export async function archiveVoiceFile(tx: Tx, actor: Actor, id: number, now: Da
   await recordAudit(tx, actor, { at: now, action: "voice_file.archived", subject_id: id });
 }
 
-/** Locks a voice file that is in use. Refuses: not-found; conflict when it is archived. */
+/** Locks an active voice file. Refuses: not-found; conflict when it is archived. */
 export async function lockVoiceFile(tx: Tx, accountId: number, id: number): Promise<void> {
   const file = await tx
     .selectFrom("voice_files")

@@ -1,6 +1,6 @@
-// Pieces that voice files, menus and AI agents have in common.
+// Schemas that voice files, menus and AI agents share.
 import Type from "typebox";
-import { spoken_characters_max } from "../../calls/state-machine/script-text.ts";
+import { script_characters_max } from "../../calls/state-machine/script-text.ts";
 import { closed, id, optional } from "../../lib/schemas.ts";
 
 export const default_language = "en";
@@ -8,12 +8,12 @@ export const default_language = "en";
 export const language = Type.String({
   maxLength: 35,
   pattern: "^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$",
-  description: "What it is spoken in, such as en, hi or en-IN; en unless said",
+  description: "Language tag, such as en, hi or en-IN. Default: en",
   "x-reason": "must be a language such as en, hi or en-IN",
 });
 
-/** Something that is said, of at most so many characters. */
-export const spokenText = (characters_max: number, description: string) =>
+/** Text of at most `characters_max` characters that is not blank. */
+export const boundedText = (characters_max: number, description: string) =>
   Type.String({
     minLength: 1,
     maxLength: characters_max,
@@ -22,13 +22,13 @@ export const spokenText = (characters_max: number, description: string) =>
     "x-reason": `must be text of at most ${characters_max} characters, not blank`,
   });
 
-/** Said to each recipient with values of their own. */
-export const script = spokenText(
-  spoken_characters_max,
-  "Spoken to each recipient of an obd_smartvoice campaign: {{name}} becomes their value, {{name|there}} has a default",
+/** A text with variables that is synthesized for each recipient. */
+export const script = boundedText(
+  script_characters_max,
+  "Synthesized for each recipient of an obd_smartvoice campaign: {{name}} is replaced by the recipient's value, {{name|there}} has a default",
 );
 
-/** What a caller's lead is to get a value for. */
+/** A lead field that a call sets. */
 export const leadField = (description: string) =>
   Type.String({
     pattern: "^(?!(?:constructor|prototype)$)[a-z][a-z0-9_]{0,62}$",
@@ -37,7 +37,7 @@ export const leadField = (description: string) =>
       "must be 1 to 63 characters of a-z, 0-9 and _, beginning with a letter, and not a reserved word",
   });
 
-/** Who takes a call over; validateTransfer says what this schema cannot. */
+/** The target of a transfer; validateTransfer validates the rest. */
 export const TransferInput = closed(
   {
     extension: optional(
@@ -49,5 +49,5 @@ export const TransferInput = closed(
     ),
     agent_group_id: optional(id("An agent group of the account")),
   },
-  { description: "Who takes the call over: one of the two" },
+  { description: "The transfer target: either an extension or an agent group" },
 );

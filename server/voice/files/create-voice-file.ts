@@ -12,9 +12,9 @@ import {
 } from "./voice-file-schema.ts";
 
 /**
- * Creates a voice file that validateVoiceFile found no violation with, of an upload's bytes (null: none). What
- * has a sound to be made is processing until the job voice.decode_file has made it: notification the job after the
- * commit. Refuses: validation-failed for a menu or an AI agent that has just gone.
+ * Creates a voice file that validateVoiceFile accepted, from an upload's bytes (null: none). A file with
+ * an upload or a text is `processing` until the job voice.decode_file is done: send its notification
+ * after the commit. Refuses: validation-failed if its menu or AI agent was deleted meanwhile.
  */
 export async function createVoiceFile(
   tx: Tx,
@@ -24,13 +24,13 @@ export async function createVoiceFile(
 ): Promise<VoiceFileAnswer> {
   const { account_id, user_id } = actor;
   const text = body.text ?? null;
-  const isMade = upload === null && text === null;
+  const isReady = upload === null && text === null;
   const created = await tx
     .insertInto("voice_files")
     .values({
       account_id,
       name: body.name,
-      status: isMade ? "ready" : "processing",
+      status: isReady ? "ready" : "processing",
       upload,
       text,
       language: body.language ?? default_language,
@@ -45,9 +45,9 @@ export async function createVoiceFile(
     })
     .returning(voice_file_columns)
     .executeTakeFirstOrThrow()
-    .catch(refuseGoneContent);
+    .catch(refuseDeletedContent);
   const { id } = created;
-  if (!isMade) {
+  if (!isReady) {
     const job = {
       account_id,
       kind: "voice.decode_file",
@@ -60,10 +60,10 @@ export async function createVoiceFile(
   return voiceFileAnswer(created);
 }
 
-/** Turns the violated constraint into 422 on the field; throws everything else on. */
-export function refuseGoneContent(error: unknown): never {
+/** Refuses validation-failed on the field of a violated foreign key; rethrows any other error. */
+export function refuseDeletedContent(error: unknown): never {
   for (const field of ["menu_id", "ai_agent_id"])
     if (violatesForeignKey(error, `voice_files_account_id_${field}_fkey`))
-      throw invalidField(field, "is gone");
+      throw invalidField(field, "no longer exists");
   throw error;
 }

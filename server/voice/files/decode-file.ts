@@ -2,15 +2,15 @@ import { synthesizeAudio, storeAudio } from "../../calls/audio/audio-files.ts";
 import { SpeechError } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { checkJob, type Job } from "../../engine/work-jobs.ts";
-import { AudioRefused } from "../../lib/audio/audio-refused.ts";
+import { AudioError } from "../../lib/audio/audio-error.ts";
 import { decodeAudio } from "../../lib/audio/decode-audio.ts";
 
-/** A file that fails otherwise than by being refused, this often, is not tried again. */
+/** After this many failures that are not rejections, a file is rejected. */
 const attempts_max = 5;
 
 /**
- * The job voice.decode_file: makes the sound of a voice file, which then is ready, or rejected with the
- * reason. A synthesizer that is away is waited for.
+ * Runs the job voice.decode_file: decodes or synthesizes the audio of a voice file, which becomes ready, or
+ * rejected with the reason. While TTS is unavailable, the job is retried.
  */
 export async function decodeFile(app: App, job: Job): Promise<void> {
   const { account_id } = job;
@@ -23,11 +23,11 @@ export async function decodeFile(app: App, job: Job): Promise<void> {
     .where("status", "=", "processing")
     .executeTakeFirst();
   if (!file) return;
-  const made = await makeSound(app, job, file);
+  const prepared = await prepareAudio(app, job, file);
   const now = app.clock.now();
   await app.db.query.transaction().execute(async (tx) => {
     await checkJob(tx, job);
-    const { samples, ...columns } = made;
+    const { samples, ...columns } = prepared;
     const audio = samples && (await storeAudio(tx, account_id, samples, now));
     await tx
       .updateTable("voice_files")
@@ -44,8 +44,8 @@ export async function decodeFile(app: App, job: Job): Promise<void> {
   });
 }
 
-/** What becomes of the row; an upload's samples are still to be stored. */
-type Made = {
+/** The new values of the row; `samples` of an upload are stored by the caller. */
+type PreparedAudio = {
   readonly status: "ready" | "rejected";
   readonly reason?: string;
   readonly format?: string;
@@ -54,24 +54,24 @@ type Made = {
   readonly samples?: Buffer;
 };
 
-async function makeSound(
+async function prepareAudio(
   app: App,
   { account_id, attempts }: Job,
   { upload, text, language }: { upload: Buffer | null; text: string | null; language: string },
-): Promise<Made> {
+): Promise<PreparedAudio> {
   try {
     if (upload === null) {
-      const spoken = await synthesizeAudio(app, account_id, { text: text ?? "", language });
-      return { status: "ready", audio_name: spoken.name, duration_ms: spoken.duration_ms };
+      const audio = await synthesizeAudio(app, account_id, { text: text ?? "", language });
+      return { status: "ready", audio_name: audio.name, duration_ms: audio.duration_ms };
     }
     const { samples, format } = await decodeAudio(upload);
     return { status: "ready", format, samples };
   } catch (error) {
-    if (error instanceof AudioRefused) return { status: "rejected", reason: error.message };
+    if (error instanceof AudioError) return { status: "rejected", reason: error.message };
     if (error instanceof SpeechError && error.failure === "rejected")
       return { status: "rejected", reason: error.message };
     if (upload === null || attempts < attempts_max) throw error;
-    app.log.error({ err: error, account_id }, "a voice file cannot be decoded");
-    return { status: "rejected", reason: "it could not be decoded" };
+    app.log.error({ err: error, account_id }, "could not decode a voice file");
+    return { status: "rejected", reason: "the file could not be decoded" };
   }
 }

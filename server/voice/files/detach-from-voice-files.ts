@@ -2,8 +2,8 @@ import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 
 /**
- * Takes a menu or an AI agent out of archived voice files, so that it can go. Lock it first: no file gets
- * it any more. Refuses: conflict, with the name of a file that is in use and has it.
+ * Detaches a menu or an AI agent from archived voice files, so that it can be deleted. Lock it first, so that
+ * no file references it meanwhile. Refuses: conflict, with the name of an active file that uses it.
  */
 export async function detachFromVoiceFiles(
   tx: Tx,

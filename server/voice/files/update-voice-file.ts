@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { lockVoiceFile } from "./archive-voice-file.ts";
-import { refuseGoneContent } from "./create-voice-file.ts";
+import { refuseDeletedContent } from "./create-voice-file.ts";
 import {
   voice_file_columns,
   voiceFileAnswer,
@@ -10,8 +10,8 @@ import {
 } from "./voice-file-schema.ts";
 
 /**
- * Changes a voice file for campaigns launched from now on. Refuses: not-found; conflict when it is
- * archived; validation-failed for a menu or an AI agent that has just gone.
+ * Updates a voice file for campaigns launched from now on. Refuses: not-found; conflict when it is
+ * archived; validation-failed if its menu or AI agent was deleted meanwhile.
  */
 export async function updateVoiceFile(
   tx: Tx,
@@ -29,7 +29,7 @@ export async function updateVoiceFile(
     .where("id", "=", id)
     .returning(voice_file_columns)
     .executeTakeFirstOrThrow()
-    .catch(refuseGoneContent);
+    .catch(refuseDeletedContent);
   const detail = { changed: Object.keys(patch) };
   await recordAudit(tx, actor, { at: now, action: "voice_file.updated", subject_id: id, detail });
   return voiceFileAnswer(updated);

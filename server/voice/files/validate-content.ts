@@ -1,4 +1,4 @@
-// What the validates of menus and AI agents have in common.
+// Validations that voice files, menus and AI agents share.
 import { sql, type Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
@@ -6,32 +6,32 @@ import { knownId } from "../../lib/ids.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The fields of an object of JSON, or null for anything else. */
+/** Returns the fields of a JSON object, or null for any other value. */
 export function fieldsOf(value: unknown): Fields | null {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   return isObject ? (value as Fields) : null;
 }
 
-/** Null equals omitted. */
+/** Reports whether a field has a value; null equals omitted. */
 export function isGiven(fields: Fields, name: string): boolean {
   return Object.hasOwn(fields, name) && fields[name] !== null && fields[name] !== undefined;
 }
 
-/** What a schema cannot see of a target of transfers. */
+/** Validates a transfer target beyond the schema. */
 export function validateTransfer(at: string, to: unknown): FieldError[] {
   const fields = fieldsOf(to);
   if (!fields || isGiven(fields, "extension") !== isGiven(fields, "agent_group_id")) return [];
-  return [{ field: at, reason: "must have one of extension and agent_group_id" }];
+  return [{ field: at, reason: "must have either extension or agent_group_id" }];
 }
 
-/** Something of the account's that a body names, and where. */
+/** A reference in a body to a resource of the account. */
 export type Reference = {
   readonly field: string;
   readonly kind: "extension" | "agent_group" | "voice_file" | "menu" | "ai_agent";
   readonly value: unknown;
 };
 
-/** The extension or agent group of a target. */
+/** Returns the references of a transfer target. */
 export function referencesOfTransfer(at: string, to: unknown): Reference[] {
   const { extension, agent_group_id } = fieldsOf(to) ?? {};
   return [
@@ -40,7 +40,7 @@ export function referencesOfTransfer(at: string, to: unknown): Reference[] {
   ];
 }
 
-/** A violation for each reference to something that the account does not have; what is no id is not looked at. */
+/** Returns a violation for each reference to a resource that the account does not have; malformed ids are skipped. */
 export async function validateReferences(
   db: Kysely<DB>,
   account_id: number,
@@ -63,7 +63,7 @@ function isNamed({ kind, value }: Reference): boolean {
   return kind === "extension" ? typeof value === "string" && value !== "" : Number.isInteger(value);
 }
 
-/** As it stands in the database: an id as text, too. */
+/** Returns the referenced value as text, ids included. */
 function valueOf({ value }: Reference): string {
   return typeof value === "number" ? String(knownId(value)) : String(value);
 }
@@ -71,14 +71,14 @@ function valueOf({ value }: Reference): string {
 type Find = (db: Kysely<DB>, account_id: number, values: string[]) => Promise<string[]>;
 
 const kinds: Readonly<Record<Reference["kind"], { find: Find; reason: string }>> = {
-  extension: { find: findExtensions, reason: "is no extension of this account" },
-  agent_group: { find: idsOf("agent_groups"), reason: "is no agent group of this account" },
+  extension: { find: findExtensions, reason: "must be an extension of this account" },
+  agent_group: { find: idsOf("agent_groups"), reason: "must be an agent group of this account" },
   voice_file: {
     find: idsOf("voice_files", sql`active and status <> 'rejected'`),
-    reason: "is no voice file of this account",
+    reason: "must be a voice file of this account",
   },
-  menu: { find: idsOf("voice_menus"), reason: "is no menu of this account" },
-  ai_agent: { find: idsOf("voice_agents"), reason: "is no AI agent of this account" },
+  menu: { find: idsOf("voice_menus"), reason: "must be a menu of this account" },
+  ai_agent: { find: idsOf("voice_agents"), reason: "must be an AI agent of this account" },
 };
 
 function idsOf(

@@ -4,7 +4,7 @@ import type { DB } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { fieldsOf, validateReferences } from "./validate-content.ts";
 
-/** All that a schema cannot see of a voice file's or a patch's body, which may have any shape. */
+/** Validates the body of a voice file or a patch beyond the schema; the body may have any shape. */
 export async function validateVoiceFile(
   db: Kysely<DB>,
   accountId: number,
@@ -14,11 +14,11 @@ export async function validateVoiceFile(
   const violations: FieldError[] = [];
   const reason = typeof script === "string" ? validateScript(script) : null;
   if (reason !== null) violations.push({ field: "script", reason });
-  // Spoken once, before anybody's values are known.
+  // The text is synthesized once, without a recipient's values.
   if (typeof text === "string" && placeholdersOf(text).length > 0)
     violations.push({
       field: "text",
-      reason: "is the same for everybody; {{variables}} go in script",
+      reason: "must not contain {{variables}}; use script for text that differs by recipient",
     });
   const unknown = await validateReferences(db, accountId, [
     { field: "menu_id", kind: "menu", value: menu_id },
@@ -27,7 +27,7 @@ export async function validateVoiceFile(
   return [...violations, ...unknown];
 }
 
-/** A body without an upload has to bring something else. */
+/** Validates that a body without an upload has other content. */
 export function validateSource(body: unknown): FieldError[] {
   const fields = fieldsOf(body) ?? {};
   const sources = ["text", "script", "menu_id", "ai_agent_id"];

@@ -1,10 +1,10 @@
-// Voice files, menus and AI agents over HTTP, and the job that makes their sound.
+// Voice files, menus and AI agents over HTTP, and the job that decodes or synthesizes their audio.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { bytes_per_ms } from "../../lib/audio/audio.ts";
-import { toWav } from "../../lib/audio/wav.ts";
+import { encodeWav } from "../../lib/audio/wav.ts";
 import { assertProblem } from "../../../test/contract/lead-api.ts";
 import {
   startApi,
@@ -23,21 +23,21 @@ let api: TestApi;
 let account: TestAccount;
 let other: TestAccount;
 let otherMenu: number;
-let speaker: "up" | "away" = "up";
+let tts: "available" | "unavailable" = "available";
 
 const speech: SpeechDriver = {
   ...toneSpeech,
-  speak(utterance) {
-    if (speaker === "away") return Promise.reject(new SpeechError("failed", "it is away"));
+  synthesize(utterance) {
+    if (tts === "unavailable") return Promise.reject(new SpeechError("failed", "unavailable"));
     if (utterance.language === "xx") return Promise.reject(new SpeechError("rejected", "no voice"));
-    return toneSpeech.speak(utterance);
+    return toneSpeech.synthesize(utterance);
   },
 };
 const say = { say: "Hello" };
 const small = { start: "bye", nodes: { bye: { type: "hang_up", prompt: say } } };
 
 before(async () => {
-  api = await startApi({ speech, agentDrivers: {} });
+  api = await startApi({ speech, aiAgentDrivers: {} });
   account = await makeAccount(api.app);
   other = await makeAccount(api.app);
   const made = await send("POST", "menus", { token: other.token, json: { name: "m", ...small } });
@@ -55,7 +55,7 @@ async function make(path: string, json: unknown): Promise<number> {
   return answer.body.id as number;
 }
 
-/** The refusal's violations as `field: reason`. */
+/** Asserts a 422 and returns its violations as `field: reason`. */
 async function refuse(method: string, path: string, options: RequestOptions): Promise<string[]> {
   const answer = await send(method, path, options);
   assertProblem(answer, 422, "validation-failed");
@@ -70,7 +70,7 @@ function formOf(file: Buffer | null, fields: Record<string, string>): FormData {
   return form;
 }
 
-/** Does every job that is due. */
+/** Runs every due job. */
 async function work(): Promise<void> {
   const { signal } = new AbortController();
   while ((await workJobs(api.app, { "voice.decode_file": decodeFile }, signal)) > 0);
@@ -81,8 +81,8 @@ async function statusOf(id: number): Promise<unknown[]> {
   return [body.status, body.reason, body.format, body.duration_ms];
 }
 
-test("an uploaded file is processing, then ready with what calls carry of it; the same upload under one key is one file", async () => {
-  const raw = () => formOf(toWav(tone(500)), { name: "Welcome", opt_out_key: "9", script: "" });
+test("an uploaded file is processing, then ready with the audio that calls play; repeating the upload with one idempotency key creates one file", async () => {
+  const raw = () => formOf(encodeWav(tone(500)), { name: "Welcome", opt_out_key: "9", script: "" });
   const headers = { "idempotency-key": "upload" };
   const created = await send("POST", "files", { raw: raw(), headers });
   assert.equal(created.status, 201, created.text);
@@ -113,7 +113,7 @@ test("an uploaded file is processing, then ready with what calls carry of it; th
     headers: { authorization: `Bearer ${account.token}` },
   });
   assert.equal(audio.headers["content-type"], "audio/wav");
-  assert.deepEqual(audio.rawPayload, toWav(tone(500)));
+  assert.deepEqual(audio.rawPayload, encodeWav(tone(500)));
   const { upload } = await api.app.db.query
     .selectFrom("voice_files")
     .select("upload")
@@ -123,27 +123,27 @@ test("an uploaded file is processing, then ready with what calls carry of it; th
   assert.equal(upload, null);
 });
 
-test("what is no sound is rejected with the reason; a text is spoken as soon as somebody can", async () => {
+test("a file without audio is rejected with the reason; a text is synthesized as soon as TTS is available", async () => {
   const noise = await send("POST", "files", {
     raw: formOf(Buffer.from("no sound"), { name: "x" }),
   });
-  const dumb = await make("files", { name: "x", text: "Hello", language: "xx" });
-  speaker = "away";
+  const rejected = await make("files", { name: "x", text: "Hello", language: "xx" });
+  tts = "unavailable";
   const text = await make("files", { name: "x", text: "Hello" });
   await work();
   assert.deepEqual(await statusOf(noise.body.id as number), [
     "rejected",
-    "it is not a WAV, MP3 or Ogg (Opus, Vorbis) file",
+    "the file must be WAV, MP3 or Ogg (Opus, Vorbis)",
     null,
     null,
   ]);
   assert.equal((await statusOf(text))[0], "processing");
-  speaker = "up";
-  // The job is tried again after a while.
+  tts = "available";
+  // The job is retried after a delay.
   api.clock.advance(600_000);
   await work();
   assert.deepEqual(await statusOf(text), ["ready", null, null, 5 * 20]);
-  assert.deepEqual(await statusOf(dumb), ["rejected", "no voice", null, null]);
+  assert.deepEqual(await statusOf(rejected), ["rejected", "no voice", null, null]);
   const { rows } = await api.app.db.pool.query<{ bytes: number }>(
     `select length(c.samples) as bytes from voice_files f
      join voice_audio c on c.account_id = f.account_id and c.name = f.audio_name
@@ -153,7 +153,7 @@ test("what is no sound is rejected with the reason; a text is spoken as soon as 
   assert.deepEqual(rows, [{ bytes: 100 * bytes_per_ms }]);
 });
 
-test("every violation of a voice file is told at once, in JSON and in a form, and another account's ids are unknown", async () => {
+test("reports every violation of a voice file at once, in JSON and in a form, and treats another account's ids as unknown", async () => {
   const bad = {
     text: "Hi {{name}}",
     script: "Hi {{name",
@@ -164,36 +164,36 @@ test("every violation of a voice file is told at once, in JSON and in a form, an
     language: "English!",
     voice: "x",
   };
-  const told = [
-    "ai_agent_id: is no AI agent of this account",
+  const shared = [
+    "ai_agent_id: must be an AI agent of this account",
     "answering_machine: must be one of off, play, hang_up, retry",
     "language: must be a language such as en, hi or en-IN",
-    "menu_id: is no menu of this account",
+    "menu_id: must be a menu of this account",
     "name: is required",
     "opt_out_key: must be one of 0-9, * and #",
-    "script: has a {{ that no }} ends",
+    "script: must close every {{ with }}",
   ];
   assert.deepEqual(await refuse("POST", "files", { json: bad }), [
-    ...told,
-    "text: is the same for everybody; {{variables}} go in script",
+    ...shared,
+    "text: must not contain {{variables}}; use script for text that differs by recipient",
     "voice: unknown field",
   ]);
   const { text: _, voice: __, ...settings } = bad;
   const fields = Object.fromEntries(Object.entries(settings).map(([k, v]) => [k, String(v)]));
   assert.deepEqual(
     await refuse("POST", "files", { raw: formOf(null, fields) }),
-    [...told, "file: is required"].toSorted(),
+    [...shared, "file: is required"].toSorted(),
   );
   assert.match((await refuse("POST", "files", { json: { name: "x" } }))[0]!, /^text: is required/);
   const id = await make("files", { name: "x", script: "Hi {{name}}" });
   assert.deepEqual(await statusOf(id), ["ready", null, null, null]);
   assert.deepEqual(
     await refuse("PATCH", `files/${id}`, { json: { menu_id: otherMenu, text: "x" } }),
-    ["menu_id: is no menu of this account", "text: unknown field"],
+    ["menu_id: must be a menu of this account", "text: unknown field"],
   );
 });
 
-test("what a menu or a voice file is used by keeps it; what is archived takes no change and is no longer listed", async () => {
+test("a menu, AI agent or voice file in use cannot be deleted; an archived voice file cannot be changed and is not listed", async () => {
   const menu_id = await make("menus", { name: "kept", ...small });
   const ai_agent_id = await make("agents", { name: "kept", greeting: "Hello" });
   const file = await make("files", { name: "user", menu_id, ai_agent_id });
@@ -215,7 +215,7 @@ test("what a menu or a voice file is used by keeps it; what is archived takes no
   }
 });
 
-test("a menu is stored with its defaults, changed as a whole, and goes with a campaign as its files are then", async () => {
+test("a menu is stored with its defaults and replaced as a whole, and its snapshot contains the current audio of its files", async () => {
   const group = await makeAgentGroup(api.app, account);
   await makeExtension(api.app, account, "321");
   const file = await make("files", { name: "prompt", text: "Press one" });
@@ -230,12 +230,12 @@ test("a menu is stored with its defaults, changed as a whole, and goes with a ca
   const id = await make("menus", { name: "whole", start: "main", nodes });
   const { body } = await send("GET", `menus/${id}`);
   const ask = { invalid_prompt: null, timeout_seconds: 5, tries: 3 };
-  const spoken = { say: "Hello", language: "en" };
+  const prompt = { say: "Hello", language: "en" };
   assert.deepEqual(body.nodes, {
     ...nodes,
     main: { ...nodes.main, ...ask },
-    pin: { ...nodes.pin, ...ask, prompt: spoken, min_digits: 1, max_digits: 20 },
-    voice: { ...nodes.voice, prompt: spoken, max_seconds: 60, silence_seconds: 5 },
+    pin: { ...nodes.pin, ...ask, prompt, min_digits: 1, max_digits: 20 },
+    voice: { ...nodes.voice, prompt, max_seconds: 60, silence_seconds: 5 },
     a: { ...nodes.a, prompt: null },
     b: { ...nodes.b, prompt: null },
     bye: { type: "hang_up", prompt: null },
@@ -256,17 +256,17 @@ test("a menu is stored with its defaults, changed as a whole, and goes with a ca
   });
   const path = `menus/${id}`;
   assert.deepEqual(await refuse("PATCH", path, { json: { start: "gone" } }), [
-    "start: is no node of this menu",
+    "start: must be a node of this menu",
   ]);
   assert.deepEqual(
     await refuse("PATCH", path, { json: { start: "bye" } }),
-    ["a", "b", "main", "pin", "voice"].map((name) => `nodes.${name}: cannot be reached from start`),
+    ["a", "b", "main", "pin", "voice"].map((name) => `nodes.${name}: must be reachable from start`),
   );
   const changed = await send("PATCH", path, { json: { name: "small", ...small } });
   assert.deepEqual([changed.body.name, changed.body.start], ["small", "bye"]);
 });
 
-test("every violation of a menu is told at once with its path: shape, graph, and what is not the account's", async () => {
+test("reports every violation of a menu at once with its path: shape, graph and references outside the account", async () => {
   await make("menus", { name: "taken", ...small });
   const nodes = {
     main: { type: "menu", prompt: { voice_file_id: 1e15 }, keys: { "3": "gone" }, otherwise: "t" },
@@ -280,10 +280,10 @@ test("every violation of a menu is told at once with its path: shape, graph, and
     "nodes.f.field: is required",
     "nodes.f.nxt: unknown field; did you mean next?",
     "nodes.f.value: must be text of at most 500 characters, not blank, as a string",
-    "nodes.main.keys.3: is no node of this menu",
-    "nodes.main.prompt.voice_file_id: is no voice file of this account",
-    "nodes.t.to.extension: is no extension of this account",
-    "nodes.u.to.agent_group_id: is no agent group of this account",
+    "nodes.main.keys.3: must be a node of this menu",
+    "nodes.main.prompt.voice_file_id: must be a voice file of this account",
+    "nodes.t.to.extension: must be an extension of this account",
+    "nodes.u.to.agent_group_id: must be an agent group of this account",
     "nodes.x.type: must be one of play, menu, capture, record, transfer, opt_out, set_field, hang_up",
   ]);
   assert.deepEqual(await refuse("POST", "menus", { json: { name: "taken", ...small } }), [
@@ -291,7 +291,7 @@ test("every violation of a menu is told at once with its path: shape, graph, and
   ]);
 });
 
-test("an AI agent has sensible defaults, and every violation of one is told at once", async () => {
+test("an AI agent has defaults, and every violation of its body is reported at once", async () => {
   const id = await make("agents", { name: "plain", greeting: "Hello {{name|there}}" });
   const { body } = await send("GET", `agents/${id}`);
   const { created_at, updated_at, ...rest } = body;
@@ -322,31 +322,31 @@ test("an AI agent has sensible defaults, and every violation of one is told at o
       { key: "city", question: "{{" },
     ],
     rules: [
-      // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+      // oxlint-disable-next-line unicorn/no-thenable -- a property of the plan, not a function
       { say: "x", then: "transfer", set: { field: "name", value: "x" } },
       { keys: "A", say: " " },
     ],
     transfer_to: { extension: "999", agent_group_id: 8_000_000_000_000_001 },
   };
   assert.deepEqual(await refuse("POST", "agents", { json }), [
-    "driver: this installation has no server for realtime agents",
-    "fields.1.key: is there twice",
-    "fields.1.question: has a {{ that no }} ends",
-    "greeting: has a {{ that no }} ends",
+    "driver: must be scripted: no realtime server is configured",
+    "fields.1.key: must be unique",
+    "fields.1.question: must close every {{ with }}",
+    "greeting: must close every {{ with }}",
     "name: is required",
     "rules.0.keys: is required without keywords",
-    "rules.0.set.field: is none of fields",
+    "rules.0.set.field: must be the key of one of fields",
     "rules.1.keys: must be at most 12 of 0-9, * and #",
     "rules.1.say: must be text of at most 2000 characters, not blank",
     "silence_seconds: must be at least 3",
-    "transfer_to.agent_group_id: is no agent group of this account",
-    "transfer_to.extension: is no extension of this account",
-    "transfer_to: must have one of extension and agent_group_id",
+    "transfer_to.agent_group_id: must be an agent group of this account",
+    "transfer_to.extension: must be an extension of this account",
+    "transfer_to: must have either extension or agent_group_id",
   ]);
-  // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+  // oxlint-disable-next-line unicorn/no-thenable -- a property of the plan, not a function
   const rules = [{ keys: "1", say: "One moment", then: "transfer" }];
   assert.deepEqual(await refuse("PATCH", `agents/${id}`, { json: { rules } }), [
-    "rules.0.then: needs transfer_to",
+    "rules.0.then: must not be transfer without transfer_to",
   ]);
   const agent_group_id = await makeAgentGroup(api.app, account);
   const patch = { rules, transfer_to: { agent_group_id } };
@@ -360,6 +360,6 @@ test("an AI agent has sensible defaults, and every violation of one is told at o
   assert.deepEqual(transfer_to, { agent_group_id });
   assert.equal((plan as { may_transfer: boolean }).may_transfer, true);
   assert.deepEqual(await refuse("PATCH", `agents/${id}`, { json: { transfer_to: null } }), [
-    "rules.0.then: needs transfer_to",
+    "rules.0.then: must not be transfer without transfer_to",
   ]);
 });

@@ -1,10 +1,10 @@
-// Voice files as they go in and come out of the API.
+// Request and response schemas of voice files.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import { machine_policies, type MachinePolicy } from "../../calls/state-machine/voice-plan.ts";
-import { spoken_characters_max } from "../../calls/state-machine/script-text.ts";
+import { script_characters_max } from "../../calls/state-machine/script-text.ts";
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
-import { language, script, spokenText } from "./content-schema.ts";
+import { boundedText, language, script } from "./content-schema.ts";
 
 export const voice_file_statuses = ["processing", "ready", "rejected"] as const;
 export type VoiceFileStatus = (typeof voice_file_statuses)[number];
@@ -12,19 +12,19 @@ export type VoiceFileStatus = (typeof voice_file_statuses)[number];
 /** The largest upload, in bytes. */
 export const upload_bytes_max = 50 * 1_048_576;
 
-const name = shownName("What people call it");
+const name = shownName("Display name");
 const menu_id = id("A menu of the account, for obd_ivr campaigns");
 const ai_agent_id = id("An AI agent of the account, for ai_bot campaigns");
 const opt_out_key = Type.String({
   pattern: "^[0-9*#]$",
   description:
-    "Whoever presses it while the recording or script is played is not called again; a menu and an AI agent have keys of their own",
+    "A recipient who presses it while the audio or script plays opts out; menus and AI agents define their own keys",
   "x-reason": "must be one of 0-9, * and #",
 });
 const answering_machine = Type.Enum(machine_policies, {
   type: "string",
   description:
-    "What happens when a machine answers: play goes on as with a person, hang_up hangs up, retry tries again later, off listens for none. off unless said",
+    "What happens when a machine answers: play continues as with a person, hang_up hangs up, retry calls again later, off disables detection. Default: off",
 });
 
 const settings = {
@@ -34,18 +34,21 @@ const settings = {
   opt_out_key: optional(opt_out_key),
   answering_machine: optional(answering_machine),
 };
-const made = { name, ...settings, language: optional(language) };
+const creation_fields = { name, ...settings, language: optional(language) };
 
-/** The body of a voice file's creation without an upload; validateVoiceFile says what this schema cannot. */
+/** The body of a voice file's creation without an upload; validateVoiceFile validates the rest. */
 export const NewVoiceFile = closed(
   {
-    ...made,
+    ...creation_fields,
     text: optional(
-      spokenText(spoken_characters_max, "Is spoken, the same to everybody; instead of an upload"),
+      boundedText(
+        script_characters_max,
+        "Text to synthesize, the same for every recipient; instead of an upload",
+      ),
     ),
   },
   {
-    description: "Something to play: text, or at least a script, a menu or an AI agent",
+    description: "A voice file: a text, or at least a script, a menu or an AI agent",
     examples: [{ name: "Welcome", text: "Welcome to the demo.", opt_out_key: "9" }],
   },
 );
@@ -55,12 +58,13 @@ export type NewVoiceFile = Static<typeof NewVoiceFile>;
 export const VoiceFileUpload = closed({
   file: Type.String({
     format: "binary",
-    description: "WAV, MP3 or Ogg (Opus, Vorbis), known by its content; at most 50 MB, 15 minutes",
+    description:
+      "WAV, MP3 or Ogg (Opus, Vorbis), detected by its content; at most 50 MB, 15 minutes",
   }),
-  ...made,
+  ...creation_fields,
 });
 
-/** Null clears; what it sounds like never changes. */
+/** A change of a voice file; null clears a field, and the audio cannot change. */
 export const VoiceFilePatch = closed(
   {
     name: Type.Optional(name),
@@ -69,7 +73,7 @@ export const VoiceFilePatch = closed(
   },
   {
     minProperties: 1,
-    description: "What to change, for campaigns launched from now on; null clears a field",
+    description: "The fields to change, for campaigns launched from now on; null clears a field",
     examples: [{ script: "Hello {{name|there}}, your order has arrived.", opt_out_key: null }],
   },
 );
@@ -80,10 +84,10 @@ export const VoiceFileAnswer = Type.Object({
   name: Type.String(),
   status: Type.Enum(voice_file_statuses, { type: "string" }),
   reason: nullable(Type.String({ description: "Why it was rejected" })),
-  format: nullable(Type.String({ description: "wav, mp3 or ogg; null: spoken, or no sound" })),
-  duration_ms: nullable(Type.Integer({ description: "Null: not ready, or no sound" })),
+  format: nullable(Type.String({ description: "wav, mp3 or ogg; null: synthesized, or no audio" })),
+  duration_ms: nullable(Type.Integer({ description: "Null: not ready, or no audio" })),
   text: nullable(Type.String()),
-  language: Type.String({ description: "Of text and script" }),
+  language: Type.String({ description: "Language of the text and the script" }),
   script: nullable(Type.String()),
   menu_id: nullable(id("Menu id")),
   ai_agent_id: nullable(id("AI agent id")),
@@ -96,7 +100,7 @@ export const VoiceFileAnswer = Type.Object({
 });
 export type VoiceFileAnswer = Static<typeof VoiceFileAnswer>;
 
-/** What of a row voiceFileAnswer needs; the upload is not among it. */
+/** The columns that voiceFileAnswer needs, without the upload. */
 export const voice_file_columns = [
   "id",
   "name",

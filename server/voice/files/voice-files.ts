@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import { findAudio } from "../../calls/audio/audio-files.ts";
-import { toWav } from "../../lib/audio/wav.ts";
+import { encodeWav } from "../../lib/audio/wav.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
@@ -11,7 +11,7 @@ import {
   type VoiceFileStatus,
 } from "./voice-file-schema.ts";
 
-/** The account's voice files that are not archived, by id. */
+/** Lists the account's active voice files by id. Refuses: validation-failed on a cursor of another list. */
 export async function listVoiceFiles(
   db: Kysely<DB>,
   accountId: number,
@@ -33,7 +33,7 @@ export async function listVoiceFiles(
   return { data: rows.map(voiceFileAnswer), next_cursor: next };
 }
 
-/** One voice file of the account, archived or not, or not-found. */
+/** Returns one voice file of the account, active or archived. Refuses: not-found. */
 export async function readVoiceFile(
   db: Kysely<DB>,
   accountId: number,
@@ -49,7 +49,7 @@ export async function readVoiceFile(
   return voiceFileAnswer(row);
 }
 
-/** What it sounds like, as a WAV file. Refuses: not-found, also while there is no sound. */
+/** Returns the audio of a voice file as WAV. Refuses: not-found, also if it has no audio. */
 export async function readVoiceFileAudio(
   db: Kysely<DB>,
   accountId: number,
@@ -63,6 +63,6 @@ export async function readVoiceFileAudio(
     .executeTakeFirst();
   if (!row) throw notFound();
   const audio = row.audio_name === null ? null : await findAudio(db, accountId, row.audio_name);
-  if (!audio) throw new Refusal("not-found", "This voice file has no sound");
-  return toWav(await audio.read());
+  if (!audio) throw new Refusal("not-found", "This voice file has no audio");
+  return encodeWav(await audio.read());
 }

@@ -13,7 +13,7 @@ import { validateMenu } from "./internal/validate-menu.ts";
 import { graphOf, type MenuAnswer, type NewMenu } from "./menu-schema.ts";
 import { menuAnswer } from "./menus.ts";
 
-/** Creates a menu that validateNewMenu found no violation with. Refuses: validation-failed (name taken). */
+/** Creates a menu that validateNewMenu accepted. Refuses: validation-failed (name taken). */
 export async function createMenu(
   tx: Tx,
   actor: Actor,
@@ -37,7 +37,7 @@ export async function createMenu(
   return menuAnswer(created);
 }
 
-/** All that a schema cannot see of a new menu's body, which may have any shape. */
+/** Validates the body of a new menu beyond the schema; the body may have any shape. */
 export async function validateNewMenu(
   db: Kysely<DB>,
   accountId: number,
@@ -47,7 +47,7 @@ export async function validateNewMenu(
   return [...validateMenu(start, nodes), ...(await validateMenuReferences(db, accountId, nodes))];
 }
 
-/** Whether what the nodes name is the account's; they may have any shape. */
+/** Validates that the nodes reference resources of the account; they may have any shape. */
 export async function validateMenuReferences(
   db: Kysely<DB>,
   accountId: number,
@@ -70,7 +70,7 @@ export async function validateMenuReferences(
   return validateReferences(db, accountId, references);
 }
 
-/** Turns the violated constraint into 422 on `name`; throws everything else on. */
+/** Refuses validation-failed on `name` if its unique constraint was violated; rethrows any other error. */
 export function refuseTakenMenu(error: unknown): never {
   if (violatesUnique(error, "voice_menus_account_id_name_key"))
     throw invalidField("name", "is already the name of a menu");

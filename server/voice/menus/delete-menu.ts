@@ -3,7 +3,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { detachFromVoiceFiles } from "../files/detach-from-voice-files.ts";
 
-/** Deletes a menu; campaigns keep what they play. Refuses: not-found; conflict while a voice file has it. */
+/** Deletes a menu; launched campaigns keep their copy. Refuses: not-found; conflict while an active voice file uses it. */
 export async function deleteMenu(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
   const menu = await tx

@@ -1,18 +1,18 @@
-// Menus as they go in and come out of the API, and as they are stored.
+// Request, response and storage schemas of menus.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import type { MenuNode, TransferTarget } from "../../calls/state-machine/menu.ts";
 import { closed, id, optional, timestamp } from "../../lib/schemas.ts";
 import {
+  boundedText,
   default_language,
   language,
   leadField,
-  spokenText,
   TransferInput,
 } from "../files/content-schema.ts";
 
 export const nodes_max = 100;
-const said_characters_max = 2_000;
+const prompt_characters_max = 2_000;
 
 export const node_types = [
   "play",
@@ -25,12 +25,12 @@ export const node_types = [
   "hang_up",
 ] as const satisfies readonly MenuNode["type"][];
 
-/** What is played at a node: a text that is spoken, or a voice file. */
+/** The prompt of a node: a text to synthesize or a voice file. */
 export type MenuPrompt =
   | { readonly say: string; readonly language: string }
   | { readonly voice_file_id: number };
 
-/** A node of calls/state-machine/menu.ts with the prompts of this one. */
+/** A node of calls/state-machine/menu.ts with the prompts of this file. */
 type WithPrompts<Node> = {
   readonly [Key in keyof Node]: Key extends "prompt" | "invalid_prompt"
     ? MenuPrompt | Extract<Node[Key], null>
@@ -42,7 +42,7 @@ export type GraphNode = MenuNode extends infer Node
     : never
   : never;
 
-/** As it is stored, every default filled in. */
+/** The stored form of a menu, with defaults filled in. */
 export type MenuGraph = {
   readonly start: string;
   readonly nodes: Readonly<Record<string, GraphNode>>;
@@ -52,19 +52,19 @@ const PromptInput = (description: string) =>
   closed(
     {
       say: optional(
-        spokenText(
-          said_characters_max,
-          "Is spoken; may hold {{variables}} of the recipient and of what was captured",
+        boundedText(
+          prompt_characters_max,
+          "Text to synthesize; may contain {{variables}} of the recipient and captured variables",
         ),
       ),
       language: optional(language),
-      voice_file_id: optional(id("A voice file of the account, ready")),
+      voice_file_id: optional(id("A ready voice file of the account")),
     },
     { description: `${description}: say or voice_file_id` },
   );
 
 const target = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 64, description: `The node that follows${description}` });
+  Type.String({ minLength: 1, maxLength: 64, description: `The next node${description}` });
 const seconds = (maximum: number, description: string) =>
   Type.Integer({ minimum: 1, maximum, description });
 const digits = (description: string) => Type.Integer({ minimum: 1, maximum: 32, description });
@@ -72,50 +72,50 @@ const digits = (description: string) => Type.Integer({ minimum: 1, maximum: 32, 
 const NodeInput = closed(
   {
     type: Type.Enum(node_types, { type: "string" }),
-    prompt: optional(PromptInput("What is played")),
+    prompt: optional(PromptInput("The prompt")),
     next: optional(target(": play, capture, record, set_field")),
     keys: optional(
       Type.Record(Type.String(), target(" a key"), {
         description: "menu: a key of 0-9, * or # to the node it leads to",
       }),
     ),
-    invalid_prompt: optional(PromptInput("menu, capture: played after something wrong")),
+    invalid_prompt: optional(PromptInput("menu, capture: played after invalid input")),
     timeout_seconds: optional(
-      seconds(60, "menu, capture: how long it waits for a key after the prompt; 5 unless said"),
+      seconds(60, "menu, capture: how long to wait for a key after the prompt. Default: 5"),
     ),
     tries: optional(
       Type.Integer({
         minimum: 1,
         maximum: 10,
-        description: "menu, capture: how often it asks in all; 3 unless said",
+        description: "menu, capture: the most attempts. Default: 3",
       }),
     ),
     otherwise: optional(
-      target(": menu, capture: when nothing right was pressed; transfer: when nobody answers"),
+      target(": menu, capture: after the last invalid attempt; transfer: when no agent answers"),
     ),
     variable: optional(
       Type.String({
         pattern: "^[A-Za-z0-9_ .-]{1,64}$",
-        description: "capture: what the digits are called in later {{variables}} and in the report",
+        description: "capture: the name of the digits in later {{variables}} and the call record",
         "x-reason": "must be 1 to 64 letters, digits, spaces, _, . or -",
       }),
     ),
-    min_digits: optional(digits("capture: 1 unless said")),
-    max_digits: optional(digits("capture: 20 unless said")),
-    max_seconds: optional(seconds(600, "record: the longest message; 60 unless said")),
-    silence_seconds: optional(seconds(60, "record: it ends after so much silence; 5 unless said")),
+    min_digits: optional(digits("capture; default: 1")),
+    max_digits: optional(digits("capture; default: 20")),
+    max_seconds: optional(seconds(600, "record: the longest message. Default: 60")),
+    silence_seconds: optional(seconds(60, "record: silence that ends the message. Default: 5")),
     to: optional(TransferInput),
     field: optional(leadField("set_field: a custom field's key")),
-    value: optional(spokenText(500, "set_field: may hold {{variables}}")),
+    value: optional(boundedText(500, "set_field: may contain {{variables}}")),
   },
-  { description: "What a caller meets; which fields it has goes by its type" },
+  { description: "A node of the menu; its type determines its fields" },
 );
 
 const name = shownName("Unique in the account");
 const start = Type.String({
   minLength: 1,
   maxLength: 64,
-  description: "The node that comes first",
+  description: "The first node",
 });
 const nodes = Type.Record(Type.String(), NodeInput, {
   description: `By name: 1 to 64 letters, digits, _ or -, beginning with a letter; at most ${nodes_max}`,
@@ -140,19 +140,19 @@ const example = {
   },
 };
 
-/** The body of a menu's creation; validateMenu says what this schema cannot. */
+/** The body of a menu's creation; validateMenu validates the rest. */
 export const NewMenu = closed(
   { name, start, nodes },
   { description: "A menu to create", examples: [{ name: "Main menu", ...example }] },
 );
 export type NewMenu = Static<typeof NewMenu>;
 
-/** Nodes replace all of the nodes before. */
+/** A change of a menu; `nodes` replaces all nodes. */
 export const MenuPatch = closed(
   { name: Type.Optional(name), start: Type.Optional(start), nodes: Type.Optional(nodes) },
   {
     minProperties: 1,
-    description: "What to change, for campaigns launched from now on",
+    description: "The fields to change, for campaigns launched from now on",
     examples: [{ name: "Main menu, evenings" }],
   },
 );
@@ -165,14 +165,14 @@ export const MenuAnswer = Type.Object({
   nodes: Type.Unsafe<MenuGraph["nodes"]>({
     type: "object",
     additionalProperties: { type: "object", additionalProperties: true },
-    description: "As they were given, defaults filled in",
+    description: "As sent, with defaults filled in",
   }),
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
 export type MenuAnswer = Static<typeof MenuAnswer>;
 
-/** What is stored of a menu's body that has no violations. */
+/** Converts a valid body to its stored form, with defaults filled in. */
 export function graphOf({
   start: first,
   nodes: given,
@@ -184,7 +184,7 @@ export function graphOf({
 type NodeInput = Static<typeof NodeInput>;
 type PromptInput = NonNullable<NodeInput["prompt"]>;
 
-// The validate has seen that what a type needs is there.
+// validateMenu guarantees that the required fields of each type are present.
 function nodeOf(node: NodeInput): GraphNode {
   const { type, timeout_seconds, tries } = node;
   const prompt = node.prompt ? promptOf(node.prompt) : null;
@@ -220,13 +220,13 @@ function nodeOf(node: NodeInput): GraphNode {
   }
 }
 
-function promptOf({ say, language: spoken, voice_file_id }: PromptInput): MenuPrompt {
+function promptOf({ say, language: tag, voice_file_id }: PromptInput): MenuPrompt {
   return typeof voice_file_id === "number"
     ? { voice_file_id }
-    : { say: say!, language: spoken ?? default_language };
+    : { say: say!, language: tag ?? default_language };
 }
 
-/** Of a validated one. */
+/** Converts a validated transfer target to its stored form. */
 export function targetOf({
   extension,
   agent_group_id,

@@ -4,7 +4,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { MenuAnswer, MenuGraph } from "./menu-schema.ts";
 
-/** The account's menus, by id. */
+/** Lists the account's menus by id. Refuses: validation-failed on a cursor of another list. */
 export async function listMenus(
   db: Kysely<DB>,
   accountId: number,
@@ -20,7 +20,7 @@ export async function listMenus(
   return { data: rows.map(menuAnswer), next_cursor: next };
 }
 
-/** One menu of the account, or not-found. */
+/** Returns one menu of the account. Refuses: not-found. */
 export async function readMenu(db: Kysely<DB>, accountId: number, id: number): Promise<MenuAnswer> {
   const row = await db
     .selectFrom("voice_menus")
@@ -32,7 +32,7 @@ export async function readMenu(db: Kysely<DB>, accountId: number, id: number): P
   return menuAnswer(row);
 }
 
-/** A row as the API shows it. */
+/** Converts a row to its API representation. */
 export function menuAnswer(row: {
   id: number;
   name: string;

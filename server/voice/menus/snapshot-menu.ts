@@ -7,8 +7,8 @@ import type { GraphNode, MenuGraph, MenuPrompt } from "./menu-schema.ts";
 type AudioFiles = ReadonlyMap<number, { readonly name: string; readonly duration_ms: number }>;
 
 /**
- * A menu as it goes with a campaign: whatever becomes of its voice files, it plays what they are now.
- * Refuses: validation-failed (voice_file_id) when one of them is not ready.
+ * Copies a menu for a campaign with the current audio of its voice files, so that later changes do not
+ * affect the campaign. Refuses: validation-failed (voice_file_id) when one of them is not ready.
  */
 export async function snapshotMenu(
   db: Kysely<DB>,
@@ -54,7 +54,7 @@ async function findAudioFiles(
   if (absent === undefined) return audio_files;
   throw invalidField(
     "voice_file_id",
-    `its menu plays the voice file ${absent}, which is not ready`,
+    `must be a voice file whose menu plays only ready voice files; voice file ${absent} is not ready`,
   );
 }
 
@@ -67,6 +67,6 @@ function snapshotNode(node: GraphNode, audio_files: AudioFiles): MenuNode {
 
 function promptOf(prompt: MenuPrompt | null, audio_files: AudioFiles): Prompt | null {
   if (prompt === null || "say" in prompt) return prompt;
-  // findClips has seen that each is there.
+  // findAudioFiles guarantees that each file is present.
   return { audio: audio_files.get(prompt.voice_file_id)! };
 }

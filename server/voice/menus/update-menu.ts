@@ -9,8 +9,8 @@ import { graphOf, type MenuAnswer, type MenuGraph, type MenuPatch } from "./menu
 import { menuAnswer } from "./menus.ts";
 
 /**
- * Changes a menu for campaigns launched from now on. Refuses: not-found; validation-failed (name taken;
- * start and nodes that somebody else's change no longer lets fit).
+ * Updates a menu for campaigns launched from now on. Refuses: not-found; validation-failed (name taken;
+ * start and nodes that are not valid in combination with a concurrent change).
  */
 export async function updateMenu(
   tx: Tx,
@@ -50,7 +50,7 @@ export async function updateMenu(
   return menuAnswer(updated);
 }
 
-/** All that a schema cannot see of a patch, which may have any shape, of a menu that may not exist. */
+/** Validates a patch beyond the schema; it may have any shape, and the menu may not exist. */
 export async function validateMenuPatch(
   db: Kysely<DB>,
   accountId: number,

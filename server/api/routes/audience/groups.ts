@@ -30,7 +30,7 @@ const groupId = pathId("The group");
 const groupParams = closed({ id: groupId });
 const memberParams = closed({ id: groupId, memberId: pathId("The member") });
 const group = "/api/v1/groups/:id";
-/** Room for ten thousand members with a few variables each. */
+/** Enough for ten thousand members with a few variables each. */
 const members_bytes_max = 4 * 1_048_576;
 
 export const groupRoutes = [

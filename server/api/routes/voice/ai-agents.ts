@@ -39,7 +39,7 @@ export const aiAgentRoutes = [
     body: NewAiAgent,
     success: { 201: AiAgentAnswer },
     validate: ({ app, caller, body }) =>
-      validateAiAgent(app.db.query, caller.account.id, app.agentDrivers, body),
+      validateAiAgent(app.db.query, caller.account.id, app.aiAgentDrivers, body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createAiAgent(tx, actor, body, app.clock.now())),
   }),
@@ -65,11 +65,11 @@ export const aiAgentRoutes = [
     body: AiAgentPatch,
     success: { 200: AiAgentAnswer },
     validate: ({ app, caller, params: { id }, body }) => {
-      const at = { id, drivers: app.agentDrivers };
+      const at = { id, drivers: app.aiAgentDrivers };
       return validateAiAgentPatch(app.db.query, caller.account.id, at, body);
     },
     handle: ({ app, actor, params: { id }, body, write }) => {
-      const at = { id, drivers: app.agentDrivers };
+      const at = { id, drivers: app.aiAgentDrivers };
       return write((tx) => updateAiAgent(tx, actor, at, body, app.clock.now()));
     },
   }),

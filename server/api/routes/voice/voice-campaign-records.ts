@@ -25,7 +25,7 @@ import { findCampaign, listCampaigns } from "../../../voice/campaigns/campaign-r
 import { cancelCampaign } from "../../../voice/campaigns/cancel-campaign.ts";
 import { countKeys } from "../../../voice/campaigns/count-keys.ts";
 import { exportRecipients } from "../../../voice/campaigns/export-recipients.ts";
-import { findCampaignPlace } from "../../../voice/campaigns/find-campaign-place.ts";
+import { findCampaignKey } from "../../../voice/campaigns/find-campaign-key.ts";
 import type { OpenCampaign } from "../../../voice/campaigns/lock-open-campaign.ts";
 import { pauseCampaign } from "../../../voice/campaigns/pause-campaign.ts";
 import { resumeCampaign } from "../../../voice/campaigns/resume-campaign.ts";
@@ -71,8 +71,8 @@ function readRecipientFilter(
   return { state, phone };
 }
 
-function placeOf(app: ApiApp, { account }: Caller, either: string) {
-  return findCampaignPlace(app.db.query, account.id, either);
+function findKey(app: ApiApp, { account }: Caller, either: string) {
+  return findCampaignKey(app.db.query, account.id, either);
 }
 
 type Control = {
@@ -96,7 +96,7 @@ function control({ verb, summary, change }: Control) {
       const now = app.clock.now();
       let trunk_id: number | undefined;
       const answer = await write(async (tx) => {
-        const { campaign_id } = await placeOf(app, caller, either);
+        const { campaign_id } = await findKey(app, caller, either);
         ({ trunk_id } = await change(tx, actor, campaign_id, now));
         return findCampaign(tx, actor.account_id, campaign_id, now);
       });
@@ -140,7 +140,7 @@ const campaignRoutes = [
     params,
     success: { 200: VoiceCampaignRecord },
     handle: async ({ app, caller, params: { id } }) => {
-      const { account_id, campaign_id } = await placeOf(app, caller, id);
+      const { account_id, campaign_id } = await findKey(app, caller, id);
       return findCampaign(app.db.query, account_id, campaign_id, app.clock.now());
     },
   }),
@@ -176,7 +176,7 @@ const reportRoutes = [
     handle: async ({ app, caller, params: { id }, query }) => {
       const { limit = 50, cursor, ...filter } = query;
       const at = { limit, cursor };
-      const place = await placeOf(app, caller, id);
+      const place = await findKey(app, caller, id);
       return listRecipients(app.db.query, place, readRecipientFilter(filter, caller.account), at);
     },
   }),
@@ -193,7 +193,7 @@ const reportRoutes = [
     handle: async (context) => {
       const { app, caller, query } = context;
       const filter = readRecipientFilter(query, caller.account);
-      const place = await placeOf(app, caller, context.params.id);
+      const place = await findKey(app, caller, context.params.id);
       const { campaign_id: subject_id } = place;
       const entry = { action: "voice_recipients.exported", subject_id };
       const file = `recipients-${subject_id}.csv`;
@@ -212,7 +212,7 @@ const reportRoutes = [
     success: { 200: pageOf(CallRecord) },
     handle: async ({ app, caller, params: { id }, query }) => {
       const { limit = 50, cursor, ...rest } = query;
-      const { account_id, campaign_id } = await placeOf(app, caller, id);
+      const { account_id, campaign_id } = await findKey(app, caller, id);
       const filter = { ...readCallFilter(rest, caller.account), campaign_id };
       return listCalls(app.db.query, account_id, filter, { limit, cursor });
     },
@@ -227,7 +227,7 @@ const reportRoutes = [
     params,
     success: { 200: Type.Object({ data: Type.Array(KeyCount) }) },
     handle: async ({ app, caller, params: { id } }) => ({
-      data: await countKeys(app.db.query, await placeOf(app, caller, id)),
+      data: await countKeys(app.db.query, await findKey(app, caller, id)),
     }),
   }),
 ];

@@ -3,7 +3,7 @@ import Type from "typebox";
 import { closed, pageOf, pageQuery } from "../../../lib/schemas.ts";
 import { createTestCall } from "../../../voice/campaigns/create-test-call.ts";
 import { createVoiceCampaign } from "../../../voice/campaigns/create-voice-campaign.ts";
-import { findCampaignPlace } from "../../../voice/campaigns/find-campaign-place.ts";
+import { findCampaignKey } from "../../../voice/campaigns/find-campaign-key.ts";
 import {
   exportVoiceRejects,
   listVoiceRejects,
@@ -17,7 +17,7 @@ import {
   VoiceCampaignUpload,
   VoiceReject,
 } from "../../../voice/campaigns/voice-campaign-schema.ts";
-import type { AskedVoiceCampaign } from "../../../voice/campaigns/with-recipients.ts";
+import type { VoiceCampaignRequest } from "../../../voice/campaigns/with-recipients.ts";
 import { acceptsCsv } from "../shared/accepts-csv.ts";
 import { shapeChecker } from "../../checks/check-shape.ts";
 import { bodyOfForm, parseUpload } from "../../bodies/parse-upload.ts";
@@ -42,8 +42,8 @@ const parts = {
   collects_violations: true,
 } as const;
 
-/** Reads a launch in either form. Its violations are reported together with those of its recipients. */
-async function parseLaunch(context: UnparsedRequest): Promise<ParsedBody<AskedVoiceCampaign>> {
+/** Reads a launch from JSON or multipart/form-data; its violations are reported with those of its recipients. */
+async function parseLaunch(context: UnparsedRequest): Promise<ParsedBody<VoiceCampaignRequest>> {
   const { request } = context;
   if (request.isMultipart())
     return parseUpload(context, parts, ({ fields, file, violations }) => {
@@ -134,7 +134,7 @@ export const voiceCampaignRoutes = [
     },
     handle: async ({ app, caller, params, query, request, reply }) => {
       const { limit = 50, cursor } = query;
-      const place = await findCampaignPlace(app.db.query, caller.account.id, params.id);
+      const place = await findCampaignKey(app.db.query, caller.account.id, params.id);
       const format = query.format ?? (acceptsCsv(request.headers.accept) ? "csv" : "json");
       if (format === "json") return listVoiceRejects(app.db.query, place, { limit, cursor });
       return sendCsv(

@@ -49,12 +49,12 @@ const parts = {
 } as const;
 const checkBody = shapeChecker(NewVoiceFile);
 const checkForm = shapeChecker(FormBody);
-/** Writing a large upload to disk takes time. */
+/** Time limit of an upload, which is written to disk. */
 const statement_seconds = 60;
 
 type VoiceFileSource = CheckedBody<NewVoiceFile> & { readonly fd: number | null };
 
-/** Reads either form of a voice file. */
+/** Reads a voice file from JSON or multipart/form-data. */
 async function parseSource(context: UnparsedRequest): Promise<ParsedBody<VoiceFileSource>> {
   const { request } = context;
   if (request.isMultipart())
@@ -134,7 +134,7 @@ export const voiceFileRoutes = [
     method: "GET",
     url: `${files}/:id/audio`,
     id: "readVoiceFileAudio",
-    summary: "Download the audio of a voice file as callers hear it",
+    summary: "Download the audio of a voice file as WAV",
     tag,
     access: seeContent,
     params,

@@ -2,8 +2,8 @@ import type { Tx } from "../../../lib/database/database.ts";
 import { notFound } from "../../../lib/errors.ts";
 
 /**
- * Stamps a group as changed and locks it: whoever changes its members does so one after the other,
- * and none meets another on the members. Refuses: not-found.
+ * Sets a group's updated_at and thereby locks it, so that changes of its members run one after the other
+ * and cannot deadlock. Refuses: not-found.
  */
 export async function touchGroup(
   tx: Tx,

@@ -1,9 +1,9 @@
 import { copyText } from "../../../lib/csv/copy-line.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import type { Recipient, RecipientFormat } from "../open-intake.ts";
-import { rejects_told_max } from "../import-limits.ts";
+import { rejects_listed_max } from "../import-limits.ts";
 
-/** How people are staged. */
+/** The recipient format of staged people. */
 export const people_format: RecipientFormat<
   Recipient & { readonly name: string | null },
   readonly FieldError[]
@@ -11,6 +11,6 @@ export const people_format: RecipientFormat<
   copy_sql: "copy people (phone, name, variables) from stdin",
   columnsOf: ({ phone, name, variables }) =>
     `${phone}\t${copyText(name)}\t${copyText(variables ?? "{}")}`,
-  rejects_max: rejects_told_max,
+  rejects_max: rejects_listed_max,
   duplicate_reason: null,
 };

@@ -1,4 +1,4 @@
-// The thread of an uploaded list of people.
+// The thread that parses an uploaded list of people.
 import {
   openVariablesReader,
   runFileThread,

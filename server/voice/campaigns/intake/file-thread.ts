@@ -1,4 +1,4 @@
-// The thread of an uploaded file of voice recipients.
+// The thread that parses an uploaded file of voice recipients.
 import {
   openVariablesReader,
   runFileThread,

@@ -3,19 +3,19 @@ import type { VariableColumn } from "../../../audience/intake/run-file-thread.ts
 import type { FieldError } from "../../../lib/errors.ts";
 import type { PlanVariable } from "../internal/plan-variables.ts";
 
-/** Where a file's header has what a campaign needs, and what is wrong with it. */
-export type Located = {
+/** The columns of a file that a campaign reads, and the violations of its header. */
+export type LocatedColumns = {
   readonly phone_at: number;
   readonly variables: readonly VariableColumn[];
   readonly violations: readonly FieldError[];
 };
 
-/** Finds the numbers' column and those of the variables; columns that nothing names are not read. */
+/** Locates the column of the numbers and those of the variables; other columns are not read. */
 export function locateColumns(
   header: readonly string[],
   numberColumn: string,
   variables: readonly PlanVariable[],
-): Located {
+): LocatedColumns {
   const violations: FieldError[] = [];
   const at = locateColumn(header, numberColumn);
   if (typeof at === "string") {
@@ -26,7 +26,7 @@ export function locateColumns(
     const [first, last] = [header.indexOf(name), header.lastIndexOf(name)];
     const reason =
       first < 0
-        ? required && `has no column "${name}", which the script needs a value of`
+        ? required && `must have a column "${name}", which the script requires`
         : first !== last && `has two columns "${name}"`;
     if (reason) violations.push({ field: "file", reason });
   }

@@ -1,11 +1,11 @@
-// The list of numbers in `number`: ten-digit numbers, separated by commas, with spaces around them. A
-// list may have a million, so it is read character by character, and no text is made of what is good.
+// Parses `number`: ten-digit numbers separated by commas, with optional spaces. A list may have a million
+// entries, so validation reads it character by character and allocates no strings for valid entries.
 
 const digits = 10;
 const [zero, nine] = [48, 57];
 const shown_characters_max = 64;
 
-/** How many numbers a list has, or what is wrong with its first entry that is none. */
+/** Returns how many numbers a list has, or why its first invalid entry is rejected. */
 export function validateNumberList(text: string): number | string {
   let entries = 0;
   for (let from = 0; from <= text.length; entries++) {
@@ -17,7 +17,7 @@ export function validateNumberList(text: string): number | string {
   return entries;
 }
 
-/** The numbers of a list that was found good, in batches of at most `batch_max`. */
+/** Yields the numbers of a validated list, in batches of at most `batch_max`. */
 export function* readNumberList(text: string, batch_max: number): Generator<string[]> {
   let batch: string[] = [];
   for (let from = 0; from <= text.length;) {
@@ -36,7 +36,7 @@ function endOfEntry(text: string, from: number): number {
   return at < 0 ? text.length : at;
 }
 
-/** Where the number of an entry begins; -1 when it is none. */
+/** Returns where the number of an entry begins; -1 if the entry is not a number. */
 function startOfNumber(text: string, from: number, to: number): number {
   let [first, end] = [from, to];
   while (first < end && isSpace(text.charCodeAt(first))) first++;

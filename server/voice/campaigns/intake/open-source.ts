@@ -1,4 +1,4 @@
-// The recipients of a list or of a group.
+// The recipient source of a list or of a group.
 import type { SourceRow } from "../../../audience/intake/open-intake.ts";
 import {
   openBatchSource,
@@ -11,11 +11,11 @@ import type { PlanVariable } from "../internal/plan-variables.ts";
 import { readNumberList } from "./number-list.ts";
 import { recipientOf, voice_format, type VoiceRecipient } from "./recipient-format.ts";
 
-const numbers_a_batch = 5_000;
+const batch_numbers = 5_000;
 
 type Account = { readonly id: number; readonly country_code: string };
 
-/** Opens the source of a campaign that comes without a file. */
+/** Opens the recipient source of a campaign without a file. */
 export function openSource(
   db: Executor,
   { id, country_code }: Account,
@@ -35,7 +35,7 @@ export function openSource(
   );
 }
 
-/** The rows of a list of ten-digit numbers, which have no variables. */
+/** Yields the rows of a list of ten-digit numbers, which have no variables. */
 async function* readNumbers(
   list: string,
   countryCode: string,
@@ -46,7 +46,7 @@ async function* readNumbers(
     missing: variables.find(({ required }) => required)?.name ?? null,
   };
   let before = 0;
-  for (const numbers of readNumberList(list, numbers_a_batch)) {
+  for (const numbers of readNumberList(list, batch_numbers)) {
     const first = before + 1;
     yield numbers.map((number, i) => ({
       row: first + i,
@@ -54,18 +54,18 @@ async function* readNumbers(
       recipient: recipientOf(countryCode + number, number, none),
     }));
     before += numbers.length;
-    // A long list leaves the server time for others.
+    // Yields to the event loop, because a list may have a million entries.
     await new Promise(setImmediate);
   }
 }
 
-/** Ten digits where the phone is of the account's country. */
+/** Returns the ten-digit national number of a phone in the account's country, else the phone itself. */
 function localNumber(phone: string, countryCode: string): string {
   const isLocal = phone.length === countryCode.length + 10 && phone.startsWith(countryCode);
   return isLocal ? phone.slice(countryCode.length) : phone;
 }
 
-/** Of a member's variables those that the campaign's texts name. */
+/** Returns those of a member's variables that the campaign's texts use. */
 function plannedVariables(
   own: Readonly<Record<string, string>>,
   variables: readonly PlanVariable[],

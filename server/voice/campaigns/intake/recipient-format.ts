@@ -2,33 +2,33 @@ import type { Recipient, RecipientFormat, Rejected } from "../../../audience/int
 import { copyText } from "../../../lib/csv/copy-line.ts";
 
 export type VoiceRecipient = Recipient & {
-  /** The number as calls show it. */
+  /** The number as shown in call records. */
   readonly number: string;
 };
 
-/** How recipients of voice are stored, after the prefix of their campaign. */
+/** The recipient format of voice; columns follow the prefix of the campaign. */
 export const voice_format: RecipientFormat<VoiceRecipient> = {
   copy_sql: `copy voice_recipients
     (account_id, campaign_id, state, due_at, id, number, phone, variables) from stdin`,
   columnsOf: ({ number, phone, variables }, position) =>
     `${position}\t${number}\t${phone}\t${copyText(variables)}`,
   rejects_max: 100_000,
-  duplicate_reason: "is the number of an earlier row",
+  duplicate_reason: "has the number of an earlier row",
 };
 
-/** Validates a row by its phone (null: it is no number) and the required variable that is missing. */
+/** Returns the recipient of a row, or why it is rejected; `phone` is null if the number is not valid. */
 export function recipientOf(
   phone: string | null,
   number: string,
   { variables, missing }: { readonly variables: string | null; readonly missing: string | null },
 ): VoiceRecipient | Rejected<string> {
   if (phone === null)
-    return { rejected: "is no number of ten digits, with or without the country code" };
-  if (missing !== null) return { rejected: `has no value for the variable ${missing}` };
+    return { rejected: "must be a number of ten digits, with or without the country code" };
+  if (missing !== null) return { rejected: `must have a value for the variable ${missing}` };
   return { phone, number, variables };
 }
 
-/** What all recipients of a campaign have in common. */
+/** The columns that all recipients of a campaign have in common. */
 export type RecipientTerms = {
   readonly account_id: number;
   readonly campaign_id: number;
@@ -37,7 +37,7 @@ export type RecipientTerms = {
   readonly due_at: string;
 };
 
-/** The first columns of a campaign's lines. */
+/** Returns the common first columns of a campaign's COPY lines. */
 export function prefixOf({ account_id, campaign_id, state, due_at }: RecipientTerms): string {
   return `${account_id}\t${campaign_id}\t${state}\t${due_at}\t`;
 }

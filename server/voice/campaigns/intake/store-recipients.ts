@@ -4,7 +4,7 @@ import type { Rejects } from "../../../audience/intake/open-intake.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import type { RecipientTerms, VoiceRecipient } from "./recipient-format.ts";
 
-/** Stores a few recipients, in their order, in one statement. */
+/** Stores recipients in their order, in one statement; for lists short enough not to need COPY. */
 export async function insertRecipients(
   tx: Tx,
   { account_id, campaign_id, state, due_at }: RecipientTerms,
@@ -22,7 +22,7 @@ export async function insertRecipients(
     order by position`.execute(tx);
 }
 
-/** Stores the rejected rows, with their reasons. */
+/** Stores the rejected rows with their reasons. */
 export async function insertRejects(
   tx: Tx,
   { account_id, campaign_id }: CampaignKey,

@@ -1,5 +1,5 @@
-// What is done on a campaign's calls, taken from its voice file as it is at the launch: later changes of
-// the file, its menu or its agent change no campaign.
+// Copies the content of a campaign's calls from its voice file at launch: later changes of the file, its
+// menu or its AI agent do not affect the campaign.
 import type { Kysely, Selectable } from "kysely";
 import type { Menu, TransferTarget } from "../../../calls/state-machine/menu.ts";
 import type {
@@ -8,7 +8,7 @@ import type {
   VoiceContent,
   VoicePlan,
 } from "../../../calls/state-machine/voice-plan.ts";
-import type { AgentPlan } from "../../../drivers/ai-agent/driver.ts";
+import type { AiAgentPlan } from "../../../drivers/ai-agent/driver.ts";
 import type { DB } from "../../../lib/database/database.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
@@ -18,7 +18,7 @@ import { snapshotMenu } from "../../menus/snapshot-menu.ts";
 /** A voice file that is ready. */
 export type ReadyFile = Selectable<DB["voice_files"]>;
 
-/** The voice file (any integer), or why it cannot be called with. */
+/** Returns the voice file with this id (any integer), or why a campaign cannot use it. */
 export async function findReadyFile(
   db: Kysely<DB>,
   accountId: number,
@@ -31,14 +31,14 @@ export async function findReadyFile(
     .where("id", "=", knownId(fileId))
     .where("active", "=", true)
     .executeTakeFirst();
-  if (!file) return "is no active voice file of this account";
+  if (!file) return "must be an active voice file of this account";
   if (file.status === "processing")
-    return "is a voice file that is not ready yet: try again shortly";
-  if (file.status !== "ready") return "is a voice file that was rejected";
+    return "must be a voice file that is ready; this one is still processing, try again shortly";
+  if (file.status !== "ready") return "must be a voice file that is ready; this one was rejected";
   return file;
 }
 
-/** The plan, or why the file will not do for the call type. */
+/** Returns the plan, or why the call type cannot use the file. */
 export async function buildVoicePlan(
   db: Kysely<DB>,
   accountId: number,
@@ -60,20 +60,21 @@ async function makeContent(
   const { audio_name, duration_ms, script, language, menu_id, ai_agent_id } = file;
   switch (call_type) {
     case "obd_voice_call":
-      if (audio_name === null || duration_ms === null) return "has no recording to play";
+      if (audio_name === null || duration_ms === null)
+        return "must be a voice file with audio, which obd_voice_call requires";
       return { call_type, prompt: { audio: { name: audio_name, duration_ms } } };
     case "obd_smartvoice":
       return script === null
-        ? "has no script, which obd_smartvoice speaks"
+        ? "must be a voice file with a script, which obd_smartvoice requires"
         : { call_type, script, language };
     case "obd_ivr": {
-      if (menu_id === null) return "has no menu, which obd_ivr needs";
+      if (menu_id === null) return "must be a voice file with a menu, which obd_ivr requires";
       const menu = await readMenu(db, accountId, menu_id);
       return typeof menu === "string" ? menu : { call_type, menu };
     }
     case "ai_bot":
       return ai_agent_id === null
-        ? "has no AI agent, which ai_bot needs"
+        ? "must be a voice file with an AI agent, which ai_bot requires"
         : { call_type, ...(await readAgent(db, accountId, ai_agent_id)) };
   }
 }
@@ -101,5 +102,5 @@ async function readAgent(db: Kysely<DB>, accountId: number, agentId: number) {
     .where("account_id", "=", accountId)
     .where("id", "=", agentId)
     .executeTakeFirstOrThrow();
-  return { agent: plan as AgentPlan, transfer_to: transfer_to as TransferTarget | null };
+  return { agent: plan as AiAgentPlan, transfer_to: transfer_to as TransferTarget | null };
 }

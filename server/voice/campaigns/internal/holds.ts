@@ -1,23 +1,23 @@
-// What keeps a campaign's calls from being placed: a set, of which the highest-ranked is shown.
+// The holds of a campaign: any of them stops its calls, and the one with the highest rank is shown.
 import Type, { type Static } from "typebox";
 import type { Tx } from "../../../lib/database/database.ts";
 import { nullable, timestamp } from "../../../lib/schemas.ts";
 
-/** Highest rank first: what needs a person most is shown. */
+/** Highest rank first: the hold that most needs a person's attention. */
 export const hold_reasons = ["error_threshold", "credit", "manual"] as const;
 export type HoldReason = (typeof hold_reasons)[number];
 
 /** A hold as the API shows it. */
 export const HoldAnswer = Type.Object({
   reason: Type.Enum(hold_reasons, { type: "string" }),
-  detail: nullable(Type.String({ description: "What there is to know of it" })),
+  detail: nullable(Type.String({ description: "Details of the reason" })),
   set_at: timestamp("UTC"),
 });
 export type HoldAnswer = Static<typeof HoldAnswer>;
 
 type Held = { readonly account_id: number; readonly campaign_id: number };
 
-/** Sets a hold; false when it was there already, and then its time and detail stay. Lock the campaign first. */
+/** Sets a hold; returns false and keeps the existing one if it is already set. Lock the campaign first. */
 export async function hold(
   tx: Tx,
   { account_id, campaign_id }: Held,
@@ -33,7 +33,7 @@ export async function hold(
   return set !== undefined;
 }
 
-/** Takes every hold of a campaign away and returns their reasons. Lock the campaign first. */
+/** Removes every hold of a campaign and returns their reasons. Lock the campaign first. */
 export async function liftHolds(tx: Tx, { account_id, campaign_id }: Held): Promise<HoldReason[]> {
   const lifted = await tx
     .deleteFrom("voice_holds")

@@ -8,14 +8,15 @@ const fields: Readonly<Record<SendTo, string>> = {
   Group: "groupId",
 };
 
-/** The refusal of a campaign without any recipient; says what was rejected. */
+/** Returns the refusal of a campaign without valid recipients, with the first rejected row. */
 export function noRecipients(
   sendTo: SendTo,
   { invalid, duplicate, rejects }: IntakeSummary,
 ): Refusal {
-  if (invalid + duplicate === 0) return invalidField(fields[sendTo], "names nobody to call");
+  if (invalid + duplicate === 0)
+    return invalidField(fields[sendTo], "must have at least one recipient");
   return invalidField(
     fields[sendTo],
-    `leaves nobody to call: ${invalid} rejected; row ${rejects.rows[0]} ${rejects.reasons[0]}`,
+    `must have at least one valid recipient: ${invalid} rejected; row ${rejects.rows[0]} ${rejects.reasons[0]}`,
   );
 }

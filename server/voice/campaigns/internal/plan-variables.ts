@@ -1,14 +1,14 @@
 import { placeholdersOf } from "../../../calls/state-machine/script-text.ts";
 import type { VoicePlan } from "../../../calls/state-machine/voice-plan.ts";
 
-/** A variable that a campaign's texts name. */
+/** A variable that a campaign's texts use. */
 export type PlanVariable = {
   readonly name: string;
-  /** Whoever has no value is not called: the script that is spoken beforehand has no default. */
+  /** A recipient without a value is rejected, because the synthesized script has no default for it. */
   readonly required: boolean;
 };
 
-/** Every variable that any text of the plan names, each once. */
+/** Returns the distinct variables that the texts of a plan use. */
 export function planVariables({ content }: VoicePlan): PlanVariable[] {
   const script = content.call_type === "obd_smartvoice" ? content.script : "";
   const required = new Set(

@@ -5,28 +5,28 @@ import type { Tx } from "../../../lib/database/database.ts";
 type CampaignEvent = Extract<EventType, `voice.campaign.${string}`>;
 type CampaignIds = EventData<"voice.campaign.started">;
 
-/** News of a campaign; `more` is what its type tells beside which campaign it is. */
-export type CampaignNews<Type extends CampaignEvent = CampaignEvent> = {
-  [Told in Type]: {
-    readonly type: Told;
-    readonly more: Readonly<Omit<EventData<Told>, keyof CampaignIds>>;
+/** A campaign event to record; `data` excludes the fields that identify the campaign. */
+export type NewCampaignEvent<Type extends CampaignEvent = CampaignEvent> = {
+  [One in Type]: {
+    readonly type: One;
+    readonly data: Readonly<Omit<EventData<One>, keyof CampaignIds>>;
   };
 }[Type];
 
-/** Records news of a campaign, in the transaction of the change and in this order. */
+/** Records events of a campaign in this order, in the transaction of the change. */
 export async function recordCampaignEvents(
   tx: Tx,
   account_id: number,
   campaign: { readonly id: number; readonly public_id: string; readonly name: string },
-  news: readonly CampaignNews[],
+  campaignEvents: readonly NewCampaignEvent[],
   now: Date,
 ): Promise<void> {
   const { id: campaign_id, public_id: id, name } = campaign;
-  const events = news.map(({ type, more }) => ({
+  const events = campaignEvents.map(({ type, data }) => ({
     account_id,
     type,
     occurred_at: now,
-    data: { campaign_id, id, name, ...more },
+    data: { campaign_id, id, name, ...data },
   }));
   await recordEvents(tx, events as NewEvent[]);
 }

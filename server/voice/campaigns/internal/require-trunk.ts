@@ -7,7 +7,7 @@ import {
 import type { DB } from "../../../lib/database/database.ts";
 import { Refusal } from "../../../lib/errors.ts";
 
-/** The trunk of a new campaign, and its shares on all of its nodes. `random` is in [0, 1). Unavailable when there is none. */
+/** Chooses the trunk of a new campaign and returns its share on each node; `random` is in [0, 1). Refuses: unavailable. */
 export async function requireTrunk(
   db: Kysely<DB>,
   accountId: number,
@@ -16,7 +16,7 @@ export async function requireTrunk(
   const trunks = await findTrunks(db, [accountId, null]);
   const chosen = chooseTrunk(trunks, random);
   if (!chosen)
-    throw new Refusal("unavailable", "No calls can be placed just now: no trunk can be used", {
+    throw new Refusal("unavailable", "No trunk is available to place calls; try again later", {
       headers: { "retry-after": "60" },
       cause: new Error(`account ${accountId} has no active trunk on an active node`),
     });

@@ -1,4 +1,4 @@
-// What a launch's fields mean for its account: what is played, to whom, and when.
+// Validates the fields of a launch against its account: content, recipient source and start time.
 import type { Kysely } from "kysely";
 import type { Caller } from "../../../accounts/caller.ts";
 import { findGroup } from "../../../audience/groups/groups.ts";
@@ -12,16 +12,16 @@ import { validateNumberList } from "../intake/number-list.ts";
 import { findReadyFile, buildVoicePlan } from "./build-voice-plan.ts";
 import { send_tos, type SendTo } from "../voice-campaign-schema.ts";
 
-/** Where recipients come from, as it was found good but for a file's inside. */
+/** A validated recipient source; the content of a file is validated later. */
 export type Source =
   | { readonly send_to: "Numbers"; readonly list: string; readonly count: number }
   | { readonly send_to: "Group"; readonly group_id: number; readonly count: number }
   | { readonly send_to: "csv"; readonly number_column: string };
 
-/** What an index takes; the schema counts characters. */
+/** The longest URL that fits an index entry; the schema counts characters. */
 const url_bytes_max = 2_048;
 
-/** What was found: each part of an order, or null where something is wrong with it. */
+/** The violations, and each part of an order: null if it has a violation. */
 export type ValidatedVoiceCampaign = {
   readonly violations: readonly FieldError[];
   readonly send_to: SendTo | null;
@@ -32,8 +32,8 @@ export type ValidatedVoiceCampaign = {
 };
 
 /**
- * Validates all that the schema cannot see; `body` may have any shape, and a field that is not as the
- * schema asks says nothing here.
+ * Validates everything beyond the schema. `body` may have any shape; a field that violates the schema
+ * is not reported again here.
  */
 export async function validateVoiceCampaign(
   db: Kysely<DB>,
@@ -72,7 +72,7 @@ async function validateFile(
   const known = call_types.find((type) => type === call_type);
   if (!Number.isInteger(voice_file_id)) return null;
   const file = await findReadyFile(db, accountId, voice_file_id as number);
-  // Without a call type, only whether there is such a file.
+  // Without a valid call type, validates only that the file exists.
   const plan =
     typeof file === "string" || !known ? file : await buildVoicePlan(db, accountId, file, known);
   if (typeof plan === "string") violations.push({ field: "voice_file_id", reason: plan });
@@ -106,18 +106,18 @@ async function validateSource(
   }
   if (!/^[0-9]{1,19}$/.test(value)) return refuse("must be the id of a group, in digits");
   const group = await findGroup(db, accountId, Number(value));
-  if (!group) return refuse("is no group of this account");
+  if (!group) return refuse("must be a group of this account");
   if (group.members_count > recipients_max)
-    return refuse(`has more than ${recipients_max} members`);
+    return refuse(`must be a group of at most ${recipients_max} members`);
   return { send_to, group_id: group.id, count: group.members_count };
 }
 
-/** Its form alone: where it may lead is validated whenever something is sent there. */
+/** Validates the syntax only; the address is validated whenever a request is sent. */
 function validateCallbackUrl(text: string): string | null {
   if (text === "") return null;
   if (!URL.canParse(text)) return "must be a valid URL";
   const { username, password } = new URL(text);
-  if (username !== "" || password !== "") return "must hold no user name or password";
+  if (username !== "" || password !== "") return "must not contain a user name or password";
   return Buffer.byteLength(text) > url_bytes_max
     ? `must have at most ${url_bytes_max} bytes`
     : null;
@@ -139,13 +139,16 @@ async function validateWorkspace(
     .where("active", "=", true)
     .executeTakeFirst();
   if (workspace) return workspace.id;
-  violations.push({ field: "crm_workspace_id", reason: "is no active workspace of this account" });
+  violations.push({
+    field: "crm_workspace_id",
+    reason: "must be an active workspace of this account",
+  });
   return null;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The own fields of a body. */
+/** Returns the fields of a body; none if it is not an object. */
 function fieldsOf(body: unknown): Fields {
   return typeof body === "object" && body !== null ? { ...body } : {};
 }

@@ -1,48 +1,48 @@
 import type { FieldError } from "../../../lib/errors.ts";
 
-/** A node of a menu as far as it matters for who gets where. */
-export type Crossing = {
-  /** Where it is told of. */
+/** A node of a menu, reduced to its links. */
+export type LinkedNode = {
+  /** The field that violations are reported on. */
   readonly at: string;
-  readonly steps: readonly {
+  readonly links: readonly {
     readonly to: string;
-    /** It is taken by a caller who does nothing. */
-    readonly unasked: boolean;
+    /** The link applies without input from the caller. */
+    readonly automatic: boolean;
   }[];
-  /** The call ends here, or is somebody else's. */
+  /** The call ends or is transferred here. */
   readonly ends: boolean;
-  /** Something is played here. */
-  readonly isHeard: boolean;
+  readonly playsPrompt: boolean;
 };
 
-type Crossings = ReadonlyMap<string, Crossing>;
+type LinkedNodes = ReadonlyMap<string, LinkedNode>;
 
 /**
- * Nodes that cannot be reached from `start` (null: nobody can say), that callers never get out of, and
- * that go round without a sound. What a violation hides is taken to be good.
+ * Returns violations for nodes that cannot be reached from `start` (null: unknown), that never lead to
+ * an end, and that form a loop without a prompt. Unknown parts are assumed to be valid.
  */
-export function findLoops(nodes: Crossings, start: string | null): FieldError[] {
+export function findLoops(nodes: LinkedNodes, start: string | null): FieldError[] {
   const reached = start === null ? null : reach(nodes, [start], () => true);
-  const left = leavable(nodes, () => true);
-  const leftByAll = leavable(nodes, ({ unasked }) => unasked);
+  const ending = findEnding(nodes, () => true);
+  const endingUnaided = findEnding(nodes, ({ automatic }) => automatic);
   return [...nodes].flatMap(([name, { at }]) => {
     const reason =
-      (reached?.has(name) === false && "cannot be reached from start") ||
-      (!left.has(name) && "leads to no end: to no hang_up, opt_out or transfer") ||
-      (!leftByAll.has(name) && "leads to no end for a caller who presses nothing") ||
-      (isSilentLoop(nodes, name) && "is part of a loop in which nothing is played") ||
+      (reached?.has(name) === false && "must be reachable from start") ||
+      (!ending.has(name) && "must lead to a hang_up, opt_out or transfer node") ||
+      (!endingUnaided.has(name) &&
+        "must lead to a hang_up, opt_out or transfer node when the caller presses nothing") ||
+      (isSilentLoop(nodes, name) && "must not be part of a loop without a prompt") ||
       null;
     return reason === null ? [] : [{ field: at, reason }];
   });
 }
 
-type Step = Crossing["steps"][number];
+type Link = LinkedNode["links"][number];
 
-/** The nodes that one comes to from these, them included. */
+/** Returns the nodes that are reachable from these through nodes that pass, these included. */
 function reach(
-  nodes: Crossings,
+  nodes: LinkedNodes,
   from: readonly string[],
-  passes: (node: Crossing) => boolean,
+  passes: (node: LinkedNode) => boolean,
 ): Set<string> {
   const reached = new Set<string>();
   const open = [...from];
@@ -50,28 +50,28 @@ function reach(
     const node = nodes.get(name);
     if (!node || reached.has(name) || !passes(node)) continue;
     reached.add(name);
-    open.push(...node.steps.map(({ to }) => to));
+    open.push(...node.links.map(({ to }) => to));
   }
   return reached;
 }
 
-/** The nodes from which such steps lead to an end, or to where nobody can say. */
-function leavable(nodes: Crossings, counts: (step: Step) => boolean): Set<string> {
-  const left = new Set<string>();
-  for (let before = -1; before < left.size;) {
-    before = left.size;
-    for (const [name, { steps, ends }] of nodes) {
-      const taken = steps.filter(counts);
-      const leaves = taken.some(({ to }) => left.has(to) || !nodes.has(to));
-      if (ends || taken.length === 0 || leaves) left.add(name);
+/** Returns the nodes from which the links that count lead to an end or to an unknown node. */
+function findEnding(nodes: LinkedNodes, counts: (link: Link) => boolean): Set<string> {
+  const ending = new Set<string>();
+  for (let before = -1; before < ending.size;) {
+    before = ending.size;
+    for (const [name, { links, ends }] of nodes) {
+      const followed = links.filter(counts);
+      const leadsToEnd = followed.some(({ to }) => ending.has(to) || !nodes.has(to));
+      if (ends || followed.length === 0 || leadsToEnd) ending.add(name);
     }
   }
-  return left;
+  return ending;
 }
 
-function isSilentLoop(nodes: Crossings, name: string): boolean {
+function isSilentLoop(nodes: LinkedNodes, name: string): boolean {
   const node = nodes.get(name)!;
-  if (node.isHeard) return false;
-  const next = node.steps.map(({ to }) => to);
-  return reach(nodes, next, ({ isHeard }) => !isHeard).has(name);
+  if (node.playsPrompt) return false;
+  const next = node.links.map(({ to }) => to);
+  return reach(nodes, next, ({ playsPrompt }) => !playsPrompt).has(name);
 }

@@ -6,12 +6,12 @@ import { validateMenu } from "./validate-menu.ts";
 const say = { say: "Hello" };
 const bye = { type: "hang_up" };
 
-/** The violations as `field: reason`. */
+/** Returns the violations as `field: reason`. */
 function violationsOf(nodes: Record<string, unknown>, start: unknown = "main"): string[] {
   return validateMenu(start, nodes).map(({ field, reason }) => `${field}: ${reason}`);
 }
 
-test("a menu of every type of node that leads everybody out has no violation", () => {
+test("accepts a menu with every type of node in which every path leads to an end", () => {
   const nodes = {
     main: {
       type: "menu",
@@ -33,7 +33,7 @@ test("a menu of every type of node that leads everybody out has no violation", (
   assert.deepEqual(violationsOf(nodes), []);
 });
 
-test("every violation of a menu is told at once, each with its path", () => {
+test("reports every violation of a menu at once, each with its path", () => {
   const nodes = {
     main: {
       type: "menu",
@@ -57,54 +57,54 @@ test("every violation of a menu is told at once, each with its path", () => {
     bye,
   };
   assert.deepEqual(violationsOf(nodes).toSorted(), [
-    "nodes.9 lives.prompt.language: belongs to say",
+    "nodes.9 lives.prompt.language: is allowed only with say",
     "nodes.9 lives: must be named with 1 to 64 letters, digits, _ or -, beginning with a letter",
-    "nodes.main.keys.A: is no key: must be one of 0-9, * and #",
-    "nodes.main.next: does not belong to a menu node",
+    "nodes.main.keys.A: must be one of 0-9, * and #",
+    "nodes.main.next: is not allowed in a menu node",
     "nodes.main.prompt: must have say or voice_file_id",
-    "nodes.pin.keys: does not belong to a capture node",
+    "nodes.pin.keys: is not allowed in a capture node",
     "nodes.pin.max_digits: must not be below min_digits",
     "nodes.pin.otherwise: is required",
-    "nodes.pin.prompt.say: has a {{ that no }} ends",
+    "nodes.pin.prompt.say: must close every {{ with }}",
     "nodes.pin.variable: is required",
-    "nodes.pin: cannot be reached from start",
-    "nodes.sales.otherwise: is no node of this menu",
-    "nodes.sales.prompt: must have only one of say and voice_file_id",
-    "nodes.sales.to: must have one of extension and agent_group_id",
-    "nodes.silent.value: has a {{ that no }} ends",
-    "nodes.silent2: cannot be reached from start",
-    "nodes.silent: cannot be reached from start",
+    "nodes.pin: must be reachable from start",
+    "nodes.sales.otherwise: must be a node of this menu",
+    "nodes.sales.prompt: must not have both say and voice_file_id",
+    "nodes.sales.to: must have either extension or agent_group_id",
+    "nodes.silent.value: must close every {{ with }}",
+    "nodes.silent2: must be reachable from start",
+    "nodes.silent: must be reachable from start",
   ]);
 });
 
-test("a menu that keeps callers for ever, or goes round without a sound, is refused", () => {
+test("rejects a menu that never ends or has a loop without a prompt", () => {
   const round = { type: "play", prompt: say, next: "main" };
   assert.deepEqual(violationsOf({ main: round }), [
-    "nodes.main: leads to no end: to no hang_up, opt_out or transfer",
+    "nodes.main: must lead to a hang_up, opt_out or transfer node",
   ]);
   const asking = { type: "menu", prompt: say, keys: { "1": "bye" }, otherwise: "main" };
   assert.deepEqual(violationsOf({ main: asking, bye }), [
-    "nodes.main: leads to no end for a caller who presses nothing",
+    "nodes.main: must lead to a hang_up, opt_out or transfer node when the caller presses nothing",
   ]);
   const ringing = { type: "transfer", to: { extension: "101" }, otherwise: "main" };
   assert.deepEqual(violationsOf({ main: ringing }), [
-    "nodes.main: is part of a loop in which nothing is played",
+    "nodes.main: must not be part of a loop without a prompt",
   ]);
   assert.deepEqual(violationsOf({ main: { ...ringing, prompt: say } }), []);
 });
 
-test("a body of any shape is validated without a throw, and too many nodes are not looked at", () => {
+test("validates a body of any shape without throwing, and does not examine too many nodes", () => {
   fc.assert(
     fc.property(fc.anything(), fc.anything(), (start, nodes) => {
       validateMenu(start, nodes);
     }),
   );
-  assert.deepEqual(violationsOf({}), ["nodes: must hold at least one node"]);
+  assert.deepEqual(violationsOf({}), ["nodes: must have at least one node"]);
   assert.deepEqual(violationsOf({ toString: bye }, "constructor"), [
-    "start: is no node of this menu",
+    "start: must be a node of this menu",
   ]);
   const many = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`n${i}`, {}]));
-  assert.deepEqual(violationsOf(many), ["nodes: must hold at most 100 nodes"]);
+  assert.deepEqual(violationsOf(many), ["nodes: must have at most 100 nodes"]);
 });
 
 const names = ["a", "b", "c", "d", "e"] as const;
@@ -139,50 +139,50 @@ type AnyNode = {
   keys?: Record<string, string>;
 };
 
-test("of small menus exactly those have no violation that every caller gets into, hears and gets out of", () => {
+test("accepts exactly the small menus whose nodes are all reachable, lead to an end and have no silent loop", () => {
   const menu = fc.record(Object.fromEntries(names.map((name) => [name, node])));
   fc.assert(
     fc.property(menu, (drawn) => {
       const nodes = drawn as Record<string, AnyNode>;
-      const stepsOf = ({ next, otherwise, keys = {} }: AnyNode) =>
+      const linksOf = ({ next, otherwise, keys = {} }: AnyNode) =>
         [next, otherwise, ...Object.values(keys)].filter((to) => to !== undefined);
-      const all = closure(nodes, stepsOf);
-      const unasked = closure(nodes, ({ next, otherwise }) => [next ?? otherwise ?? ""]);
-      const unheard = closure(nodes, (one) => (one.prompt ? [] : stepsOf(one)));
+      const all = closure(nodes, linksOf);
+      const automatic = closure(nodes, ({ next, otherwise }) => [next ?? otherwise ?? ""]);
+      const silent = closure(nodes, (one) => (one.prompt ? [] : linksOf(one)));
       const isEnd = (name: string) => ["hang_up", "transfer"].includes(nodes[name]!.type);
-      const isGood = names.every(
+      const isValid = names.every(
         (name) =>
           all.get("a")!.has(name) &&
-          [...unasked.get(name)!].some(isEnd) &&
-          !nodesAfter(nodes, unheard, name, stepsOf).has(name),
+          [...automatic.get(name)!].some(isEnd) &&
+          !nodesAfter(nodes, silent, name, linksOf).has(name),
       );
-      assert.equal(validateMenu("a", nodes).length === 0, isGood, JSON.stringify(nodes));
+      assert.equal(validateMenu("a", nodes).length === 0, isValid, JSON.stringify(nodes));
     }),
     { numRuns: 2_000 },
   );
 });
 
-/** What one comes to from each node, itself included, by widening until nothing is added. */
+/** Returns the nodes that are reachable from each node, itself included. */
 function closure(
   nodes: Record<string, AnyNode>,
-  stepsOf: (node: AnyNode) => string[],
+  linksOf: (node: AnyNode) => string[],
 ): Map<string, Set<string>> {
   const reached = new Map(names.map((name) => [name as string, new Set<string>([name])]));
   const widen = (seen: Set<string>) =>
-    new Set([...seen].flatMap((from) => [from, ...stepsOf(nodes[from]!).filter(Boolean)]));
+    new Set([...seen].flatMap((from) => [from, ...linksOf(nodes[from]!).filter(Boolean)]));
   for (let i = 0; i < names.length; i++)
     for (const name of names) reached.set(name, widen(reached.get(name)!));
   return reached;
 }
 
-/** Where a node that plays nothing leads without a sound; nowhere for one that plays. */
+/** Returns the nodes that are reachable without a prompt from a node without a prompt; none from any other node. */
 function nodesAfter(
   nodes: Record<string, AnyNode>,
-  unheard: Map<string, Set<string>>,
+  silent: Map<string, Set<string>>,
   name: string,
-  stepsOf: (node: AnyNode) => string[],
+  linksOf: (node: AnyNode) => string[],
 ): Set<string> {
   const from = nodes[name]!;
   if (from.prompt || from.type === "hang_up") return new Set();
-  return new Set(stepsOf(from).flatMap((to) => [...unheard.get(to)!]));
+  return new Set(linksOf(from).flatMap((to) => [...silent.get(to)!]));
 }

@@ -1,4 +1,4 @@
-// Validates a menu as a graph: whoever is in it gets out of it, and hears something on the way.
+// Validates a menu as a graph: every path leads to an end, and no loop is without a prompt.
 import { validateScript } from "../../../calls/state-machine/script-text.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { fieldsOf, isGiven, validateTransfer, type Fields } from "../../files/validate-content.ts";
@@ -7,8 +7,8 @@ import { node_types, nodes_max, type GraphNode } from "../menu-schema.ts";
 
 type NodeType = GraphNode["type"];
 
-/** What each type of node has to have, and what it may have beside. */
-const needed: Readonly<Record<NodeType, readonly string[]>> = {
+/** The required fields of each type of node. */
+const required: Readonly<Record<NodeType, readonly string[]>> = {
   play: ["prompt", "next"],
   menu: ["prompt", "keys", "otherwise"],
   capture: ["prompt", "variable", "next", "otherwise"],
@@ -18,39 +18,40 @@ const needed: Readonly<Record<NodeType, readonly string[]>> = {
   set_field: ["field", "value", "next"],
   hang_up: [],
 };
-const asking = ["invalid_prompt", "timeout_seconds", "tries"];
+const input_fields = ["invalid_prompt", "timeout_seconds", "tries"];
+/** The optional fields of each type of node. */
 const allowed: Readonly<Record<NodeType, readonly string[]>> = {
   play: [],
-  menu: asking,
-  capture: [...asking, "min_digits", "max_digits"],
+  menu: input_fields,
+  capture: [...input_fields, "min_digits", "max_digits"],
   record: ["max_seconds", "silence_seconds"],
   transfer: ["prompt"],
   opt_out: ["prompt"],
   set_field: [],
   hang_up: ["prompt"],
 };
-/** A misspelt one is told by the schema. */
-const known_fields = new Set([...Object.values(needed), ...Object.values(allowed)].flat());
+/** The schema reports unknown fields. */
+const known_fields = new Set([...Object.values(required), ...Object.values(allowed)].flat());
 
 const node_name = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
-const no_node = "is no node of this menu";
+const node_reason = "must be a node of this menu";
 
-/** What a schema cannot see of a menu's `start` and `nodes`, each of which may have any shape. */
+/** Validates a menu's `start` and `nodes` beyond the schema; each may have any shape. */
 export function validateMenu(start: unknown, nodes: unknown): FieldError[] {
   const all = fieldsOf(nodes);
   if (!all) return [];
   const names = Object.keys(all);
-  if (names.length === 0) return [{ field: "nodes", reason: "must hold at least one node" }];
+  if (names.length === 0) return [{ field: "nodes", reason: "must have at least one node" }];
   if (names.length > nodes_max)
-    return [{ field: "nodes", reason: `must hold at most ${nodes_max} nodes` }];
+    return [{ field: "nodes", reason: `must have at most ${nodes_max} nodes` }];
   const read = new Map(names.map((name) => [name, readNode(name, all[name])]));
   const violations = [...read.values()].flatMap((node) => node.violations);
-  for (const { at, steps } of read.values())
-    for (const { field, to } of steps)
-      if (!read.has(to)) violations.push({ field: `${at}.${field}`, reason: no_node });
+  for (const { at, links } of read.values())
+    for (const { field, to } of links)
+      if (!read.has(to)) violations.push({ field: `${at}.${field}`, reason: node_reason });
   const knowsStart = typeof start === "string" && read.has(start);
   if (typeof start === "string" && !knowsStart)
-    violations.push({ field: "start", reason: no_node });
+    violations.push({ field: "start", reason: node_reason });
   violations.push(...findLoops(read, knowsStart ? start : null));
   return [
     ...new Map(violations.toReversed().map((violation) => [violation.field, violation])).values(),
@@ -63,29 +64,29 @@ function readNode(name: string, node: unknown) {
   const type = node_types.find((known) => known === fields?.["type"]);
   const reason = "must be named with 1 to 64 letters, digits, _ or -, beginning with a letter";
   const violations: FieldError[] = node_name.test(name) ? [] : [{ field: at, reason }];
-  // Its shape is told by the schema; what follows on it nobody can say.
-  if (!fields || !type) return { at, violations, steps: [], ends: true, isHeard: true };
+  // The schema reports its shape; its links are unknown, so it counts as an end.
+  if (!fields || !type) return { at, violations, links: [], ends: true, playsPrompt: true };
   violations.push(...validateFields(at, type, fields));
-  const steps = stepsOf(fields);
+  const links = linksOf(fields);
   return {
     at,
     violations,
-    steps,
+    links,
     ends: type === "hang_up" || type === "opt_out" || type === "transfer",
-    isHeard: isGiven(fields, "prompt"),
+    playsPrompt: isGiven(fields, "prompt"),
   };
 }
 
-/** Where a node leads, by the field that says so. A caller who does nothing takes `next` or `otherwise`. */
-function stepsOf(fields: Fields): { field: string; to: string; unasked: boolean }[] {
+/** Returns the links of a node with their fields. Without input from the caller, `next` or `otherwise` applies. */
+function linksOf(fields: Fields): { field: string; to: string; automatic: boolean }[] {
   const keys = Object.entries(fieldsOf(fields["keys"]) ?? {});
   const isCapture = fields["type"] === "capture";
-  const steps = [
-    ...keys.map(([key, to]) => ({ field: `keys.${key}`, to, unasked: false })),
-    { field: "next", to: fields["next"], unasked: !isCapture },
-    { field: "otherwise", to: fields["otherwise"], unasked: true },
+  const links = [
+    ...keys.map(([key, to]) => ({ field: `keys.${key}`, to, automatic: false })),
+    { field: "next", to: fields["next"], automatic: !isCapture },
+    { field: "otherwise", to: fields["otherwise"], automatic: true },
   ];
-  return steps.flatMap(({ to, ...step }) => (typeof to === "string" ? [{ ...step, to }] : []));
+  return links.flatMap(({ to, ...link }) => (typeof to === "string" ? [{ ...link, to }] : []));
 }
 
 function validateFields(at: string, type: NodeType, fields: Fields): FieldError[] {
@@ -93,17 +94,17 @@ function validateFields(at: string, type: NodeType, fields: Fields): FieldError[
     field: `${at}.${name}`,
     reason,
   });
-  const missing = needed[type].filter((name) => !isGiven(fields, name));
-  const alien = Object.keys(fields).filter(
+  const missing = required[type].filter((name) => !isGiven(fields, name));
+  const extra = Object.keys(fields).filter(
     (name) =>
       known_fields.has(name) &&
       isGiven(fields, name) &&
-      !needed[type].includes(name) &&
+      !required[type].includes(name) &&
       !allowed[type].includes(name),
   );
   return [
     ...missing.map((name) => violation(name, "is required")),
-    ...alien.map((name) => violation(name, `does not belong to a ${type} node`)),
+    ...extra.map((name) => violation(name, `is not allowed in a ${type} node`)),
     ...validatePrompt(`${at}.prompt`, fields["prompt"]),
     ...validatePrompt(`${at}.invalid_prompt`, fields["invalid_prompt"]),
     ...validateTransfer(`${at}.to`, fields["to"]),
@@ -119,9 +120,9 @@ function validatePrompt(at: string, prompt: unknown): FieldError[] {
   const says = isGiven(fields, "say");
   const plays = isGiven(fields, "voice_file_id");
   if (!says && !plays) return [{ field: at, reason: "must have say or voice_file_id" }];
-  if (says && plays) return [{ field: at, reason: "must have only one of say and voice_file_id" }];
+  if (says && plays) return [{ field: at, reason: "must not have both say and voice_file_id" }];
   if (plays && isGiven(fields, "language"))
-    return [{ field: `${at}.language`, reason: "belongs to say" }];
+    return [{ field: `${at}.language`, reason: "is allowed only with say" }];
   return validateText(`${at}.say`, fields["say"]);
 }
 
@@ -134,10 +135,10 @@ function validateKeys(at: string, keys: unknown): FieldError[] {
   const fields = fieldsOf(keys);
   if (!fields) return [];
   const names = Object.keys(fields);
-  if (names.length === 0) return [{ field: at, reason: "must hold at least one key" }];
+  if (names.length === 0) return [{ field: at, reason: "must have at least one key" }];
   return names
     .filter((key) => !/^[0-9*#]$/.test(key))
-    .map((key) => ({ field: `${at}.${key}`, reason: "is no key: must be one of 0-9, * and #" }));
+    .map((key) => ({ field: `${at}.${key}`, reason: "must be one of 0-9, * and #" }));
 }
 
 function validateDigits(at: string, { type, min_digits, max_digits }: Fields): FieldError[] {

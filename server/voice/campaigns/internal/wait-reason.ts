@@ -1,20 +1,24 @@
 import { mayCallAt, type CallingWindow } from "../../../accounts/accounts/calling-window.ts";
-import type { CampaignStatus, RecipientState, Wait } from "../campaign-record-schema.ts";
+import type { CampaignStatus, RecipientState, WaitReason } from "../campaign-record-schema.ts";
 
 type Campaign = Readonly<Record<RecipientState, number>> & {
   readonly state: CampaignStatus;
   readonly holds: readonly unknown[];
-  /** Whether its trunk can be used. */
+  /** Whether its trunk is usable. */
   readonly has_trunk: boolean;
-  /** Whether a recipient could be called now. */
+  /** Whether a recipient is due. */
   readonly has_due: boolean;
 };
 
 /**
- * What a campaign that nobody paused waits for at that instant: null while somebody is called, or can
- * be. What stands against every call comes before what stands against the next one.
+ * Returns why a running campaign that is not paused places no calls at `now`; null while a recipient is
+ * being called or is due. Reasons that block every call come before those that block the next one.
  */
-export function waitOf(campaign: Campaign, window: CallingWindow, now: Date): Wait | null {
+export function waitReasonOf(
+  campaign: Campaign,
+  window: CallingWindow,
+  now: Date,
+): WaitReason | null {
   const { state, holds, synthesizing, waiting, calling, has_trunk, has_due } = campaign;
   if (state !== "running" || holds.length > 0 || synthesizing + waiting === 0) return null;
   if (!has_trunk) return "no_trunk";

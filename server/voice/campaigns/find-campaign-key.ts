@@ -4,8 +4,8 @@ import type { CallType } from "../../calls/state-machine/voice-plan.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 
-/** The campaign behind either id of its launch: the campaignId or the uuid. Refuses: not-found. */
-export async function findCampaignPlace(
+/** Returns the key of the campaign with this campaignId or UUID. Refuses: not-found. */
+export async function findCampaignKey(
   db: Kysely<DB>,
   account_id: number,
   either: string,
