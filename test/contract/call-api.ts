@@ -1,4 +1,4 @@
-// The click-to-call endpoint with an account that may use it: what the contract's tests stand on.
+// The fixture of the click-to-call contract tests: the endpoint and an account that may use it.
 import assert from "node:assert/strict";
 import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
 import { makeCallingAccount, makeSandboxTrunk } from "../support/telephony-factory.ts";
@@ -11,20 +11,20 @@ export type CallApi = {
   readonly account: TestAccount;
   readonly node_id: number;
   readonly trunk_id: number;
-  /** A body that is right; `more` replaces and adds fields. */
+  /** Returns a valid body; `more` replaces and adds fields. */
   body(more?: Record<string, unknown>): Record<string, unknown>;
-  /** Submits it by the account's token. */
+  /** Submits a body with the account's token. */
   submit(json: unknown, more?: RequestOptions): Promise<Answer>;
-  /** The same of a right body with some fields replaced, taken; returns what is stored of it. */
-  take(more?: Record<string, unknown>): Promise<Stored>;
-  /** The same, refused with 400 on exactly these fields; returns the message. */
+  /** Submits a valid body with `more`, asserts that it is accepted, and returns what is stored. */
+  submitValid(more?: Record<string, unknown>): Promise<Stored>;
+  /** Submits a body with `more`, asserts 400 on exactly these fields, and returns the message. */
   refuse(more: Record<string, unknown>, ...fields: string[]): Promise<string>;
   callCount(): Promise<number>;
 };
 
-/** What is stored of a click-to-call: what was asked, and its one call. */
+/** The stored request of a click-to-call, and its call. */
 export type Stored = {
-  readonly asked: Awaited<ReturnType<typeof findAsked>>;
+  readonly request: Awaited<ReturnType<typeof findRequest>>;
   readonly call: Awaited<ReturnType<typeof findCall>>;
 };
 
@@ -49,12 +49,12 @@ export async function startCallApi(
     ...trunk,
     body,
     submit,
-    async take(more) {
+    async submitValid(more) {
       const answer = await submit(body(more));
       assertSubmitted(answer);
       const { campaignId } = answer.body.data;
       return {
-        asked: await findAsked(api, account_id, campaignId),
+        request: await findRequest(api, account_id, campaignId),
         call: await findCall(api, account_id, campaignId),
       };
     },
@@ -75,12 +75,12 @@ export async function startCallApi(
   };
 }
 
-/** The fields that an error's message gives a reason for, in their order. */
+/** Returns the fields that an error message gives reasons for, in order. */
 export function fieldsNamed(message: string): string[] {
   return [...message.matchAll(/(?:^|; )(\w+): \S+ \S/g)].map((match) => match[1]!);
 }
 
-function findAsked({ app }: TestApi, accountId: number, campaignId: number) {
+function findRequest({ app }: TestApi, accountId: number, campaignId: number) {
   return app.db.query
     .selectFrom("click_to_calls")
     .selectAll()
@@ -98,7 +98,7 @@ function findCall({ app }: TestApi, accountId: number, campaignId: number) {
     .executeTakeFirstOrThrow();
 }
 
-/** Asserts that the call was submitted, and answered as the contract says, to the letter. */
+/** Asserts that the call was accepted, with the contract's exact response. */
 export function assertSubmitted(answer: Answer): void {
   assert.equal(answer.status, 200, answer.text);
   const id = answer.body.data?.campaignId;
@@ -109,7 +109,7 @@ export function assertSubmitted(answer: Answer): void {
   assert.ok(Number.isSafeInteger(id) && id > 0);
 }
 
-/** Asserts that an answer is this endpoint's error of that status, and nothing more; returns its message. */
+/** Asserts that a response is exactly this endpoint's error with that status; returns its message. */
 export function assertCallError(answer: Answer, status: number): string {
   assert.equal(answer.status, status, answer.text);
   assert.equal(answer.headers.get("content-type"), "application/json; charset=utf-8");

@@ -1,5 +1,5 @@
-// The errors of a click-to-call: their one shape, their order, and that nothing is left of a refused
-// call (contract 5.6, 7.2).
+// The errors of a click-to-call: their shape, their order, and that a rejected call stores no data
+// (contract 5.6, 7.2).
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
@@ -29,12 +29,12 @@ after(async () => {
 
 const json_type = { "content-type": "application/json" };
 
-/** All that a click-to-call leaves in the database. */
-async function traces({ api, account }: Pick<CallApi, "api" | "account">): Promise<unknown> {
+/** Counts the rows that a click-to-call creates, and reads the available credit. */
+async function countRows({ api, account }: Pick<CallApi, "api" | "account">): Promise<unknown> {
   const { rows } = await sql`
     select
       (select count(*) from call_campaigns where account_id = ${account.account_id}) as campaigns,
-      (select count(*) from click_to_calls where account_id = ${account.account_id}) as asked,
+      (select count(*) from click_to_calls where account_id = ${account.account_id}) as requests,
       (select count(*) from calls where account_id = ${account.account_id}) as calls,
       (select count(*) from audit_entries where account_id = ${account.account_id}) as audit,
       (select count(*) from credit_reservations where account_id = ${account.account_id}) as reservations,
@@ -44,10 +44,10 @@ async function traces({ api, account }: Pick<CallApi, "api" | "account">): Promi
   return rows[0];
 }
 
-test("when all fail, each violation mended shows the next: 401, 403 feature, 400 fields, 403 window, 400 credit, 200", async () => {
+test("reports the first failing check in order: 401, 403 feature, 400 fields, 403 window, 400 credit, 200", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url, credits: 1 });
   const { app } = own.api;
-  const before_all = await traces(own);
+  const before_all = await countRows(own);
   const without = await makeAccount(app, { features: ["crm", "bulk_chat", "voice", "operator"] });
   await setCalling(app, own.account, {
     night_calling: false,
@@ -67,8 +67,11 @@ test("when all fail, each violation mended shows the next: 401, 403 feature, 400
   for (const [i, [options, status, message]] of steps.entries())
     assert.match(assertCallError(await post(options), status), message, `step ${i}`);
   await setCalling(app, own.account, { night_calling: true });
-  assert.match(assertCallError(await post({ json: own.body() }), 400), /not enough call credit: 2/);
-  assert.deepEqual(await traces(own), before_all);
+  assert.match(
+    assertCallError(await post({ json: own.body() }), 400),
+    /Insufficient call credit: the call needs 2/,
+  );
+  assert.deepEqual(await countRows(own), before_all);
   await own.api.close();
 });
 
@@ -121,7 +124,7 @@ test("a body above 1 MB is 413", async () => {
   assertCallError(await calls.submit(calls.body({ remark: "x".repeat(1_048_577) })), 413);
 });
 
-test("every other method is 405 with what is allowed, also with a trailing slash and with a rare one", async () => {
+test("rejects every other method with 405 and Allow, also with a trailing slash and for uncommon methods", async () => {
   const { token } = calls.account;
   for (const path of [call_path, `${call_path}/`, `${call_path}?x=1`]) {
     for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
@@ -143,12 +146,12 @@ test("every other method is 405 with what is allowed, also with a trailing slash
   }
 });
 
-test("a body that does not arrive in time is 408, and what is no HTTP in its midst 400, in the same shape", async () => {
+test("returns 408 for a body that times out and 400 for malformed chunked encoding, in the endpoint's error shape", async () => {
   const limits = { headers_timeout_ms: 900, request_timeout_ms: 900 };
-  const hasty = await startCallApi({ databaseUrl: calls.api.database_url, limits });
+  const impatient = await startCallApi({ databaseUrl: calls.api.database_url, limits });
   const head = (headers: Record<string, string>) =>
     rawRequest(`POST ${call_path}`, {
-      authorization: `Bearer ${hasty.account.token}`,
+      authorization: `Bearer ${impatient.account.token}`,
       ...json_type,
       connection: "keep-alive",
       ...headers,
@@ -157,19 +160,19 @@ test("a body that does not arrive in time is 408, and what is no HTTP in its mid
     [[head({ "content-length": "22" }), '{"to_num'], 408],
     [[head({ "transfer-encoding": "chunked" }), "zz\r\n"], 400],
   ] as const) {
-    const answer = await sendRaw(hasty.api.url, parts);
+    const answer = await sendRaw(impatient.api.url, parts);
     assert.equal(answer?.status, status);
     assert.equal(answer.headers.get("content-type"), "application/json; charset=utf-8");
     const body = JSON.parse(answer.text);
     assert.deepEqual(Object.keys(body), ["status", "message"]);
     assert.equal(body.status, status);
   }
-  await hasty.api.close();
+  await impatient.api.close();
 });
 
-test("with night calling off, a call outside the window is 403 and one inside is taken, by the moment it would be placed", async () => {
+test("with night calling off, rejects a call whose time is outside the calling window with 403 and accepts one inside", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url });
-  const before_all = await traces(own);
+  const before_all = await countRows(own);
   await setCalling(own.api.app, own.account, {
     night_calling: false,
     calling_from: "09:00",
@@ -190,9 +193,9 @@ test("with night calling off, a call outside the window is 403 and one inside is
   ];
   for (const answer of refused) {
     const message = assertCallError(answer, 403);
-    assert.match(message, /Night calling is switched off .* 09:00 to 21:00 \(Asia\/Kolkata\)/);
+    assert.match(message, /Night calling is disabled .* 09:00 to 21:00 \(Asia\/Kolkata\)/);
   }
-  assert.deepEqual(await traces(own), before_all);
+  assert.deepEqual(await countRows(own), before_all);
   assertSubmitted(await at("2026-05-01T03:30:00Z"));
   assertSubmitted(await at("2026-05-01T15:29:59.999Z"));
   assertSubmitted(await at("2026-05-01T18:00:00Z", "2026-05-02T09:00"));
@@ -201,16 +204,16 @@ test("with night calling off, a call outside the window is 403 and one inside is
   await own.api.close();
 });
 
-test("without a usable trunk it is 500, and nothing is reserved", async () => {
+test("returns 500 without a usable trunk, and reserves nothing", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url });
   const { db } = own.api.app;
-  const before_all = await traces(own);
+  const before_all = await countRows(own);
   const set = (active: boolean) =>
     db.query.updateTable("voice_nodes").set({ active }).where("id", "=", own.node_id).execute();
   await set(false);
   await makeNode(own.api.app, { connected: true });
-  assert.match(assertCallError(await own.submit(own.body()), 500), /no trunk/);
-  assert.deepEqual(await traces(own), before_all);
+  assert.match(assertCallError(await own.submit(own.body()), 500), /no usable trunk/);
+  assert.deepEqual(await countRows(own), before_all);
   await set(true);
   assertSubmitted(await own.submit(own.body()));
   await own.api.close();
@@ -218,19 +221,19 @@ test("without a usable trunk it is 500, and nothing is reserved", async () => {
 
 for (const [what, code] of [
   ["fails", "XX000"],
-  ["goes away", "57P01"],
+  ["disconnects", "57P01"],
 ] as const) {
-  test(`when the database ${what} at the submission it is 500, and nothing is reserved`, async () => {
+  test(`returns 500 when the database ${what} during the submission, and reserves nothing`, async () => {
     const own = await startCallApi();
     const { db } = own.api.app;
-    const before_all = await traces(own);
+    const before_all = await countRows(own);
     await db.pool.query(`
       create function refuse() returns trigger language plpgsql as
         $$ begin raise exception 'secret detail' using errcode = '${code}'; end $$;
       create trigger refuse before insert on calls for each row execute function refuse()`);
     const answer = await own.submit(own.body());
     assert.doesNotMatch(assertCallError(answer, 500), /secret/);
-    assert.deepEqual(await traces(own), before_all);
+    assert.deepEqual(await countRows(own), before_all);
     await db.pool.query("drop trigger refuse on calls");
     assertSubmitted(await own.submit(own.body()));
     await checkLedger(db.pool);
@@ -238,7 +241,7 @@ for (const [what, code] of [
   });
 }
 
-test("unknown groups of every kind are 400, all at once", async () => {
+test("reports unknown groups of every kind at once with 400", async () => {
   const unknown = { agent_not_pick_group: "0", from_group_id: "0", to_group_id: "0" };
   const message = assertCallError(await calls.submit(calls.body(unknown)), 400);
   assert.deepEqual(fieldsNamed(message), Object.keys(unknown));

@@ -1,4 +1,4 @@
-// Each field of a click-to-call: what it takes, what it refuses, and what is kept of it (contract 4.4, 8).
+// Each field of a click-to-call: its valid values, its invalid values and what is stored (contract 4.4, 8).
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
@@ -24,16 +24,16 @@ before(async () => {
 });
 after(() => calls.api.close());
 
-/** Values that are refused on the field, each alone. */
+/** Asserts that each value alone is rejected on the field. */
 async function assertRefused(field: string, values: readonly unknown[]): Promise<void> {
   const count = await calls.callCount();
   for (const value of values) await calls.refuse({ [field]: value }, field);
   assert.equal(await calls.callCount(), count);
 }
 
-test("to_number is required and exactly 10 digits, kept as sent and as E.164 digits", async () => {
-  const { asked, call } = await calls.take({ to_number: "9812345678" });
-  for (const row of [asked, call]) {
+test("to_number is required and exactly 10 digits, stored as sent and as E.164 digits", async () => {
+  const { request, call } = await calls.submitValid({ to_number: "9812345678" });
+  for (const row of [request, call]) {
     assert.equal(row.to_number, "9812345678");
     assert.equal(row.to_phone, "919812345678");
   }
@@ -48,7 +48,7 @@ test("to_number is required and exactly 10 digits, kept as sent and as E.164 dig
   ]);
 });
 
-test("from_number is required: an extension of 2 to 6 digits, or a phone number however it is written", async () => {
+test("from_number is required: an extension of 2 to 6 digits, or a phone number in any usual format", async () => {
   for (const [sent, kept] of [
     ["12", "12"],
     ["001", "001"],
@@ -61,25 +61,25 @@ test("from_number is required: an extension of 2 to 6 digits, or a phone number 
     ["+14155550123", "14155550123"],
     ["14155550123", "14155550123"],
   ] as const) {
-    const { asked, call } = await calls.take({ from_number: sent });
-    assert.equal(asked.from_number, sent);
+    const { request, call } = await calls.submitValid({ from_number: sent });
+    assert.equal(request.from_number, sent);
     assert.equal(call.from_number, kept, sent);
   }
   const wrong = ["", " ", "1", "abc", "101a", "+1", "1 01 x", "0".repeat(10_000), "9".repeat(30)];
   await assertRefused("from_number", [...wrong, 101, null, [], undefined]);
 });
 
-test("a phone number of ten digits is one of the account's country", async () => {
+test("a phone number of ten digits belongs to the account's country", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url });
   await setCalling(own.api.app, own.account, { country_code: "1" });
   own.api.app.notifications.send("token", `${own.account.account_id}:all`);
-  const { call } = await own.take({ from_number: "4155550123", to_number: "4155550199" });
+  const { call } = await own.submitValid({ from_number: "4155550123", to_number: "4155550199" });
   assert.equal(call.from_number, "14155550123");
   assert.equal(call.to_phone, "14155550199");
   await own.api.close();
 });
 
-test("where no sandbox takes the call, an extension is one that the account has configured", async () => {
+test("an extension must exist in the account unless a sandbox places the call", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url });
   const { app } = own.api;
   await app.db.query.updateTable("trunks").set({ active: false }).execute();
@@ -88,17 +88,20 @@ test("where no sandbox takes the call, an extension is one that the account has 
   await makeTrunk(app, [node], { only_account_id });
   await makeExtension(app, own.account, "201");
   await makeExtension(app, calls.account, "202");
-  assert.equal((await own.take({ from_number: "201" })).call.node_id, node);
-  assert.match(await own.refuse({ from_number: "202" }, "from_number"), /no extension/);
-  assert.equal((await own.take({ from_number: "9876500001" })).call.node_id, node);
+  assert.equal((await own.submitValid({ from_number: "201" })).call.node_id, node);
+  assert.match(
+    await own.refuse({ from_number: "202" }, "from_number"),
+    /is not an extension of this account/,
+  );
+  assert.equal((await own.submitValid({ from_number: "9876500001" })).call.node_id, node);
   await app.db.query.updateTable("trunks").set({ active: true }).execute();
-  assert.equal((await own.take({ from_number: "202" })).call.node_id, own.node_id);
+  assert.equal((await own.submitValid({ from_number: "202" })).call.node_id, own.node_id);
   await own.api.close();
 });
 
-test("cli_number is exactly 10 digits, and one that a trunk may show", async () => {
-  const { asked, call } = await calls.take({ cli_number: "9000000001" });
-  assert.equal(asked.cli_number, "9000000001");
+test("cli_number is exactly 10 digits, and an allowed caller ID of a trunk", async () => {
+  const { request, call } = await calls.submitValid({ cli_number: "9000000001" });
+  assert.equal(request.cli_number, "9000000001");
   assert.equal(call.cli_number, "9000000001");
   await assertRefused("cli_number", ["", "900000000", "+919000000001", 9000000001, "90000 00001"]);
 
@@ -109,12 +112,15 @@ test("cli_number is exactly 10 digits, and one that a trunk may show", async () 
     .set({ caller_ids: ["9000000001"], caller_ids_only: true })
     .where("id", "=", own.trunk_id)
     .execute();
-  await own.take({ cli_number: "9000000001" });
-  await own.take({});
-  assert.match(await own.refuse({ cli_number: "9000000002" }, "cli_number"), /no trunk/);
+  await own.submitValid({ cli_number: "9000000001" });
+  await own.submitValid({});
+  assert.match(
+    await own.refuse({ cli_number: "9000000002" }, "cli_number"),
+    /is not an allowed caller ID/,
+  );
   const node = await makeNode(app);
   const other = await makeTrunk(app, [node], { only_account_id: own.account.account_id });
-  assert.equal((await own.take({ cli_number: "9000000002" })).call.trunk_id, other);
+  assert.equal((await own.submitValid({ cli_number: "9000000002" })).call.trunk_id, other);
   await own.api.close();
 });
 
@@ -123,11 +129,11 @@ testText("remark", 2_000);
 testText("reference", 255);
 
 function testText(field: "source" | "remark" | "reference", length_max: number): void {
-  test(`${field} is any text of at most ${length_max} characters, kept as sent, and empty is none`, async () => {
+  test(`${field} is any text of at most ${length_max} characters, stored as sent, and empty means omitted`, async () => {
     for (const text of ["x", " Zoë 🙂 ", "<b>'\"\\", "🙂".repeat(length_max)]) {
-      assert.equal((await calls.take({ [field]: text })).asked[field], text);
+      assert.equal((await calls.submitValid({ [field]: text })).request[field], text);
     }
-    assert.equal((await calls.take({ [field]: "" })).asked[field], null);
+    assert.equal((await calls.submitValid({ [field]: "" })).request[field], null);
     await assertRefused(field, ["x".repeat(length_max + 1), 1, true, ["x"], "a\u0000b"]);
   });
 }
@@ -139,21 +145,24 @@ function testAgentGroup(
   field: "agent_not_pick_group" | "from_group_id",
   column: "agent_not_pick_group_id" | "from_group_id",
 ): void {
-  test(`${field} is the id of an agent group of the account, as text`, async () => {
+  test(`${field} is the ID of an agent group of the account, as text`, async () => {
     const { app } = calls.api;
     const group_id = await makeAgentGroup(app, calls.account, ["101", "102"]);
     const foreign = await makeAgentGroup(app, await makeAccount(app));
-    const { asked } = await calls.take({ [field]: String(group_id) });
-    assert.equal(asked[column], group_id);
-    assert.equal((await calls.take({ [field]: "" })).asked[column], null);
+    const { request } = await calls.submitValid({ [field]: String(group_id) });
+    assert.equal(request[column], group_id);
+    assert.equal((await calls.submitValid({ [field]: "" })).request[column], null);
     const unknown = ["0", String(foreign), "9".repeat(19)];
     for (const id of unknown)
-      assert.match(await calls.refuse({ [field]: id }, field), /no agent group of this account/);
+      assert.match(
+        await calls.refuse({ [field]: id }, field),
+        /is not an agent group of this account/,
+      );
     await assertRefused(field, [group_id, "x", "-1", "1.0", "1".repeat(20), true]);
   });
 }
 
-test("to_group_id is the id of a group of the account, as text", async () => {
+test("to_group_id is the ID of a group of the account, as text", async () => {
   const { app } = calls.api;
   const makeGroup = async ({ account_id }: { account_id: number }) => {
     const created_at = app.clock.now();
@@ -166,15 +175,18 @@ test("to_group_id is the id of a group of the account, as text", async () => {
   };
   const group_id = await makeGroup(calls.account);
   const foreign = await makeGroup(await makeAccount(app));
-  assert.equal((await calls.take({ to_group_id: String(group_id) })).asked.to_group_id, group_id);
-  assert.equal((await calls.take({ to_group_id: "" })).asked.to_group_id, null);
+  assert.equal(
+    (await calls.submitValid({ to_group_id: String(group_id) })).request.to_group_id,
+    group_id,
+  );
+  assert.equal((await calls.submitValid({ to_group_id: "" })).request.to_group_id, null);
   await assertRefused("to_group_id", [String(foreign), "0", group_id, "x", "9".repeat(19)]);
 });
 
-test("agent_not_pick_policy is applied where it can be, and an unknown name acts as the default", async () => {
+test("agent_not_pick_policy is applied if it has the group that it needs, and an unknown name means the default", async () => {
   const group = String(await makeAgentGroup(calls.api.app, calls.account));
   const cases: [string | null, string, string][] = [
-    // asked, applied with a group, and without
+    // requested, applied with a group, applied without a group
     [null, "next_in_group", "hangup"],
     ["", "next_in_group", "hangup"],
     ["hangup", "hangup", "hangup"],
@@ -191,9 +203,9 @@ test("agent_not_pick_policy is applied where it can be, and an unknown name acts
       [{ agent_not_pick_group: group }, withGroup],
       [{}, without],
     ] as const) {
-      const { asked } = await calls.take({ agent_not_pick_policy, ...more });
-      assert.equal(asked.policy_applied, applied, `${agent_not_pick_policy}`);
-      assert.equal(asked.agent_not_pick_policy, agent_not_pick_policy || null);
+      const { request } = await calls.submitValid({ agent_not_pick_policy, ...more });
+      assert.equal(request.policy_applied, applied, `${agent_not_pick_policy}`);
+      assert.equal(request.agent_not_pick_policy, agent_not_pick_policy || null);
     }
   }
   await assertRefused("agent_not_pick_policy", [1, "x".repeat(256)]);
@@ -209,19 +221,19 @@ function testCount(
 ): void {
   test(`${field} is an integer from 1 to 3, and ${otherwise} when omitted`, async () => {
     for (const count of [1, 2, 3])
-      assert.equal((await calls.take({ [field]: count })).asked[field], count);
-    assert.equal((await calls.take()).asked[field], otherwise);
+      assert.equal((await calls.submitValid({ [field]: count })).request[field], count);
+    assert.equal((await calls.submitValid()).request[field], otherwise);
     await assertRefused(field, [0, 4, -1, 1.5, "2", "", true, 2 ** 40]);
   });
 }
 
 test("retry_after is an integer of minutes from 0 to 1440, and 5 when omitted", async () => {
   for (const minutes of [0, 1, 30, 1_440]) {
-    const { asked } = await calls.take({ max_retry: 1, retry_after: minutes });
-    assert.equal(asked.retry_after_minutes, minutes);
+    const { request } = await calls.submitValid({ max_retry: 1, retry_after: minutes });
+    assert.equal(request.retry_after_minutes, minutes);
   }
-  assert.equal((await calls.take({ max_retry: 1 })).asked.retry_after_minutes, 5);
-  assert.equal((await calls.take({ retry_after: 7 })).asked.retry_after_minutes, 7);
+  assert.equal((await calls.submitValid({ max_retry: 1 })).request.retry_after_minutes, 5);
+  assert.equal((await calls.submitValid({ retry_after: 7 })).request.retry_after_minutes, 7);
   await assertRefused("retry_after", [-1, 1_441, 0.5, "5", ""]);
 });
 
@@ -229,24 +241,27 @@ testDigit("extension_for_transfer");
 testDigit("extension_for_dis");
 
 function testDigit(field: "extension_for_transfer" | "extension_for_dis"): void {
-  test(`${field} is exactly 1 digit, whether or not an extension has it`, async () => {
+  test(`${field} is exactly 1 digit, with or without an extension of this key`, async () => {
     for (const digit of ["0", "5", "9"])
-      assert.equal((await calls.take({ [field]: digit })).asked[field], digit);
-    assert.equal((await calls.take()).asked[field], null);
+      assert.equal((await calls.submitValid({ [field]: digit })).request[field], digit);
+    assert.equal((await calls.submitValid()).request[field], null);
     await assertRefused(field, ["", "12", "x", "*", 1, " 1"]);
   });
 }
 
-test("schedulled_at places the call then: any spelling of a time, local to the account's zone without an offset", async () => {
+test("schedulled_at is the time to place the call, in any ISO 8601 format; without an offset, in the account's time zone", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url });
   own.api.clock.set("2026-05-01T12:00:00Z");
   await setCalling(own.api.app, own.account, { time_zone: "Asia/Kolkata" });
   own.api.app.notifications.send("token", `${own.account.account_id}:all`);
   const at = async (schedulled_at: string | null) => {
-    const { asked, call } = await own.take({ schedulled_at });
+    const { request, call } = await own.submitValid({ schedulled_at });
     assert.equal(call.queued_at.toISOString(), "2026-05-01T12:00:00.000Z");
-    assert.equal(asked.scheduled_at?.getTime() ?? call.queued_at.getTime(), call.due_at.getTime());
-    return asked.scheduled_at?.toISOString() ?? null;
+    assert.equal(
+      request.scheduled_at?.getTime() ?? call.queued_at.getTime(),
+      call.due_at.getTime(),
+    );
+    return request.scheduled_at?.toISOString() ?? null;
   };
   assert.equal(await at("2026-05-01T14:00:00Z"), "2026-05-01T14:00:00.000Z");
   assert.equal(await at("2026-05-02 09:30:00.250+0530"), "2026-05-02T04:00:00.250Z");
@@ -276,24 +291,28 @@ test("schedulled_at places the call then: any spelling of a time, local to the a
   await own.api.close();
 });
 
-test("a call for now is told to its node's leader at once, and one for later is not", async () => {
-  const heard: string[] = [];
-  calls.api.app.notifications.on("call_work", (subject) => void heard.push(subject));
-  await calls.take({ schedulled_at: "2099-01-31T09:30:00Z" });
-  assert.equal(heard.length, 0);
-  await calls.take();
-  assert.ok(heard.includes(`${calls.node_id}:${calls.account.account_id}`));
+test("notifies the node's leader of an immediate call, but not of a scheduled one", async () => {
+  const notified: string[] = [];
+  calls.api.app.notifications.on("call_work", (subject) => void notified.push(subject));
+  await calls.submitValid({ schedulled_at: "2099-01-31T09:30:00Z" });
+  assert.equal(notified.length, 0);
+  await calls.submitValid();
+  assert.ok(notified.includes(`${calls.node_id}:${calls.account.account_id}`));
 });
 
-test("enable_chat is on for any text but empty, 0, false and no", async () => {
+test("enable_chat is true for any text except empty, 0, false and no", async () => {
   for (const text of ["1", "true", "yes", "anything", "00"])
-    assert.equal((await calls.take({ enable_chat: text })).asked.enable_chat, true, text);
+    assert.equal((await calls.submitValid({ enable_chat: text })).request.enable_chat, true, text);
   for (const text of ["", "0", "false", "FALSE", "no", "No", " no ", null, undefined])
-    assert.equal((await calls.take({ enable_chat: text })).asked.enable_chat, false, String(text));
+    assert.equal(
+      (await calls.submitValid({ enable_chat: text })).request.enable_chat,
+      false,
+      String(text),
+    );
   await assertRefused("enable_chat", [true, false, 1, 0, "x".repeat(256)]);
 });
 
-test("auto_block_time is minutes in digits, at most ten years of them, and 0 is none", async () => {
+test("auto_block_time is a number of minutes in digits, at most ten years, and 0 means none", async () => {
   for (const [text, minutes] of [
     ["1", 1],
     ["060", 60],
@@ -301,7 +320,10 @@ test("auto_block_time is minutes in digits, at most ten years of them, and 0 is 
     ["0", null],
     ["", null],
   ] as const)
-    assert.equal((await calls.take({ auto_block_time: text })).asked.auto_block_minutes, minutes);
+    assert.equal(
+      (await calls.submitValid({ auto_block_time: text })).request.auto_block_minutes,
+      minutes,
+    );
   await assertRefused("auto_block_time", ["5256001", "-1", "1.5", "1e3", "x", 60, "9".repeat(64)]);
 });
 
@@ -312,7 +334,10 @@ test("callback_method is GET, POST or PUT in any case", async () => {
     ["Put", "PUT"],
     ["", null],
   ] as const)
-    assert.equal((await calls.take({ callback_method: text })).asked.callback_method, method);
+    assert.equal(
+      (await calls.submitValid({ callback_method: text })).request.callback_method,
+      method,
+    );
   await assertRefused("callback_method", ["PATCH", "DELETE", " GET", 1]);
 });
 
@@ -337,21 +362,21 @@ const optional_fields = [
   "callback_method",
 ];
 
-test("null is as good as omitted for each of the eighteen optional fields", async () => {
-  const { campaign_id: _, ...omitted } = (await calls.take()).asked;
+test("null means omitted for each of the eighteen optional fields", async () => {
+  const { campaign_id: _, ...omitted } = (await calls.submitValid()).request;
   const nulls = Object.fromEntries(optional_fields.map((field) => [field, null]));
-  const { campaign_id: _other, ...asked } = (await calls.take(nulls)).asked;
-  assert.deepEqual(asked, omitted);
+  const { campaign_id: _other, ...request } = (await calls.submitValid(nulls)).request;
+  assert.deepEqual(request, omitted);
 });
 
-test("an unknown field is refused, and the field that was meant is named", async () => {
-  const told = await calls.refuse({ scheduled_at: "2099-01-31T09:30:00Z" }, "scheduled_at");
-  assert.match(told, /unknown field; did you mean schedulled_at\?/);
+test("rejects an unknown field and suggests the intended one", async () => {
+  const message = await calls.refuse({ scheduled_at: "2099-01-31T09:30:00Z" }, "scheduled_at");
+  assert.match(message, /unknown field; did you mean schedulled_at\?/);
   await calls.refuse({ To_number: "9876543210", callback_url: "x" }, "To_number", "callback_url");
   await calls.refuse({ constructor: 1 }, "constructor");
 });
 
-test("every failing field is named at once, each with its reason", async () => {
+test("reports every invalid field at once, each with its reason", async () => {
   const wrong = {
     to_number: "1",
     from_number: "x",
@@ -379,7 +404,7 @@ test("every failing field is named at once, each with its reason", async () => {
   assert.deepEqual(named.toSorted(), Object.keys(wrong).toSorted());
 });
 
-test("a body that is no object is refused whole", async () => {
+test("rejects a body that is not an object", async () => {
   for (const body of [[], "x", 1, null, true]) {
     const answer = await calls.submit(body);
     assert.equal(answer.status, 400, answer.text);

@@ -1,4 +1,4 @@
-// The optional Idempotency-Key of a click-to-call: one key, one call, one answer.
+// The optional Idempotency-Key of a click-to-call: one key, one call, one response.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../support/api.ts";
@@ -14,16 +14,16 @@ import {
 } from "./call-api.ts";
 
 let calls: CallApi;
-/** A second process's worth of API on the same database. */
-let twin: TestApi;
+/** A second server on the same database. */
+let second: TestApi;
 
 before(async () => {
   calls = await startCallApi();
-  twin = await startApi({ databaseUrl: calls.api.database_url });
+  second = await startApi({ databaseUrl: calls.api.database_url });
 });
 after(async () => {
   await checkLedger(calls.api.app.db.pool);
-  await twin.close();
+  await second.close();
   await calls.api.close();
 });
 
@@ -34,14 +34,14 @@ const keyed = (key: string, json: unknown, { api, account }: Pick<CallApi, "api"
     headers: { "idempotency-key": key },
   });
 
-test("without a key every request is a call of its own", async () => {
+test("without a key every request creates a call", async () => {
   const count = await calls.callCount();
   const answers = [await calls.submit(calls.body()), await calls.submit(calls.body())];
   assert.notEqual(answers[0]!.body.data.campaignId, answers[1]!.body.data.campaignId);
   assert.equal(await calls.callCount(), count + 2);
 });
 
-test("a retry with the same key returns the original answer byte for byte and does not call again", async () => {
+test("a retry with the same key returns the original response byte for byte and creates no call", async () => {
   const key = unique("key");
   const first = await keyed(key, calls.body(), calls);
   assertSubmitted(first);
@@ -55,7 +55,7 @@ test("a retry with the same key returns the original answer byte for byte and do
   assert.equal(await calls.callCount(), count);
 });
 
-test("a retry is answered the same after the credit, the window, the trunk and the time have gone", async () => {
+test("a retry returns the original response even when credit, calling window, trunk and time no longer allow the call", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url, credits: 2 });
   const key = unique("key");
   const json = own.body({ schedulled_at: new Date(Date.now() + 120_000).toISOString() });
@@ -76,7 +76,7 @@ test("a retry is answered the same after the credit, the window, the trunk and t
   await own.api.close();
 });
 
-test("another body under the same key is 400 naming Idempotency-Key, and so is a key that is none", async () => {
+test("another body under the same key, or an invalid key, is 400 on Idempotency-Key", async () => {
   const key = unique("key");
   assertSubmitted(await keyed(key, calls.body(), calls));
   const count = await calls.callCount();
@@ -90,7 +90,7 @@ test("another body under the same key is 400 naming Idempotency-Key, and so is a
   assertSubmitted(await keyed("x".repeat(255), calls.body(), calls));
 });
 
-test("failures are not stored: the same key works once what was missing is there", async () => {
+test("errors are not stored: the same key succeeds once the cause is fixed", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url, credits: 1 });
   const { app } = own.api;
   const key = unique("key");
@@ -109,12 +109,12 @@ test("failures are not stored: the same key works once what was missing is there
   await own.api.close();
 });
 
-test("twenty concurrent twins on two servers make one call and get one answer", async () => {
+test("twenty concurrent identical requests on two servers create one call and get one response", async () => {
   const count = await calls.callCount();
   const key = unique("key");
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
-      keyed(key, calls.body(), { account: calls.account, api: i % 2 ? twin : calls.api }),
+      keyed(key, calls.body(), { account: calls.account, api: i % 2 ? second : calls.api }),
     ),
   );
   for (const answer of answers) {

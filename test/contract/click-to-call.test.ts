@@ -1,4 +1,4 @@
-// What a submitted click-to-call is, stores and costs, who may submit one, and where it goes
+// The result, the stored data and the cost of a click-to-call, its permissions and its trunk
 // (contract 1, 2.4, 4.4, 5.5).
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -40,15 +40,15 @@ const creditsOf = async ({ api, account }: Pick<CallApi, "api" | "account">) => 
   return available;
 };
 
-test("a click-to-call answers 200 with exactly status, message and its campaign, and its call is queued", async () => {
+test("a click-to-call returns 200 with exactly status, message and campaignId, and queues its call", async () => {
   const before_at = new Date();
   assertSubmitted(await calls.submit(calls.body()));
-  const { asked, call } = await calls.take();
-  assert.equal(call.campaign_id, asked.campaign_id);
+  const { request, call } = await calls.submitValid();
+  assert.equal(call.campaign_id, request.campaign_id);
   assert.deepEqual([call.stage, call.status, call.attempt], ["queued", "queued", 1]);
   assert.deepEqual([call.node_id, call.trunk_id], [calls.node_id, calls.trunk_id]);
   assert.ok(call.due_at >= before_at && call.due_at <= new Date());
-  assert.equal(asked.scheduled_at, null);
+  assert.equal(request.scheduled_at, null);
 });
 
 test("a path with a trailing slash is the same endpoint", async () => {
@@ -56,7 +56,7 @@ test("a path with a trailing slash is the same endpoint", async () => {
   assertSubmitted(await calls.api.send("POST", `${call_path}/`, { token, json: calls.body() }));
 });
 
-test("a submitted call is in the audit trail with who asked for it, and whom it calls is not", async () => {
+test("the audit trail records the user who submits a call, but not the customer", async () => {
   const { app } = calls.api;
   const user_id = await makeUser(app, calls.account);
   const token = await makeToken(app, calls.account, { kind: "agent", user_id });
@@ -74,9 +74,9 @@ test("a submitted call is in the audit trail with who asked for it, and whom it 
   assert.deepEqual(entry.detail, {});
 });
 
-test("two credits are reserved for the call, a pulse for each leg", async () => {
+test("reserves two credits for the call, a pulse for each leg", async () => {
   const available = await creditsOf(calls);
-  const { call } = await calls.take({ schedulled_at: "2099-01-31T09:30:00Z" });
+  const { call } = await calls.submitValid({ schedulled_at: "2099-01-31T09:30:00Z" });
   assert.equal(await creditsOf(calls), available - 2);
   assert.equal(call.reserved, 2);
   const reservation = await calls.api.app.db.query
@@ -88,13 +88,13 @@ test("two credits are reserved for the call, a pulse for each leg", async () => 
   assert.deepEqual([reservation.kind, reservation.subject], ["call", `call:${call.id}`]);
 });
 
-test("a hundred concurrent calls against ten credits: exactly five are taken, and the books add up", async () => {
+test("accepts exactly five of a hundred concurrent calls against ten credits, and the ledger balances", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url, credits: 10 });
-  const twin = await startApi({ databaseUrl: calls.api.database_url });
+  const second = await startApi({ databaseUrl: calls.api.database_url });
   const { token } = own.account;
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, i) =>
-      (i % 2 ? twin : own.api).send("POST", call_path, { token, json: own.body() }),
+      (i % 2 ? second : own.api).send("POST", call_path, { token, json: own.body() }),
     ),
   );
   const taken = answers.filter(({ status }) => status === 200);
@@ -102,15 +102,15 @@ test("a hundred concurrent calls against ten credits: exactly five are taken, an
   assert.equal(taken.length, 5);
   for (const answer of answers)
     if (!taken.includes(answer))
-      assert.match(assertCallError(answer, 400), /not enough call credit/);
+      assert.match(assertCallError(answer, 400), /Insufficient call credit/);
   assert.equal(new Set(taken.map(({ body }) => body.data.campaignId)).size, 5);
   assert.equal(await own.callCount(), 5);
   assert.equal(await creditsOf(own), 0);
-  await twin.close();
+  await second.close();
   await own.api.close();
 });
 
-test("any valid token of the account will do, whatever its kind, role and scopes", async () => {
+test("any valid token of the account may submit a call, with any kind, role and scopes", async () => {
   const { app } = calls.api;
   const user_id = await makeUser(app, calls.account);
   for (const token of [
@@ -123,31 +123,31 @@ test("any valid token of the account will do, whatever its kind, role and scopes
     assertSubmitted(await calls.submit(calls.body(), { token }));
 });
 
-test("a suppressed customer, or one who is called already, is no reason to refuse", async () => {
+test("accepts a call to a suppressed customer, or to one who has a queued call", async () => {
   await makeSuppression(calls.api.app, calls.account, "919812345678", { channel: "voice" });
   await makeSuppression(calls.api.app, calls.account, "919812345678", { channel: "all" });
   for (let i = 0; i < 2; i++) {
-    const { call } = await calls.take({ to_number: "9812345678" });
+    const { call } = await calls.submitValid({ to_number: "9812345678" });
     assert.equal(call.stage, "queued");
   }
 });
 
-test("a call goes over a trunk that is active, the account's to use and on an active node", async () => {
+test("places a call over an active trunk that the account may use, on an active node", async () => {
   const own = await startCallApi({ databaseUrl: calls.api.database_url });
   const { app } = own.api;
   const mine = { only_account_id: own.account.account_id };
   await makeTrunk(app, [await makeNode(app, { connected: true })], { ...mine, active: false });
   await makeTrunk(app, [await makeNode(app, { connected: true, active: false })], mine);
   await makeSandboxTrunk(app, calls.account);
-  for (let i = 0; i < 20; i++) assert.equal((await own.take()).call.trunk_id, own.trunk_id);
+  for (let i = 0; i < 20; i++) assert.equal((await own.submitValid()).call.trunk_id, own.trunk_id);
   const shared = await makeSandboxTrunk(app);
-  assert.equal((await own.take()).call.trunk_id, own.trunk_id);
+  assert.equal((await own.submitValid()).call.trunk_id, own.trunk_id);
   await app.db.query
     .updateTable("voice_nodes")
     .set({ connected_at: null })
     .where("id", "=", own.node_id)
     .execute();
-  assert.equal((await own.take()).call.trunk_id, shared.trunk_id);
+  assert.equal((await own.submitValid()).call.trunk_id, shared.trunk_id);
   const other = await makeCallingAccount(app);
   const { token } = other;
   assertSubmitted(await own.submit(own.body(), { token }));

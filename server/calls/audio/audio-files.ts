@@ -1,4 +1,4 @@
-// Sound that is kept with the account: uploads once decoded, and texts once spoken.
+// The stored audio of an account: decoded uploads and synthesized texts.
 import { createHash } from "node:crypto";
 import type { Kysely } from "kysely";
 import { SpeechError, type Utterance } from "../../drivers/speech/driver.ts";
@@ -8,12 +8,12 @@ import { bytes_per_ms, type Audio } from "../../lib/audio/audio.ts";
 import { statement, type Database, type DB } from "../../lib/database/database.ts";
 
 const day_ms = 86_400_000;
-/** A spoken clip that nobody asked for this long is forgotten. */
+/** Synthesized audio that is not used for this long is purged. */
 const unused_ms = 30 * day_ms;
-/** Each is up to some MB. */
-const forgotten_at_once = 100;
+/** Small, because each row has up to several MB. */
+const purge_batch = 100;
 
-/** The account's clip of this name, or null. Its samples are read when they are asked for. */
+/** Returns the account's audio of this name, or null. Its samples are read on demand. */
 export async function findAudio(
   db: Kysely<DB>,
   account_id: number,
@@ -28,7 +28,7 @@ export async function findAudio(
   return row ? audioOf(db, account_id, { name, ...row }) : null;
 }
 
-/** Keeps samples that are no spoken text's; the same ones twice are one clip. */
+/** Stores samples that are not synthesized; identical samples are stored once. */
 export async function storeAudio(
   db: Kysely<DB>,
   account_id: number,
@@ -40,72 +40,73 @@ export async function storeAudio(
 }
 
 /**
- * The clip of a text, spoken unless it has been. Whoever asks for one text at the same time in this
- * process waits for one speaker. Throws SpeechError: `rejected` for a text without any sound.
+ * Returns the audio of a text, which is synthesized if it is not stored. Concurrent requests for one
+ * text in this process share one synthesis. Throws SpeechError: `rejected` for a text without sound.
  */
 export async function synthesizeAudio(
   app: Pick<App, "db" | "clock" | "speech">,
   account_id: number,
   utterance: Utterance,
 ): Promise<Audio> {
-  const name = spokenName(app.speech.voice, utterance);
-  const underWay = speakersOf(app.db);
+  const name = synthesizedName(app.speech.voice, utterance);
+  const inFlight = inFlightOf(app.db);
   const key = `${account_id}:${name}`;
-  // Joined before anything is looked up: a look-up may be older than what has just been spoken.
-  let audio = underWay.get(key);
+  // Checked before the database, whose answer may be older than a synthesis that has just ended.
+  let audio = inFlight.get(key);
   if (!audio) {
     const found = useAudio(app, account_id, name);
     audio = found
-      .then((kept) => kept ?? speakNew(app, account_id, name, utterance))
-      .finally(() => underWay.delete(key));
-    underWay.set(key, audio);
+      .then((stored) => stored ?? synthesizeNew(app, account_id, name, utterance))
+      .finally(() => inFlight.delete(key));
+    inFlight.set(key, audio);
   }
   return audio;
 }
 
 /**
- * Forgets spoken clips that nobody asked for in 30 days, a few of each account; returns how many. A
- * voice file's stays, and so does every one that a campaign which is not over may have been given.
+ * Purges synthesized audio that was not used for 30 days, a batch per account; returns how many. Keeps
+ * the audio of voice files and all audio that an unfinished campaign may use.
  */
 export async function purgeUnusedAudio(app: Pick<App, "db" | "clock">): Promise<number> {
   const before = new Date(app.clock.now().getTime() - unused_ms);
-  let forgotten = 0;
+  let purged = 0;
   for (const { account_id } of await findUnused(app.db.pool, [before])) {
-    forgotten += (await deleteUnused(app.db.pool, [account_id, before, forgotten_at_once])).length;
+    purged += (await deleteUnused(app.db.pool, [account_id, before, purge_batch])).length;
   }
-  return forgotten;
+  return purged;
 }
 
-/** Changes with everything that would make it sound otherwise. */
-function spokenName(voice: string, { language, text }: Utterance): string {
+/** Returns a name that depends on everything that affects the sound. */
+function synthesizedName(voice: string, { language, text }: Utterance): string {
   return createHash("sha256")
     .update(JSON.stringify([voice, language, text]))
     .digest("hex");
 }
 
-/** Clips that are asked for just now, by account and name, of each database (a process has one). */
-const speakers = new WeakMap<Database, Map<string, Promise<Audio>>>();
+/** Requests in flight by account and name, for each database (a process has one). */
+const requests = new WeakMap<Database, Map<string, Promise<Audio>>>();
 
-function speakersOf(db: Database): Map<string, Promise<Audio>> {
-  let underWay = speakers.get(db);
-  if (!underWay) speakers.set(db, (underWay = new Map<string, Promise<Audio>>()));
-  return underWay;
+function inFlightOf(db: Database): Map<string, Promise<Audio>> {
+  let inFlight = requests.get(db);
+  if (!inFlight) requests.set(db, (inFlight = new Map<string, Promise<Audio>>()));
+  return inFlight;
 }
 
-async function speakNew(
+async function synthesizeNew(
   { db, clock, speech }: Pick<App, "db" | "clock" | "speech">,
   account_id: number,
   name: string,
   utterance: Utterance,
 ): Promise<Audio> {
-  if (utterance.text.trim() === "") throw new SpeechError("rejected", "there is nothing to say");
-  const samples = await speech.speak(utterance);
-  if (samples.length < bytes_per_ms) throw new SpeechError("rejected", "it has no sound");
+  if (utterance.text.trim() === "") throw new SpeechError("rejected", "the text is empty");
+  const samples = await speech.synthesize(utterance);
+  if (samples.length < bytes_per_ms)
+    throw new SpeechError("rejected", "the synthesized audio is empty");
   const synthesized = { account_id, name, samples, synthesized: true, now: clock.now() };
   return audioOf(db.query, account_id, await insertAudio(db.query, synthesized));
 }
 
-/** As findClip, noting that it was asked for: once a day is enough. */
+/** Finds audio as findAudio does, and updates `used_at`, at most once a day. */
 async function useAudio(
   { db, clock }: Pick<App, "db" | "clock">,
   account_id: number,
@@ -125,7 +126,7 @@ async function useAudio(
       .where("account_id", "=", account_id)
       .where("name", "=", name)
       .executeTakeFirst();
-    // Forgotten between the two.
+    // Purged between the two statements.
     if (touched.numUpdatedRows === 0n) return null;
   }
   return audioOf(db.query, account_id, { name, duration_ms: row.duration_ms });
@@ -160,20 +161,20 @@ function audioOf(
         .where("account_id", "=", account_id)
         .where("name", "=", name)
         .executeTakeFirst();
-      if (!row) throw new Error(`the audio ${name} of account ${account_id} is gone`);
+      if (!row) throw new Error(`audio ${name} of account ${account_id} does not exist`);
       return row.samples;
     },
   };
 }
 
-// A look-up in the index of each account, rather than a read of all clips.
+// One index lookup per account instead of a scan of all audio.
 const findUnused = statement<{ account_id: number }>(`
   select a.account_id from accounts a
   where exists (
     select from voice_audio k where k.account_id = a.account_id and k.synthesized and k.used_at < $1)
   order by a.account_id`);
 
-// What a campaign was given it asked for after it was made, or on the day before (useClip).
+// A campaign's audio was used after its creation, or on the day before (useAudio).
 const deleteUnused = statement<{ name: string }>(`
   with unused as materialized (
     select k.name from voice_audio k

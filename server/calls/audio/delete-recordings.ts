@@ -1,17 +1,16 @@
 import { VoiceError } from "../../drivers/voice/driver.ts";
 import type { App } from "../../engine/app.ts";
-import { findNodeIfKept } from "../../telephony/nodes/find-voice-node.ts";
+import { findVoiceNodeOrNull } from "../../telephony/nodes/find-voice-node.ts";
 import { callName } from "../state-machine/call.ts";
 
-/** The name that the recording of a call has at its node; a message that a caller left is stored with its own. */
+/** Returns the name of a call's recording on its node; callers' messages have stored names instead. */
 export function recordingName(accountId: number, callId: number): string {
   return callName({ account_id: accountId, id: callId });
 }
 
 /**
- * Deletes recordings at the node that made them, one after the other, until one fails, or `stopping`;
- * returns those that are certainly gone, as are all of a node that was deleted, and why the node did not
- * do the rest. May be repeated.
+ * Deletes recordings on their node, one at a time, until one fails or `stopping` is aborted. Returns
+ * those that no longer exist (all, if the node was deleted) and why deletion failed. Repeatable.
  */
 export async function deleteRecordings(
   app: Pick<App, "db" | "voiceDrivers">,
@@ -19,11 +18,11 @@ export async function deleteRecordings(
   names: readonly string[],
   stopping: AbortSignal,
 ): Promise<{ deleted: string[]; failure: string | null }> {
-  const node = await findNodeIfKept(app.db.query, nodeId);
+  const node = await findVoiceNodeOrNull(app.db.query, nodeId);
   if (!node) return { deleted: [...names], failure: null };
   const driver = app.voiceDrivers[node.driver];
   const deleted: string[] = [];
-  if (!driver) return { deleted, failure: "there is no driver for it here" };
+  if (!driver) return { deleted, failure: "this process has no driver for the node" };
   for (const name of names) {
     if (stopping.aborted) break;
     try {

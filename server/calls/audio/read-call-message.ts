@@ -4,9 +4,9 @@ import type { App } from "../../engine/app.ts";
 import { findRecordedCall, noRecording, openRecording } from "./internal/open-recording.ts";
 
 /**
- * The nth message that a caller left, 1 the first, as a WAV file from the node that has it; who asked
- * for it is written down before it is opened. Refuses: not-found, also when there is none; unavailable
- * when the node does not answer, or this process has no driver for it.
+ * Opens a caller's nth message (from 1) as a WAV file from its node, after it has recorded the access
+ * in the audit trail. Refuses: not-found; unavailable if the node does not respond, or if this process
+ * has no driver for it.
  */
 export async function readCallMessage(
   app: App,
@@ -19,7 +19,7 @@ export async function readCallMessage(
     .select(["recording", "state"])
     .where("account_id", "=", actor.account_id)
     .where("call_id", "=", id)
-    // As the report numbers them.
+    // The numbering of the call record.
     .orderBy("at")
     .orderBy("recording")
     .execute();

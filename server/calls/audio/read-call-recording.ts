@@ -5,9 +5,9 @@ import { callName } from "../state-machine/call.ts";
 import { findRecordedCall, noRecording, openRecording } from "./internal/open-recording.ts";
 
 /**
- * A call's recording as a WAV file, from the node that made it; who asked for it is written down
- * before it is opened. Refuses: not-found, also when there is none; unavailable when the node does not
- * answer, or this process has no driver for it.
+ * Opens a call's recording as a WAV file from its node, after it has recorded the access in the audit
+ * trail. Refuses: not-found; unavailable if the node does not respond, or if this process has no
+ * driver for it.
  */
 export async function readCallRecording(app: App, actor: Actor, id: number): Promise<Readable> {
   const call = await findRecordedCall(app, actor.account_id, id);

@@ -1,8 +1,8 @@
-// The click-to-call as it is asked for and answered (contract 2.4 and 4.4).
+// The request and response of a click-to-call (contract 2.4 and 4.4).
 import Type, { type Static } from "typebox";
 import { closed, id, optional, phone10 } from "../../lib/schemas.ts";
 
-/** Who is rung when the agent does not answer (contract 4.4 agent_not_pick_policy). */
+/** What happens when the agent does not answer (contract 4.4 agent_not_pick_policy). */
 export const noPickPolicies = [
   "hangup",
   "next_in_group",
@@ -17,7 +17,7 @@ export type NoPickPolicy = (typeof noPickPolicies)[number];
 export const auto_block_minutes_max = 5_256_000;
 export const auto_block_reason = `must be minutes, in digits, at most ${auto_block_minutes_max}`;
 
-/** Empty means omitted, as of every optional text that has no form of its own. */
+/** An optional text without a format of its own, where empty means omitted. */
 const text = (maxLength: number, description: string, example: string) =>
   optional(Type.String({ maxLength, description, examples: [example] }));
 
@@ -40,48 +40,50 @@ const groupId = (description: string) =>
       pattern: "^[0-9]{0,19}$",
       description,
       examples: ["1"],
-      "x-reason": "must be the id of a group, in digits",
+      "x-reason": "must be the ID of a group, in digits",
     }),
   );
 
-/** The body of a click-to-call (contract 4.4). Null is as good as omitted. */
+/** The body of a click-to-call (contract 4.4). Null means omitted. */
 export const NewClickToCall = closed(
   {
-    to_number: phone10("The customer, called once the agent answered"),
+    to_number: phone10("The customer, called after the agent answers"),
     from_number: Type.String({
       maxLength: 40,
       description:
         "The agent, called first: an extension (2 to 6 digits), or a phone number (10 digits, or + and the country code)",
       examples: ["101", "9876500001", "+91 98765 00001"],
     }),
-    cli_number: optional(phone10("The caller id that the customer sees")),
+    cli_number: optional(phone10("The caller ID that the customer sees")),
     source: text(255, "Where the call comes from", "crm"),
     agent_not_pick_group: groupId("Agent group that is rung when the agent does not answer"),
     agent_not_pick_policy: text(
       255,
-      `How: ${noPickPolicies.join(", ")}. Unless said, next_in_group with a group and hangup without; another name is taken for that`,
+      `The policy when the agent does not answer: ${noPickPolicies.join(", ")}. Omitted or unknown: next_in_group with a group, hangup without`,
       "ring_all",
     ),
-    max_retry: retries("How often the call is tried again by itself; omitted: never"),
+    max_retry: retries("Automatic retries of the call; omitted: none"),
     retry_after: optional(
       Type.Integer({
         minimum: 0,
         maximum: 1_440,
-        description: "Minutes between such attempts; omitted: 5",
+        description: "Minutes before each automatic retry; omitted: 5",
         examples: [5],
       }),
     ),
-    customer_retry_count: retries("How often the customer may be retried by hand; omitted: 3"),
-    agent_retry_count: retries("How often the agent may be retried by hand; omitted: 3"),
+    customer_retry_count: retries("Manual retries of the customer; omitted: 3"),
+    agent_retry_count: retries("Manual retries of the agent; omitted: 3"),
     extension_for_transfer: digit(
-      "The agent sends the customer to this key's extension by pressing * and it",
+      "The key that transfers the customer to its extension when the agent presses * and this key",
     ),
-    extension_for_dis: digit("The customer goes to this key's extension by pressing it"),
+    extension_for_dis: digit(
+      "The key that transfers the customer to its extension when the customer presses it",
+    ),
     schedulled_at: optional(
       Type.String({
         maxLength: 64,
         description:
-          "When to place the call (ISO 8601; local to the account's zone without an offset). Omitted, null or empty: now",
+          "When to place the call (ISO 8601; without an offset, in the account's time zone). Omitted, null or empty: now",
         examples: ["2099-01-31T09:30:00Z"],
       }),
     ),
@@ -91,9 +93,9 @@ export const NewClickToCall = closed(
       "1",
     ),
     from_group_id: groupId(
-      "Agent group that from_number is of: another member is rung when it is not free",
+      "The agent group of from_number: another member rings if from_number is busy",
     ),
-    to_group_id: groupId("Group that the customer is of"),
+    to_group_id: groupId("The customer's group"),
     auto_block_time: optional(
       Type.String({
         pattern: "^[0-9]*$",
@@ -103,12 +105,12 @@ export const NewClickToCall = closed(
         "x-reason": auto_block_reason,
       }),
     ),
-    remark: text(2_000, "A note on the report", "Asked for a call back"),
-    reference: text(255, "The caller's own id of the call, on the report", "order-1017"),
+    remark: text(2_000, "A note for the call record", "Asked for a call back"),
+    reference: text(255, "Your own ID of the call, for the call record", "order-1017"),
     callback_method: optional(
       Type.String({
         pattern: "^(?:[Gg][Ee][Tt]|[Pp][Oo][Ss][Tt]|[Pp][Uu][Tt])?$",
-        description: "How callbacks of this call are sent: GET, POST or PUT",
+        description: "The HTTP method of this call's callbacks: GET, POST or PUT",
         examples: ["POST"],
         "x-reason": "must be GET, POST or PUT",
       }),
@@ -121,16 +123,18 @@ export const NewClickToCall = closed(
 );
 export type NewClickToCall = Static<typeof NewClickToCall>;
 
-/** What a submitted call is answered with (contract 2.4). */
+/** The response to a submitted call (contract 2.4). */
 export const ClickToCallAnswer = Type.Object({
   status: Type.Literal(200),
   message: Type.Literal("Campaign Submitted Successfully"),
-  data: Type.Object({ campaignId: id("What calls are found by, retries included") }),
+  data: Type.Object({
+    campaignId: id("The ID that all attempts of the call share, retries included"),
+  }),
 });
 export type ClickToCallAnswer = Static<typeof ClickToCallAnswer>;
 
 /** Every error of the endpoint (contract 7.2). */
 export const ClickToCallError = Type.Object({
   status: Type.Integer({ description: "The HTTP status" }),
-  message: Type.String({ description: "What is wrong; of fields, each with its reason" }),
+  message: Type.String({ description: "What is wrong; for fields, each with its reason" }),
 });

@@ -1,5 +1,5 @@
-// Submits a click-to-call (contract 4.4): what was asked, its first call and the credit of both its
-// legs, in one statement. The leader of the call's node places it.
+// Submits a click-to-call (contract 4.4): stores the request and its first call and reserves the credit
+// of both legs, in one statement. The leader of the call's node places it.
 import type { Caller } from "../../accounts/caller.ts";
 import type { UserActor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
@@ -14,45 +14,49 @@ import {
 } from "./click-to-call-schema.ts";
 import type { TrunkOnNode } from "../../telephony/trunks/choose-trunk.ts";
 import { validateClickToCall, type ValidatedClickToCall } from "./validate-click-to-call.ts";
-import { credits_a_call, type NewCall } from "./queue-call.ts";
+import { credits_per_call, type NewCall } from "./queue-call.ts";
 import { refuseOutsideWindow } from "./refuse-outside-window.ts";
 
-/** For whom the call is, and by whom it was asked for. */
+/** The account of the call, and the actor of the request. */
 export type ClickToCallOwner = {
   readonly account: Pick<Caller["account"], "id" | "country_code" | "time_zone">;
   readonly actor: UserActor;
 };
 
 /**
- * Submissions at once: all of an account's wait for its one balance, and would take the connections
- * that the leader needs to place what was submitted.
+ * Limits concurrent submissions: those of one account wait for its balance's lock, and would otherwise
+ * take the connections that the leader needs to place calls.
  */
 const submissions = openShares(4, 2, 1_000);
 
 /**
- * Queues the call, in the one statement of `write`, and answers with its campaign. Refuses, in this order
- * and with nothing done: validation-failed, forbidden (outside the calling window), internal-error (no
- * trunk can be used), insufficient-credit.
+ * Queues the call in the only statement of `write` and returns its campaign ID. Refuses, in this order
+ * and without any effect: validation-failed, forbidden (outside the calling window), internal-error (no
+ * usable trunk), insufficient-credit.
  */
 export async function clickToCall(
   app: App,
   owner: ClickToCallOwner,
   write: <Answer>(effect: (db: Executor) => Promise<Answer>) => Promise<Answer>,
-  asked: NewClickToCall,
+  request: NewClickToCall,
 ): Promise<ClickToCallAnswer> {
   const { account, actor } = owner;
   const now = app.clock.now();
-  const validated = await validateClickToCall(app, account, asked, now);
+  const validated = await validateClickToCall(app, account, request, now);
   if (validated.violations.length > 0) throw invalid(validated.violations);
   refuseOutsideWindow(validated.window, validated.scheduled_at ?? now);
   const { trunk } = validated;
   if (!trunk)
-    throw new Refusal("internal-error", "The call could not be placed: no trunk can be used", {
-      cause: new Error(`account ${account.id} has no active trunk on an active node`),
-    });
+    throw new Refusal(
+      "internal-error",
+      "The call cannot be placed: the account has no usable trunk",
+      {
+        cause: new Error(`account ${account.id} has no active trunk on an active node`),
+      },
+    );
   const answer = await submissions.use(actor.account_id, () =>
     write(async (db) => {
-      const campaignId = await submitCall(db, owner, asked, { ...validated, trunk }, now);
+      const campaignId = await submitCall(db, owner, request, { ...validated, trunk }, now);
       return {
         status: 200 as const,
         message: "Campaign Submitted Successfully" as const,
@@ -72,11 +76,11 @@ const submit = statement<{ campaign_id: number }>(
 async function submitCall(
   db: Executor,
   { account, actor }: ClickToCallOwner,
-  asked: NewClickToCall,
+  request: NewClickToCall,
   validated: ValidatedClickToCall & { readonly trunk: TrunkOnNode },
   now: Date,
 ): Promise<number> {
-  const order = orderOf(account, asked, validated);
+  const stored = clickToCallRow(account, request, validated);
   const { node_id, trunk_id } = validated.trunk;
   const call: Omit<NewCall, "campaign_id"> = {
     account_id: account.id,
@@ -85,62 +89,62 @@ async function submitCall(
     node_id,
     trunk_id,
     from_number: validated.from,
-    to_number: order.to_number,
-    to_phone: order.to_phone,
-    cli_number: order.cli_number,
+    to_number: stored.to_number,
+    to_phone: stored.to_phone,
+    cli_number: stored.cli_number,
     due_at: validated.scheduled_at ?? now,
   };
-  const rows = [order, call, actor].map((row) => JSON.stringify(row));
+  const rows = [stored, call, actor].map((row) => JSON.stringify(row));
   try {
-    const [submitted] = await submit(db, [...rows, credits_a_call, now]);
+    const [submitted] = await submit(db, [...rows, credits_per_call, now]);
     return submitted!.campaign_id;
   } catch (error) {
     if ((error as { code?: unknown }).code !== "TL002") throw error;
     throw new Refusal(
       "insufficient-credit",
-      `There is not enough call credit: ${credits_a_call} needed`,
+      `Insufficient call credit: the call needs ${credits_per_call}`,
     );
   }
 }
 
-/** The columns of click_to_calls. */
-function orderOf(
+/** Returns the columns of click_to_calls. */
+function clickToCallRow(
   { id, country_code }: ClickToCallOwner["account"],
-  asked: NewClickToCall,
+  request: NewClickToCall,
   validated: ValidatedClickToCall,
 ) {
   const { agent_not_pick_group_id, from_group_id, to_group_id } = validated;
-  const agent_not_pick_policy = asked.agent_not_pick_policy || null;
+  const agent_not_pick_policy = request.agent_not_pick_policy || null;
   return {
     account_id: id,
-    from_number: asked.from_number,
-    to_number: asked.to_number,
-    to_phone: country_code + asked.to_number,
-    cli_number: asked.cli_number ?? null,
-    source: asked.source || null,
+    from_number: request.from_number,
+    to_number: request.to_number,
+    to_phone: country_code + request.to_number,
+    cli_number: request.cli_number ?? null,
+    source: request.source || null,
     agent_not_pick_group_id,
     agent_not_pick_policy,
     policy_applied: policyApplied(agent_not_pick_policy, agent_not_pick_group_id !== null),
-    max_retry: asked.max_retry ?? 0,
-    retry_after_minutes: asked.retry_after ?? 5,
-    customer_retry_count: asked.customer_retry_count ?? 3,
-    agent_retry_count: asked.agent_retry_count ?? 3,
-    extension_for_transfer: asked.extension_for_transfer ?? null,
-    extension_for_dis: asked.extension_for_dis ?? null,
+    max_retry: request.max_retry ?? 0,
+    retry_after_minutes: request.retry_after ?? 5,
+    customer_retry_count: request.customer_retry_count ?? 3,
+    agent_retry_count: request.agent_retry_count ?? 3,
+    extension_for_transfer: request.extension_for_transfer ?? null,
+    extension_for_dis: request.extension_for_dis ?? null,
     scheduled_at: validated.scheduled_at,
-    enable_chat: isSwitchedOn(asked.enable_chat ?? ""),
+    enable_chat: isSwitchedOn(request.enable_chat ?? ""),
     from_group_id,
     to_group_id,
     auto_block_minutes: validated.auto_block_minutes,
-    remark: asked.remark || null,
-    reference: asked.reference || null,
-    callback_method: asked.callback_method?.toUpperCase() || null,
+    remark: request.remark || null,
+    reference: request.reference || null,
+    callback_method: request.callback_method?.toUpperCase() || null,
   };
 }
 
-/** What becomes of a policy: without a group nobody else can be rung; an unknown name is the default. */
-function policyApplied(asked: string | null, hasGroup: boolean): NoPickPolicy {
-  const known = noPickPolicies.find((policy) => policy === asked);
+/** Returns the policy in effect: `hangup` for a group policy without a group; the default if unknown. */
+function policyApplied(requested: string | null, hasGroup: boolean): NoPickPolicy {
+  const known = noPickPolicies.find((policy) => policy === requested);
   if (known === "hangup" || known === "retry_agent") return known;
   return hasGroup ? (known ?? "next_in_group") : "hangup";
 }

@@ -1,14 +1,14 @@
 import { statement, type Tx } from "../../lib/database/database.ts";
 
-/** Credits reserved for a call: the first pulse of each of its two legs. */
-export const credits_a_call = 2;
+/** The credits reserved for a call: the first pulse of each of its two legs. */
+export const credits_per_call = 2;
 
-/** An attempt to be placed by the leader of its node. */
+/** An attempt that the leader of its node will place. */
 export type NewCall = {
   readonly account_id: number;
   readonly campaign_id: number;
   readonly attempt: number;
-  /** Of a retry that a person asked for: which leg it is counted against. */
+  /** The leg that a manual retry counts against; null for other calls. */
   readonly retried_leg: "agent" | "customer" | null;
   readonly node_id: number;
   readonly trunk_id: number;
@@ -18,18 +18,18 @@ export type NewCall = {
   /** E.164 digits. */
   readonly to_phone: string;
   readonly cli_number: string | null;
-  /** Not before. */
+  /** The earliest time to place the call. */
   readonly due_at: Date;
 };
 
 const queue = statement<{ id: number | null }>("select queue_call($1, $2, $3) as id");
 
 /**
- * Queues the call with its credit reserved, and returns its id; null, with nothing done, when the
- * account has none for it. Locks the account's balance: let it be the caller's last statement. To be
- * notified (`call_work`) after the commit when it is due.
+ * Reserves credit, queues the call and returns its ID; null, without any effect, if the account has
+ * insufficient credit. Locks the account's balance, so call it last in a transaction. The caller sends
+ * `call_work` after the commit if the call is due.
  */
 export async function queueCall(tx: Tx, call: NewCall, now: Date): Promise<number | null> {
-  const [queued] = await queue(tx, [JSON.stringify(call), credits_a_call, now]);
+  const [queued] = await queue(tx, [JSON.stringify(call), credits_per_call, now]);
   return queued!.id;
 }

@@ -1,4 +1,4 @@
-// What the fields of a click-to-call mean for its account: who is called first, when, and over what.
+// Validates a click-to-call against its account: the agent, the time, the groups and the trunk.
 import type { CallingWindow } from "../../accounts/accounts/calling-window.ts";
 import type { Caller } from "../../accounts/caller.ts";
 import { readPersonPhone } from "../../audience/intake/read-person-phone.ts";
@@ -15,10 +15,10 @@ import {
 } from "../../telephony/trunks/choose-trunk.ts";
 import { auto_block_minutes_max, auto_block_reason } from "./click-to-call-schema.ts";
 
-/** What was found; without violations, all of it holds. */
+/** The result; the other fields are valid only if there are no violations. */
 export type ValidatedClickToCall = {
   readonly violations: readonly FieldError[];
-  /** The agent as calls keep it: an extension, or a phone as E.164 digits. */
+  /** The agent as calls store it: an extension, or a phone number as E.164 digits. */
   readonly from: string;
   /** Null: now. */
   readonly scheduled_at: Date | null;
@@ -27,15 +27,15 @@ export type ValidatedClickToCall = {
   readonly to_group_id: number | null;
   readonly auto_block_minutes: number | null;
   readonly window: CallingWindow;
-  /** Null: the account has no trunk that can be used. */
+  /** Null: the account has no usable trunk. */
   readonly trunk: TrunkOnNode | null;
 };
 
 type Account = Pick<Caller["account"], "id" | "country_code" | "time_zone">;
 
 /**
- * Validates all that the schema cannot see; `body` may have any shape, and says nothing where it is not
- * as the schema asks.
+ * Validates what the schema cannot. `body` may have any shape; fields that violate the schema count as
+ * omitted.
  */
 export async function validateClickToCall(
   { db, random }: Pick<App, "db" | "random">,
@@ -52,33 +52,38 @@ export async function validateClickToCall(
     from_group_id: groupIdOf(text("from_group_id")),
     to_group_id: groupIdOf(text("to_group_id")),
   };
-  const asked = [groups.agent_not_pick_group_id, groups.from_group_id, groups.to_group_id];
-  const values = [account.id, ...asked, from, text("cli_number")];
-  const [ground] = await findGround(db.pool, values);
-  const ways = waysOf(ground!.trunks, from ?? "", ground!.knows_extension);
+  const groupIds = [groups.agent_not_pick_group_id, groups.from_group_id, groups.to_group_id];
+  const values = [account.id, ...groupIds, from, text("cli_number")];
+  const [rows] = await findReferences(db.pool, values);
+  const references = rows!;
+  const usable = usableTrunks(references.trunks, from ?? "", references.knows_extension);
   return {
     violations: [
-      ...violation("from_number", from === null ? agent_reason : ways.from_reason),
-      ...violation("cli_number", ways.cli_reason),
+      ...violation("from_number", from === null ? agent_reason : usable.from_reason),
+      ...violation("cli_number", usable.cli_reason),
       ...violation(
         "agent_not_pick_group",
-        ground!.knows_agent_not_pick_group ? null : group_reason,
+        references.knows_agent_not_pick_group ? null : group_reason,
       ),
       ...violation("schedulled_at", typeof start === "string" ? start : null),
-      ...violation("from_group_id", ground!.knows_from_group ? null : group_reason),
-      ...violation("to_group_id", ground!.knows_to_group ? null : "is no group of this account"),
+      ...violation("from_group_id", references.knows_from_group ? null : group_reason),
+      ...violation(
+        "to_group_id",
+        references.knows_to_group ? null : "is not a group of this account",
+      ),
       ...violation("auto_block_time", typeof block === "string" ? block : null),
     ],
     from: from ?? "",
     scheduled_at: typeof start === "string" ? null : start,
     ...groups,
     auto_block_minutes: typeof block === "string" ? null : block,
-    window: ground!,
-    trunk: chooseTrunk(ways.trunks, random()),
+    window: references,
+    trunk: chooseTrunk(usable.trunks, random()),
   };
 }
 
-type Ground = CallingWindow & {
+/** The account's calling window, and what the request refers to. */
+type References = CallingWindow & {
   readonly knows_agent_not_pick_group: boolean;
   readonly knows_from_group: boolean;
   readonly knows_to_group: boolean;
@@ -89,7 +94,7 @@ type Ground = CallingWindow & {
 const isGroup = (table: "agent_groups" | "groups", id: string) =>
   `coalesce((select g.id = ${id} from ${table} g where g.account_id = $1 and g.id = ${id}), ${id}::bigint is null)`;
 
-const findGround = statement<Ground>(`
+const findReferences = statement<References>(`
   select a.time_zone, a.night_calling, a.calling_from, a.calling_to,
     ${isGroup("agent_groups", "$2")} as knows_agent_not_pick_group,
     ${isGroup("agent_groups", "$3")} as knows_from_group,
@@ -101,9 +106,9 @@ const findGround = statement<Ground>(`
 
 const agent_reason =
   "must be an extension (2 to 6 digits) or a phone number (ten digits, or + and the country code)";
-const group_reason = "is no agent group of this account";
+const group_reason = "is not an agent group of this account";
 
-/** The texts of a body; null where one is missing, empty or something else. */
+/** Returns a reader of the body's texts: null for a value that is missing, empty or not a text. */
 function textsOf(body: unknown): (field: string) => string | null {
   const fields = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
   return (field) => {
@@ -129,19 +134,21 @@ function groupIdOf(text: string | null): number | null {
   return knownId(Number(text));
 }
 
-/** The trunks over which the call can go; where there is none, which field is in the way. */
-function waysOf(trunks: readonly TrunkOnNode[], from: string, knowsExtension: boolean) {
-  const shown = trunks.filter(({ allows_caller_id }) => allows_caller_id);
-  const reached =
+/** Returns the trunks that can place the call, and field reasons if there is none. */
+function usableTrunks(trunks: readonly TrunkOnNode[], from: string, knowsExtension: boolean) {
+  const withCallerId = trunks.filter(({ allows_caller_id }) => allows_caller_id);
+  const usable =
     isExtension(from) && !knowsExtension
-      ? shown.filter(({ driver }) => driver === "sandbox")
-      : shown;
-  const isRefused = (before: readonly TrunkOnNode[], after: readonly TrunkOnNode[]) =>
+      ? withCallerId.filter(({ driver }) => driver === "sandbox")
+      : withCallerId;
+  const excludesAll = (before: readonly TrunkOnNode[], after: readonly TrunkOnNode[]) =>
     before.length > 0 && after.length === 0;
   return {
-    trunks: reached,
-    cli_reason: isRefused(trunks, shown) ? "is a caller id that no trunk may show" : null,
-    from_reason: isRefused(shown, reached) ? "is no extension of this account" : null,
+    trunks: usable,
+    cli_reason: excludesAll(trunks, withCallerId)
+      ? "is not an allowed caller ID on any active trunk"
+      : null,
+    from_reason: excludesAll(withCallerId, usable) ? "is not an extension of this account" : null,
   };
 }
 

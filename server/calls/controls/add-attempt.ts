@@ -4,28 +4,28 @@ import { queueCall } from "../click-to-call/queue-call.ts";
 export type NewAttempt = {
   readonly account_id: number;
   readonly campaign_id: number;
-  /** Of a retry that a person asked for: which leg it is counted against. */
+  /** The leg that a manual retry counts against; null for an automatic retry. */
   readonly retried_leg: "agent" | "customer" | null;
-  /** Not before. */
+  /** The earliest time to place the call. */
   readonly due_at: Date;
 };
 
 /**
- * Adds the campaign's next call as its last one was, over the same trunk, with its credit reserved.
- * Null, with nothing done, when the account has no credit for it. The campaign is locked first, so
- * that two attempts never have one number, and the account's balance after it. To be notified
- * (`call_work`) after the commit when it is due.
+ * Adds the campaign's next attempt, a copy of its last call on the same trunk, and reserves its credit.
+ * Returns null, without any effect, if the account has insufficient credit. Locks the campaign, so that
+ * attempt numbers are unique, and then the account's balance. The caller sends `call_work` after the
+ * commit if the call is due.
  */
 export async function addAttempt(
   tx: Tx,
-  asked: NewAttempt,
+  wanted: NewAttempt,
   now: Date,
 ): Promise<{ call_id: number; node_id: number } | null> {
-  const { account_id, campaign_id } = asked;
+  const { account_id, campaign_id } = wanted;
   await lockCampaign(tx, account_id, campaign_id);
   const { attempt, ...last } = await findLastCall(tx, account_id, campaign_id);
   const node_id = await findNode(tx, last.trunk_id, last.node_id);
-  const call = { ...last, ...asked, attempt: attempt + 1, node_id };
+  const call = { ...last, ...wanted, attempt: attempt + 1, node_id };
   const call_id = await queueCall(tx, call, now);
   return call_id === null ? null : { call_id, node_id };
 }
@@ -40,7 +40,7 @@ async function lockCampaign(tx: Tx, accountId: number, campaignId: number): Prom
     .executeTakeFirstOrThrow();
 }
 
-/** Read under the lock: whoever had it before may have added one. */
+/** Runs under the campaign's lock, because another transaction may have added an attempt. */
 function findLastCall(tx: Tx, accountId: number, campaignId: number) {
   return tx
     .selectFrom("calls")
@@ -53,7 +53,7 @@ function findLastCall(tx: Tx, accountId: number, campaignId: number) {
     .executeTakeFirstOrThrow();
 }
 
-/** The node it was on, if that takes calls still; else another of the trunk's; without any, it waits where it was. */
+/** Returns the same node if it is active, else another active node of the trunk, else the same node. */
 async function findNode(tx: Tx, trunkId: number, nodeId: number): Promise<number> {
   const found = await tx
     .selectFrom("trunk_nodes as s")

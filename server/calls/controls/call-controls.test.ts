@@ -1,4 +1,4 @@
-// Hang up, transfer and retry: what a person may do to a call, beside its leader.
+// Hang up, transfer and retry of calls over the API, without a node leader.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
@@ -27,9 +27,9 @@ after(async () => {
   await api.close();
 });
 
-type Fixture = Awaited<ReturnType<typeof newScene>>;
+type Fixture = Awaited<ReturnType<typeof openFixture>>;
 
-async function newScene(credits = 100) {
+async function openFixture(credits = 100) {
   const { app } = api;
   const account = await makeCallingAccount(app, { credits });
   const { account_id } = account;
@@ -42,7 +42,7 @@ async function newScene(credits = 100) {
     post: (path: string, json?: unknown, headers: Record<string, string> = {}) =>
       api.send("POST", `/api/v1/calls/${path}`, { token: account.token, json, headers }),
     commands: () => rows("call_commands").orderBy("id").execute(),
-    /** Of calls: that credit runs low is told beside. */
+    /** The events of calls, without `credit.low`. */
     events: async () =>
       (await rows("events").where("type", "like", "call.%").orderBy("id").execute()).map(
         ({ type, data }) => ({ type, data }),
@@ -55,23 +55,23 @@ async function newScene(credits = 100) {
   };
 }
 
-/** Every notification that is sent of the one kind, while `work` runs. */
+/** Returns the subjects of this channel's notifications while `work` runs. */
 async function notificationsOf(
   channel: "call_work" | "call_command",
   work: () => Promise<unknown>,
 ) {
-  const heard: string[] = [];
+  const received: string[] = [];
   let isOn = true;
-  api.app.notifications.on(channel, (subject) => void (isOn && heard.push(subject)));
+  api.app.notifications.on(channel, (subject) => void (isOn && received.push(subject)));
   await work();
   isOn = false;
-  return heard;
+  return received;
 }
 
 const live = { stage: "talking", status: "in-progress" };
 
-test("a call that waits is over with the answer of its hang-up, its credit back and the news told", async () => {
-  const fixture = await newScene();
+test("a hang-up ends a queued call at once, releases its credit and records the event", async () => {
+  const fixture = await openFixture();
   const { id, campaign_id } = await fixture.make({ asked: { reference: "order-7" } });
   assert.deepEqual(await fixture.credit(), { available: 98, reserved: 2 });
   const answer = await fixture.post(`${id}/hangup`);
@@ -100,15 +100,15 @@ test("a call that waits is over with the answer of its hang-up, its credit back 
   assert.equal((await fixture.post(`${id}/hangup`)).status, 409);
 });
 
-test("the hang-up of a live call is left to its node's leader, who is told", async () => {
-  const fixture = await newScene();
+test("a hang-up of a live call becomes a command to its node's leader, who is notified", async () => {
+  const fixture = await openFixture();
   const { id, node_id } = await fixture.make({ call: { stage: "customer", status: "ringing" } });
-  const heard = await notificationsOf("call_command", async () => {
+  const notified = await notificationsOf("call_command", async () => {
     const answer = await fixture.post(`${id}/hangup`);
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.body.status, "ringing");
   });
-  assert.deepEqual(heard, [String(node_id)]);
+  assert.deepEqual(notified, [String(node_id)]);
   const [command, ...others] = await fixture.commands();
   assert.deepEqual(others, []);
   const { call_id, kind, target, asked_by } = command!;
@@ -119,16 +119,16 @@ test("the hang-up of a live call is left to its node's leader, who is told", asy
   assert.deepEqual(await fixture.events(), []);
 });
 
-test("a call that is ending already is left alone by a hang-up", async () => {
-  const fixture = await newScene();
+test("a hang-up does not change a call that is already ending", async () => {
+  const fixture = await openFixture();
   const { id } = await fixture.make({ call: { stage: "ending", status: "completed" } });
   assert.equal((await fixture.post(`${id}/hangup`)).status, 200);
   assert.deepEqual(await fixture.commands(), []);
   assert.deepEqual(await fixture.audit(), []);
 });
 
-test("a hang-up that comes while the leader takes the call up waits for it, and reaches it", async () => {
-  const fixture = await newScene();
+test("a hang-up during the leader's claim of the call waits for the claim and becomes a command", async () => {
+  const fixture = await openFixture();
   const { id } = await fixture.make();
   const leader = await api.app.db.pool.connect();
   try {
@@ -151,8 +151,8 @@ test("a hang-up that comes while the leader takes the call up waits for it, and 
   assert.deepEqual(await fixture.credit(), { available: 98, reserved: 2 });
 });
 
-test("of calls that are hung up while a leader claims them, each is either canceled or commanded, never both", async () => {
-  const fixture = await newScene();
+test("calls that are hung up while a leader claims them are each either canceled or commanded, never both", async () => {
+  const fixture = await openFixture();
   const calls = await Promise.all(Array.from({ length: 20 }, () => fixture.make()));
   const answers = calls.map(({ id }) => fixture.post(`${id}/hangup`));
   const claims = calls.map(() => claim(api.app.db.pool, fixture, 1));
@@ -180,8 +180,8 @@ function claim(by: Pick<TestApi["app"]["db"]["pool"], "query">, fixture: Fixture
   ]);
 }
 
-test("a transfer is for calls in progress, to an extension of the account, and left to the leader", async () => {
-  const fixture = await newScene();
+test("a transfer of a call in progress to an extension of the account becomes a command to the leader", async () => {
+  const fixture = await openFixture();
   const node_id = await makeNode(api.app, { driver: "asterisk" });
   const trunk_id = await makeTrunk(api.app, [node_id]);
   await makeExtension(api.app, fixture.account, "102");
@@ -189,12 +189,12 @@ test("a transfer is for calls in progress, to an extension of the account, and l
   const unknown = await fixture.post(`${id}/transfer`, { extension: "999" });
   assert.equal(unknown.status, 422, unknown.text);
   assert.deepEqual(failingFields(unknown), ["extension"]);
-  const heard = await notificationsOf("call_command", async () => {
+  const notified = await notificationsOf("call_command", async () => {
     const answer = await fixture.post(`${id}/transfer`, { extension: "102" });
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.body.call_id, id);
   });
-  assert.deepEqual(heard, [String(node_id)]);
+  assert.deepEqual(notified, [String(node_id)]);
   assert.deepEqual(
     (await fixture.commands()).map(({ kind, target }) => [kind, target]),
     [["transfer", "102"]],
@@ -208,8 +208,8 @@ test("a transfer is for calls in progress, to an extension of the account, and l
   }
 });
 
-test("the sandbox knows every extension, and no text that is none", async () => {
-  const fixture = await newScene();
+test("the sandbox accepts every extension, but no invalid one", async () => {
+  const fixture = await openFixture();
   const { id } = await fixture.make({ call: live });
   assert.equal((await fixture.post(`${id}/transfer`, { extension: "4711" })).status, 200);
   for (const extension of ["1", "1234567", "10a", "", 102, null]) {
@@ -228,13 +228,13 @@ const no_customer = {
   ],
 };
 
-test("a retry of the agent is the campaign's next call, with credit of its own, and the leader is told", async () => {
-  const fixture = await newScene();
+test("a retry of the agent queues the campaign's next call, reserves its credit and notifies the leader", async () => {
+  const fixture = await openFixture();
   const { id, campaign_id, node_id } = await fixture.make({
     ...no_agent,
     asked: { reference: "order-7" },
   });
-  const heard = await notificationsOf("call_work", async () => {
+  const notified = await notificationsOf("call_work", async () => {
     const answer = await fixture.post(`${id}/retry`, { leg: "agent" });
     assert.equal(answer.status, 201, answer.text);
     const { call_id, attempt, status, reference } = answer.body;
@@ -246,15 +246,15 @@ test("a retry of the agent is the campaign's next call, with credit of its own, 
     assert.equal(answer.body.from_number, "101");
     const again = await fixture.post(`${id}/retry`, { leg: "agent" });
     assert.equal(again.status, 409);
-    assert.match(again.body.detail, new RegExp(`call ${call_id} .* not over`));
+    assert.match(again.body.detail, new RegExp(`Call ${call_id} .* has not ended`));
   });
-  assert.deepEqual(heard, [`${node_id}:${fixture.account_id}`]);
+  assert.deepEqual(notified, [`${node_id}:${fixture.account_id}`]);
   assert.deepEqual(await fixture.credit(), { available: 98, reserved: 2 });
   assert.deepEqual(await fixture.audit(), ["call.retried"]);
 });
 
-test("whom a call failed on can be retried, and nobody else", async () => {
-  const fixture = await newScene();
+test("only the party that a call failed on can be retried", async () => {
+  const fixture = await openFixture();
   const agent = await fixture.make(no_agent);
   const customer = await fixture.make(no_customer);
   const talked = await fixture.make({
@@ -262,7 +262,7 @@ test("whom a call failed on can be retried, and nobody else", async () => {
     legs: no_customer.legs,
   });
   const waiting = await fixture.make();
-  const under_way = await fixture.make({ call: live });
+  const in_progress = await fixture.make({ call: live });
   for (const [call, leg, status] of [
     [agent, "customer", 409],
     [agent, "agent", 201],
@@ -271,7 +271,7 @@ test("whom a call failed on can be retried, and nobody else", async () => {
     [talked, "agent", 409],
     [talked, "customer", 409],
     [waiting, "agent", 409],
-    [under_way, "customer", 409],
+    [in_progress, "customer", 409],
   ] as const) {
     const answer = await fixture.post(`${call.id}/retry`, { leg });
     assert.equal(answer.status, status, `${leg} ${answer.text}`);
@@ -281,8 +281,8 @@ test("whom a call failed on can be retried, and nobody else", async () => {
     assert.equal((await fixture.post(`${agent.id}/retry`, json)).status, 422);
 });
 
-test("each leg has a cap of its own, and retries that come together are counted exactly", async () => {
-  const fixture = await newScene();
+test("each leg has its own limit of retries, and concurrent retries are counted exactly", async () => {
+  const fixture = await openFixture();
   const { id, campaign_id } = await fixture.make({
     ...no_agent,
     asked: { agent_retry_count: 2, customer_retry_count: 1 },
@@ -326,8 +326,8 @@ test("each leg has a cap of its own, and retries that come together are counted 
   assert.equal((await fixture.post(`${id}/retry`, { leg: "customer" })).status, 409);
 });
 
-test("a retry outside the calling window is 403, and one without credit 409, with nothing done", async () => {
-  const fixture = await newScene(1);
+test("a retry is 403 outside the calling window and 409 without credit, and has no effect", async () => {
+  const fixture = await openFixture(1);
   const { id } = await fixture.make(no_agent);
   const poor = await fixture.post(`${id}/retry`, { leg: "agent" });
   assert.equal(poor.status, 409, poor.text);
@@ -337,13 +337,13 @@ test("a retry outside the calling window is 403, and one without credit 409, wit
   const late = await fixture.post(`${id}/retry`, { leg: "agent" });
   assert.equal(late.status, 403, late.text);
   assert.equal(late.body.type, "forbidden");
-  assert.match(late.body.detail, /outside its calling time, 09:00 to 09:00/);
+  assert.match(late.body.detail, /outside its calling window, 09:00 to 09:00/);
   assert.deepEqual(await fixture.credit(), { available: 1, reserved: 0 });
   assert.deepEqual(await fixture.audit(), []);
 });
 
-test("a control that is repeated under its key answers the same and is done once", async () => {
-  const fixture = await newScene();
+test("a control repeated under its idempotency key returns the same response and has no second effect", async () => {
+  const fixture = await openFixture();
   const ended = await fixture.make(no_agent);
   const talking = await fixture.make({ call: live });
   const waiting = await fixture.make();
@@ -364,8 +364,8 @@ test("a control that is repeated under its key answers the same and is done once
   assert.equal((await fixture.audit()).length, 3);
 });
 
-test("calls of another account are unknown to every control", async () => {
-  const [mine, theirs] = [await newScene(), await newScene()];
+test("every control returns 404 for calls of another account", async () => {
+  const [mine, theirs] = [await openFixture(), await openFixture()];
   const { id } = await theirs.make(no_agent);
   for (const [path, json] of [
     [`${id}/hangup`, undefined],

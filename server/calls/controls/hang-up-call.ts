@@ -7,9 +7,9 @@ import { writeTransition } from "../state-machine/write-transition.ts";
 import { lockCall, lockOpenCall } from "./internal/lock-call.ts";
 
 /**
- * Ends a call. One that still waits is over with the commit, its credit given back; a live one is hung
- * up by the leader of its node, soon after the commit and a notification of `call_command`; one that is ending
- * already goes on ending. Returns the node. Refuses: not-found; conflict when it is over.
+ * Ends a call and returns its node. A queued call ends with the commit, and its credit is released. The
+ * node's leader hangs up a live call after the commit; the caller sends `call_command`. Has no effect
+ * on a call that is already ending. Refuses: not-found; conflict if the call has ended.
  */
 export async function hangUpCall(
   tx: Tx,
@@ -26,8 +26,8 @@ export async function hangUpCall(
   return { node_id };
 }
 
-/** Ends a call if it waits still; see hangUpCall. */
-export async function takeBackCall(
+/** Ends a call if it is still queued; see hangUpCall. */
+export async function cancelIfQueued(
   tx: Tx,
   { account_id, id }: { readonly account_id: number; readonly id: number },
   now: Date,
@@ -38,7 +38,7 @@ export async function takeBackCall(
 
 const readState = statement<{ call: unknown }>("select call_state($1, $2) as call");
 
-/** The call is locked and nobody's; what is given back locks the account's balance, and so comes last. */
+/** Ends a locked call without a leader. Releasing its credit locks the account's balance, so call it last. */
 async function cancelCall(
   tx: Tx,
   { account_id, id, fence }: { account_id: number; id: number; fence: number },

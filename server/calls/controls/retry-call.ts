@@ -4,7 +4,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import { addAttempt } from "./add-attempt.ts";
-import { credits_a_call } from "../click-to-call/queue-call.ts";
+import { credits_per_call } from "../click-to-call/queue-call.ts";
 import { refuseOutsideWindow } from "../click-to-call/refuse-outside-window.ts";
 
 export type RetriedLeg = "agent" | "customer";
@@ -12,12 +12,11 @@ export type RetriedLeg = "agent" | "customer";
 export type Retry = { readonly id: number; readonly leg: RetriedLeg };
 
 /**
- * Calls once more what a call did not bring together, as the campaign's next attempt; notification `call_work`
- * after the commit. `leg` is whom it failed on, and each has a cap of its own; retries that come
- * together are counted one after the other. Refuses: not-found; conflict when there is nothing to
- * retry, it runs already, the cap is reached, whom it called has been erased, or a voice campaign made the call;
- * forbidden outside the calling window;
- * insufficient-credit.
+ * Retries a call that did not connect agent and customer, as the campaign's next attempt. `leg` is the
+ * party that did not answer; each has its own limit, and concurrent retries are counted one at a time.
+ * The caller sends `call_work` after the commit. Refuses: not-found; conflict if the parties talked, a
+ * call of the campaign has not ended, the limit is reached, the customer was erased, or the call belongs
+ * to a voice campaign; forbidden outside the calling window; insufficient-credit.
  */
 export async function retryCall(
   tx: Tx,
@@ -28,13 +27,13 @@ export async function retryCall(
   const { account_id } = actor;
   const { id: campaign_id, kind } = await lockCampaign(tx, account_id, id);
   if (kind === "voice")
-    throw conflict("The call is a voice campaign's, which retries as its launch asked for");
+    throw conflict("The call belongs to a voice campaign, which retries by its own settings");
   const plan = await findPlan(tx, { account_id, campaign_id });
   const calls = await findCalls(tx, { account_id, campaign_id });
   refuseUnlessFailed(calls, await hasAgentAnswered(tx, account_id, id), { id, leg });
-  const cap = leg === "agent" ? plan.agent_retry_count : plan.customer_retry_count;
-  if (calls.filter(({ retried_leg }) => retried_leg === leg).length >= cap)
-    throw conflict(`The ${leg} has been retried ${cap} times, which is as often as was asked for`);
+  const limit = leg === "agent" ? plan.agent_retry_count : plan.customer_retry_count;
+  if (calls.filter(({ retried_leg }) => retried_leg === leg).length >= limit)
+    throw conflict(`The ${leg} has been retried ${limit} times, the limit of this call`);
   refuseOutsideWindow(await findWindow(tx, account_id), now);
   await recordAudit(tx, actor, {
     at: now,
@@ -42,7 +41,7 @@ export async function retryCall(
     subject_id: id,
     detail: { leg },
   });
-  // Last, for the account's balance.
+  // Last, because it locks the account's balance.
   const added = await addAttempt(
     tx,
     { account_id, campaign_id, retried_leg: leg, due_at: now },
@@ -51,13 +50,13 @@ export async function retryCall(
   if (added) return added;
   throw new Refusal(
     "insufficient-credit",
-    `There is not enough call credit: ${credits_a_call} needed`,
+    `Insufficient call credit: the call needs ${credits_per_call}`,
   );
 }
 
-type Place = { readonly account_id: number; readonly campaign_id: number };
+type CampaignKey = { readonly account_id: number; readonly campaign_id: number };
 
-/** Whoever retries a call of the campaign meanwhile waits here. Refuses: not-found. */
+/** Locks the call's campaign, which serializes its retries. Refuses: not-found. */
 async function lockCampaign(tx: Tx, accountId: number, callId: number) {
   const campaign = await tx
     .selectFrom("call_campaigns as m")
@@ -76,7 +75,7 @@ async function lockCampaign(tx: Tx, accountId: number, callId: number) {
   return campaign;
 }
 
-function findPlan(db: Kysely<DB>, { account_id, campaign_id }: Place) {
+function findPlan(db: Kysely<DB>, { account_id, campaign_id }: CampaignKey) {
   return db
     .selectFrom("click_to_calls")
     .select(["agent_retry_count", "customer_retry_count"])
@@ -85,7 +84,7 @@ function findPlan(db: Kysely<DB>, { account_id, campaign_id }: Place) {
     .executeTakeFirstOrThrow();
 }
 
-function findCalls(db: Kysely<DB>, { account_id, campaign_id }: Place) {
+function findCalls(db: Kysely<DB>, { account_id, campaign_id }: CampaignKey) {
   return db
     .selectFrom("calls")
     .select(["id", "stage", "answered_at", "retried_leg", "to_phone"])
@@ -117,16 +116,15 @@ function refuseUnlessFailed(
   { id, leg }: Retry,
 ): void {
   const open = calls.find(({ stage }) => stage !== "ended");
-  if (open?.id === id) throw conflict("The call is not over yet");
-  if (open) throw conflict(`The call ${open.id} of the same campaign is not over yet`);
+  if (open?.id === id) throw conflict("The call has not ended yet");
+  if (open) throw conflict(`Call ${open.id} of the same campaign has not ended yet`);
   if (calls.some(({ to_phone }) => to_phone === ""))
-    throw conflict("Whom it called has been erased: there is nobody to call");
+    throw conflict("The customer's data has been erased, so the call cannot be retried");
   if (calls.some(({ answered_at }) => answered_at !== null))
-    throw conflict("Agent and customer have talked: there is nothing to retry");
-  if (leg === "agent" && hasAgent)
-    throw conflict("The agent answered; what can be retried is the customer");
+    throw conflict("The agent and the customer have talked, so the call cannot be retried");
+  if (leg === "agent" && hasAgent) throw conflict("The agent answered; retry the customer instead");
   if (leg === "customer" && !hasAgent)
-    throw conflict("No agent answered, so that the customer was not called; retry the agent");
+    throw conflict("No agent answered, so the customer was not called; retry the agent instead");
 }
 
 function findWindow(db: Kysely<DB>, accountId: number): Promise<CallingWindow> {

@@ -7,10 +7,10 @@ import { findVoiceNode } from "../../telephony/nodes/find-voice-node.ts";
 import { lockOpenCall } from "./internal/lock-call.ts";
 
 /**
- * Puts the customer of a call through to an extension: the leader of its node dials that soon after
- * the commit and a notification of `call_command`, and the two go on talking until it answers. Returns the
- * node. Refuses: not-found; conflict unless the two are talking; 422 on `extension` when the account
- * has none of this number (a sandbox has every one).
+ * Transfers the customer of a call to an extension and returns the call's node. After the commit the
+ * node's leader dials the extension; agent and customer keep talking until it answers. The caller sends
+ * `call_command`. Refuses: not-found; conflict unless the two are talking; 422 on `extension` if the
+ * account has no such extension (the sandbox accepts any).
  */
 export async function transferCall(
   tx: Tx,
@@ -21,7 +21,7 @@ export async function transferCall(
   const { account_id } = actor;
   const { stage, node_id } = await lockOpenCall(tx, account_id, id, "transferred");
   if (!(await hasExtension(tx, { account_id, node_id }, extension)))
-    throw invalidField("extension", "is no extension of this account");
+    throw invalidField("extension", "is not an extension of this account");
   if (stage !== "talking")
     throw new Refusal("conflict", "Only a call in progress can be transferred");
   await recordAudit(tx, actor, { at: now, action: "call.transferred", subject_id: id });

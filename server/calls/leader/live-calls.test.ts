@@ -1,4 +1,4 @@
-// What is done to calls over the API, with a leader on the sandbox: recording, transfer, retry.
+// Recordings, transfers and retries over the API, with a node leader on the sandbox.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeExtension, makeNode, makeTrunk } from "../../../test/support/telephony-factory.ts";
@@ -18,19 +18,19 @@ after(() => fixture.close());
 
 const ended = { ...failed, recording_state: "ready" };
 
-test("a call's recording is a WAV file at the address that its report names, and who took it is written down", async () => {
+test("a call's recording is a WAV file at the URL of its call record, and downloads are audited", async () => {
   const campaign = await fixture.call({ to_number: "9810000001", from_number: "101" });
-  const report = await fixture.reported(campaign, "completed");
-  assert.equal(report.recording_url, `/api/v1/calls/${report.call_id}/recording`);
+  const record = await fixture.awaitCall(campaign, "completed");
+  assert.equal(record.recording_url, `/api/v1/calls/${record.call_id}/recording`);
   const { token, account_id } = fixture.account;
-  const answer = await fetch(fixture.api.url + report.recording_url, {
+  const answer = await fetch(fixture.api.url + record.recording_url, {
     headers: { authorization: `Bearer ${token}` },
   });
   assert.equal(answer.status, 200);
   assert.equal(answer.headers.get("content-type"), "audio/wav");
   assert.equal(
     answer.headers.get("content-disposition"),
-    `attachment; filename="call-${report.call_id}.wav"`,
+    `attachment; filename="call-${record.call_id}.wav"`,
   );
   const wav = Buffer.from(await answer.arrayBuffer());
   assert.equal(wav.toString("latin1", 0, 4) + wav.toString("latin1", 8, 12), "RIFFWAVE");
@@ -41,10 +41,10 @@ test("a call's recording is a WAV file at the address that its report names, and
     .where("account_id", "=", account_id)
     .where("action", "=", "call.listened")
     .execute();
-  assert.deepEqual(audit, [{ action: "call.listened", subject_id: String(report.call_id) }]);
+  assert.deepEqual(audit, [{ action: "call.listened", subject_id: String(record.call_id) }]);
 });
 
-test("a call that was not recorded, or whose recording is gone from its node, has none to download", async () => {
+test("a call without a recording, or whose recording was deleted from its node, returns 404", async () => {
   const { app, account } = fixture;
   const place = { node_id: fixture.node_id, trunk_id: fixture.trunk_id };
   const without = await makeCall(app, account, { call: failed, place });
@@ -60,14 +60,14 @@ test("a call that was not recorded, or whose recording is gone from its node, ha
   for (const { id } of [without, gone]) {
     const answer = await fixture.ask("GET", `/api/v1/calls/${id}/recording`);
     assert.equal(answer.status, 404, String(id));
-    assert.equal(answer.body.detail, "There is no recording of this call");
+    assert.equal(answer.body.detail, "This call has no such recording");
   }
   const [row] = (await fixture.ask("GET", `/api/v1/calls?campaign_id=${without.campaign_id}`)).body
     .data;
   assert.equal(row.recording_url, null);
 });
 
-test("a recording is not opened when it cannot be written down who took it", async () => {
+test("a recording is not opened when the download cannot be audited", async () => {
   const { app, account, sandbox } = fixture;
   let opened = 0;
   const readRecording: VoiceDriver["readRecording"] = (...asked) => {
@@ -93,7 +93,7 @@ test("a recording is not opened when it cannot be written down who took it", asy
   }
 });
 
-test("a recording whose node does not answer is 503, to be asked for again", async () => {
+test("a recording is 503 while its node does not respond, and can be requested again", async () => {
   const asterisk = openAsteriskDriver(fixture.app.log);
   const { account } = fixture;
   for (const voiceDrivers of [{ asterisk }, {}]) {
@@ -114,10 +114,10 @@ test("a recording whose node does not answer is 503, to be asked for again", asy
   }
 });
 
-test("a transfer that is asked for over the API puts the customer through to the extension", async () => {
+test("a transfer by the API connects the customer to the extension", async () => {
   await makeExtension(fixture.app, fixture.account, "402");
   const campaign = await fixture.call({ to_number: "9810777900", from_number: "302" });
-  const { call_id } = await fixture.reported(campaign, "in-progress");
+  const { call_id } = await fixture.awaitCall(campaign, "in-progress");
   const path = `/api/v1/calls/${call_id}`;
   const answer = await fixture.ask("POST", `${path}/transfer`, { extension: "402" });
   assert.equal(answer.status, 200, answer.text);
@@ -126,9 +126,9 @@ test("a transfer that is asked for over the API puts the customer through to the
     return events.some(({ type }: { type: string }) => type === "call.transferred");
   });
   await fixture.ask("POST", `${path}/hangup`);
-  const report = await fixture.reported(campaign, "completed");
+  const record = await fixture.awaitCall(campaign, "completed");
   assert.deepEqual(
-    report.legs.map(({ role, number }: { role: string; number: string }) => [role, number]),
+    record.legs.map(({ role, number }: { role: string; number: string }) => [role, number]),
     [
       ["agent", "302"],
       ["customer", "919810777900"],
@@ -137,14 +137,14 @@ test("a transfer that is asked for over the API puts the customer through to the
   );
 });
 
-test("a customer who was busy is called again by hand, as often as the call asked for", async () => {
+test("a busy customer can be retried manually up to the limit of the call", async () => {
   const campaign = await fixture.call({
     to_number: "9811777486",
     from_number: "101",
     customer_retry_count: 1,
     reference: "order-7",
   });
-  const { call_id } = await fixture.reported(campaign, "busy");
+  const { call_id } = await fixture.awaitCall(campaign, "busy");
   const path = `/api/v1/calls/${call_id}/retry`;
   const retried = await fixture.ask("POST", path, { leg: "customer" });
   assert.equal(retried.status, 201, retried.text);
@@ -152,9 +152,9 @@ test("a customer who was busy is called again by hand, as often as the call aske
     const { body } = await fixture.ask("GET", `/api/v1/calls/${retried.body.call_id}`);
     return body.ended_at !== null;
   });
-  const reports = await fixture.reports(campaign);
+  const records = await fixture.callRecords(campaign);
   assert.deepEqual(
-    reports.map(({ attempt, status, reference, retried_leg }) => [
+    records.map(({ attempt, status, reference, retried_leg }) => [
       attempt,
       status,
       reference,

@@ -17,7 +17,7 @@ before(async () => {
 after(() => fixture.close());
 
 let phones = 0;
-/** A customer of its own for each test, so that no pair meets another. */
+/** Returns another customer for each test, so that no two calls have the same pair. */
 const phone = (code?: string) =>
   code
     ? `98${String(++phones).padStart(2, "0")}777${code}`
@@ -26,11 +26,11 @@ const phone = (code?: string) =>
 const types = ({ events }: { events: { type: string; leg?: string }[] }) =>
   events.map(({ type, leg }) => (leg ? `${type} ${leg}` : type));
 
-test("a call rings the agent, then the customer, joins them, and is billed by the pulse when the customer leaves", async () => {
+test("calls the agent, then the customer, bridges them, and bills the call by the pulse when the customer hangs up", async () => {
   const had = await credits();
   const campaign = await fixture.call({ to_number: phone(), from_number: "101", reference: "r-1" });
-  const report = await fixture.reported(campaign, "completed");
-  assert.deepEqual(types(report), [
+  const record = await fixture.awaitCall(campaign, "completed");
+  assert.deepEqual(types(record), [
     "call.initiated",
     "call.ringing agent",
     "call.answered agent",
@@ -40,13 +40,13 @@ test("a call rings the agent, then the customer, joins them, and is billed by th
     "call.recording.ready",
     "call.completed",
   ]);
-  assert.equal(report.reference, "r-1");
+  assert.equal(record.reference, "r-1");
   assert.deepEqual(
-    [report.disposition, report.ended_reason, report.ended_by, report.cost],
+    [record.disposition, record.ended_reason, record.ended_by, record.cost],
     ["answered", "hung_up", "customer", 2],
   );
   assert.deepEqual(
-    report.legs.map((leg: { role: string; status: string }) => [leg.role, leg.status]),
+    record.legs.map((leg: { role: string; status: string }) => [leg.role, leg.status]),
     [
       ["agent", "completed"],
       ["customer", "completed"],
@@ -65,31 +65,31 @@ const refusals = [
 ];
 for (const refusal of refusals) {
   const { status, disposition } = refusal;
-  test(`a customer who is ${disposition} ends the call as ${status}, and only the agent's leg is paid`, () =>
+  test(`a customer who is ${disposition} ends the call as ${status}, and bills only the agent's leg`, () =>
     assertRefused(refusal));
 }
 
 async function assertRefused({ code, status, disposition }: (typeof refusals)[number]) {
   const campaign = await fixture.call({ to_number: phone(code), from_number: "101" });
-  const report = await fixture.reported(campaign, status);
+  const record = await fixture.awaitCall(campaign, status);
   assert.deepEqual(
-    [report.disposition, report.ended_reason, report.cost],
+    [record.disposition, record.ended_reason, record.cost],
     [disposition, `customer_${disposition}`, 1],
   );
 }
 
-test("an agent who does not answer is paid nothing, and no customer is rung", async () => {
+test("an unanswered agent leg costs nothing, and no customer is called", async () => {
   await setCalling(fixture.app, fixture.account, { agent_ring_seconds: 5 });
   const campaign = await fixture.call({ to_number: phone(), from_number: "480" });
-  const report = await fixture.reported(campaign, "no-answer");
-  assert.deepEqual([report.ended_reason, report.cost], ["agent_no_answer", 0]);
+  const record = await fixture.awaitCall(campaign, "no-answer");
+  assert.deepEqual([record.ended_reason, record.cost], ["agent_no_answer", 0]);
   assert.deepEqual(
-    report.legs.map(({ role }: { role: string }) => role),
+    record.legs.map(({ role }: { role: string }) => role),
     ["agent"],
   );
 });
 
-test("the backup group is rung in its order until somebody answers", async () => {
+test("rings the backup group in its order until an agent answers", async () => {
   await makeExtension(fixture.app, fixture.account, "201");
   const group = await makeAgentGroup(fixture.app, fixture.account, ["486", "201"]);
   const campaign = await fixture.call({
@@ -97,41 +97,41 @@ test("the backup group is rung in its order until somebody answers", async () =>
     from_number: "603",
     agent_not_pick_group: String(group),
   });
-  const report = await fixture.reported(campaign, "completed");
+  const record = await fixture.awaitCall(campaign, "completed");
   assert.deepEqual(
-    report.legs.map((leg: { number: string; status: string }) => [leg.number, leg.status]),
+    record.legs.map((leg: { number: string; status: string }) => [leg.number, leg.status]),
     [
       ["603", "busy"],
       ["486", "busy"],
       ["201", "completed"],
-      [report.legs[3].number, "completed"],
+      [record.legs[3].number, "completed"],
     ],
   );
-  assert.equal(report.policy_applied, "next_in_group");
+  assert.equal(record.policy_applied, "next_in_group");
 });
 
-test("a second call to the same pair while one lives is canceled, uncharged", async () => {
+test("cancels a second call of the same pair during a live one, uncharged", async () => {
   const to_number = phone("900");
   const first = await fixture.call({ to_number, from_number: "301" });
-  await fixture.reported(first, "in-progress");
+  await fixture.awaitCall(first, "in-progress");
   const second = await fixture.call({ to_number, from_number: "301" });
-  const report = await fixture.reported(second, "canceled");
-  assert.deepEqual([report.ended_reason, report.cost, report.legs], ["already_in_call", 0, []]);
+  const record = await fixture.awaitCall(second, "canceled");
+  assert.deepEqual([record.ended_reason, record.cost, record.legs], ["already_in_call", 0, []]);
   await hangUp(first);
   const third = await fixture.call({ to_number, from_number: "301" });
-  await fixture.reported(third, "in-progress");
+  await fixture.awaitCall(third, "in-progress");
   await hangUp(third);
 });
 
-test("a hang-up asked for over the API ends both legs", async () => {
+test("a hang-up by the API ends both legs", async () => {
   const campaign = await fixture.call({ to_number: phone("900"), from_number: "302" });
-  await fixture.reported(campaign, "in-progress");
-  const report = await hangUp(campaign);
-  assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up_by_api", "api"]);
+  await fixture.awaitCall(campaign, "in-progress");
+  const record = await hangUp(campaign);
+  assert.deepEqual([record.ended_reason, record.ended_by], ["hung_up_by_api", "api"]);
   assert.deepEqual(await liveLegs(), []);
 });
 
-test("an agent's star and digit put the customer through to the extension of that digit", async () => {
+test("an agent's * and digit transfer the customer to the extension of that digit", async () => {
   await makeExtension(fixture.app, fixture.account, "401", { digit: "1" });
   const campaign = await fixture.call({
     to_number: phone("900"),
@@ -139,16 +139,16 @@ test("an agent's star and digit put the customer through to the extension of tha
     extension_for_transfer: "1",
   });
   await eventually(async () =>
-    types((await fixture.reports(campaign))[0]).includes("call.transferred"),
+    types((await fixture.callRecords(campaign))[0]).includes("call.transferred"),
   );
-  await eventually(async () => (await fixture.reports(campaign))[0].legs[0].status === "completed");
-  const report = await hangUp(campaign);
-  assert.equal(report.legs[2].role, "transfer");
-  assert.equal(report.legs[2].number, "401");
-  assert.equal(report.cost, 3);
+  await eventually(async () => (await fixture.callRecords(campaign))[0].legs[0].status === "completed");
+  const record = await hangUp(campaign);
+  assert.equal(record.legs[2].role, "transfer");
+  assert.equal(record.legs[2].number, "401");
+  assert.equal(record.cost, 3);
 });
 
-test("a busy customer is called again after the minutes asked for, as often as asked for", async () => {
+test("a busy customer is retried after the requested minutes, as often as requested", async () => {
   const campaign = await fixture.call({
     to_number: phone("486"),
     from_number: "101",
@@ -156,10 +156,10 @@ test("a busy customer is called again after the minutes asked for, as often as a
     retry_after: 0,
   });
   await eventually(async () => {
-    const reports = await fixture.reports(campaign);
-    return reports.length === 2 && reports.every(({ status }) => status === "busy");
+    const records = await fixture.callRecords(campaign);
+    return records.length === 2 && records.every(({ status }) => status === "busy");
   });
-  const [first, second] = await fixture.reports(campaign);
+  const [first, second] = await fixture.callRecords(campaign);
   assert.deepEqual([first.attempt, second.attempt, second.retry_at], [1, 2, null]);
   assert.ok(second.initiated_at >= first.retry_at);
 });
@@ -169,10 +169,10 @@ async function credits(): Promise<{ available: number; reserved: number }> {
 }
 
 async function hangUp(campaign: number) {
-  const [{ call_id }] = await fixture.reports(campaign);
+  const [{ call_id }] = await fixture.callRecords(campaign);
   const { status } = await fixture.ask("POST", `/api/v1/calls/${call_id}/hangup`);
   assert.ok(status < 300, String(status));
-  return fixture.reported(campaign, "completed", "canceled");
+  return fixture.awaitCall(campaign, "completed", "canceled");
 }
 
 async function liveLegs(): Promise<unknown[]> {

@@ -1,4 +1,4 @@
-// Leads the nodes that calls are placed on: one leased leader each, in whichever process gets it.
+// Runs the node leaders of this process; a lease gives each node one leader in all processes.
 import { setTimeout as delay } from "node:timers/promises";
 import type { App } from "../../engine/app.ts";
 import {
@@ -13,12 +13,12 @@ import { leadNode, type LeaderHandle } from "./node/lead-node.ts";
 
 export type { LeaderTimes } from "./node/leader.ts";
 
-/** Nodes serve the whole installation: their leases are nobody's. */
+/** The account of the nodes' leases: nodes belong to the installation, not to an account. */
 const operator_account_id = 0;
 
 export type NodeLeaders = LeasedWorkers<LeaderHandle>;
 
-// A node that was switched off is led to the end of its calls.
+// An inactive node keeps a leader until its calls have ended.
 const findNodes = statement<Candidate>(`
   select ${operator_account_id} as account_id, n.id from voice_nodes n
   where n.driver = any ($1)
@@ -30,7 +30,7 @@ const findNodes = statement<Candidate>(`
         and l.holder is not null and l.expires_at > clock_timestamp())
   order by n.id limit 100`);
 
-/** Opens the leaders of this process; after a stop, calls under way go on at the switch. */
+/** Opens the node leaders of this process; after a stop, live calls continue at the switch. */
 export function openNodeLeaders(
   app: App,
   times: LeaderTimes,
@@ -43,7 +43,7 @@ export function openNodeLeaders(
     async work(lease, node_id, { stopping, onOpen }) {
       const outcome = await leadNode(app, { lease, node_id, times, stopping }, onOpen);
       if (outcome !== "replaced") return;
-      // Whoever took the switch over would be silenced in turn: it has as long as a lease.
+      // Waits as long as a lease before it reconnects, because that would disconnect the other process.
       const signal = AbortSignal.any([stopping, lease.lost]);
       await delay(leases.lease_ms, null, { signal }).catch(() => {});
     },
@@ -53,16 +53,16 @@ export function openNodeLeaders(
     const [nodeId, accountId] = subject.split(":").map(Number);
     for (const handle of handlesOf(nodeId)) {
       // Account 0: the node itself was changed.
-      if (accountId) handle.hearWork(accountId);
-      else handle.hearChange();
+      if (accountId) handle.notifyWork(accountId);
+      else handle.notifyChange();
     }
   });
-  // Of a trunk: any of its nodes may have room.
+  // The subject is a trunk, and any of its nodes may have a free slot.
   app.notifications.on("voice_work", () => {
-    for (const handle of handlesOf()) handle.hearCampaigns();
+    for (const handle of handlesOf()) handle.notifyCampaigns();
   });
   app.notifications.on("call_command", (subject) => {
-    for (const handle of handlesOf(Number(subject))) handle.hearCommand();
+    for (const handle of handlesOf(Number(subject))) handle.notifyCommand();
   });
   return leaders;
 }

@@ -1,4 +1,4 @@
-// A call's report as the API shows it: one row for each attempt, with what became of each party.
+// Call records in the API: one per attempt, with the outcome of each leg.
 import Type, { type Static } from "typebox";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 import { noPickPolicies } from "../click-to-call/click-to-call-schema.ts";
@@ -13,25 +13,28 @@ const text = (description: string) => nullable(Type.String({ description }));
 export const CallLegRecord = Type.Object({
   role: Type.Enum(["agent", "customer", "transfer"], {
     type: "string",
-    description: "transfer: an extension that the customer was put through to",
+    description: "transfer: an extension that the customer was transferred to",
   }),
-  number: Type.String({ description: "An extension, or a phone's digits with country code" }),
-  status: status("How far it is, or what it came to"),
-  initiated_at: timestamp("UTC: when it was dialled"),
+  number: Type.String({ description: "An extension, or a phone number as E.164 digits" }),
+  status: status("The current or final status"),
+  initiated_at: timestamp("UTC: when it was dialed"),
   ringing_at: time("UTC"),
   answered_at: time("UTC"),
   ended_at: time("UTC"),
-  cause: nullable(Type.Integer({ description: "Why it ended, by Q.850" })),
-  sip_status: nullable(Type.Integer({ description: "The final SIP answer, when it refused" })),
+  cause: nullable(Type.Integer({ description: "The Q.850 hangup cause" })),
+  sip_status: nullable(
+    Type.Integer({ description: "The final SIP status, if the leg was rejected" }),
+  ),
 });
 export type CallLegRecord = Static<typeof CallLegRecord>;
 
-/** A step of a caller's way through a menu. */
+/** A step of a caller's path through a menu. */
 export const MenuStep = Type.Object({
   node: Type.String(),
   key: nullable(
     Type.String({
-      description: "What was entered there, timeout or invalid; null: it was reached",
+      description:
+        "The key or digits entered, timeout or invalid; null: the caller reached the node",
     }),
   ),
   at: timestamp("UTC"),
@@ -45,76 +48,76 @@ const TranscriptLine = Type.Object({
 });
 
 const MessageRecord = Type.Object({
-  node: Type.String({ description: "Where in the menu it was left" }),
-  recording_url: text("The path of the recording, once there is one"),
+  node: Type.String({ description: "The menu node where the caller left it" }),
+  recording_url: text("The path of the recording; null: not available"),
   state: Type.Enum(["recording", "ready", "failed", "deleted"], {
     type: "string",
-    description: "deleted: kept as long as the account keeps recordings",
+    description: "deleted: the account's retention period for recordings has ended",
   }),
 });
 
 const collected = Type.Record(Type.String(), Type.String(), {
-  description: "What the caller entered or told, by variable",
+  description: "The caller's entries and answers, by variable",
 });
 
-/** A row of the call report. */
+/** A call record. */
 export const CallRecord = Type.Object({
-  call_id: id("One attempt: a retry is a call of its own"),
-  campaign_id: id("What was submitted: the campaignId of its answer"),
-  campaign_name: text("Of a voice campaign"),
-  recipient_id: nullable(id("Of a voice campaign's recipients")),
+  call_id: id("One attempt: each retry is a separate call"),
+  campaign_id: id("The campaignId of the response to the submission"),
+  campaign_name: text("The voice campaign's name"),
+  recipient_id: nullable(id("The voice campaign's recipient")),
   type: Type.Enum(["click_to_call", "voice_campaign"], { type: "string" }),
   direction: Type.Literal("outbound"),
   reference: text("As sent"),
   source: text("As sent"),
   remark: text("As sent"),
   from_number: Type.String({
-    description: "The agent's, as sent; of a voice campaign, the number that was shown",
+    description: "The agent's number, as sent; for a voice campaign, the caller ID",
   }),
-  to_number: Type.String({ description: "The customer's, as sent" }),
-  cli_number: text("As sent: the caller id that was asked for"),
-  status: status("How far it is, or what it came to"),
-  disposition: text("What it came to: answered, busy, no_answer, declined, …"),
-  ended_reason: text("Why it ended: hung_up, customer_busy, no_free_agent, credit, …"),
+  to_number: Type.String({ description: "The customer's number, as sent" }),
+  cli_number: text("As sent: the requested caller ID"),
+  status: status("The current or final status"),
+  disposition: text("The outcome: answered, busy, no_answer, declined, …"),
+  ended_reason: text("The reason it ended: hung_up, customer_busy, no_free_agent, credit, …"),
   ended_by: nullable(Type.Enum(["agent", "customer", "system", "api"], { type: "string" })),
   answered_by: Type.Enum(["human", "machine", "unknown"], { type: "string" }),
   attempt: Type.Integer({ description: "1 for the first" }),
-  queued_at: timestamp("UTC: when it was taken"),
-  initiated_at: time("UTC: when it was begun"),
+  queued_at: timestamp("UTC: when it was queued"),
+  initiated_at: time("UTC: when its first leg was dialed"),
   ringing_at: time("UTC: when the customer's phone rang"),
   answered_at: time("UTC: when the customer answered"),
   ended_at: time("UTC"),
-  ring_seconds: seconds("How long the customer was called"),
+  ring_seconds: seconds("How long the customer's phone was dialed and rang"),
   talk_seconds: seconds("From the customer's answer to the end"),
-  billed_seconds: seconds("Started pulses of every answered leg"),
+  billed_seconds: seconds("The started pulses of all answered legs, in seconds"),
   hangup_cause_q850: nullable(Type.Integer()),
   sip_status: nullable(Type.Integer()),
   dtmf: Type.String({ description: "The keys that the customer pressed" }),
-  recording_url: text("The path of the recording, once there is one"),
+  recording_url: text("The path of the recording; null: not available"),
   transcript: Type.Unsafe<readonly Static<typeof TranscriptLine>[] | null>({
     type: ["array", "null"],
     items: TranscriptLine,
-    description: "What caller and AI agent said; null where there was none",
+    description: "The conversation between caller and AI agent; null: no AI agent",
   }),
-  menu_path: Type.Array(MenuStep, { description: "The caller's way through a menu" }),
+  menu_path: Type.Array(MenuStep, { description: "The caller's path through the menu" }),
   collected,
-  messages: Type.Array(MessageRecord, { description: "What the caller left, in order" }),
-  callback_at: time("UTC: when the caller asked to be called again"),
-  opted_out: Type.Boolean({ description: "The caller asked never to be called again" }),
+  messages: Type.Array(MessageRecord, { description: "The caller's recorded messages, in order" }),
+  callback_at: time("UTC: the time of the callback that the caller asked for"),
+  opted_out: Type.Boolean({ description: "Whether the caller opted out of further calls" }),
   cost: Type.Integer({ description: "Call credits, once it has ended" }),
-  lead_id: nullable(id("The lead that a voice campaign's call was noted on")),
+  lead_id: nullable(id("The lead whose timeline shows the voice campaign's call")),
   policy_applied: nullable(
     Type.Enum(noPickPolicies, {
       type: "string",
-      description: "What was done where the agent did not answer",
+      description: "The policy in effect when the agent did not answer",
     }),
   ),
-  retry_at: time("UTC: when it is tried again by itself"),
-  legs: Type.Array(CallLegRecord, { description: "In the order in which they were dialled" }),
+  retry_at: time("UTC: the next automatic retry"),
+  legs: Type.Array(CallLegRecord, { description: "In dialing order" }),
 });
 export type CallRecord = Static<typeof CallRecord>;
 
-/** One call with what happened on it, and what was asked for. */
+/** A call record with its events and its request. */
 export const CallDetail = Type.Object({
   ...CallRecord.properties,
   from_group_id: nullable(id("Agent group")),
@@ -127,14 +130,14 @@ export const CallDetail = Type.Object({
   agent_retry_count: Type.Integer({ description: "Manual retries of the agent, at most" }),
   extension_for_transfer: text("The digit that the agent presses after *"),
   extension_for_dis: text("The digit that the customer presses"),
-  scheduled_at: time("UTC: when it was to be placed; null for at once"),
+  scheduled_at: time("UTC: the requested time; null: immediately"),
   enable_chat: Type.Boolean(),
   auto_block_time: nullable(Type.Integer({ description: "Minutes" })),
   callback_method: text("GET, POST or PUT"),
   retried_leg: nullable(
     Type.Enum(["agent", "customer"], {
       type: "string",
-      description: "Of a retry that somebody asked for",
+      description: "The leg of a manual retry",
     }),
   ),
   events: Type.Array(
@@ -142,22 +145,22 @@ export const CallDetail = Type.Object({
       { type: Type.String({ examples: ["call.answered"] }), at: timestamp("UTC") },
       { additionalProperties: true },
     ),
-    { description: "What happened, in order, as callbacks are told it" },
+    { description: "The call's events, in order, as callbacks deliver them" },
   ),
 });
 export type CallDetail = Static<typeof CallDetail>;
 
 const any_status = `(${callStatuses.join("|")})`;
 
-/** Statuses to look for, as a query names them. */
+/** A filter of call statuses in a query. */
 export const CallStatusQuery = Type.String({
   pattern: `^${any_status}(,${any_status}){0,7}$`,
-  description: `One or more of ${callStatuses.join(", ")}, with commas between`,
-  "x-reason": `must be of ${callStatuses.join(", ")}, with commas between`,
+  description: `One or more of ${callStatuses.join(", ")}, separated by commas`,
+  "x-reason": `must be one or more of ${callStatuses.join(", ")}, separated by commas`,
   examples: ["busy,no-answer"],
 });
 
-/** The statuses of such a text, each once. */
+/** Returns the distinct statuses of such a filter. */
 export function readCallStatuses(statuses: string): CallStatus[] {
   return [...new Set(statuses.split(","))] as CallStatus[];
 }

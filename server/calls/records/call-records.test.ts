@@ -70,7 +70,7 @@ const talked: CallToMake = {
   ],
 };
 
-test("a row of the report has exactly its fields, the reference among them, and both parties", async () => {
+test("a call record has exactly its fields, including the reference, and both legs", async () => {
   const { account, make } = await newAccount();
   const { id, campaign_id } = await make(talked);
   const answer = await get(account, "");
@@ -147,7 +147,7 @@ test("a row of the report has exactly its fields, the reference among them, and 
   for (const [field, value] of Object.entries(row)) assert.deepEqual(rest[field], value, field);
 });
 
-test("a voice campaign's call is a row like any other, with what was said, pressed, collected and left", async () => {
+test("the call record of a voice campaign has the transcript, menu path, collected values and messages", async () => {
   const { account, make } = await newAccount();
   const { app } = api;
   const campaign = await makeVoiceCampaign(app, account, {
@@ -251,7 +251,7 @@ test("a voice campaign's call is a row like any other, with what was said, press
 
 type Row = Record<string, string>;
 
-test("the detail tells what was asked for and what happened, in order", async () => {
+test("the detail shows the request and the events, in order", async () => {
   const { account, make } = await newAccount();
   const { id } = await make({
     asked: {
@@ -318,7 +318,7 @@ test("the detail tells what was asked for and what happened, in order", async ()
   for (const [field, value] of Object.entries(asked)) assert.deepEqual(body[field], value, field);
 });
 
-test("each filter lets exactly its calls through, and together they must all hold", async () => {
+test("each filter returns exactly its calls, and several filters must all match", async () => {
   const { account, make } = await newAccount();
   const busy = { ...failed, status: "busy", disposition: "busy", ended_reason: "customer_busy" };
   const a = await make({ call: { ...failed, queued_at: at(1) }, asked: { reference: "r-1" } });
@@ -362,7 +362,7 @@ test("each filter lets exactly its calls through, and together they must all hol
     );
 });
 
-test("what cannot be looked for is 422 and named", async () => {
+test("reports every invalid filter with 422", async () => {
   const { account } = await newAccount();
   const violations: [string, string[]][] = [
     ["?status=ended", ["status"]],
@@ -380,7 +380,7 @@ test("what cannot be looked for is 422 and named", async () => {
   }
 });
 
-test("pages of any filter show every call once, newest first, also those queued in one instant", async () => {
+test("pages of any filter return every call once, newest first, also those queued at the same time", async () => {
   const { account, make } = await newAccount();
   const made: number[] = [];
   for (let i = 0; i < 11; i++) {
@@ -401,7 +401,7 @@ test("pages of any filter show every call once, newest first, also those queued 
   }
 });
 
-test("pages go on where they were, also when the call that one ended with has gone since", async () => {
+test("the next page continues at its cursor, even when the call of the cursor was deleted", async () => {
   const { account, make } = await newAccount();
   const made: number[] = [];
   for (let i = 0; i < 5; i++)
@@ -418,7 +418,7 @@ test("pages go on where they were, also when the call that one ended with has go
   );
 });
 
-test("an export has every call as the list shows it, its legs as JSON, and what a spreadsheet would run is inert", async () => {
+test("an export has every call as in the list, with legs as JSON and spreadsheet formulas escaped", async () => {
   const { account, make } = await newAccount();
   await make(talked);
   for (let i = 0; i < 501; i++) {

@@ -1,14 +1,14 @@
-// The call report: each attempt with its parties, the newest first.
+// Call records: one per attempt, with its legs, newest first.
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { CallDetail, CallRecord } from "./call-record-schema.ts";
-import { askedOf, eventOf, recordOf, type CallRow } from "./internal/call-row.ts";
+import { requestFields, toCallEvent, toCallRecord, type CallRow } from "./internal/call-row.ts";
 import type { CallStatus } from "../state-machine/call.ts";
 
-/** What narrows a list or an export of calls; each is optional and all must hold. */
+/** Filters of a list or an export of calls; all that are given must match. */
 export type CallFilter = {
   readonly campaign_id?: number | undefined;
   readonly reference?: string | undefined;
@@ -22,7 +22,7 @@ export type CallFilter = {
   readonly to?: Date | undefined;
 };
 
-/** One number as calls keep it; null where it can be none of that kind. */
+/** One number in the forms that calls store; `customer` is null if it cannot be a phone number. */
 export type NumberForms = {
   /** An extension, or E.164 digits. */
   readonly agent: string;
@@ -30,7 +30,7 @@ export type NumberForms = {
   readonly customer: string | null;
 };
 
-/** A page of the report, newest first; 422 on a cursor that is not of this list. */
+/** Returns a page of call records, newest first; 422 on a cursor that is not from this list. */
 export async function listCalls(
   db: Kysely<DB>,
   accountId: number,
@@ -46,7 +46,7 @@ export async function listCalls(
   return { data: rows.map(({ record }) => record), next_cursor: next };
 }
 
-/** The next calls after one of the report, which goes from the newest to the oldest. */
+/** Returns the next older call records. */
 export async function callsBefore(
   db: Kysely<DB>,
   accountId: number,
@@ -55,10 +55,10 @@ export async function callsBefore(
 ): Promise<CallRecord[]> {
   const ids = foundIds(accountId, filter, before);
   const rows = await searches.use(accountId, () => findRows(db, accountId, ids));
-  return rows.map(recordOf);
+  return rows.map(toCallRecord);
 }
 
-/** One call of the report. Refuses: not-found. */
+/** Returns a call record. Refuses: not-found. */
 export async function findCallRecord(
   db: Kysely<DB>,
   accountId: number,
@@ -66,10 +66,10 @@ export async function findCallRecord(
 ): Promise<CallRecord> {
   const [row] = await findRows(db, accountId, sql`select ${id}::bigint as id`);
   if (!row) throw notFound();
-  return recordOf(row);
+  return toCallRecord(row);
 }
 
-/** One call with what happened on it and what was asked for. Refuses: not-found. */
+/** Returns a call record with its events and its request. Refuses: not-found. */
 export async function findCallDetail(
   db: Kysely<DB>,
   accountId: number,
@@ -85,9 +85,9 @@ export async function findCallDetail(
     .orderBy("id")
     .execute();
   return {
-    ...recordOf(row),
-    ...askedOf(row),
-    events: events.map(eventOf),
+    ...toCallRecord(row),
+    ...requestFields(row),
+    events: events.map(toCallEvent),
   };
 }
 
@@ -142,8 +142,8 @@ async function findRows(
 }
 
 /**
- * The ids of a page. Calls stand by time under each value that they are looked up by; where several
- * values will do, a page of each is read and the newest of them taken.
+ * Selects the IDs of a page. Each filter value has an index by time; with several values, one page of
+ * each is read and the newest rows are taken.
  */
 function foundIds(
   accountId: number,
@@ -152,7 +152,7 @@ function foundIds(
 ): RawBuilder<unknown> {
   const { any, all } = conditionsOf(accountId, filter);
   if (before.id !== null)
-    // That one may have gone since (retention): then from where it was among the others.
+    // The call itself may have been purged; the next older ID then gives its position.
     all.push(sql`(c.queued_at, c.id) <
       ((select b.queued_at from calls b
           where b.account_id = ${accountId} and b.id <= ${before.id} order by b.id desc limit 1),
@@ -166,19 +166,19 @@ function foundIds(
   return sql`select id from (${sql.join(pages, sql` union `)}) found ${newest}`;
 }
 
-/** `all` hold, and one of `any`. */
+/** Returns the filter's conditions: `all` must hold, and one of `any`. */
 function conditionsOf(
   accountId: number,
   filter: CallFilter,
 ): { any: RawBuilder<unknown>[]; all: RawBuilder<unknown>[] } {
   const { campaign_id, reference, number, status, ended_reason, to_group_id, from, to } = filter;
   const all: RawBuilder<unknown>[] = [];
-  const ofCampaigns = (condition: RawBuilder<unknown>) =>
+  const inCampaigns = (condition: RawBuilder<unknown>) =>
     sql`c.campaign_id in (
       select p.campaign_id from click_to_calls p where p.account_id = ${accountId} and ${condition})`;
   if (campaign_id !== undefined) all.push(sql`c.campaign_id = ${campaign_id}`);
-  if (reference !== undefined) all.push(ofCampaigns(sql`p.reference = ${reference}`));
-  if (to_group_id !== undefined) all.push(ofCampaigns(sql`p.to_group_id = ${to_group_id}`));
+  if (reference !== undefined) all.push(inCampaigns(sql`p.reference = ${reference}`));
+  if (to_group_id !== undefined) all.push(inCampaigns(sql`p.to_group_id = ${to_group_id}`));
   if (ended_reason !== undefined) all.push(sql`c.ended_reason = ${ended_reason}`);
   if (from) all.push(sql`c.queued_at >= ${from}`);
   if (to) all.push(sql`c.queued_at < ${to}`);

@@ -1,4 +1,4 @@
-// The call report as CSV.
+// The export of call records as CSV.
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
 import { callsBefore, type CallFilter } from "./call-records.ts";
@@ -8,7 +8,7 @@ const page_rows = 500;
 
 const columns = Object.keys(CallRecord.properties) as readonly (keyof CallRecord)[];
 
-/** The calls that the filter lets through, newest first, as chunks of CSV with a header line; lists are JSON. */
+/** Streams the matching calls, newest first, as chunks of CSV with a header line; lists are JSON. */
 export function exportCalls(
   app: App,
   accountId: number,

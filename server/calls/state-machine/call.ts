@@ -6,13 +6,13 @@ import type { Position } from "./transitions/voice-position.ts";
 
 /**
  * The stage of a call, which only goes forward:
- * queued → agent (being called) → customer (being called; the agent hears ringback) → talking →
+ * queued → agent (being called) → customer (being called; ringback to the agent) → talking →
  * ending (outcome decided; its legs are hung up) → ended. A campaign's call begins at customer.
  */
 export const stages = ["queued", "agent", "customer", "talking", "ending", "ended"] as const;
 export type Stage = (typeof stages)[number];
 
-/** The status that the report shows. */
+/** The status in the call record. */
 export const callStatuses = [
   "queued",
   "ringing",
@@ -31,7 +31,7 @@ export type Leg = {
   /** 1, 2, … within its call. */
   readonly id: number;
   readonly role: LegRole;
-  /** An extension, or a phone as E.164 digits. */
+  /** An extension, or a phone number as E.164 digits. */
   readonly number: string;
   readonly on_trunk: boolean;
   readonly state: "dialing" | "ringing" | "answered" | "ended";
@@ -45,7 +45,7 @@ export type Leg = {
   readonly sip_status: number | null;
 };
 
-/** What was requested, as far as the course of the call depends on it. */
+/** The fields of the request that the course of the call depends on. */
 export type Plan = {
   readonly from_group_id: number | null;
   readonly agent_not_pick_group_id: number | null;
@@ -116,15 +116,15 @@ export type Call = {
   readonly recording_state: "none" | "recording" | "ready" | "failed";
   readonly reserved: number;
   readonly retry_at: Date | null;
-  /** Of a retry that a user requested. */
+  /** The leg that a manual retry counts against; null for other calls. */
   readonly retried_leg: "agent" | "customer" | null;
   /** The agent pressed `*`, so that the next key may ask for a transfer; not stored. */
   readonly starred: boolean;
-  /** When a pulse begins for which credit was refused; not stored. */
+  /** When the pulse begins for which credit was refused; not stored. */
   readonly unpaid_at: Date | null;
   /** The plan of a campaign's call; null for a click-to-call. */
   readonly voice: VoiceCall | null;
-  /** Of a campaign's call; null before its answer. */
+  /** The position of a campaign's call; null before its answer. */
   readonly position: Position | null;
   /** What the caller entered, by variable name. */
   readonly collected: Readonly<Record<string, string>>;
@@ -154,7 +154,7 @@ export function callName({ account_id, id }: Pick<Call, "account_id" | "id">): s
   return `trk-${account_id}-${id}`;
 }
 
-/** Returns the ids in a leg's name; null when it is not one of our names. */
+/** Returns the IDs in a leg's name; null if Trunkline did not create the name. */
 export function readLegName(
   name: string,
 ): { account_id: number; call_id: number; leg_id: number } | null {
@@ -173,12 +173,12 @@ export function playbackName(call: Pick<Call, "account_id" | "id">, visit: numbe
   return `${callName(call)}-p${visit}`;
 }
 
-/** Returns the name of a message that a caller leaves. */
+/** Returns the name of a caller's recorded message at the switch. */
 export function messageName(call: Pick<Call, "account_id" | "id">, visit: number): string {
   return `${callName(call)}-m${visit}`;
 }
 
-/** Returns the call's name within a message's name; null when it is not one of our names. */
+/** Returns the call's name within a message's name; null if Trunkline did not create the name. */
 export function callOfMessage(name: string): string | null {
   return /^(trk-\d{1,15}-\d{1,15})-m\d{1,9}$/.exec(name)?.[1] ?? null;
 }

@@ -19,7 +19,7 @@ const agent = {
   target: { kind: "extension", endpoint: "205", number: "205" },
 } as const;
 
-/** Agent and customer talk since noon, with one pulse of each reserved. */
+/** A call whose parties talk since noon, with one pulse of each reserved. */
 function talking(more: Parameters<typeof callValue>[0] = {}): Call {
   const call = callValue({ stage: "talking", initiated_at: at(-20), answered_at: at(0), ...more });
   const legs = [
@@ -73,7 +73,7 @@ test("stores nothing for a reservation, which is stored when the credit is reser
   assert.equal(next(call, { type: "digit", leg: 2, digit: "1", at: at(5) }).call.steps, 1);
 });
 
-test("remembers that a pulse was refused until anything else happens to the call", () => {
+test("records that a pulse was refused until the next event of the call", () => {
   const purpose = { type: "pulse", due_at: at(60) } as const;
   const refused = next(talking(), { type: "credit_refused", purpose, at: at(55) }).call;
   assert.deepEqual(refused.unpaid_at, at(60));
@@ -107,7 +107,7 @@ test("reserves a transfer's leg before it is dialed, and dials nothing without c
   assert.deepEqual(runTransition(call, line, event, false), { call, events: [], commands: [] });
 });
 
-test("publishes the end of a call without a retry when there is no credit for the retry", () => {
+test("publishes the end of a call without a retry when credit for the retry is insufficient", () => {
   const call = callValue({ plan: { max_retry: 1 } });
   const placed = next(call, { type: "placed", blocker: null, at: at(0) });
   const event = { type: "agents_chosen", agents: [], at: at(1) } as const;

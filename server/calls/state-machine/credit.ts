@@ -1,9 +1,9 @@
-// The credit of a call that goes on: every pulse is reserved before it begins.
+// The credit of a live call: every pulse is reserved before it begins.
 import type { Call } from "./call.ts";
 import { pulsesOf } from "./transitions/end-call.ts";
 import type { CallEvent, Transition } from "./events-and-commands.ts";
 
-/** When the first pulse without reserved credit begins; null while no leg is answered, and once the call is ending. */
+/** Returns when the first unreserved pulse begins; null while no leg is answered and once the call is ending. */
 export function nextUnreservedPulse(call: Call): Date | null {
   if (call.stage === "ending" || call.stage === "ended") return null;
   const pulse_ms = call.settings.pulse_seconds * 1_000;
@@ -18,7 +18,7 @@ export function nextUnreservedPulse(call: Call): Date | null {
   }
 }
 
-/** Pulses begun just after `at_ms`, and the first one of each leg that is not answered yet. */
+/** Counts the pulses begun just after `at_ms`, and the first one of each unanswered leg. */
 function pulsesDue(call: Call, at_ms: number): number {
   const at = new Date(at_ms + 1);
   const begun = call.legs.reduce((sum, leg) => sum + pulsesOf(call, leg, at), 0);
@@ -26,12 +26,12 @@ function pulsesDue(call: Call, at_ms: number): number {
   return begun + ringing.length;
 }
 
-/** The first end of a pulse after `at_ms`, of the leg that answered at `from_ms`. */
+/** Returns the first pulse boundary after `at_ms` of a leg that was answered at `from_ms`. */
 function nextBoundary(from_ms: number, at_ms: number, pulse_ms: number): number {
   return from_ms + (Math.floor((at_ms - from_ms) / pulse_ms) + 1) * pulse_ms;
 }
 
-/** Requests credit for the pulse, unless it was reserved meanwhile or is no longer needed. */
+/** Requests credit for the pulse, unless it is reserved already or no longer needed. */
 export function handlePulseDue(
   call: Call,
   { due_at }: CallEvent & { type: "pulse_due" },
@@ -42,7 +42,7 @@ export function handlePulseDue(
   return { call, events: [], commands: [], request: { type: "reserve_credit", amount, purpose } };
 }
 
-/** Remembers that the pulse is not paid: the call is hung up when it begins. */
+/** Records that the pulse is unpaid: the call is hung up when it begins. */
 export function handlePulseRefused(call: Call, due_at: Date): Transition {
   return { call: { ...call, unpaid_at: due_at }, events: [], commands: [] };
 }

@@ -1,11 +1,11 @@
 // The inputs and outputs of the call state machine.
-import type { AgentEnd, AgentTool } from "../../drivers/ai-agent/driver.ts";
+import type { AiAgentEndReason, AiAgentTool } from "../../drivers/ai-agent/driver.ts";
 import type { AnsweredBy, DialTarget, Ending, MessageLimits } from "../../drivers/voice/driver.ts";
 import type { Agent, Call } from "./call.ts";
 import type { Prompt, TransferTarget } from "./menu.ts";
 import type { OutboxEvent } from "./transitions/outbox-event.ts";
 
-/** What can happen to a call. A leg is named by its id within the call. */
+/** The events of a call. A leg is named by its ID within the call. */
 export type CallEvent = { readonly at: Date } &
   /** The node leader claimed the call. */
   (
@@ -48,10 +48,10 @@ type RequestAnswer =
     }
   | { readonly type: "credit_refused"; readonly purpose: CreditPurpose }
   | { readonly type: "retry_queued"; readonly due_at: Date }
-  /** There is no credit for the retry. */
+  /** Insufficient credit for the retry. */
   | { readonly type: "retry_refused" };
 
-/** What else can happen to a campaign's call. */
+/** The further events of a campaign's call. */
 export type CampaignCallEvent =
   /** The leg was not dialed, for this reason. */
   | { readonly type: "withdrawn"; readonly leg: number; readonly blocker: CallBlocker }
@@ -68,8 +68,8 @@ export type CampaignCallEvent =
   /** `find_agent` was executed. */
   | { readonly type: "agent_requested"; readonly to: TransferTarget }
   | { readonly type: "said"; readonly who: "agent" | "caller"; readonly text: string }
-  | { readonly type: "tool"; readonly tool: AgentTool }
-  | { readonly type: "conversation_ended"; readonly reason: AgentEnd | "lost" };
+  | { readonly type: "tool"; readonly tool: AiAgentTool }
+  | { readonly type: "conversation_ended"; readonly reason: AiAgentEndReason | "lost" };
 
 /** Why a call must not be placed, or its customer must not be called. */
 export type CallBlocker =
@@ -84,7 +84,7 @@ export type CallBlocker =
   | "held";
 export type TransferredBy = "agent" | "customer" | "api";
 
-/** What a reservation pays for. */
+/** The purpose of a reservation. */
 export type CreditPurpose =
   /** The pulse of a leg that begins at `due_at`. */
   | { readonly type: "pulse"; readonly due_at: Date }
@@ -96,7 +96,7 @@ export type CreditPurpose =
     };
 
 /**
- * What a transition needs to know before it is complete. The node leader feeds the answer back as an event,
+ * Information that a transition needs before it is complete. The node leader returns the answer as an event
  * and stores both transitions in one write.
  */
 export type Request =
@@ -111,12 +111,12 @@ export type Request =
       readonly purpose: CreditPurpose;
     }
   /**
-   * Answered by `retry_queued` or `retry_refused`, in the transaction that stores the end of the call: the
-   * retry is paid with the credit that the call gives back.
+   * Answered by `retry_queued` or `retry_refused`, in the transaction that stores the end of the call, whose
+   * released credit pays for the retry.
    */
   | { readonly type: "queue_retry"; readonly due_at: Date };
 
-/** What the node leader executes, in this order, once the transition is stored. */
+/** The commands that the node leader executes, in order, once the transition is stored. */
 export type Command =
   /** Answered by `transfer_requested`. */
   | { readonly type: "find_extension"; readonly digit: string; readonly by: TransferredBy }
@@ -164,7 +164,7 @@ export type CampaignCommand =
   | { readonly type: "press"; readonly digit: string }
   | { readonly type: "end_conversation" };
 
-/** Rows stored beside a campaign's call: its way through the menu, its transcript and its messages. */
+/** Rows stored with a campaign's call: its menu path, its transcript and its messages. */
 export type Notes = {
   readonly menu?: readonly { readonly node: string; readonly key: string | null }[];
   readonly said?: readonly { readonly who: "agent" | "caller"; readonly text: string }[];
@@ -175,12 +175,12 @@ export type Notes = {
   }[];
 };
 
-/** What follows from an event: the call after it, the events to publish, and the commands to execute. */
+/** The result of an event: the call after it, the events to publish, and the commands to execute. */
 export type Transition = {
   readonly call: Call;
   readonly events: readonly OutboxEvent[];
   readonly commands: readonly Command[];
   readonly notes?: Notes;
-  /** To be answered before the transition is stored. */
+  /** Must be answered before the transition is stored. */
   readonly request?: Request;
 };

@@ -15,7 +15,7 @@ export function liveLegs(call: Call): readonly Leg[] {
   return call.legs.filter(isLive);
 }
 
-/** Returns the call with a new leg that is about to be dialed; its id is the number of legs. */
+/** Returns the call with a new leg that is about to be dialed; its ID is the number of legs. */
 export function addLeg(call: Call, leg: Pick<Leg, "role" | "number" | "on_trunk">, at: Date): Call {
   const added: Leg = {
     ...leg,
@@ -37,7 +37,7 @@ export function patchLeg(call: Call, id: number, patch: Partial<Leg>): Call {
   return { ...call, legs: call.legs.map((leg) => (leg.id === id ? { ...leg, ...patch } : leg)) };
 }
 
-/** Returns the status that the report shows for this outcome. */
+/** Returns the status of this outcome in the call record. */
 export function shownStatus(outcome: LegOutcome): CallStatus {
   switch (outcome) {
     case "hung_up":

@@ -1,6 +1,6 @@
 // An IVR menu, as it was when its campaign was launched.
 
-/** An audio clip, or a text that is synthesized with the recipient's and the captured {{variables}}. */
+/** An audio, or a text that is synthesized with the recipient's and the captured {{variables}}. */
 export type Prompt =
   | { readonly audio: { readonly name: string; readonly duration_ms: number } }
   | { readonly say: string; readonly language: string };
@@ -10,10 +10,10 @@ export type NodeName = string;
 
 /**
  * One node. `next`, `otherwise` and `keys` name the node that follows.
- * - play: plays a prompt and goes on.
- * - menu: plays and waits for a key of `keys`; a key interrupts. `timeout_seconds` after the prompt without
- *   a key, and after an invalid key, it asks again, `tries` times in all; then `otherwise`.
- * - capture: takes `min_digits` to `max_digits`, ended by `#`, by the last digit or by the time-out.
+ * - play: plays a prompt and continues.
+ * - menu: plays and waits for a key of `keys`; a key interrupts. After `timeout_seconds` without a key, or an
+ *   invalid key, it asks again, `tries` times in all; then `otherwise`.
+ * - capture: collects `min_digits` to `max_digits`, ended by `#`, by the last digit or by the time-out.
  * - record: records a message.
  * - transfer: transfers to an agent; `otherwise` when no agent answers.
  * - opt_out: suppresses further calls, confirms it and hangs up.

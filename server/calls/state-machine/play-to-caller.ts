@@ -15,7 +15,7 @@ export function positionOf({ position }: Call): Position {
   return position ?? initial_position;
 }
 
-/** Moves the call to its next visit: playbacks and timers of earlier visits no longer count. */
+/** Moves the call to its next visit; playbacks and timers of earlier visits are ignored. */
 export function moveTo(call: Call, to: Partial<Position> & Pick<Position, "doing">): Call {
   const { node, tries, visit } = positionOf(call);
   const next: Position = { ...initial_position, node, tries, ...to, visit: visit + 1 };
@@ -35,7 +35,7 @@ export function play(
   return { call: playing, commands: [command] };
 }
 
-/** Returns the command that stops the playback, if anything is being played. */
+/** Returns the command that stops the current playback, if there is one. */
 export function stopPlaying(call: Call): Command[] {
   const { doing } = positionOf(call);
   const isPlaying = doing === "playing" || doing === "asking";
@@ -45,11 +45,11 @@ export function stopPlaying(call: Call): Command[] {
 /** Returns the recipient's leg, which is live during any event of the conversation. */
 export function callerOf(call: Call): number {
   const caller = liveLegs(call).find(({ role }) => role === "customer");
-  if (!caller) throw new Error(`call ${call.id} has no recipient on the line`);
+  if (!caller) throw new Error(`call ${call.id} has no live leg of its recipient`);
   return caller.id;
 }
 
-/** Returns the recipient's variables, overridden by what the caller entered. */
+/** Returns the recipient's variables, overridden by the caller's entries. */
 export function variablesOf({
   voice,
   collected,
@@ -62,7 +62,7 @@ function fillPrompt(call: Call, prompt: Prompt): Prompt {
   return { ...prompt, say: fillText(prompt.say, variablesOf(call)).text };
 }
 
-/** Ends an answered call from our side. */
+/** Ends an answered call on behalf of the system. */
 export function endAnsweredCall(
   call: Call,
   at: Date,

@@ -50,7 +50,7 @@ test("bridges the customer with the extension after a transfer, and hangs up the
   ]);
 });
 
-test("plays ringback to a customer whom the agent has transferred", () => {
+test("plays ringback to a customer after the agent's transfer", () => {
   const call = callWith("talking", [
     { role: "agent", state: "ended", answered_at: at },
     { role: "customer", state: "answered", answered_at: at },
@@ -71,7 +71,7 @@ test("plays ringback to the agent while the customer rings, and hangs up the oth
   ]);
 });
 
-test("leaves ringing agents alone, and hangs up the legs of a call that is ending", () => {
+test("does not change ringing agents, and hangs up the legs of a call that is ending", () => {
   assert.deepEqual(resumeCommands(callWith("agent", [{ role: "agent", state: "ringing" }])), []);
   assert.deepEqual(resumeCommands(callWith("ending", [{ role: "customer", state: "answered" }])), [
     { type: "hang_up", leg: 1 },

@@ -1,4 +1,4 @@
-// A call after its node leader changed or reconnected.
+// Resumes a call after its node leader changed or reconnected.
 import type { Call, Leg } from "./call.ts";
 import type { Command } from "./events-and-commands.ts";
 import { agentOnLine } from "./transitions/handle-leg-answered.ts";
@@ -9,20 +9,20 @@ import { transferTarget } from "./transitions/start-transfer.ts";
 import { menuOf } from "./transitions/walk-menu.ts";
 
 /**
- * Returns the commands that bring the switch in line with a call whose legs are known. The previous node
- * leader may have executed any of them before it died: each may be repeated.
+ * Returns the commands that bring the switch in line with a reconciled call. Each may be repeated, because
+ * the previous node leader may have executed any of them before it died.
  */
 export function resumeCommands(call: Call): readonly Command[] {
   const live = liveLegs(call);
   if (call.stage === "ending") return live.map(hangUpLeg);
   if (call.voice && call.position?.doing !== "bridged") return resumeCampaignCall(call);
-  // Agents' legs are dialed again by reconciliation; nothing else can be missing.
+  // Reconciliation dials agents' legs again; no other command can be missing.
   if (call.stage === "agent") return [];
   const partner = live.find(hasTakenOver) ?? agentOnLine(call);
   const others = live.filter((leg) => leg.role === "agent" && leg !== partner).map(hangUpLeg);
   if (call.stage === "customer") return [...others, ...ringbackTo(partner)];
   const customer = live.find(({ role }) => role === "customer");
-  // The agent has transferred the call and left.
+  // The agent has transferred the call and hung up.
   if (!partner || !customer) return [...others, ...ringbackTo(customer)];
   const record = call.recording_state === "recording" ? [{ type: "record" } as const] : [];
   return [{ type: "bridge", legs: [partner.id, customer.id] }, ...record, ...others];

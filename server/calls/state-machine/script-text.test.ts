@@ -7,7 +7,7 @@ const name = fc.stringMatching(/^[A-Za-z0-9_.-]([A-Za-z0-9_ .-]{0,20}[A-Za-z0-9_
 const plain = fc.stringMatching(/^[^{}|]{0,20}$/u);
 const piece = fc.record({ before: plain, name, fallback: fc.option(plain), pad: fc.boolean() });
 
-test("what a text is made of is read out of it, spaces around names and defaults aside", () => {
+test("reads the placeholders of a text, without spaces around names and defaults", () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 6 }), plain, (pieces, after) => {
       const text =
@@ -32,7 +32,7 @@ test("what a text is made of is read out of it, spaces around names and defaults
   );
 });
 
-test("whatever is filled in, nothing in a value is a placeholder, and what is missing is named once", () => {
+test("never reads placeholders in a value, and names each missing value once", () => {
   fc.assert(
     fc.property(
       fc.array(piece, { maxLength: 6 }),
@@ -48,7 +48,7 @@ test("whatever is filled in, nothing in a value is a placeholder, and what is mi
   );
 });
 
-test("a blank value is as good as none, names are in exact case, and Object's own keys are no values", () => {
+test("treats a blank value as missing, compares names with case, and ignores inherited keys", () => {
   assert.deepEqual(fillText("Hi {{name|there}}{{x|}}", { name: " \n" }), {
     text: "Hi there",
     missing: [],
@@ -62,15 +62,15 @@ test("a blank value is as good as none, names are in exact case, and Object's ow
   assert.equal(fillText("{{a}}".repeat(20), { a: "🦉".repeat(300) }).text.length, 5_000);
 });
 
-test("a placeholder that cannot be read is told", () => {
+test("reports an invalid placeholder", () => {
   for (const [text, reason] of [
-    ["Hi {{name", /\{\{ that no \}\}/],
-    ["Hi {{name|the{re}}", /\{\{ that no \}\}/],
-    ["Hi name}}", /\}\} without/],
+    ["Hi {{name", /must close every \{\{/],
+    ["Hi {{name|the{re}}", /must close every \{\{/],
+    ["Hi name}}", /must open every \}\}/],
     ["Hi {{}}", /1 to 64/],
     [`Hi {{${"n".repeat(65)}}}`, /1 to 64/],
     ["Hi {{naïve}}", /\{\{naïve\}\}/],
   ] as const)
     assert.match(validateScript(text) ?? "", reason, text);
-  assert.equal(validateScript("No { braces } that { matter } here, {{ok}}{"), null);
+  assert.equal(validateScript("Single { braces } are { allowed } here, {{ok}}{"), null);
 });

@@ -25,13 +25,13 @@ const agent = (number: string): Agent => ({
   target: { kind: "extension", endpoint: number, number },
 });
 
-/** A call that goes on, and all that was said and done on the way. */
+/** A call with the events and commands of its transitions so far. */
 type Run = { call: Call; readonly commands: (Command | Request)[]; readonly events: OutboxEvent[] };
 
 /** An event without its time. */
 type Untimed<Event = CallEvent> = Event extends CallEvent ? Omit<Event, "at"> : never;
 
-/** Whether it changed anything. */
+/** Handles an event; returns whether it changed anything. */
 function take(run: Run, event: Untimed, seconds = 0): boolean {
   const next = runTransition(run.call, line, { ...event, at: at(seconds) });
   if (!next) return false;
@@ -60,7 +60,7 @@ function open(more: Parameters<typeof callValue>[0] = {}): Run {
   return { call: callValue(more), commands: [], events: [] };
 }
 
-/** Placed, its agent being called on leg 1. */
+/** A placed call whose agent is called on leg 1. */
 function placed(more: Parameters<typeof callValue>[0] = {}): Run {
   const run = open(more);
   take(run, { type: "placed", blocker: null });
@@ -68,14 +68,14 @@ function placed(more: Parameters<typeof callValue>[0] = {}): Run {
   return run;
 }
 
-/** The agent is on the line, the customer being called on leg 2. */
+/** A call whose agent has answered and whose customer is called on leg 2. */
 function calling(more: Parameters<typeof callValue>[0] = {}): Run {
   const run = placed(more);
   take(run, answered(1), 2);
   return run;
 }
 
-/** Both talk, since 12:00:10. */
+/** A call whose parties talk since 12:00:10. */
 function talking(more: Parameters<typeof callValue>[0] = {}): Run {
   const run = calling(more);
   take(run, ringing(2), 4);
@@ -83,7 +83,7 @@ function talking(more: Parameters<typeof callValue>[0] = {}): Run {
   return run;
 }
 
-/** How the call ended, as `status disposition ended_reason ended_by`. */
+/** Returns the outcome as `status disposition ended_reason ended_by`. */
 function result({ call }: Run): string {
   assert.equal(call.stage, "ended");
   return [call.status, call.disposition, call.ended_reason, call.ended_by].join(" ");
@@ -93,7 +93,7 @@ const done = (run: Run) =>
   run.commands.map((command) =>
     "leg" in command ? `${command.type} ${command.leg}` : command.type,
   );
-const told = (run: Run) => run.events.map(({ type }) => type);
+const eventTypes = (run: Run) => run.events.map(({ type }) => type);
 
 test("calls the agent, then the customer, bridges and records them, and bills by the pulse", () => {
   const run = talking();
@@ -113,7 +113,7 @@ test("calls the agent, then the customer, bridges and records them, and bills by
     "hang_up 1",
     "end_bridge",
   ]);
-  assert.deepEqual(told(run), [
+  assert.deepEqual(eventTypes(run), [
     "call.initiated",
     "call.answered",
     "call.ringing",
@@ -137,7 +137,7 @@ test("calls the agent, then the customer, bridges and records them, and bills by
   );
 });
 
-test("dials the agent with the customer's number as caller id, then the customer with the line's", () => {
+test("dials the agent with the customer's number as caller ID, then the customer with the line's", () => {
   const dials = calling().commands.filter((command) => command.type === "dial");
   assert.deepEqual(dials, [
     {
@@ -161,11 +161,11 @@ for (const blocker of blockers) {
     assert.equal(run.call.cost, 0);
     assert.equal(run.call.initiated_at, null);
     assert.equal(run.call.retry_at, null);
-    assert.deepEqual(told(run), ["call.completed"]);
+    assert.deepEqual(eventTypes(run), ["call.completed"]);
   });
 }
 
-/** What becomes of a call whose agent's leg ended unanswered, and whether it is tried again. */
+/** The outcome of a call whose agent's leg ended unanswered, and whether it is retried. */
 const of_agent: Record<Exclude<LegOutcome, "hung_up" | "unplaced">, [string, boolean]> = {
   busy: ["busy busy agent_busy agent", true],
   no_answer: ["no-answer no_answer agent_no_answer system", true],
@@ -192,7 +192,7 @@ for (const [outcome, [expected, again]] of Object.entries(of_agent)) {
   });
 }
 
-/** The same of the customer's, the agent being on the line. */
+/** The same for the customer's leg, after the agent has answered. */
 const of_customer: typeof of_agent = {
   busy: ["busy busy customer_busy customer", true],
   no_answer: ["no-answer no_answer customer_no_answer system", true],
@@ -229,7 +229,7 @@ test("ends a call without a retry when the agent hangs up before the customer an
   assert.equal(run.call.retry_at, null);
 });
 
-test("ends a call as lost when the switch goes away while the customer rings, whichever leg is missed first", () => {
+test("ends a call as lost when the switch disappears while the customer rings, whichever leg is missed first", () => {
   for (const first of [1, 2]) {
     const run = calling({});
     take(run, ended(first, "lost"), 5);
@@ -281,7 +281,7 @@ test("ends a call as no-answer, with a retry, when no agent is free", () => {
   assert.notEqual(run.call.retry_at, null);
 });
 
-test("asks for further agents after one did not answer, until none is left", () => {
+test("requests further agents after one did not answer, until none is left", () => {
   const run = placed({ plan: { policy_applied: "next_in_group" } });
   take(run, ended(1, "no_answer"), 30);
   assert.equal(done(run).at(-1), "choose_agents");
@@ -301,7 +301,7 @@ test("gives the call to the first of several ringing agents to answer, and hangs
   assert.equal(run.call.stage, "agent");
   take(run, answered(3), 32);
   assert.deepEqual(done(run).slice(-3), ["hang_up 2", "ringback 3", "dial 5"]);
-  // The other answered before we could let go.
+  // The other agent answered before the hangup reached the switch.
   take(run, answered(2), 32);
   assert.equal(done(run).at(-1), "hang_up 2");
   take(run, ended(2, "hung_up"), 33);
@@ -314,7 +314,7 @@ test("gives the call to the first of several ringing agents to answer, and hangs
   assert.equal(run.call.cost, 3, "each leg that was answered");
 });
 
-test("does not bridge an agent who answers after another has the call", () => {
+test("does not bridge an agent who answers after another agent", () => {
   const run = placed({ plan: { policy_applied: "ring_all" } });
   take(run, ended(1, "no_answer"), 30);
   take(run, choose("102", "103", "104"), 30);
@@ -325,7 +325,7 @@ test("does not bridge an agent who answers after another has the call", () => {
   assert.deepEqual(bridge, { type: "bridge", legs: [3, 5] });
 });
 
-test("dials a leg that was never placed again: the agent's by a new choice, the customer's at once", () => {
+test("dials an unplaced leg again: the agent's by a new choice, the customer's at once", () => {
   const run = placed();
   take(run, ended(1, "unplaced"), 1);
   assert.deepEqual(run.commands.at(-1), { type: "choose_agents", again: "101" });
@@ -337,7 +337,7 @@ test("dials a leg that was never placed again: the agent's by a new choice, the 
   assert.equal(run.call.stage, "customer");
 });
 
-test("publishes every key, and keeps the customer's", () => {
+test("publishes every key press, and stores the customer's", () => {
   const run = talking();
   for (const digit of ["1", "#"]) take(run, { type: "digit", leg: 2, digit }, 20);
   take(run, { type: "digit", leg: 1, digit: "5" }, 21);
@@ -375,7 +375,7 @@ test("transfers the call to the extension of a key: * and the key from the agent
   const early = calling({ plan });
   take(early, { type: "digit", leg: 1, digit: "*" }, 3);
   take(early, { type: "digit", leg: 1, digit: "5" }, 3);
-  assert.ok(!done(early).includes("find_extension"), "nobody talks yet");
+  assert.ok(!done(early).includes("find_extension"), "the call is not talking yet");
 });
 
 test("lets an extension that answers a transfer take the agent's place", () => {
@@ -400,7 +400,7 @@ test("lets an extension that answers a transfer take the agent's place", () => {
   assert.equal(run.call.cost, 3);
 });
 
-test("keeps the parties talking after an unanswered transfer, and ends the call if the agent has left", () => {
+test("keeps the parties talking after an unanswered transfer, and ends the call if the agent has hung up", () => {
   const run = talking({ settings: { recorded: false } });
   take(run, { type: "transfer_requested", by: "customer", to: agent("205") }, 20);
   take(run, ended(3, "no_answer"), 50);
@@ -413,7 +413,7 @@ test("keeps the parties talking after an unanswered transfer, and ends the call 
   assert.equal(result(run), "completed answered transfer_not_answered system");
 });
 
-test("ignores a transfer to no extension, and one of a call without a conversation", () => {
+test("ignores a transfer without an extension, and a transfer of a call that is not talking", () => {
   assert.ok(!take(talking(), { type: "transfer_requested", by: "agent", to: null }, 20));
   assert.ok(!take(calling(), { type: "transfer_requested", by: "api", to: agent("205") }, 20));
   assert.ok(!take(placed(), { type: "transfer_requested", by: "api", to: agent("205") }, 20));
@@ -446,13 +446,13 @@ test("publishes no failed recording, and does not end a conversation when its re
   take(run, { type: "recorded", ok: false }, 20);
   assert.equal(run.call.stage, "talking");
   assert.equal(run.call.recording_state, "failed");
-  assert.ok(!told(run).includes("call.recording.ready"));
+  assert.ok(!eventTypes(run).includes("call.recording.ready"));
   take(run, ended(2, "hung_up"), 30);
   take(run, ended(1, "hung_up"), 31);
   assert.equal(result(run), "completed answered hung_up customer");
 });
 
-/** What a driver may tell of a leg: of one that was answered `hung_up` or `lost`, `unplaced` only before it rang. */
+/** Returns an outcome that a driver may report: of an answered leg only `hung_up` or `lost`. */
 function possible(call: Call, leg: number, outcome: LegOutcome): LegOutcome {
   const state = call.legs.find(({ id }) => id === leg)?.state;
   if (state === "answered") return outcome === "lost" ? "lost" : "hung_up";
@@ -522,27 +522,27 @@ const anyRun = fc.record({
   events: fc.array(anyEvent, { maxLength: 40, size: "max" }),
 });
 
-/** Events that come a second apart, each as a driver may tell it; `heard` looks at every change. */
+/** Plays the events one second apart, with outcomes that a driver may report; `check` sees every change. */
 function play(
   { rung, policy_applied, max_retry, recorded, events }: RandomRun,
-  heard: (before: Call, run: Run, event: Untimed, seconds: number) => void,
+  check: (before: Call, run: Run, event: Untimed, seconds: number) => void,
 ): Run {
   const plan = { policy_applied, max_retry, extension_for_transfer: "5", extension_for_dis: "7" };
   const run = open({ plan, settings: { recorded } });
   take(run, { type: "placed", blocker: null });
   take(run, choose(...["101", "102", "103"].slice(0, rung)));
-  const hear = (event: Untimed, seconds: number) => {
+  const handle = (event: Untimed, seconds: number) => {
     const before = run.call;
-    if (take(run, event, seconds)) heard(before, run, event, seconds);
+    if (take(run, event, seconds)) check(before, run, event, seconds);
   };
   for (const [i, event] of events.entries()) {
-    if (event.type !== "ended") hear(event, i + 1);
-    else hear(ended(event.leg, possible(run.call, event.leg, event.ending.outcome)), i + 1);
+    if (event.type !== "ended") handle(event, i + 1);
+    else handle(ended(event.leg, possible(run.call, event.leg, event.ending.outcome)), i + 1);
   }
   return run;
 }
 
-/** Every leg ends, nobody more is found, and the recording comes in. */
+/** Ends every leg, finds no further agent, and completes the recording. */
 function bringToEnd(run: Run, seconds: number): void {
   for (let i = 0; i < 20 && run.call.stage !== "ended"; i++) {
     for (const { id, state } of liveLegs(run.call))
@@ -552,10 +552,10 @@ function bringToEnd(run: Run, seconds: number): void {
   }
 }
 
-test("any sequence of events: a stage never goes back, and what has ended stays as it is", () => {
+test("any sequence of events: a stage never goes back, and an ended call or leg never changes", () => {
   fc.assert(
-    fc.property(anyRun, (asked) => {
-      const run = play(asked, (before, { call }) => {
+    fc.property(anyRun, (random) => {
+      const run = play(random, (before, { call }) => {
         assert.ok(stages.indexOf(call.stage) >= stages.indexOf(before.stage));
         for (const [i, old] of before.legs.entries())
           if (old.state === "ended") assert.equal(call.legs[i], old);
@@ -563,21 +563,21 @@ test("any sequence of events: a stage never goes back, and what has ended stays 
           if (before[field]) assert.equal(call[field], before[field]);
       });
       bringToEnd(run, 100);
-      for (const event of asked.events) assert.ok(!take(run, event, 200));
+      for (const event of random.events) assert.ok(!take(run, event, 200));
     }),
     many,
   );
 });
 
-test("any sequence of events: no customer is called before an agent answered, and none is rung twice (I10)", () => {
+test("any sequence of events: the customer is called only after an agent has answered, and at most once (I10)", () => {
   fc.assert(
-    fc.property(anyRun, (asked) => {
-      const run = play(asked, (before, { call }) => {
+    fc.property(anyRun, (random) => {
+      const run = play(random, (before, { call }) => {
         const isNew = call.legs.slice(before.legs.length).some(({ role }) => role === "customer");
         const hasAgent = call.legs.some(
           ({ role, state }) => role === "agent" && state === "answered",
         );
-        if (isNew) assert.ok(hasAgent, "the customer is called for nobody");
+        if (isNew) assert.ok(hasAgent, "the customer is called without an agent");
       });
       const rung = run.call.legs.filter(
         ({ role, outcome }) => role === "customer" && outcome !== "unplaced",
@@ -592,9 +592,9 @@ test("any sequence of events: no customer is called before an agent answered, an
 
 test("any sequence of events: a duplicate event changes nothing", () => {
   fc.assert(
-    fc.property(anyRun, (asked) => {
-      play(asked, (_before, run, event, seconds) => {
-        // A key can be pressed twice, and whoever was not found can be looked for again.
+    fc.property(anyRun, (random) => {
+      play(random, (_before, run, event, seconds) => {
+        // A key can be pressed twice.
         if (event.type === "digit") return;
         assert.equal(transition(run.call, line, { ...event, at: at(seconds) }), null);
       });
@@ -605,15 +605,15 @@ test("any sequence of events: a duplicate event changes nothing", () => {
 
 test("any sequence of events: only agents who answered are bridged with the customer, who is in every bridge", () => {
   fc.assert(
-    fc.property(anyRun, (asked) => {
+    fc.property(anyRun, (random) => {
       let commands = 0;
-      play(asked, (_before, run) => {
+      play(random, (_before, run) => {
         for (const command of run.commands.slice(commands)) {
           if (command.type !== "bridge") continue;
-          const joined = run.call.legs.filter(({ id }) => command.legs.includes(id));
-          assert.equal(joined.length, 2);
-          assert.ok(joined.every(({ state }) => state === "answered"));
-          assert.ok(joined.some(({ role }) => role === "customer"));
+          const bridged = run.call.legs.filter(({ id }) => command.legs.includes(id));
+          assert.equal(bridged.length, 2);
+          assert.ok(bridged.every(({ state }) => state === "answered"));
+          assert.ok(bridged.some(({ role }) => role === "customer"));
         }
         commands = run.commands.length;
       });
@@ -624,21 +624,21 @@ test("any sequence of events: only agents who answered are bridged with the cust
 
 test("any sequence of events: every live leg is hung up when the end is decided, and the call ends once with one outcome", () => {
   fc.assert(
-    fc.property(anyRun, (asked) => {
+    fc.property(anyRun, (random) => {
       const decide = (before: Call, { call, commands }: Run) => {
         const isDecided = call.stage === "ending" && before.stage !== "ending";
         if (!isDecided) return;
         const hung = new Set(
           commands.map((command) => (command.type === "hang_up" ? command.leg : null)),
         );
-        for (const { id } of liveLegs(call)) assert.ok(hung.has(id), `leg ${id} lives on`);
+        for (const { id } of liveLegs(call)) assert.ok(hung.has(id), `leg ${id} is not hung up`);
       };
-      const run = play(asked, decide);
+      const run = play(random, decide);
       bringToEnd(run, 100);
       const { call } = run;
       assert.equal(call.stage, "ended");
       assert.deepEqual(liveLegs(call), []);
-      assert.equal(told(run).filter((type) => type === "call.completed").length, 1);
+      assert.equal(eventTypes(run).filter((type) => type === "call.completed").length, 1);
       assert.match(
         result(run),
         /^(completed|busy|failed|no-answer|canceled) \w+ \w+ (agent|customer|system|api)$/,
@@ -651,11 +651,11 @@ test("any sequence of events: every live leg is hung up when the end is decided,
   );
 });
 
-test("any sequence of events: a call costs the started pulses of its answered legs, within its credit, and is retried only where that may help", () => {
-  const helps = new Set(["busy", "no_answer", "congestion", "unreachable", "failed"]);
+test("any sequence of events: a call costs the started pulses of its answered legs, within its credit, and is retried only after a retryable outcome", () => {
+  const retried = new Set(["busy", "no_answer", "congestion", "unreachable", "failed"]);
   fc.assert(
-    fc.property(anyRun, (asked) => {
-      const run = play(asked, () => {});
+    fc.property(anyRun, (random) => {
+      const run = play(random, () => {});
       bringToEnd(run, 100);
       const { call } = run;
       const pulses = call.legs
@@ -666,7 +666,7 @@ test("any sequence of events: a call costs the started pulses of its answered le
       const isUsedUp = call.ended_reason === "credit";
       assert.equal(call.cost, isUsedUp ? Math.min(begun, call.reserved) : begun);
       assert.equal(call.billed_seconds, call.cost * 60);
-      const isRetried = asked.max_retry >= 1 && helps.has(call.disposition!);
+      const isRetried = random.max_retry >= 1 && retried.has(call.disposition!);
       assert.equal(call.retry_at !== null, isRetried);
     }),
     many,

@@ -26,40 +26,41 @@ import {
 } from "./transitions/transfer.ts";
 import { withNotes } from "./transitions/walk-menu.ts";
 
-/** Returns what follows from the event, or null when it changes nothing: it is late, a duplicate, or irrelevant. */
+/** Returns the event's transition; null if it changes nothing because it is late, a duplicate or irrelevant. */
 export function transition(call: Call, line: Line, event: CallEvent): Transition | null {
   if (call.stage === "ended") return null;
-  // Credit that was refused is asked for again after whatever happens next.
+  // Refused credit is requested again after any further event.
   const next = handle({ ...call, unpaid_at: null }, line, event);
   if (!next) return null;
-  const hasLeft = isConversing(call) && !isConversing(next.call);
-  if (!hasLeft) return countStep(call, next);
-  return countStep(call, { ...next, commands: [{ type: "end_conversation" }, ...next.commands] });
+  const endsConversation = isConversing(call) && !isConversing(next.call);
+  if (!endsConversation) return countTransition(call, next);
+  const commands = [{ type: "end_conversation" } as const, ...next.commands];
+  return countTransition(call, { ...next, commands });
 }
 
-/** The transition with the one that follows from the answer to its request. */
+/** Merges the transition with the one that follows from the answer to its request. */
 export function answerRequest(
-  { request: _answered, ...asked }: Transition,
+  { request: _answered, ...first }: Transition,
   line: Line,
   answer: CallEvent,
 ): Transition {
-  const next = transition(asked.call, line, answer);
-  if (!next) return asked;
-  const events = [...asked.events, ...next.events];
-  const commands = [...asked.commands, ...next.commands];
-  return { ...(asked.notes ? withNotes(next, asked.notes) : next), events, commands };
+  const next = transition(first.call, line, answer);
+  if (!next) return first;
+  const events = [...first.events, ...next.events];
+  const commands = [...first.commands, ...next.commands];
+  return { ...(first.notes ? withNotes(next, first.notes) : next), events, commands };
 }
 
 /** Cancels a call that is still queued, at a user's request. */
 export function cancelQueuedCall(call: Call, at: Date): Transition {
-  return countStep(call, hangUp(call, "hung_up_by_api", at));
+  return countTransition(call, hangUp(call, "hung_up_by_api", at));
 }
 
 /** Fields that a transition does not store: reservations store `reserved` themselves. */
 const unstored: ReadonlySet<string> = new Set(["steps", "reserved", "starred", "unpaid_at"]);
 
-/** Counts a transition that is to be stored. */
-function countStep(before: Call, next: Transition): Transition {
+/** Raises `steps` if the transition changes anything that is stored. */
+function countTransition(before: Call, next: Transition): Transition {
   const fields = Object.keys(next.call) as (keyof Call)[];
   const isStored =
     next.events.length > 0 ||

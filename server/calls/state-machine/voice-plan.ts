@@ -1,5 +1,5 @@
-// The plan of a campaign's calls, as it was at the launch.
-import type { AgentPlan } from "../../drivers/ai-agent/driver.ts";
+// The plan of a campaign's calls, copied at its launch.
+import type { AiAgentPlan } from "../../drivers/ai-agent/driver.ts";
 import type { Menu, Prompt, TransferTarget } from "./menu.ts";
 
 export const call_types = ["obd_voice_call", "obd_smartvoice", "obd_ivr", "ai_bot"] as const;
@@ -7,19 +7,19 @@ export type CallType = (typeof call_types)[number];
 
 export const machine_policies = ["off", "play", "hang_up", "retry"] as const;
 /**
- * What happens when an answering machine answers. `off` does not listen for it; `retry` hangs up and retries,
- * as after no answer.
+ * The policy when an answering machine answers. `off` disables AMD; `retry` hangs up and retries, as after no
+ * answer.
  */
 export type MachinePolicy = (typeof machine_policies)[number];
 
-/** By call type: an audio clip; a script, synthesized for each recipient in advance; a menu; an AI agent. */
+/** By call type: an audio; a script, synthesized for each recipient in advance; a menu; an AI agent. */
 export type VoiceContent =
   | { readonly call_type: "obd_voice_call"; readonly prompt: Prompt }
   | { readonly call_type: "obd_smartvoice"; readonly script: string; readonly language: string }
   | { readonly call_type: "obd_ivr"; readonly menu: Menu }
   | {
       readonly call_type: "ai_bot";
-      readonly agent: AgentPlan;
+      readonly agent: AiAgentPlan;
       readonly transfer_to: TransferTarget | null;
     };
 

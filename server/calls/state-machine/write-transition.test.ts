@@ -39,7 +39,7 @@ after(async () => {
   await database.drop();
 });
 
-/** A call as its leader has it, claimed under `fence`; its account had this much credit before. */
+/** A claimed call under `fence`, of an account that had this much credit before. */
 async function claimed(credits = 10, more: CallToMake = {}): Promise<Call> {
   const account = await makeCallingAccount({ db, clock }, { credits });
   const { id } = await makeCall({ db, clock }, account, { place, ...more });
@@ -63,7 +63,7 @@ function next(call: Call, event: Untimed, seconds: number): Transition {
   return found;
 }
 
-/** Takes the call through these events, each stored; returns it as its leader then has it. */
+/** Handles the events and stores each transition; returns the call as its leader then has it. */
 async function live(call: Call, ...events: readonly [Untimed, seconds: number][]): Promise<Call> {
   let now = call;
   for (const [event, seconds] of events) {
@@ -91,7 +91,7 @@ const unanswered = {
   ending: { outcome: "no_answer", cause: 19, sip_status: 480, by: "far_end" },
 } as const;
 
-/** A talk of so many seconds of each, without a recording. */
+/** The events of a conversation of this many seconds, without a recording. */
 const talk = (seconds: number) =>
   [
     ...placing,
@@ -113,7 +113,7 @@ async function count(
   return rows[0]!.count;
 }
 
-/** What became of the call's credit. */
+/** Returns the state of the call's credit. */
 async function bill({ account_id }: Call) {
   const { rows } = await db.pool.query<Record<string, number>>(
     `select (select available from credit_balances b where b.account_id = $1 and b.kind = 'call') as left,
@@ -139,7 +139,7 @@ test("reads a stored call exactly as the node leader had it, after every transit
   assert.equal(call.stage, "ended");
 });
 
-test("stores the events of each transition on the call's report and in the outbox", async () => {
+test("stores the events of each transition with the call record and in the outbox", async () => {
   const call = await live(await claimed(), ...talk(90));
   const { rows } = await db.pool.query<{ type: string; data: { call_id: number } }>(
     "select type, data from call_events where account_id = $1 and call_id = $2 order by id",
@@ -211,7 +211,7 @@ test("never moves a stage back, and ends a call once", async () => {
   assert.deepEqual(await bill(over), paid);
 });
 
-test("stores a transition once when it is repeated after a lost answer", async () => {
+test("stores a transition once when it is repeated after a lost response", async () => {
   const call = await live(await claimed(), ...placing);
   const taken = next(call, unanswered, 30);
   assert.equal(await writeTransition(db.pool, fence, call, taken, at(30)), true);
@@ -256,12 +256,12 @@ test("does not bill or report what the account cannot pay: the call costs what w
   assert.deepEqual(await bill(call), { left: 1, reserved: 2, captured: 2, released: 0, open: 0 });
   const { cost, billed_seconds } = await storedCall({ db }, call.account_id, call.id);
   assert.deepEqual([cost, billed_seconds], [2, 120]);
-  const { rows } = await db.pool.query<{ told: string }>(
-    `select data ->> 'billed_seconds' as told from events
+  const { rows } = await db.pool.query<{ billed: string }>(
+    `select data ->> 'billed_seconds' as billed from events
      where account_id = $1 and type = 'call.completed'`,
     [call.account_id],
   );
-  assert.deepEqual(rows, [{ told: "120" }]);
+  assert.deepEqual(rows, [{ billed: "120" }]);
 });
 
 test("settles credit that was reserved during the call with the rest", async () => {
@@ -276,7 +276,7 @@ test("settles credit that was reserved during the call with the rest", async () 
   assert.deepEqual(await bill(call), { left: 6, reserved: 5, captured: 4, released: 1, open: 0 });
 });
 
-test("ends a blocked call uncharged, and leaves another call's pair taken", async () => {
+test("ends a blocked call uncharged, and does not release another call's pair", async () => {
   const first = await live(await claimed(10), ...placing);
   const account = { account_id: first.account_id, owner_id: 1 };
   const { id } = await makeCall({ db, clock }, account, { place });

@@ -1,4 +1,4 @@
-// Stores transitions of calls.
+// Stores call transitions.
 import { statement, type Executor } from "../../lib/database/database.ts";
 import type { Call, Leg } from "./call.ts";
 import type { Transition } from "./events-and-commands.ts";
@@ -13,10 +13,10 @@ const writeVoiceCall = statement<{ written: boolean }>(
 );
 
 /**
- * Stores the transition from `before` under the fencing token, in one statement. Returns false when it is
- * already stored: the answer to an earlier try was lost. At the end of a call the unused credit is released
- * (settle_call in SQL). Fails with TL001 (isLeaseLost), writing nothing, when the call belongs to another
- * node leader, or is over.
+ * Stores the transition from `before` under the fencing token, in one statement. Returns false if an earlier
+ * try, whose response was lost, has stored it. At the end of a call the unused credit is released (settle_call
+ * in SQL). Fails with TL001 (isLeaseLost), without any effect, if the call has ended or belongs to another node
+ * leader.
  */
 export async function writeTransition(
   db: Executor,
@@ -45,8 +45,8 @@ export type BatchableTransition = {
 };
 
 /**
- * Stores transitions of several calls of one account, as writeTransition does, in one statement. Returns by
- * call id whether each was written now; a call of another node leader, or one that is over, is left out.
+ * Stores transitions of several calls of one account in one statement, as writeTransition does. Returns by
+ * call ID whether each was written now; omits calls that have ended or belong to another node leader.
  */
 export async function writeTransitions(
   db: Executor,
@@ -65,7 +65,7 @@ export async function writeTransitions(
   return new Map(answers.map(({ call_id, written }) => [call_id, written]));
 }
 
-/** The rows that a transition changes. */
+/** Returns the rows that a transition changes. */
 function rowsOf(before: Call, { call, events }: Pick<Transition, "call" | "events">) {
   const { legs, plan: _plan, settings: _settings, voice: _voice, ...stored } = call;
   const { starred: _starred, unpaid_at: _unpaid, ...row } = stored;
@@ -78,12 +78,12 @@ function rowsOf(before: Call, { call, events }: Pick<Transition, "call" | "event
   };
 }
 
-/** Everything but ringing must survive a crash of the database: it begins, bills or decides something. */
+/** Every transition but ringing must survive a crash of the database: it starts, bills or decides something. */
 function isDurable(before: Call, call: Call, changed: readonly Leg[]): boolean {
   return before.stage !== call.stage || changed.some(({ state }) => state !== "ringing");
 }
 
-/** Menu steps, transcript and messages, each with its time. */
+/** Returns the rows of menu steps, transcript and messages, each with its time. */
 function noteRows(notes: Transition["notes"], at: Date): string[] {
   const { menu = [], said = [], messages = [] } = notes ?? {};
   return [menu, said, messages].map((rows) => JSON.stringify(rows.map((row) => ({ ...row, at }))));

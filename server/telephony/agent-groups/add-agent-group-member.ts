@@ -11,7 +11,7 @@ import {
 } from "./internal/place-agent-group-members.ts";
 
 /**
- * Adds who is to be rung, at the end or at a position. The number was validated before. Refuses:
+ * Adds a member at a position, or at the end. The caller has validated the number's format. Refuses:
  * not-found; validation-failed (number: already a member); conflict (the group is full).
  */
 export async function addAgentGroupMember(
@@ -28,7 +28,7 @@ export async function addAgentGroupMember(
   if (order.some((other) => other.number === number))
     throw invalidField("number", "is already a member of the group");
   if (order.length >= agent_members_max)
-    throw new Refusal("conflict", `A group has at most ${agent_members_max} members`);
+    throw new Refusal("conflict", `An agent group may have at most ${agent_members_max} members`);
   const { id } = await tx
     .insertInto("agent_group_members")
     .values({

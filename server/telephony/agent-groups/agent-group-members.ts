@@ -1,11 +1,11 @@
-// Who is rung for a group, in their order, and who of them is free.
+// The members of an agent group in ring order, with their availability.
 import type { Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import type { AgentMemberAnswer } from "./agent-group-schema.ts";
 import { readAgentGroup } from "./agent-groups.ts";
 
-/** A page of a group's members by position; not-found when there is no such group. */
+/** Returns a page of a group's members by position. Refuses: not-found. */
 export async function listAgentGroupMembers(
   db: Kysely<DB>,
   accountId: number,
@@ -19,7 +19,7 @@ export async function listAgentGroupMembers(
     .orderBy("m.position")
     .limit(limit + 1)
     .execute();
-  // Positions are a group's own: the cursor is the last one shown.
+  // The cursor is the position of the page's last member: positions are unique in a group.
   const { rows, next } = page(
     found.map((row) => ({ ...row, id: row.position, member_id: row.id })),
     limit,
@@ -28,7 +28,7 @@ export async function listAgentGroupMembers(
   return { data, next_cursor: next };
 }
 
-/** One member of the group, which has it. */
+/** Returns one member of the group; throws if it does not exist. */
 export async function readAgentGroupMember(
   db: Kysely<DB>,
   accountId: number,

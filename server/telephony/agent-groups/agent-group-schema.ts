@@ -1,4 +1,4 @@
-// A group of agents as it goes in and comes out of the API.
+// Agent groups and their members in API requests and responses.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import { phone_reason, readPersonPhone } from "../../audience/intake/read-person-phone.ts";
@@ -10,13 +10,17 @@ const name = shownName("Unique in the account");
 
 export const NewAgentGroup = closed(
   { name },
-  { description: "A group to create, without members", examples: [{ name: "Support" }] },
+  { description: "An agent group to create, without members", examples: [{ name: "Support" }] },
 );
 export type NewAgentGroup = Static<typeof NewAgentGroup>;
 
 export const AgentGroupPatch = closed(
   { name: Type.Optional(name) },
-  { minProperties: 1, description: "What to change", examples: [{ name: "Support, evenings" }] },
+  {
+    minProperties: 1,
+    description: "The fields to change",
+    examples: [{ name: "Support, evenings" }],
+  },
 );
 export type AgentGroupPatch = Static<typeof AgentGroupPatch>;
 
@@ -25,11 +29,11 @@ export const AgentGroupAnswer = Type.Object({
   name: Type.String(),
   members_count: Type.Integer(),
   created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC: when its name or its members last changed"),
+  updated_at: timestamp("UTC: the last change of its name or members"),
 });
 export type AgentGroupAnswer = Static<typeof AgentGroupAnswer>;
 
-/** A call rings no more than twenty of them. */
+/** The most members of a group; one call rings at most twenty of them. */
 export const agent_members_max = 200;
 
 const position = (description: string) =>
@@ -40,32 +44,36 @@ export const NewAgentMember = closed(
     number: Type.String({
       maxLength: 250,
       description:
-        "An extension, or a phone: ten digits of the account's country, or + and its code",
+        "An extension, or a phone number: ten digits in the account's country, or + and the country code",
     }),
-    position: optional(position("Its place in the order; the last unless said")),
+    position: optional(position("The position in ring order; default: the last")),
   },
-  { description: "Who is to be rung", examples: [{ number: "201" }] },
+  { description: "A member to add", examples: [{ number: "201" }] },
 );
 export type NewAgentMember = Static<typeof NewAgentMember>;
 
 export const AgentMemberPatch = closed(
-  { position: position("The others make room; beyond the last is the last") },
-  { description: "Where it is to stand", examples: [{ position: 1 }] },
+  { position: position("The others move; a position beyond the last means the last") },
+  { description: "The new position", examples: [{ position: 1 }] },
 );
 export type AgentMemberPatch = Static<typeof AgentMemberPatch>;
 
 export const AgentMemberAnswer = Type.Object({
   id: id("Member id"),
-  number: Type.String({ description: "An extension, or a phone as E.164 digits" }),
-  name: nullable(Type.String({ description: "The extension's; null: a phone, or one unknown" })),
+  number: Type.String({ description: "An extension, or a phone number as E.164 digits" }),
+  name: nullable(
+    Type.String({
+      description: "The extension's name; null: a phone number, or an unknown extension",
+    }),
+  ),
   position: Type.Integer({ description: "1 is rung first" }),
-  busy: Type.Boolean({ description: "Whether a call has it just now" }),
-  last_call_ended_at: nullable(timestamp("UTC; null: it never had a call")),
+  busy: Type.Boolean({ description: "Whether it is on a call now" }),
+  last_call_ended_at: nullable(timestamp("UTC; null: it has had no call")),
   created_at: timestamp("UTC"),
 });
 export type AgentMemberAnswer = Static<typeof AgentMemberAnswer>;
 
-/** What a schema cannot see of a new member's body, which may have any shape. */
+/** Validates what the schema of a new member cannot: its number. The body may have any shape. */
 export function validateNewAgentMember(body: unknown, countryCode: string): FieldError[] {
   const { number } = (body ?? {}) as { number?: unknown };
   if (typeof number !== "string" || readAgentNumber(number, countryCode) !== null) return [];
@@ -74,7 +82,7 @@ export function validateNewAgentMember(body: unknown, countryCode: string): Fiel
 
 const phone = phone_reason.replace("must be ", "");
 
-/** As it stands on a call's agent leg, or null when the text is neither an extension nor a phone. */
+/** Returns the number as agent legs store it; null if it is neither an extension nor a phone number. */
 export function readAgentNumber(text: string, countryCode: string): string | null {
   return isExtension(text) ? text : readPersonPhone(text, countryCode);
 }

@@ -30,7 +30,7 @@ const membersOf = async (group: number, query = "") =>
 const orderOf = async (group: number) =>
   (await membersOf(group)).map(({ number, position }) => [number, position]);
 
-test("a group of agents is created, read, listed, renamed and deleted with its members", async () => {
+test("an agent group is created, read, listed, renamed and deleted with its members", async () => {
   const name = unique("agents");
   const created = await request("POST", "", { name });
   assert.equal(created.status, 201, created.text);
@@ -53,7 +53,7 @@ test("a group of agents is created, read, listed, renamed and deleted with its m
     assert.equal((await request(method, under)).status, 404, `${method} ${under}`);
 });
 
-test("a name is one group's, and each failing field is told", async () => {
+test("a group's name is unique, and every invalid field is reported", async () => {
   const name = unique("agents");
   await request("POST", "", { name });
   const id = await makeGroup();
@@ -68,7 +68,7 @@ test("a name is one group's, and each failing field is told", async () => {
     assert.deepEqual(failingFields(await request("POST", "", json)), fields);
 });
 
-test("members are extensions and phones, each once, in the order they were put", async () => {
+test("members are extensions and phone numbers, each once, at their positions", async () => {
   const id = await makeGroup();
   await add(id, { number: "201" });
   await add(id, { number: "9876543210" });
@@ -90,7 +90,7 @@ test("members are extensions and phones, each once, in the order they were put",
     ]);
 });
 
-test("a member moves to another position, and those behind one that leaves move up", async () => {
+test("a member moves to another position, and members behind a removed one move up", async () => {
   const id = await makeGroup();
   for (const number of ["201", "202", "203", "204"]) await add(id, { number });
   const members = await membersOf(id);
@@ -114,7 +114,7 @@ test("a member moves to another position, and those behind one that leaves move 
   ]);
 });
 
-test("members are listed a page at a time, none twice", async () => {
+test("pages of members return every member once", async () => {
   const id = await makeGroup();
   for (const number of ["201", "202", "203"]) await add(id, { number, position: 1 });
   const first = (await request("GET", `/${id}/members?limit=2`)).body;
@@ -127,7 +127,7 @@ test("members are listed a page at a time, none twice", async () => {
   assert.deepEqual(failingFields(await request("GET", `/${id}/members?cursor=x`)), ["cursor"]);
 });
 
-test("members that are added at once all get a place of their own", async () => {
+test("members that are added concurrently get distinct positions", async () => {
   const id = await makeGroup();
   const numbers = Array.from({ length: 12 }, (_, i) => String(300 + i));
   const answers = await Promise.all(numbers.map((number) => add(id, { number, position: 1 })));
@@ -138,7 +138,7 @@ test("members that are added at once all get a place of their own", async () => 
   );
 });
 
-test("a group has at most two hundred members", async () => {
+test("a group may have at most 200 members", async () => {
   const id = await makeGroup();
   const { account_id } = account;
   await api.app.db.query
@@ -157,23 +157,23 @@ test("a group has at most two hundred members", async () => {
   assert.deepEqual([refused.status, refused.body.type], [409, "conflict"]);
 });
 
-test("each failing field of a member is told", async () => {
+test("every invalid field of a member is reported", async () => {
   const id = await makeGroup();
   for (const [json, fields] of [
     [{}, ["number"]],
     [{ number: 201 }, ["number"]],
     [{ number: "1" }, ["number"]],
     [{ number: "12345678" }, ["number"]],
-    [{ number: "desk" }, ["number"]],
+    [{ number: "phone" }, ["number"]],
     [{ number: "201", position: 0 }, ["position"]],
     [{ number: "x", position: 201 }, ["position", "number"]],
-    [{ number: "201", name: "Desk" }, ["name"]],
+    [{ number: "201", name: "Phone" }, ["name"]],
   ] as const)
     assert.deepEqual(failingFields(await add(id, json)), fields, JSON.stringify(json));
   assert.deepEqual(await membersOf(id), []);
 });
 
-test("a member is busy while a call has it, and the last one's end is told", async () => {
+test("a member is busy during a call, and shows the end of its last call", async () => {
   const id = await makeGroup();
   await add(id, { number: "281" });
   await add(id, { number: "282" });
@@ -227,7 +227,7 @@ test("changes of groups and members are audited, without numbers", async () => {
   );
 });
 
-test("groups are read with agents.read and changed only with agents.manage, by their account alone", async () => {
+test("groups are read with agents.read and changed only with agents.manage, and only by their account", async () => {
   const id = await makeGroup();
   const { body } = await add(id, { number: "201" });
   const reader = { token: await makeAgentToken(api.app, account, ["agents.read"]) };
@@ -247,7 +247,7 @@ test("groups are read with agents.read and changed only with agents.manage, by t
 
 type Leg = { number: string; state: string; initiated_at: Date; ended_at: Date | null };
 
-/** Legs to agents, of a call of the account. */
+/** Creates agent legs of one call of the account. */
 async function makeLegs(legs: readonly Leg[]): Promise<void> {
   const { account_id, owner_id } = account;
   const db = api.app.db.query;

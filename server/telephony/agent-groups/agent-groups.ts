@@ -4,7 +4,7 @@ import type { DB, Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { AgentGroupAnswer } from "./agent-group-schema.ts";
 
-/** The account's groups of agents with their counts, by id. */
+/** Returns a page of the account's agent groups with their member counts, by ID. */
 export async function listAgentGroups(
   db: Kysely<DB>,
   accountId: number,
@@ -20,7 +20,7 @@ export async function listAgentGroups(
   return { data: rows.map(groupAnswer), next_cursor: next };
 }
 
-/** One group of the account with its count, or not-found. */
+/** Returns an agent group of the account with its member count. Refuses: not-found. */
 export async function readAgentGroup(
   db: Kysely<DB>,
   accountId: number,
@@ -32,8 +32,8 @@ export async function readAgentGroup(
 }
 
 /**
- * Stamps a group as changed and locks it: whoever changes its members does so one after the other.
- * Refuses: not-found.
+ * Locks a group, which serializes changes of its members, and sets its `updated_at`. Refuses:
+ * not-found.
  */
 export async function touchAgentGroup(
   tx: Tx,

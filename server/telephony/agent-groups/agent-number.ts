@@ -1,6 +1,6 @@
 const extension = /^[0-9]{2,6}$/;
 
-/** Whether a number that somebody answers for the account at is an extension; else it is a phone. */
+/** Returns whether an agent's number is an extension; otherwise it is a phone number. */
 export function isExtension(number: string): boolean {
   return extension.test(number);
 }

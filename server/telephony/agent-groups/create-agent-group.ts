@@ -5,7 +5,7 @@ import { invalidField } from "../../lib/errors.ts";
 import type { AgentGroupAnswer, NewAgentGroup } from "./agent-group-schema.ts";
 import { readAgentGroup } from "./agent-groups.ts";
 
-/** Creates a group without members. Refuses: validation-failed (name taken). */
+/** Creates an agent group without members. Refuses: validation-failed (name taken). */
 export async function createAgentGroup(
   tx: Tx,
   actor: Actor,
@@ -23,7 +23,7 @@ export async function createAgentGroup(
   return readAgentGroup(tx, account_id, id);
 }
 
-/** Turns the violated constraint into 422 on `name`; throws everything else on. */
+/** Maps a violation of the unique name to a field error on `name`; rethrows any other error. */
 export function refuseTakenAgentGroup(error: unknown): never {
   if (violatesUnique(error, "agent_groups_account_id_name_key"))
     throw invalidField("name", "is already the name of an agent group");

@@ -3,8 +3,8 @@ import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 
 /**
- * Deletes a group with its members. Calls that name it go on without: they find nobody in it, and
- * end as their policy says. Refuses: not-found.
+ * Deletes an agent group and its members. Calls that name it find no agent and end as their policy
+ * says. Refuses: not-found.
  */
 export async function deleteAgentGroup(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const deleted = await tx

@@ -9,7 +9,7 @@ import {
   readAgentGroupOrder,
 } from "./internal/place-agent-group-members.ts";
 
-/** Puts a member at another position of its group; beyond the last is the last. Refuses: not-found. */
+/** Moves a member to another position; one beyond the last means the last. Refuses: not-found. */
 export async function moveAgentGroupMember(
   tx: Tx,
   actor: Actor,

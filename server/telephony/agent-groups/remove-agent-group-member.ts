@@ -7,7 +7,7 @@ import {
   readAgentGroupOrder,
 } from "./internal/place-agent-group-members.ts";
 
-/** Takes a member out of a group; a call that rings it goes on. Refuses: not-found. */
+/** Removes a member from a group; a call that rings it continues. Refuses: not-found. */
 export async function removeAgentGroupMember(
   tx: Tx,
   actor: Actor,

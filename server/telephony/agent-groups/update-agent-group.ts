@@ -4,7 +4,7 @@ import type { AgentGroupAnswer, AgentGroupPatch } from "./agent-group-schema.ts"
 import { readAgentGroup, touchAgentGroup } from "./agent-groups.ts";
 import { refuseTakenAgentGroup } from "./create-agent-group.ts";
 
-/** Changes a group. Refuses: not-found; validation-failed (name taken). */
+/** Updates an agent group. Refuses: not-found; validation-failed (name taken). */
 export async function updateAgentGroup(
   tx: Tx,
   actor: Actor,

@@ -10,8 +10,8 @@ import {
 } from "./internal/validate-extension.ts";
 
 /**
- * Adds a phone. Refuses: validation-failed (extension or digit taken, endpoint not the account's,
- * user_id unknown).
+ * Creates an extension. Refuses: validation-failed (extension or digit taken, endpoint not the
+ * account's, user_id unknown).
  */
 export async function createExtension(
   tx: Tx,

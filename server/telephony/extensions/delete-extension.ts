@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 
-/** Deletes a phone and takes it out of every group; a call that rings it goes on. Refuses: not-found. */
+/** Deletes an extension and removes it from every group; its calls continue. Refuses: not-found. */
 export async function deleteExtension(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
   const deleted = await tx

@@ -1,10 +1,10 @@
-// The nodes' PJSIP endpoints are one list for all accounts; a prefix tells whose phone each is.
+// All accounts share the nodes' PJSIP endpoints; a prefix identifies the account of each phone.
 import type { Caller } from "../../accounts/caller.ts";
 
-/** What the endpoints of accounts' phones begin with, and so those of trunks must not. */
+/** The prefix of accounts' phones; trunk endpoints must not begin with it. */
 export const account_prefix = /^a[0-9]+-/;
 
-/** What every endpoint of the account's phones begins with; empty for an operator's, which may name any. */
+/** Returns the prefix of the account's endpoints; empty for an operator, who may use any endpoint. */
 export function endpointPrefix({
   id,
   features,

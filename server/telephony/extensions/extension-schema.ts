@@ -1,4 +1,4 @@
-// An agent's phone as it goes in and comes out of the API.
+// Extensions in API requests and responses.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
@@ -8,8 +8,8 @@ const extension = Type.String({
   description: "Unique in the account",
   "x-reason": "must be 2 to 6 digits",
 });
-const name = shownName("What people call it");
-const user_id = id("The user whose phone it is");
+const name = shownName("The name that people see");
+const user_id = id("The user of the phone");
 /** The name of an endpoint in the nodes' PJSIP configuration. */
 export const pjsipEndpoint = (description: string) =>
   Type.String({
@@ -18,11 +18,11 @@ export const pjsipEndpoint = (description: string) =>
     "x-reason": "must be 1 to 64 letters, digits, - and _",
   });
 const in_configuration =
-  "The phone's endpoint in the nodes' PJSIP configuration: begins with a, the account's id and -, unless the account has the feature operator";
+  "The phone's endpoint in the nodes' PJSIP configuration; must begin with a, the account's ID and -, unless the account has the feature operator";
 const digit = Type.String({
   pattern: "^[0-9]$",
   description:
-    "The key that sends a call here: the agent's * and this digit, or a customer's keypress; unique in the account",
+    "The key that transfers a call here: * and this digit from the agent, or this digit from the customer; unique in the account",
   "x-reason": "must be one digit",
 });
 
@@ -31,14 +31,12 @@ export const NewExtension = closed(
     extension,
     name,
     user_id: optional(user_id),
-    endpoint: optional(
-      pjsipEndpoint(`${in_configuration}; the prefix and the extension unless said`),
-    ),
+    endpoint: optional(pjsipEndpoint(`${in_configuration}; default: the prefix and the extension`)),
     digit: optional(digit),
   },
   {
-    description: "An agent's phone",
-    examples: [{ extension: "201", name: "Asha's desk", digit: "4" }],
+    description: "An extension to create",
+    examples: [{ extension: "201", name: "Asha's phone", digit: "4" }],
   },
 );
 export type NewExtension = Static<typeof NewExtension>;
@@ -54,7 +52,7 @@ export const ExtensionPatch = closed(
   },
   {
     minProperties: 1,
-    description: "What to change; null clears a field",
+    description: "The fields to change; null clears a field",
     examples: [{ digit: null }],
   },
 );

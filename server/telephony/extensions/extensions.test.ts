@@ -25,20 +25,20 @@ const request = (method: string, under: string, json?: unknown, of: { token: str
 let numbers = 200;
 const freeNumber = () => String(++numbers);
 
-/** An account of somebody else than who runs the installation. */
+/** Creates an account without the feature operator. */
 const makeTenant = () => makeAccount(api.app, { features: ["calls"] });
 
 async function makePhone(more: { endpoint?: string }, of: TestAccount) {
-  const wanted = { extension: freeNumber(), name: "Desk", ...more };
+  const wanted = { extension: freeNumber(), name: "Phone", ...more };
   const { status, body, text } = await request("POST", "", wanted, of);
   assert.equal(status, 201, text);
   return body;
 }
 
-test("an extension is created, read, listed, changed and deleted", async () => {
+test("an extension is created, read, listed, updated and deleted", async () => {
   const extension = freeNumber();
   const user_id = await makeUser(api.app, account);
-  const wanted = { extension, name: "Asha's desk", user_id, endpoint: "asha", digit: "4" };
+  const wanted = { extension, name: "Asha's phone", user_id, endpoint: "asha", digit: "4" };
   const created = await request("POST", "", wanted);
   assert.equal(created.status, 201, created.text);
   const { id } = created.body;
@@ -49,31 +49,31 @@ test("an extension is created, read, listed, changed and deleted", async () => {
   assert.deepEqual((await request("GET", `/${id}`)).body, created.body);
   const listed = await request("GET", "?limit=200");
   assert.deepEqual(listed.body.data.at(-1), created.body);
-  const cleared = await request("PATCH", `/${id}`, { user_id: null, digit: null, name: "Desk" });
+  const cleared = await request("PATCH", `/${id}`, { user_id: null, digit: null, name: "Phone" });
   assert.deepEqual(
     [cleared.status, cleared.body.user_id, cleared.body.digit, cleared.body.name],
-    [200, null, null, "Desk"],
+    [200, null, null, "Phone"],
   );
   assert.equal((await request("DELETE", `/${id}`)).status, 204);
   for (const [method, json] of [["GET"], ["PATCH", { name: "x" }], ["DELETE"]] as const)
     assert.equal((await request(method, `/${id}`, json)).status, 404, method);
 });
 
-test("a phone's endpoint is called as its extension unless said, with the account's prefix where it must have one", async () => {
+test("an extension's endpoint defaults to its number, with the account's prefix unless it is an operator's", async () => {
   const extension = freeNumber();
   const tenant = await makeTenant();
   for (const [of, endpoint] of [
     [account, extension],
     [tenant, `a${tenant.account_id}-${extension}`],
   ] as const) {
-    const { body } = await request("POST", "", { extension, name: "Desk" }, of);
+    const { body } = await request("POST", "", { extension, name: "Phone" }, of);
     assert.deepEqual([body.endpoint, body.digit, body.user_id], [endpoint, null, null]);
   }
 });
 
-test("no account names the phone of another, nor a trunk, unless it is an operator's", async () => {
+test("only an operator's account may use the endpoint of another account's phone or of a trunk", async () => {
   const [own, other] = [await makeTenant(), await makeTenant()];
-  const operators = await makePhone({ endpoint: "desk" }, account);
+  const operators = await makePhone({ endpoint: "phone" }, account);
   const foreign = await makePhone({}, other);
   const carrier = { name: unique("carrier"), endpoint: "carrier1", nodes: [] };
   const trunk = await api.send("POST", "/api/v1/trunks", { token: account.token, json: carrier });
@@ -90,21 +90,21 @@ test("no account names the phone of another, nor a trunk, unless it is an operat
     `a${own.account_id}0-201`,
     `A${own.account_id}-201`,
   ]) {
-    const wanted = { extension: freeNumber(), name: "Desk", endpoint };
+    const wanted = { extension: freeNumber(), name: "Phone", endpoint };
     const created = await request("POST", "", wanted, own);
     assert.deepEqual([created.status, created.body.errors], [422, violations], endpoint);
     const changed = await request("PATCH", `/${mine.id}`, { endpoint }, own);
     assert.deepEqual([changed.status, changed.body.errors], [422, violations], endpoint);
-    const free = { extension: freeNumber(), name: "Desk", endpoint };
+    const free = { extension: freeNumber(), name: "Phone", endpoint };
     assert.equal((await request("POST", "", free)).status, 201, endpoint);
   }
   assert.deepEqual((await request("GET", `/${mine.id}`, undefined, own)).body, mine);
-  const endpoint = `${prefix}desk`;
+  const endpoint = `${prefix}phone`;
   const named = await request("PATCH", `/${mine.id}`, { endpoint }, own);
   assert.deepEqual([named.status, named.body.endpoint], [200, endpoint]);
 });
 
-test("a phone keeps its endpoint under a new number", async () => {
+test("an extension keeps its endpoint under a new number", async () => {
   for (const owner of [account, await makeTenant()]) {
     const { id, endpoint } = await makePhone({}, owner);
     const changed = await request("PATCH", `/${id}`, { extension: freeNumber() }, owner);
@@ -112,9 +112,9 @@ test("a phone keeps its endpoint under a new number", async () => {
   }
 });
 
-test("a number and a key are one extension's in an account, and all that is wrong is told at once", async () => {
+test("numbers and keys are unique in an account, and every violation is reported at once", async () => {
   const extension = freeNumber();
-  const held = await request("POST", "", { extension, name: "Desk", digit: "7" });
+  const held = await request("POST", "", { extension, name: "Phone", digit: "7" });
   const violations = [
     { field: "extension", reason: "is already an extension" },
     { field: "digit", reason: `is already the key of extension ${extension}` },
@@ -129,22 +129,22 @@ test("a number and a key are one extension's in an account, and all that is wron
   const kept = await request("PATCH", `/${held.body.id}`, { extension, digit: "7" });
   assert.equal(kept.status, 200, kept.text);
   const elsewhere = await makeAccount(api.app);
-  const same = { extension, name: "Desk", digit: "7" };
+  const same = { extension, name: "Phone", digit: "7" };
   assert.equal((await request("POST", "", same, elsewhere)).status, 201);
 });
 
-test("twins that are added at once leave one", async () => {
+test("concurrent creations of one extension create it once", async () => {
   const extension = freeNumber();
-  const twins = await Promise.all(
-    [1, 2, 3, 4].map(() => request("POST", "", { extension, name: "Twin" })),
+  const answers = await Promise.all(
+    [1, 2, 3, 4].map(() => request("POST", "", { extension, name: "Phone" })),
   );
-  const refused = twins.filter(({ status }) => status === 422);
-  assert.deepEqual([twins.length - refused.length, refused.length], [1, 3]);
+  const refused = answers.filter(({ status }) => status === 422);
+  assert.deepEqual([answers.length - refused.length, refused.length], [1, 3]);
   for (const answer of refused) assert.deepEqual(failingFields(answer), ["extension"]);
 });
 
-test("each failing field of an extension is told", async () => {
-  const good = { extension: "299", name: "Desk" };
+test("every invalid field of an extension is reported", async () => {
+  const good = { extension: "299", name: "Phone" };
   const cases: [unknown, string[]][] = [
     [{}, ["extension", "name"]],
     [{ ...good, extension: "1" }, ["extension"]],
@@ -162,9 +162,9 @@ test("each failing field of an extension is told", async () => {
     assert.deepEqual(failingFields(await request("POST", "", json)), fields, JSON.stringify(json));
 });
 
-test("a group keeps an extension under its new number, and loses one that is deleted", async () => {
+test("a group keeps a renumbered extension, and loses a deleted one", async () => {
   const [earlier, later] = [freeNumber(), freeNumber()];
-  const { body } = await request("POST", "", { extension: earlier, name: "Desk" });
+  const { body } = await request("POST", "", { extension: earlier, name: "Phone" });
   const groups = "/api/v1/agent-groups";
   const own = { token: account.token };
   const [one, both] = await Promise.all(
@@ -182,15 +182,15 @@ test("a group keeps an extension under its new number, and loses one that is del
   await add(both, earlier);
   await add(both, later);
   assert.equal((await request("PATCH", `/${body.id}`, { extension: later })).status, 200);
-  for (const group of [one, both]) assert.deepEqual(await numbersOf(group), [[later, "Desk"]]);
+  for (const group of [one, both]) assert.deepEqual(await numbersOf(group), [[later, "Phone"]]);
   assert.equal((await request("DELETE", `/${body.id}`)).status, 204);
   for (const group of [one, both]) assert.deepEqual(await numbersOf(group), []);
 });
 
 test("changes of extensions are audited", async () => {
   const own = await makeAccount(api.app);
-  const { body } = await request("POST", "", { extension: "201", name: "Desk" }, own);
-  await request("PATCH", `/${body.id}`, { name: "Desk 1" }, own);
+  const { body } = await request("POST", "", { extension: "201", name: "Phone" }, own);
+  await request("PATCH", `/${body.id}`, { name: "Phone 1" }, own);
   await request("DELETE", `/${body.id}`, undefined, own);
   const audit = await api.send("GET", `/api/v1/audit?subject_id=${body.id}`, { token: own.token });
   assert.deepEqual(
@@ -209,7 +209,7 @@ test("changes of extensions are audited", async () => {
 test("extensions are read with agents.read and changed only with agents.manage", async () => {
   const reader = { token: await makeAgentToken(api.app, account, ["agents.read"]) };
   assert.equal((await request("GET", "", undefined, reader)).status, 200);
-  const wanted = { extension: freeNumber(), name: "Desk" };
+  const wanted = { extension: freeNumber(), name: "Phone" };
   assert.equal((await request("POST", "", wanted, reader)).status, 403);
   const without = await makeAccount(api.app, { features: ["crm", "bulk_chat"] });
   assert.equal((await request("GET", "", undefined, without)).status, 403);

@@ -4,7 +4,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { ExtensionAnswer } from "./extension-schema.ts";
 
-/** The account's extensions, by id. */
+/** Returns a page of the account's extensions, by ID. */
 export async function listExtensions(
   db: Kysely<DB>,
   accountId: number,
@@ -20,7 +20,7 @@ export async function listExtensions(
   return { data: rows.map(extensionAnswer), next_cursor: next };
 }
 
-/** One extension of the account, or not-found. */
+/** Returns an extension of the account. Refuses: not-found. */
 export async function readExtension(
   db: Kysely<DB>,
   accountId: number,

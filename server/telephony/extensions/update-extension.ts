@@ -9,7 +9,7 @@ import {
 } from "./internal/validate-extension.ts";
 
 /**
- * Changes a phone; groups keep it under its new number, and its endpoint stays unless given.
+ * Updates an extension. Groups keep it under its new number, and its endpoint changes only if given.
  * Refuses: not-found; validation-failed (extension or digit taken, endpoint not the account's,
  * user_id unknown).
  */
@@ -41,7 +41,7 @@ export async function updateExtension(
   return readExtension(tx, account_id, id);
 }
 
-/** A group that has the new number already keeps it once, at its own place. */
+/** Renames the number in every group; a group that already has the new number keeps that member. */
 async function moveMembers(
   tx: Tx,
   account_id: number,
@@ -56,11 +56,11 @@ async function moveMembers(
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
-          selectFrom("agent_group_members as twin")
-            .select("twin.id")
-            .where("twin.account_id", "=", account_id)
-            .whereRef("twin.group_id", "=", "m.group_id")
-            .where("twin.number", "=", number),
+          selectFrom("agent_group_members as other")
+            .select("other.id")
+            .where("other.account_id", "=", account_id)
+            .whereRef("other.group_id", "=", "m.group_id")
+            .where("other.number", "=", number),
         ),
       ),
     )

@@ -5,8 +5,8 @@ import { ariUrl, type NewVoiceNode, type VoiceNodeAnswer } from "./voice-node-sc
 import { readVoiceNode } from "./voice-nodes.ts";
 
 /**
- * Adds a node; an operator's verb. Its access was validated by its shape. Refuses: validation-failed
- * (name, ari.app taken).
+ * Creates a voice node; for operators. The caller has validated the shape of `ari`. Refuses:
+ * validation-failed (name, ari.app taken).
  */
 export async function createVoiceNode(
   tx: Tx,

@@ -1,14 +1,14 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, notFound } from "../../lib/errors.ts";
-import { takeTurnAtNodes } from "./take-turn-at-nodes.ts";
+import { serializeNodeChanges } from "./serialize-node-changes.ts";
 
 /**
- * Deletes a node. One that calls were placed on must be inactive and have none that is not over; the
- * recordings on it then count as gone. Refuses: not-found; conflict.
+ * Deletes a voice node. A node with calls must be inactive and all its calls ended; its recordings
+ * count as deleted. Refuses: not-found; conflict.
  */
 export async function deleteVoiceNode(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
-  await takeTurnAtNodes(tx);
+  await serializeNodeChanges(tx);
   const deleted = await tx
     .deleteFrom("voice_nodes")
     .where("id", "=", id)
@@ -20,12 +20,12 @@ export async function deleteVoiceNode(tx: Tx, actor: Actor, id: number, now: Dat
   if (active && (await calls.executeTakeFirst()))
     throw new Refusal(
       "conflict",
-      "Calls were placed on this node, and their recordings are there; make it inactive with active: false to delete it",
+      "This node has placed calls and stores their recordings; deactivate it with active: false before deleting it",
     );
-  // Two conditions, an index for each.
+  // Two queries, because each uses its own index.
   const waiting = await calls.where("stage", "=", "queued").executeTakeFirst();
   if (waiting ?? (await calls.where("stage", "not in", ["queued", "ended"]).executeTakeFirst()))
-    throw new Refusal("conflict", "Calls of this node wait or are under way");
+    throw new Refusal("conflict", "This node has calls that are queued or in progress");
   await recordAudit(tx, actor, {
     at: now,
     action: "voice_node.deleted",

@@ -5,17 +5,17 @@ import type { DB } from "../../lib/database/database.ts";
 type FoundNode = VoiceNode & { readonly driver: VoiceDriverName };
 
 /**
- * The switch as its driver needs it, and which driver that is; also one that takes no new calls any
- * more, for its recordings stay on it. Throws when there is none: while a call is open its node is kept.
+ * Returns a node's connection settings and driver, even of an inactive node, which still has its
+ * recordings. Throws if the node does not exist: a node with live calls is never deleted.
  */
 export async function findVoiceNode(db: Kysely<DB>, id: number): Promise<FoundNode> {
-  const node = await findNodeIfKept(db, id);
-  if (!node) throw new Error(`there is no voice node ${id}`);
+  const node = await findVoiceNodeOrNull(db, id);
+  if (!node) throw new Error(`voice node ${id} does not exist`);
   return node;
 }
 
-/** The same, or null for one that was deleted, which took its recordings with it. */
-export async function findNodeIfKept(db: Kysely<DB>, id: number): Promise<FoundNode | null> {
+/** Returns a node as findVoiceNode does, or null if it was deleted; its recordings are then unavailable. */
+export async function findVoiceNodeOrNull(db: Kysely<DB>, id: number): Promise<FoundNode | null> {
   const found = await db
     .selectFrom("voice_nodes")
     .select([
@@ -33,7 +33,7 @@ export async function findNodeIfKept(db: Kysely<DB>, id: number): Promise<FoundN
     .executeTakeFirst();
   if (!found) return null;
   const { driver, ari_url, ari_user, ari_password, ari_app, ...node } = found;
-  // The table's check: an Asterisk has all four.
+  // A check constraint requires all four of an Asterisk node.
   const ari =
     driver === "asterisk"
       ? { url: ari_url!, user: ari_user!, password: ari_password!, app: ari_app! }

@@ -11,34 +11,34 @@ before(async () => {
 });
 after(() => fixture.close());
 
-/** The figure of a node, or undefined. */
-async function figure(name: string, node_id = fixture.node_id): Promise<number | undefined> {
+/** Returns a gauge of a node, or undefined. */
+async function gauge(name: string, node_id = fixture.node_id): Promise<number | undefined> {
   const { text } = await fixture.ask("GET", "/metrics");
   const line = text.split("\n").find((each) => each.startsWith(`${name}{node="${node_id}"} `));
   return line === undefined ? undefined : Number(line.split(" ")[1]);
 }
 
-test("the metrics tell of each active node whether it is connected, and how many calls wait and live", async () => {
+test("the metrics show for each active node whether it is connected, and its waiting and live calls", async () => {
   const idle = await makeNode(fixture.app);
-  const switched_off = await makeNode(fixture.app, { active: false });
-  // It lasts until it is hung up.
+  const inactive = await makeNode(fixture.app, { active: false });
+  // The call lasts until it is hung up.
   await fixture.call({ from_number: "101", to_number: "9800777900" });
-  assert.equal(await figure("trunkline_calls_waiting"), 1);
-  assert.ok((await figure("trunkline_calls_waiting_seconds"))! >= 0);
-  assert.equal(await figure("trunkline_calls_live"), 0);
-  assert.equal(await figure("trunkline_voice_node_connected", idle), 0);
-  assert.equal(await figure("trunkline_calls_waiting", idle), 0);
-  assert.equal(await figure("trunkline_voice_node_connected", switched_off), undefined);
+  assert.equal(await gauge("trunkline_calls_waiting"), 1);
+  assert.ok((await gauge("trunkline_calls_waiting_seconds"))! >= 0);
+  assert.equal(await gauge("trunkline_calls_live"), 0);
+  assert.equal(await gauge("trunkline_voice_node_connected", idle), 0);
+  assert.equal(await gauge("trunkline_calls_waiting", idle), 0);
+  assert.equal(await gauge("trunkline_voice_node_connected", inactive), undefined);
 
   fixture.startLeaders();
-  await eventually(async () => (await figure("trunkline_calls_live")) === 1);
-  assert.equal(await figure("trunkline_calls_waiting"), 0);
-  assert.equal(await figure("trunkline_calls_waiting_seconds"), 0);
-  assert.equal(await figure("trunkline_voice_node_connected"), 1);
+  await eventually(async () => (await gauge("trunkline_calls_live")) === 1);
+  assert.equal(await gauge("trunkline_calls_waiting"), 0);
+  assert.equal(await gauge("trunkline_calls_waiting_seconds"), 0);
+  assert.equal(await gauge("trunkline_voice_node_connected"), 1);
 });
 
-test("a call of a later time does not count as waiting", async () => {
+test("a scheduled call does not count as waiting", async () => {
   const schedulled_at = new Date(Date.now() + 3_600_000).toISOString();
   await fixture.call({ from_number: "101", to_number: "9800000901", schedulled_at });
-  assert.equal(await figure("trunkline_calls_waiting"), 0);
+  assert.equal(await gauge("trunkline_calls_waiting"), 0);
 });

@@ -21,8 +21,8 @@ const readNodes = statement<{
   where n.active`);
 
 /**
- * Sets the figures of the active nodes, as the database has them now: the same in every process. While
- * it is away there are none, and nothing fails.
+ * Sets the gauges of the active nodes from the database, to the same values in every process. Clears
+ * them, and does not fail, while the database is unavailable.
  */
 export async function measureNodes(
   { db, clock, log }: Pick<App, "db" | "clock" | "log">,
@@ -40,6 +40,6 @@ export async function measureNodes(
     }
   } catch (err) {
     for (const gauge of gauges) gauge.reset();
-    log.warn({ err }, "the nodes could not be measured");
+    log.warn({ err }, "could not measure the voice nodes");
   }
 }

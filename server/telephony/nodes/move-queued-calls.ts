@@ -1,13 +1,13 @@
 import { sql } from "kysely";
 import type { Tx } from "../../lib/database/database.ts";
 
-/** Accounts whose calls wait on a node now that they did not wait on before. */
+/** The nodes that queued calls were moved to, with the accounts of these calls. */
 export type MovedCalls = readonly { readonly node_id: number; readonly account_id: number }[];
 
 /**
- * Calls that wait on the node go to another active node of their trunk, a connected one if there is
- * any; where there is none they stay. Only the trunk's, if one is named. Notification `call_work` of each
- * after the commit.
+ * Moves the node's queued calls (of one trunk, if given) to another active node of their trunk,
+ * preferably a connected one; calls without such a node stay. The caller sends `call_work` for each
+ * result after the commit.
  */
 export async function moveQueuedCalls(
   tx: Tx,
@@ -15,16 +15,16 @@ export async function moveQueuedCalls(
 ): Promise<MovedCalls> {
   const { node_id, trunk_id = null } = from;
   const { rows } = await sql<MovedCalls[number]>`
-    with way as materialized (
+    with target as materialized (
       select distinct on (s.trunk_id) s.trunk_id, n.id as node_id
       from trunk_nodes s
       join voice_nodes n on n.id = s.node_id and n.active and n.id <> ${node_id}
       where ${trunk_id}::bigint is null or s.trunk_id = ${trunk_id}
       order by s.trunk_id, n.connected_at is null, s.calls_per_second desc, n.id
     ), moved as (
-      update calls c set node_id = way.node_id
-      from way
-      where c.node_id = ${node_id} and c.stage = 'queued' and c.trunk_id = way.trunk_id
+      update calls c set node_id = target.node_id
+      from target
+      where c.node_id = ${node_id} and c.stage = 'queued' and c.trunk_id = target.trunk_id
       returning c.node_id, c.account_id
     )
     select distinct node_id, account_id from moved`.execute(tx);

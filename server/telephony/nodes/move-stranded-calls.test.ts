@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => fixture.close());
 
-test("a call that reached a node just after it was switched off is placed by another one", async () => {
+test("a call that was queued on a node just after its deactivation is placed by another node", async () => {
   const { app, account, node_id, trunk_id } = fixture;
   const campaign = await fixture.call({ to_number: "9800000001", from_number: "101" });
   await app.db.query
@@ -39,5 +39,5 @@ test("a call that reached a node just after it was switched off is placed by ano
   await moveStrandedCalls(app);
   assert.deepEqual(await nodeOf(), { node_id: other });
   fixture.startLeaders();
-  await fixture.reported(campaign, "completed");
+  await fixture.awaitCall(campaign, "completed");
 });

@@ -1,7 +1,7 @@
 import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
 import { moveQueuedCalls } from "./move-queued-calls.ts";
-import { takeTurnAtNodes } from "./take-turn-at-nodes.ts";
+import { serializeNodeChanges } from "./serialize-node-changes.ts";
 
 const findStranded = statement<{ id: number }>(`
   select n.id from voice_nodes n
@@ -9,13 +9,13 @@ const findStranded = statement<{ id: number }>(`
     and exists (select from calls c where c.node_id = n.id and c.stage = 'queued')`);
 
 /**
- * A turn: calls that went to a node after it was switched off (they were submitted at the same moment,
- * or there was no other node then) go to another one. Returns 0: what is left has nowhere to go.
+ * Runs one iteration: moves calls that are queued on an inactive node, because they were submitted
+ * while it was deactivated or had no other node then. Returns 0: the rest cannot be moved now.
  */
 export async function moveStrandedCalls(app: App): Promise<number> {
   for (const { id } of await findStranded(app.db.pool, [])) {
     const moved = await app.db.query.transaction().execute(async (tx) => {
-      await takeTurnAtNodes(tx);
+      await serializeNodeChanges(tx);
       return moveQueuedCalls(tx, { node_id: id });
     });
     for (const { node_id, account_id } of moved)

@@ -1,14 +1,14 @@
 import { sql } from "kysely";
 import type { Tx } from "../../lib/database/database.ts";
 
-/** When a node was changed: always a later moment than before, however the clock goes. */
+/** Returns the next `updated_at`: always later than the current one, even if the clock goes back. */
 export function laterStamp(now: Date) {
   return sql<Date>`greatest(${now}::timestamptz, updated_at + interval '1 millisecond')`;
 }
 
 /**
- * Stamps nodes as changed: their leaders begin anew with what is there then. Notification `call_work` of each
- * with account 0 after the commit.
+ * Sets `updated_at` of the nodes, so that their leaders restart with the new settings. The caller
+ * sends `call_work` for each node with account 0 after the commit.
  */
 export async function touchVoiceNodes(
   tx: Tx,

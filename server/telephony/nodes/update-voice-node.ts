@@ -6,12 +6,12 @@ import { moveQueuedCalls, type MovedCalls } from "./move-queued-calls.ts";
 import { laterStamp } from "./touch-voice-nodes.ts";
 import { ariUrl, type VoiceNodeAnswer, type VoiceNodePatch } from "./voice-node-schema.ts";
 import { readVoiceNode } from "./voice-nodes.ts";
-import { takeTurnAtNodes } from "./take-turn-at-nodes.ts";
+import { serializeNodeChanges } from "./serialize-node-changes.ts";
 
 /**
- * Changes a node; its leader connects anew. What waits on one that is made inactive moves, as far as
- * it can. Refuses: not-found; validation-failed (name, ari.app taken, ari of the sandbox). Notification
- * `call_work` of the node with account 0, and of what moved, after the commit.
+ * Updates a voice node; its leader reconnects. Queued calls of a deactivated node move to other nodes
+ * where possible. Refuses: not-found; validation-failed (name, ari.app taken, ari of the sandbox).
+ * The caller sends `call_work` for the node with account 0, and for `moved`, after the commit.
  */
 export async function updateVoiceNode(
   tx: Tx,
@@ -20,7 +20,7 @@ export async function updateVoiceNode(
   patch: VoiceNodePatch,
   now: Date,
 ): Promise<{ node: VoiceNodeAnswer; moved: MovedCalls }> {
-  await takeTurnAtNodes(tx);
+  await serializeNodeChanges(tx);
   const earlier = await lockVoiceNode(tx, id);
   const { ari, ...own } = patch;
   refuseForSandbox(earlier.driver, patch);
@@ -53,7 +53,7 @@ export async function updateVoiceNode(
   return { node: await readVoiceNode(tx, id), moved };
 }
 
-/** The node, with other changes of it waiting; not-found when there is none. */
+/** Locks the node until the transaction ends. Refuses: not-found. */
 async function lockVoiceNode(tx: Tx, id: number) {
   const node = await tx
     .selectFrom("voice_nodes")
@@ -67,7 +67,7 @@ async function lockVoiceNode(tx: Tx, id: number) {
 
 function refuseForSandbox(driver: string, { ari, cdr_path, sounds_dir }: VoiceNodePatch): void {
   if (driver !== "sandbox") return;
-  if (ari) throw invalidField("ari", "is not for the sandbox");
-  if (cdr_path) throw invalidField("cdr_path", "is not for the sandbox");
-  if (sounds_dir) throw invalidField("sounds_dir", "is not for the sandbox");
+  if (ari) throw invalidField("ari", "is not available for the sandbox driver");
+  if (cdr_path) throw invalidField("cdr_path", "is not available for the sandbox driver");
+  if (sounds_dir) throw invalidField("sounds_dir", "is not available for the sandbox driver");
 }

@@ -1,4 +1,4 @@
-// A node as its operator describes it: the sandbox, or an Asterisk and how to reach its ARI.
+// Voice nodes in API requests and responses: the sandbox, or an Asterisk and the access to its ARI.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import { voice_driver_names } from "../../drivers/voice/driver.ts";
@@ -8,12 +8,12 @@ import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts"
 const name = shownName("Unique in the installation");
 const driver = Type.Enum(voice_driver_names, {
   type: "string",
-  description: "asterisk: a telephone switch; sandbox: nobody's phone rings",
+  description: "asterisk: a telephone switch; sandbox: simulated, no phone rings",
 });
 
 const url = Type.String({
   maxLength: 2_048,
-  description: "Where the switch's ARI is; an address of the operator's own",
+  description: "The URL of the switch's ARI; may be an internal address",
   examples: ["http://127.0.0.1:8088/ari"],
 });
 const user = Type.String({
@@ -21,10 +21,10 @@ const user = Type.String({
   description: "As in the switch's ari.conf",
   "x-reason": "must be 1 to 128 characters without spaces and colons",
 });
-const password = Type.String({ minLength: 1, maxLength: 255, description: "Never shown again" });
+const password = Type.String({ minLength: 1, maxLength: 255, description: "Never returned" });
 const application = Type.String({
   pattern: "^[A-Za-z0-9_-]{1,64}$",
-  description: "Any name that no other program uses on this switch",
+  description: "A name that no other application uses on this switch",
   "x-reason": "must be 1 to 64 letters, digits, - and _",
 });
 
@@ -32,30 +32,30 @@ const cdr_path = Type.String({
   maxLength: 4_096,
   pattern: "^/",
   description:
-    "The switch's file of call records, where the service can read it; null: what became of a call that ended while nobody listened stays unknown",
+    "The path of the switch's CDR file, readable by the service; null: the outcome of a call that ends while no leader is connected stays unknown",
   "x-reason": "must be an absolute path of at most 4096 characters",
 });
 const sounds_dir = Type.String({
   maxLength: 4_000,
   pattern: "^/[^,]*$",
   description:
-    "A folder that the service writes and the switch reads, both under this path; null: nothing can be played, so that no campaign calls over the node",
+    "A folder that the service writes and the switch reads under the same path; null: the node cannot play audio and places no campaign calls",
   "x-reason": "must be an absolute path of at most 4000 characters, without a comma",
 });
-const rate = Type.Integer({ minimum: 1, maximum: 1_000, description: "New legs a second" });
+const rate = Type.Integer({ minimum: 1, maximum: 1_000, description: "New legs per second" });
 const room = Type.Integer({
   minimum: 1,
   maximum: 100_000,
-  description: "Calls at once, whatever their legs",
+  description: "Concurrent calls, each with any number of legs",
 });
-/** What a node, or a trunk on a node, may be loaded with. */
+/** The limits of a node, or of a trunk on a node. */
 export const load = { calls_per_second: rate, calls_max: room };
 const active = Type.Boolean({
   description:
-    "An inactive one takes no new calls; calls that wait go to another node of their trunk, or wait on where there is none",
+    "An inactive node takes no new calls; its queued calls move to another node of their trunk, if there is one",
 });
 
-/** The body of a node's creation; validateNewVoiceNode says what this schema cannot. */
+/** The body that creates a node; validateNewVoiceNode checks what this schema cannot. */
 export const NewVoiceNode = closed(
   {
     name,
@@ -67,13 +67,13 @@ export const NewVoiceNode = closed(
     active: optional(active),
   },
   {
-    description: "A node to place calls on",
+    description: "A voice node to create",
     examples: [{ name: "sandbox 2", driver: "sandbox", calls_per_second: 50, calls_max: 500 }],
   },
 );
 export type NewVoiceNode = Static<typeof NewVoiceNode>;
 
-/** The body of a node's patch. Another driver is another node. */
+/** The body that updates a node; the driver of a node never changes. */
 export const VoiceNodePatch = closed(
   {
     name: Type.Optional(name),
@@ -94,7 +94,7 @@ export const VoiceNodePatch = closed(
     calls_max: Type.Optional(room),
     active: Type.Optional(active),
   },
-  { minProperties: 1, description: "What to change", examples: [{ active: false }] },
+  { minProperties: 1, description: "The fields to change", examples: [{ active: false }] },
 );
 export type VoiceNodePatch = Static<typeof VoiceNodePatch>;
 
@@ -114,31 +114,31 @@ export const VoiceNodeAnswer = Type.Object({
   sounds_dir: nullable(Type.String()),
   ...load,
   active,
-  connected: Type.Boolean({ description: "Whether the service hears the node just now" }),
+  connected: Type.Boolean({ description: "Whether the service is connected to the node" }),
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
 export type VoiceNodeAnswer = Static<typeof VoiceNodeAnswer>;
 
-/** What a schema alone cannot say of a new node's body, which may have any shape. */
+/** Validates what the schema of a new node cannot. The body may have any shape. */
 export function validateNewVoiceNode(body: unknown): FieldError[] {
   const fields = asFields(body);
   const violations = validateAriUrl(body);
   for (const field of ["ari", "cdr_path", "sounds_dir"]) {
     const isGiven = fields[field] !== undefined && fields[field] !== null;
     if (fields["driver"] === "sandbox" && isGiven)
-      violations.push({ field, reason: "is not for the sandbox" });
+      violations.push({ field, reason: "is not available for the sandbox driver" });
     if (fields["driver"] === "asterisk" && !isGiven && field === "ari")
       violations.push({ field, reason: "is required for the asterisk driver" });
   }
   return violations;
 }
 
-/** Whether the address of a node's ARI is one; also of a patch. */
+/** Validates the URL of a node's ARI, in the body of a creation or an update. */
 export function validateAriUrl(body: unknown): FieldError[] {
   const { url: text } = asFields(asFields(body)["ari"]);
   if (typeof text !== "string" || isAriUrl(text)) return [];
-  const reason = "must be an http or https address without user, query and fragment";
+  const reason = "must be an http or https URL without user, query or fragment";
   return [{ field: "ari.url", reason }];
 }
 
@@ -148,7 +148,7 @@ function isAriUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && username + secret + search + hash === "";
 }
 
-/** As drivers take it: without a trailing slash. */
+/** Returns the URL as drivers expect it: without a trailing slash. */
 export function ariUrl(text: string): string {
   return new URL(text).href.replace(/\/+$/, "");
 }

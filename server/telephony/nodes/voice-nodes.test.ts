@@ -30,7 +30,7 @@ const request = async (method: string, under: string, json?: unknown, token = op
   return api.send(method, `/api/v1/voice-nodes${under}`, { token, json });
 };
 
-/** What this process sends it hears at once, and once more from the database. */
+/** A process receives its own notifications twice: at once, and from the database. */
 function assertNotified(...subjects: string[]): void {
   for (const subject of subjects)
     assert.ok(notified.includes(subject), `${subject}: ${notified.join()}`);
@@ -53,7 +53,7 @@ const asterisk = () => ({
   ...load,
 });
 
-test("an Asterisk is added, read, listed, changed and deleted, and its password is never shown", async () => {
+test("an Asterisk is created, read, listed, updated and deleted, and its password is never returned", async () => {
   const wanted = asterisk();
   const created = await request("POST", "", wanted);
   assert.equal(created.status, 201, created.text);
@@ -89,9 +89,9 @@ test("an Asterisk is added, read, listed, changed and deleted, and its password 
     assert.equal((await request(method, `/${id}`, json)).status, 404, method);
 });
 
-test("each failing field of a node is told", async () => {
-  const twin = asterisk();
-  await request("POST", "", twin);
+test("every invalid field of a node is reported", async () => {
+  const existing = asterisk();
+  await request("POST", "", existing);
   const good = asterisk();
   const cases: [unknown, string[]][] = [
     [{}, ["name", "driver", "calls_per_second", "calls_max"]],
@@ -111,7 +111,7 @@ test("each failing field of a node is told", async () => {
     ...["x", "ftp://a/ari", "http://u:p@a/ari", "http://a/ari?x=1", "http://a/ari#x"].map(
       (url): [unknown, string[]] => [{ ...good, ari: { ...good.ari, url } }, ["ari.url"]],
     ),
-    [{ ...good, name: twin.name, ari: twin.ari }, ["name", "ari.app"]],
+    [{ ...good, name: existing.name, ari: existing.ari }, ["name", "ari.app"]],
     [{ ...good, connected: true }, ["connected"]],
   ];
   for (const [json, fields] of cases)
@@ -119,7 +119,7 @@ test("each failing field of a node is told", async () => {
   const { id } = (await request("POST", "", sandbox())).body;
   for (const [json, fields] of [
     [{}, ["body"]],
-    [{ name: twin.name }, ["name"]],
+    [{ name: existing.name }, ["name"]],
     [{ driver: "asterisk" }, ["driver"]],
     [{ ari: ari() }, ["ari"]],
     [{ ari: { url: "x" } }, ["ari.url"]],
@@ -129,7 +129,7 @@ test("each failing field of a node is told", async () => {
     assert.deepEqual(failingFields(await request("PATCH", `/${id}`, json)), fields);
 });
 
-test("a changed node's leader is told, and sees it changed whatever the clock says", async () => {
+test("a changed node's leader is notified, and updated_at grows even if the clock does not", async () => {
   const { id } = (await request("POST", "", sandbox())).body;
   const stamps: string[] = [];
   for (const calls_max of [10, 20]) {
@@ -141,7 +141,7 @@ test("a changed node's leader is told, and sees it changed whatever the clock sa
   assert.ok(stamps[1]! > stamps[0]!);
 });
 
-test("what waits on a node that is made inactive moves to another of its trunk, and stays where there is none", async () => {
+test("queued calls of a deactivated node move to another node of their trunk, if there is one", async () => {
   const [one, two, away] = [
     await makeNode(api.app),
     await makeNode(api.app, { connected: true }),
@@ -170,7 +170,7 @@ test("what waits on a node that is made inactive moves to another of its trunk, 
   assertNotified(`${one}:0`, `${two}:${operator.account_id}`);
 });
 
-test("a node that calls were placed on is deleted once it is inactive and all of them are over; its recordings are gone then", async () => {
+test("a node with calls can be deleted once it is inactive and its calls have ended; its recordings are then gone", async () => {
   const node_id = await makeNode(api.app);
   const trunk_id = await makeTrunk(api.app, [node_id]);
   const call = { stage: "talking", recording_state: "ready" };
@@ -187,11 +187,13 @@ test("a node that calls were placed on is deleted once it is inactive and all of
   await assertRefused();
   await request("PATCH", `/${node_id}`, { active: false });
   assert.equal((await request("DELETE", `/${node_id}`)).status, 204);
-  const heard = await api.send("GET", `/api/v1/calls/${id}/recording`, { token: operator.token });
-  assert.equal(heard.status, 404);
+  const recording = await api.send("GET", `/api/v1/calls/${id}/recording`, {
+    token: operator.token,
+  });
+  assert.equal(recording.status, 404);
 });
 
-test("changes of nodes are audited by the names of what changed", async () => {
+test("changes of nodes are audited with the names of the changed fields", async () => {
   const { id } = (await request("POST", "", asterisk())).body;
   await request("PATCH", `/${id}`, { name: unique("node"), ari: { password: "n3w" } });
   await request("DELETE", `/${id}`);
@@ -209,7 +211,7 @@ test("changes of nodes are audited by the names of what changed", async () => {
   );
 });
 
-test("nodes are only for who runs the installation", async () => {
+test("only operators may manage nodes", async () => {
   const without = await makeAccount(api.app, { features: ["crm", "bulk_chat", "voice", "calls"] });
   const manager = await makeAgentToken(api.app, without, ["installation.manage"]);
   const agent = await makeAgentToken(api.app, operator, ["account.manage", "agents.manage"]);

@@ -5,7 +5,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { VoiceNodeAnswer } from "./voice-node-schema.ts";
 
-/** The installation's nodes, by id. */
+/** Returns a page of the installation's voice nodes, by ID. */
 export async function listVoiceNodes(
   db: Kysely<DB>,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
@@ -20,14 +20,14 @@ export async function listVoiceNodes(
   return { data: rows.map(nodeAnswer), next_cursor: next };
 }
 
-/** One node, or not-found. */
+/** Returns a voice node. Refuses: not-found. */
 export async function readVoiceNode(db: Kysely<DB>, id: number): Promise<VoiceNodeAnswer> {
   const row = await nodeRows(db).where("id", "=", id).executeTakeFirst();
   if (!row) throw notFound();
   return nodeAnswer(row);
 }
 
-/** Without the password, which is for the drivers alone. */
+/** Omits the password, which only drivers read. */
 function nodeRows(db: Kysely<DB>) {
   return db
     .selectFrom("voice_nodes")
@@ -53,7 +53,7 @@ type Row = Awaited<ReturnType<ReturnType<typeof nodeRows>["executeTakeFirstOrThr
 
 function nodeAnswer({ ari_url, ari_user, ari_app, connected_at, ...row }: Row): VoiceNodeAnswer {
   const driver = row.driver as VoiceDriverName;
-  // The table's check: an Asterisk has all of them.
+  // A check constraint requires all of them of an Asterisk node.
   const ari =
     driver === "asterisk"
       ? { url: ari_url!, user: ari_user!, password_set: true as const, app: ari_app! }

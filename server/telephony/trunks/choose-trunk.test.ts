@@ -13,7 +13,7 @@ const trunk = (node_id: number, more: Partial<TrunkOnNode> = {}): TrunkOnNode =>
   ...more,
 });
 
-/** How many of a hundred evenly spread chances each node gets. */
+/** Returns how many of a hundred evenly spaced random values choose each node. */
 function spread(trunks: readonly TrunkOnNode[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (let i = 0; i < 100; i++) {
@@ -23,11 +23,11 @@ function spread(trunks: readonly TrunkOnNode[]): Record<number, number> {
   return counts;
 }
 
-test("calls are spread over the nodes by the trunk's share of each", () => {
+test("calls are distributed over the nodes by the trunk's calls per second on each", () => {
   assert.deepEqual(spread([trunk(1), trunk(2, { calls_per_second: 30 })]), { 1: 25, 2: 75 });
 });
 
-test("a connected node comes first, then a trunk that is the account's alone", () => {
+test("prefers connected nodes, then the account's own trunks", () => {
   const away = { connected: false };
   assert.deepEqual(spread([trunk(1, away), trunk(2)]), { 2: 100 });
   assert.deepEqual(spread([trunk(1), trunk(2, { own: true })]), { 2: 100 });
@@ -35,6 +35,6 @@ test("a connected node comes first, then a trunk that is the account's alone", (
   assert.deepEqual(spread([trunk(1, away), trunk(2, { own: true, ...away })]), { 2: 100 });
 });
 
-test("without a trunk there is none to choose", () => {
+test("returns null without a trunk", () => {
   assert.equal(chooseTrunk([], 0.5), null);
 });

@@ -1,22 +1,22 @@
-// Over which trunk and node a call is placed: decided once, when it is submitted.
+// Chooses the trunk and node of a call, once, when the call is submitted.
 import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
 import { statement } from "../../lib/database/database.ts";
 
-/** A trunk on one of its nodes, as an account may use it. */
+/** A trunk on one of its nodes that an account may use. */
 export type TrunkOnNode = {
   readonly trunk_id: number;
   readonly node_id: number;
   readonly driver: VoiceDriverName;
   readonly connected: boolean;
-  /** The account's alone. */
+  /** Whether the trunk belongs to this account only. */
   readonly own: boolean;
-  /** Whether the call's caller id may be shown; true when it names none. */
+  /** Whether the trunk allows the call's caller ID; true if the call names none. */
   readonly allows_caller_id: boolean;
-  /** New calls a second of the trunk on the node. */
+  /** New calls per second of the trunk on the node. */
   readonly calls_per_second: number;
 };
 
-/** The active trunks that the account may use, each with its active nodes: a query of their rows. */
+/** Returns a query of the active trunks that the account may use, with each of their active nodes. */
 export const trunksOnNodes = (accountId: string, callerIdOrNull: string) => `
   select t.id as trunk_id, n.id as node_id, n.driver, n.connected_at is not null as connected,
     t.only_account_id is not null as own,
@@ -29,12 +29,12 @@ export const trunksOnNodes = (accountId: string, callerIdOrNull: string) => `
   where t.active and n.active and (t.only_account_id is null or t.only_account_id = ${accountId})
   order by t.id, n.id`;
 
-/** Those of account $1; $2 is a caller id or null. */
+/** Finds the trunks of account $1; $2 is a caller ID or null. */
 export const findTrunks = statement<TrunkOnNode>(trunksOnNodes("$1", "$2"));
 
 /**
- * One of the trunks, at random by their shares: of those on a connected node if there is any, and of
- * these the account's own if it has any. `random` is in [0, 1). Null where there is none.
+ * Chooses a trunk at random, weighted by calls per second; prefers connected nodes, then the
+ * account's own trunks. `random` is in [0, 1). Returns null if `trunks` is empty.
  */
 export function chooseTrunk(trunks: readonly TrunkOnNode[], random: number): TrunkOnNode | null {
   const best = preferred(
@@ -42,10 +42,10 @@ export function chooseTrunk(trunks: readonly TrunkOnNode[], random: number): Tru
     ({ own }) => own,
   );
   const total = best.reduce((sum, { calls_per_second }) => sum + calls_per_second, 0);
-  let left = random * total;
+  let remaining = random * total;
   for (const trunk of best) {
-    left -= trunk.calls_per_second;
-    if (left < 0) return trunk;
+    remaining -= trunk.calls_per_second;
+    if (remaining < 0) return trunk;
   }
   return best.at(-1) ?? null;
 }

@@ -4,11 +4,12 @@ import { validateTrunk, refuseTakenTrunk } from "./internal/validate-trunk.ts";
 import { touchVoiceNodes } from "../nodes/touch-voice-nodes.ts";
 import type { NewTrunk, TrunkAnswer } from "./trunk-schema.ts";
 import { readTrunk } from "./trunks.ts";
-import { takeTurnAtNodes } from "../nodes/take-turn-at-nodes.ts";
+import { serializeNodeChanges } from "../nodes/serialize-node-changes.ts";
 
 /**
- * Adds a trunk with its shares of nodes; an operator's verb. Refuses: validation-failed (name,
- * endpoint, only_account_id, caller_ids, nodes). Notification `call_work` of its nodes with account 0 after the commit.
+ * Creates a trunk with its limits per node; for operators. Refuses: validation-failed (name, endpoint,
+ * only_account_id, caller_ids, nodes). The caller sends `call_work` for each of its nodes with
+ * account 0 after the commit.
  */
 export async function createTrunk(
   tx: Tx,
@@ -16,7 +17,7 @@ export async function createTrunk(
   wanted: NewTrunk,
   now: Date,
 ): Promise<TrunkAnswer> {
-  await takeTurnAtNodes(tx);
+  await serializeNodeChanges(tx);
   const { nodes, ...rest } = wanted;
   const trunk = {
     name: rest.name,

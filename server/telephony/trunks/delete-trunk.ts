@@ -4,11 +4,11 @@ import { Refusal } from "../../lib/errors.ts";
 import { lockTrunk } from "./internal/lock-trunk.ts";
 import { touchVoiceNodes } from "../nodes/touch-voice-nodes.ts";
 import { readTrunk } from "./trunks.ts";
-import { takeTurnAtNodes } from "../nodes/take-turn-at-nodes.ts";
+import { serializeNodeChanges } from "../nodes/serialize-node-changes.ts";
 
 /**
- * Deletes a trunk and returns the nodes it was on. Refuses: not-found; conflict while calls of it are
- * under way or wait. Notification `call_work` of each node with account 0 after the commit.
+ * Deletes a trunk and returns its nodes. Refuses: not-found; conflict while the trunk has queued or
+ * live calls. The caller sends `call_work` for each node with account 0 after the commit.
  */
 export async function deleteTrunk(
   tx: Tx,
@@ -16,7 +16,7 @@ export async function deleteTrunk(
   id: number,
   now: Date,
 ): Promise<readonly number[]> {
-  await takeTurnAtNodes(tx);
+  await serializeNodeChanges(tx);
   await lockTrunk(tx, id);
   const { name, nodes } = await readTrunk(tx, id);
   const call = await tx
@@ -29,7 +29,7 @@ export async function deleteTrunk(
   if (call) {
     throw new Refusal(
       "conflict",
-      "Calls of this trunk are under way or wait; make it inactive with active: false and let them end first",
+      "This trunk has calls that are queued or in progress; deactivate it with active: false and wait until they end",
     );
   }
   await tx.deleteFrom("trunks").where("id", "=", id).execute();

@@ -1,4 +1,4 @@
-// A trunk to a carrier as its operator describes it.
+// Trunks in API requests and responses.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import type { FieldError } from "../../lib/errors.ts";
@@ -12,16 +12,16 @@ type NumberFormat = (typeof formats)[number];
 const fields = {
   name: shownName("Unique in the installation"),
   endpoint: pjsipEndpoint(
-    "The carrier's endpoint in the nodes' PJSIP configuration; does not begin with a, digits and -, as accounts' phones do",
+    "The carrier's endpoint in the nodes' PJSIP configuration; must not begin with a, digits and -, the prefix of accounts' phones",
   ),
   number_format: Type.Enum(formats, {
     type: "string",
     description:
-      "How the carrier wants numbers: 919876543210 (e164, unless said), +919876543210 or 9876543210",
+      "The number format that the carrier expects: e164 (919876543210, the default), plus_e164 (+919876543210) or national (9876543210)",
   }),
   number_prefix: Type.String({
     pattern: "^[0-9*#]{0,8}$",
-    description: "Dialled before each number",
+    description: "Dialed before each number",
     "x-reason": "must be at most 8 digits, * and #",
   }),
   caller_ids: Type.Array(
@@ -29,22 +29,22 @@ const fields = {
     {
       maxItems: 1_000,
       uniqueItems: true,
-      description: "As cli_number names them; the first is shown where a call names none",
+      description:
+        "The caller IDs that cli_number may name; a call that names none shows the first",
     },
   ),
-  caller_ids_only: Type.Boolean({ description: "Whether the carrier refuses other caller ids" }),
+  caller_ids_only: Type.Boolean({ description: "Whether the carrier rejects other caller IDs" }),
   active: Type.Boolean({
-    description:
-      "An inactive one takes no new calls; those that wait on it are placed all the same",
+    description: "An inactive trunk takes no new calls; its queued calls are still placed",
   }),
   nodes: Type.Array(closed({ node_id: id("Node id"), ...load }), {
     maxItems: 100,
-    description: "Where it is set up, and how much of each node it may take",
+    description: "The nodes that have this trunk, with its limits on each",
   }),
 };
-const only_account_id = id("The one account that may use it; null: every account");
+const only_account_id = id("The only account that may use the trunk; null: every account");
 
-/** The body of a trunk's creation; validateTrunk says what this schema cannot. */
+/** The body that creates a trunk; validateTrunk checks what this schema cannot. */
 export const NewTrunk = closed(
   {
     name: fields.name,
@@ -58,7 +58,7 @@ export const NewTrunk = closed(
     nodes: fields.nodes,
   },
   {
-    description: "A trunk to place calls over",
+    description: "A trunk to create",
     examples: [
       {
         name: "carrier",
@@ -72,7 +72,7 @@ export const NewTrunk = closed(
 );
 export type NewTrunk = Static<typeof NewTrunk>;
 
-/** The body of a trunk's patch; `nodes` replaces all of them. */
+/** The body that updates a trunk; `nodes` replaces the whole list. */
 export const TrunkPatch = closed(
   {
     name: Type.Optional(fields.name),
@@ -85,7 +85,7 @@ export const TrunkPatch = closed(
     active: Type.Optional(fields.active),
     nodes: Type.Optional(fields.nodes),
   },
-  { minProperties: 1, description: "What to change", examples: [{ active: false }] },
+  { minProperties: 1, description: "The fields to change", examples: [{ active: false }] },
 );
 export type TrunkPatch = Static<typeof TrunkPatch>;
 
@@ -105,14 +105,14 @@ export const TrunkAnswer = Type.Object({
 });
 export type TrunkAnswer = Static<typeof TrunkAnswer>;
 
-/** A share of one node twice, which a schema does not see. The body may have any shape. */
+/** Reports nodes that are listed twice, which the schema cannot. The body may have any shape. */
 export function validateTrunkNodes(body: unknown): FieldError[] {
   const { nodes } = (body ?? {}) as { nodes?: unknown };
   if (!Array.isArray(nodes)) return [];
   const ids = nodes.map((node: unknown) => (node as { node_id?: unknown } | null)?.node_id);
-  return ids.flatMap((one, i) =>
-    one !== undefined && ids.indexOf(one) < i
-      ? [{ field: `nodes.${i}.node_id`, reason: "is there twice" }]
+  return ids.flatMap((nodeId, i) =>
+    nodeId !== undefined && ids.indexOf(nodeId) < i
+      ? [{ field: `nodes.${i}.node_id`, reason: "is listed twice" }]
       : [],
   );
 }

@@ -28,7 +28,7 @@ const request = async (method: string, under: string, json?: unknown, token = op
   return api.send(method, `/api/v1/trunks${under}`, { token, json });
 };
 
-/** What this process sends it hears at once, and once more from the database. */
+/** A process receives its own notifications twice: at once, and from the database. */
 function assertNotified(...subjects: string[]): void {
   for (const subject of subjects)
     assert.ok(notified.includes(subject), `${subject}: ${notified.join()}`);
@@ -39,7 +39,7 @@ const stampOf = async (id: number) =>
   (await api.send("GET", `/api/v1/voice-nodes/${id}`, { token: operator.token })).body
     .updated_at as string;
 
-test("a trunk is added, read, listed, changed and deleted with its shares of nodes", async () => {
+test("a trunk is created, read, listed, updated and deleted with its limits per node", async () => {
   const [one, two] = [await makeNode(api.app), await makeNode(api.app)];
   const wanted = {
     name: unique("carrier"),
@@ -64,7 +64,7 @@ test("a trunk is added, read, listed, changed and deleted with its shares of nod
   const changed = await request("PATCH", `/${id}`, { nodes, only_account_id: null, active: false });
   assert.equal(changed.status, 200, changed.text);
   assertNotified(`${one}:0`, `${two}:0`);
-  assert.ok((await stampOf(one)) > earlier, "its leader begins anew");
+  assert.ok((await stampOf(one)) > earlier, "its leader restarts");
   assert.deepEqual({ ...changed.body, nodes, only_account_id: null, active: false }, changed.body);
   assert.equal((await request("DELETE", `/${id}`)).status, 204);
   assertNotified(`${two}:0`);
@@ -72,7 +72,7 @@ test("a trunk is added, read, listed, changed and deleted with its shares of nod
     assert.equal((await request(method, `/${id}`, json)).status, 404, method);
 });
 
-test("a trunk is every account's and takes E.164 numbers unless said", async () => {
+test("a trunk serves every account and uses E.164 numbers by default", async () => {
   const { body } = await request("POST", "", { name: unique("t"), endpoint: "t", nodes: [] });
   const { only_account_id, number_format, number_prefix, caller_ids, caller_ids_only } = body;
   assert.deepEqual(
@@ -81,7 +81,7 @@ test("a trunk is every account's and takes E.164 numbers unless said", async () 
   );
 });
 
-test("each failing field of a trunk is told", async () => {
+test("every invalid field of a trunk is reported", async () => {
   const node_id = await makeNode(api.app);
   const name = unique("carrier");
   const held = await request("POST", "", { name, endpoint: "t", nodes: [] });
@@ -118,7 +118,7 @@ test("each failing field of a trunk is told", async () => {
   assert.equal((await request("PATCH", `/${id}`, { name, endpoint: "a-7" })).status, 200);
 });
 
-test("a trunk with calls under way or waiting is not deleted, and goes when they have ended", async () => {
+test("a trunk can be deleted only once its queued and live calls have ended", async () => {
   for (const stage of ["queued", "talking"]) {
     const node_id = await makeNode(api.app);
     const trunk_id = await makeTrunk(api.app, [node_id]);
@@ -138,7 +138,7 @@ test("a trunk with calls under way or waiting is not deleted, and goes when they
   }
 });
 
-test("a node is taken from a trunk when its calls can wait elsewhere, and not before", async () => {
+test("a node can be removed from a trunk only if its queued calls can move to another node", async () => {
   const [one, two] = [await makeNode(api.app), await makeNode(api.app)];
   const trunk_id = await makeTrunk(api.app, [one]);
   const call = await makeCall(api.app, operator, { place: { node_id: one, trunk_id } });
@@ -161,7 +161,7 @@ test("a node is taken from a trunk when its calls can wait elsewhere, and not be
   assert.equal(node_id, two);
 });
 
-test("changes of trunks are audited in the operator's account, and no other account sees one", async () => {
+test("changes of trunks are audited in the operator's account, and other accounts cannot see trunks", async () => {
   const { id } = (await request("POST", "", { name: unique("t"), endpoint: "t", nodes: [] })).body;
   await request("PATCH", `/${id}`, { active: false });
   await request("DELETE", `/${id}`);

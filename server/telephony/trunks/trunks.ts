@@ -4,7 +4,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { TrunkAnswer } from "./trunk-schema.ts";
 
-/** The installation's trunks with their shares of nodes, by id. */
+/** Returns a page of the installation's trunks with their limits per node, by ID. */
 export async function listTrunks(
   db: Kysely<DB>,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
@@ -23,7 +23,7 @@ export async function listTrunks(
   return { data: rows.map((row) => trunkAnswer(row, shares)), next_cursor: next };
 }
 
-/** One trunk with its shares of nodes, or not-found. */
+/** Returns a trunk with its limits per node. Refuses: not-found. */
 export async function readTrunk(db: Kysely<DB>, id: number): Promise<TrunkAnswer> {
   const row = await db.selectFrom("trunks").selectAll().where("id", "=", id).executeTakeFirst();
   if (!row) throw notFound();

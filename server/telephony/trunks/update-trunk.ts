@@ -7,13 +7,13 @@ import { moveQueuedCalls, type MovedCalls } from "../nodes/move-queued-calls.ts"
 import { touchVoiceNodes } from "../nodes/touch-voice-nodes.ts";
 import type { TrunkAnswer, TrunkPatch } from "./trunk-schema.ts";
 import { readTrunk } from "./trunks.ts";
-import { takeTurnAtNodes } from "../nodes/take-turn-at-nodes.ts";
+import { serializeNodeChanges } from "../nodes/serialize-node-changes.ts";
 
 /**
- * Changes a trunk; the leaders of its nodes begin anew with it. What waits on a node that is taken
- * from it moves to another of its nodes. Refuses: not-found; validation-failed (name,
- * endpoint, only_account_id, caller_ids, nodes); conflict when a node is taken from it that has its calls and
- * they cannot move. Notification `call_work` of `nodes` with account 0, and of what moved, after the commit.
+ * Updates a trunk; the leaders of its nodes restart. Queued calls on a removed node move to another
+ * node of the trunk. Refuses: not-found; validation-failed (name, endpoint, only_account_id,
+ * caller_ids, nodes); conflict if a removed node has calls of the trunk that cannot move. The caller
+ * sends `call_work` for `nodes` with account 0, and for `moved`, after the commit.
  */
 export async function updateTrunk(
   tx: Tx,
@@ -22,7 +22,7 @@ export async function updateTrunk(
   patch: TrunkPatch,
   now: Date,
 ): Promise<{ trunk: TrunkAnswer; nodes: readonly number[]; moved: MovedCalls }> {
-  await takeTurnAtNodes(tx);
+  await serializeNodeChanges(tx);
   await lockTrunk(tx, id);
   const earlier = await readTrunk(tx, id);
   const { nodes, ...own } = patch;
@@ -35,8 +35,8 @@ export async function updateTrunk(
     .execute()
     .catch(refuseTakenTrunk);
   const moved = nodes ? await replaceShares(tx, earlier, nodes) : [];
-  const concerned = [...earlier.nodes, ...(nodes ?? [])].map(({ node_id }) => node_id);
-  const touched = [...new Set(concerned)].toSorted((a, b) => a - b);
+  const affected = [...earlier.nodes, ...(nodes ?? [])].map(({ node_id }) => node_id);
+  const touched = [...new Set(affected)].toSorted((a, b) => a - b);
   await touchVoiceNodes(tx, touched, now);
   await recordAudit(tx, actor, {
     at: now,
@@ -64,12 +64,15 @@ async function replaceShares(
   for (const { node_id } of trunk.nodes) {
     if (kept.has(node_id)) continue;
     moved.push(...(await moveQueuedCalls(tx, { node_id, trunk_id: trunk.id })));
-    await refuseUnended(tx, { node_id, trunk_id: trunk.id });
+    await refuseWithLiveCalls(tx, { node_id, trunk_id: trunk.id });
   }
   return moved;
 }
 
-async function refuseUnended(tx: Tx, at: { node_id: number; trunk_id: number }): Promise<void> {
+async function refuseWithLiveCalls(
+  tx: Tx,
+  at: { node_id: number; trunk_id: number },
+): Promise<void> {
   const call = await tx
     .selectFrom("calls")
     .select("id")
@@ -81,7 +84,7 @@ async function refuseUnended(tx: Tx, at: { node_id: number; trunk_id: number }):
   if (call) {
     throw new Refusal(
       "conflict",
-      `Calls of this trunk are under way on node ${at.node_id}, or wait there; let them end first`,
+      `This trunk has calls on node ${at.node_id} that are queued or in progress; wait until they end`,
     );
   }
 }

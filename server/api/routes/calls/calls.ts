@@ -20,7 +20,7 @@ const see: Access = { features: ["calls", "voice"], anyOf: ["calls.read", "calls
 const manage: Access = { features: ["calls", "voice"], anyOf: ["calls.manage"] };
 const params = closed({ id: pathId("The call") });
 
-const reportRoutes = [
+const recordRoutes = [
   route({
     method: "GET",
     url: calls,
@@ -186,4 +186,4 @@ const controlRoutes = [
   }),
 ];
 
-export const callRoutes = [...reportRoutes, ...controlRoutes];
+export const callRoutes = [...recordRoutes, ...controlRoutes];

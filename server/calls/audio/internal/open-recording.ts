@@ -3,9 +3,9 @@ import { recordAudit, type Actor } from "../../../accounts/audit/record-audit.ts
 import { VoiceError } from "../../../drivers/voice/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import { notFound, Refusal, unavailable } from "../../../lib/errors.ts";
-import { findNodeIfKept } from "../../../telephony/nodes/find-voice-node.ts";
+import { findVoiceNodeOrNull } from "../../../telephony/nodes/find-voice-node.ts";
 
-/** The call whose recordings are asked for. Refuses: not-found. */
+/** Returns the call of a recording. Refuses: not-found. */
 export async function findRecordedCall(app: App, accountId: number, id: number) {
   const call = await app.db.query
     .selectFrom("calls")
@@ -18,9 +18,9 @@ export async function findRecordedCall(app: App, accountId: number, id: number) 
 }
 
 /**
- * A recording as a WAV file, from the node that made it; who asked for it is written down, with
- * `detail`, before it is opened. Refuses: not-found when there is none; unavailable when the node does
- * not answer, or this process has no driver for it.
+ * Opens a recording as a WAV file from its node, after it has recorded the access with `detail` in the
+ * audit trail. Refuses: not-found; unavailable if the node does not respond, or if this process has no
+ * driver for it.
  */
 export async function openRecording(
   app: App,
@@ -28,10 +28,10 @@ export async function openRecording(
   call: { readonly id: number; readonly node_id: number },
   { name, detail }: { readonly name: string; readonly detail: unknown },
 ): Promise<Readable> {
-  const node = await findNodeIfKept(app.db.query, call.node_id);
+  const node = await findVoiceNodeOrNull(app.db.query, call.node_id);
   if (!node) throw noRecording();
   const driver = app.voiceDrivers[node.driver];
-  if (!driver) throw unavailable(new Error(`there is no driver for node ${node.id} here`));
+  if (!driver) throw unavailable(new Error(`this process has no driver for node ${node.id}`));
   const entry = { at: app.clock.now(), action: "call.listened", subject_id: call.id, detail };
   await app.db.query.transaction().execute((tx) => recordAudit(tx, actor, entry));
   const recording = await driver.readRecording(node, name).catch((error: unknown) => {
@@ -42,5 +42,5 @@ export async function openRecording(
 }
 
 export function noRecording(): Refusal {
-  return new Refusal("not-found", "There is no recording of this call");
+  return new Refusal("not-found", "This call has no such recording");
 }

@@ -9,7 +9,10 @@ export type CallCommand = {
   | { readonly kind: "transfer"; readonly target: string }
 );
 
-/** Leaves the leader of the call's node something to do; notification `call_command` with the node after the commit. */
+/**
+ * Stores a command for the leader of the call's node. The caller sends `call_command` with the node
+ * after the commit.
+ */
 export async function commandCall(
   tx: Tx,
   actor: UserActor,

@@ -10,7 +10,7 @@ type LockedCall = {
 
 export type OpenCall = LockedCall & { readonly stage: Exclude<Stage, "ended"> };
 
-/** Locks a call: until the commit no leader takes it up or takes it a step further. Refuses: not-found. */
+/** Locks a call: until the commit no leader claims it or stores a transition. Refuses: not-found. */
 export async function lockCall(tx: Tx, accountId: number, id: number): Promise<LockedCall> {
   const call = await tx
     .selectFrom("calls")
@@ -24,8 +24,8 @@ export async function lockCall(tx: Tx, accountId: number, id: number): Promise<L
 }
 
 /**
- * Locks a call that is not over yet, as lockCall does. Refuses: not-found; conflict, which says that it
- * cannot be `done` any more.
+ * Locks a call that has not ended, as lockCall does. Refuses: not-found; conflict, which says that the
+ * call can no longer be `done`, such as "hung up".
  */
 export async function lockOpenCall(
   tx: Tx,
@@ -35,6 +35,6 @@ export async function lockOpenCall(
 ): Promise<OpenCall> {
   const { stage, ...call } = await lockCall(tx, accountId, id);
   if (stage === "ended")
-    throw new Refusal("conflict", `The call is over and cannot be ${done} any more`);
+    throw new Refusal("conflict", `The call has ended and can no longer be ${done}`);
   return { ...call, stage };
 }

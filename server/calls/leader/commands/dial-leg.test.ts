@@ -13,11 +13,11 @@ let api: TestApi;
 const sandbox = openSandboxVoiceDriver({ pace: 50 });
 
 before(async () => {
-  const open: typeof sandbox.open = (node, heard) =>
+  const open: typeof sandbox.open = (node, onEvent) =>
     sandbox.open(node, (event) => {
-      heard(event);
-      // The agent is rung, and the connection is gone before it answers.
-      if (event.type === "ringing") heard({ type: "disconnected" });
+      onEvent(event);
+      // The switch disconnects while the agent's phone rings.
+      if (event.type === "ringing") onEvent({ type: "disconnected" });
     });
   api = await startApi({ voiceDrivers: { sandbox: { ...sandbox, open } } });
 });
@@ -34,7 +34,7 @@ test("does not dial a customer after the time the phone would have rung", async 
   const client = await openCallClient(api, account);
   const leaders = leadNodes(app);
   const campaign = await client.call({ to_number: "9800777900", from_number: "101" });
-  const report = await client.reported(campaign, "failed");
-  assert.equal(report.ended_reason, "customer_unreachable");
+  const record = await client.awaitCall(campaign, "failed");
+  assert.equal(record.ended_reason, "customer_unreachable");
   await leaders.stop();
 });

@@ -6,7 +6,7 @@ import { callName, legName } from "../../state-machine/call.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
 import { findLeg, liveLegs } from "../../state-machine/legs.ts";
 import { blockerAtDial } from "../dialer/call-blockers.ts";
-import { mayAct, type Leader, type LiveCall } from "../node/leader.ts";
+import { mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
 
 type DialCommand = Command & { type: "dial" };
 
@@ -20,7 +20,7 @@ const unreachable: Ending = {
   by: "far_end",
 };
 
-/** Dials in the background; the call is told of the leg's end if it could not be dialed. */
+/** Dials in the background; dispatches the leg's end to the call if it cannot be dialed. */
 export function startDialing(leader: Leader, live: LiveCall, command: DialCommand): void {
   const give_up = new AbortController();
   const done = dial(leader, live, command, give_up.signal)
@@ -30,8 +30,8 @@ export function startDialing(leader: Leader, live: LiveCall, command: DialComman
 }
 
 /**
- * Waits for the leg's turn and the switch, no longer than it would ring, and dials; a request that
- * certainly never left is repeated.
+ * Waits for the rate limit and the switch, at most as long as the leg may ring, and dials. Repeats a
+ * request that certainly never left this process.
  */
 async function dial(
   leader: Leader,
@@ -55,7 +55,7 @@ async function dial(
     if (given_up.aborted) return end(canceled);
     // The other party does not wait forever, and the calling window may have closed.
     if (!leader.is_connected || performance.now() >= give_up_at_ms) return end(unreachable);
-    if (!mayAct(leader)) return;
+    if (!mayProceed(leader)) return;
     if (leg.role === "customer") {
       // A leg that is dialed once more was claimed by a node leader that died since.
       const waited_ms = leg.id === 1 ? performance.now() - began_ms : Infinity;
@@ -68,14 +68,14 @@ async function dial(
           at: app.clock.now(),
         });
       if (blocker) return end(canceled);
-      if (!mayAct(leader)) return;
+      if (!mayProceed(leader)) return;
     }
     if (leg.role === "customer" && isAgentMissing(live)) {
       await delay(retry_ms);
       continue;
     }
     try {
-      return await session.dial(orderOf(live, command));
+      return await session.dial(dialOf(live, command));
     } catch (error) {
       if (!(error instanceof VoiceError)) throw error;
       if (error.failure === "refused") return end(error.ending ?? unreachable);
@@ -87,11 +87,11 @@ async function dial(
   }
 }
 
-function orderOf({ call }: LiveCall, { leg, to, caller_id, ring_seconds }: DialCommand): Dial {
+function dialOf({ call }: LiveCall, { leg, to, caller_id, ring_seconds }: DialCommand): Dial {
   return { leg: legName(call, { id: leg }), call: callName(call), to, caller_id, ring_seconds };
 }
 
-/** The agent whom the customer is called for may have left during a loss of the connection. */
+/** The waiting agent may have hung up while the switch was disconnected. */
 function isAgentMissing({ call, missing }: LiveCall): boolean {
   return liveLegs(call).some(({ role, id }) => role === "agent" && missing.has(id));
 }

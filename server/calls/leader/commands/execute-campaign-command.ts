@@ -1,4 +1,4 @@
-// Executes the commands of campaigns' calls, which act on the recipient's leg.
+// Executes the commands of campaigns' calls, which concern the recipient's leg.
 import { SpeechError } from "../../../drivers/speech/driver.ts";
 import { VoiceError } from "../../../drivers/voice/driver.ts";
 import type { Audio } from "../../../lib/audio/audio.ts";
@@ -7,7 +7,7 @@ import { legName, messageName, playbackName } from "../../state-machine/call.ts"
 import type { CampaignCommand } from "../../state-machine/events-and-commands.ts";
 import type { Prompt } from "../../state-machine/menu.ts";
 import { startConversation } from "./start-conversation.ts";
-import { mayAct, type Leader, type LiveCall } from "../node/leader.ts";
+import { mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
 
 /** How soon calls are reconciled after a failed playback. */
 const reconcile_ms = 500;
@@ -57,22 +57,22 @@ export async function executeCampaignCommand(
   }
 }
 
-/** Plays the prompts in order. Never fails: reports what cannot be played, and retries what may yet be. */
+/** Plays the prompts in order. Never fails: reports an unplayable prompt, and retries temporary errors. */
 async function playAll(leader: Leader, live: LiveCall, command: Playing): Promise<void> {
   const leg = legName(live.call, { id: command.leg });
   const playback = playbackName(live.call, command.visit);
   try {
     for (const [i, prompt] of command.prompts.entries()) {
       const audio = await audioOf(leader, live, prompt);
-      // A key may have moved the call on meanwhile.
-      if (live.call.position?.visit !== command.visit || !mayAct(leader)) return;
+      // A key may have moved the call to its next visit.
+      if (live.call.position?.visit !== command.visit || !mayProceed(leader)) return;
       const isLast = i === command.prompts.length - 1;
       await leader.session.play(leg, isLast ? playback : `${playback}-${i}`, audio);
     }
   } catch (err) {
     const { account_id, id: call_id } = live.call;
     leader.app.log.warn({ err, account_id, call_id }, "could not play a prompt");
-    // Any other failure may pass: the switch or the database is away, or text-to-speech is busy.
+    // Any other error may be temporary: the switch or the database is unavailable, or TTS is busy.
     const isRefused = err instanceof VoiceError && err.failure === "refused";
     if (!isRefused && !(err instanceof SpeechError)) {
       live.needs_resume = true;

@@ -5,14 +5,14 @@ import type { Command } from "../../state-machine/events-and-commands.ts";
 import { startDialing } from "./dial-leg.ts";
 import { executeCampaignCommand } from "./execute-campaign-command.ts";
 import { findExtension } from "../events/find-extension.ts";
-import { mayAct, type Leader, type LiveCall } from "../node/leader.ts";
+import { mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
 
 /** How soon calls are reconciled after a failed request. */
 const reconcile_ms = 500;
 
 /**
- * Executes the commands in order; dialing goes on in the background. What fails is repeated after the next
- * reconciliation with the switch; nothing is begun once the lease is no longer certain.
+ * Executes the commands in order; dialing continues in the background. Failed commands are repeated after
+ * the next reconciliation with the switch. Starts no command once the lease may have expired.
  */
 export async function executeCommands(
   leader: Leader,
@@ -20,12 +20,12 @@ export async function executeCommands(
   commands: readonly Command[],
 ): Promise<void> {
   for (const command of commands) {
-    if (!mayAct(leader)) return;
+    if (!mayProceed(leader)) return;
     try {
       await executeCommand(leader, live, command);
     } catch (error) {
       const at = { account_id: live.call.account_id, call_id: live.call.id, err: error };
-      leader.app.log.warn(at, `a command of a call failed: ${command.type}`);
+      leader.app.log.warn(at, `a call's command failed: ${command.type}`);
       live.needs_resume = true;
       leader.reconcileIn(reconcile_ms);
     }
@@ -61,7 +61,7 @@ async function executeCommand(leader: Leader, live: LiveCall, command: Command):
   }
 }
 
-/** Hangs up a leg; one that is still being dialed is kept back, or hung up once it is at the switch. */
+/** Hangs up a leg; a leg that is being dialed is canceled, or hung up once it is at the switch. */
 async function hangUp(leader: Leader, live: LiveCall, leg: number): Promise<void> {
   const dialing = live.dialing.get(leg);
   if (!dialing) return leader.session.hangUp(legName(live.call, { id: leg }));

@@ -11,7 +11,7 @@ before(async () => {
 after(() => fixture.close());
 
 async function hangUp(campaign: number): Promise<void> {
-  const [{ call_id }] = await fixture.reports(campaign);
+  const [{ call_id }] = await fixture.callRecords(campaign);
   const { status } = await fixture.ask("POST", `/api/v1/calls/${call_id}/hangup`);
   assert.equal(status, 200);
 }
@@ -26,19 +26,19 @@ async function noCommandLeft(): Promise<void> {
 test("hangs up a call under the next node leader when it was requested while there was none", async () => {
   const first = fixture.startLeaders();
   const campaign = await fixture.call({ to_number: "9800777900", from_number: "301" });
-  await fixture.reported(campaign, "in-progress");
+  await fixture.awaitCall(campaign, "in-progress");
   await first.stop();
   await hangUp(campaign);
   const second = fixture.startLeaders();
-  const report = await fixture.reported(campaign, "completed");
-  assert.deepEqual([report.ended_reason, report.ended_by], ["hung_up_by_api", "api"]);
+  const record = await fixture.awaitCall(campaign, "completed");
+  assert.deepEqual([record.ended_reason, record.ended_by], ["hung_up_by_api", "api"]);
   await noCommandLeft();
   await second.stop();
 });
 
-test("never places a call that is hung up after a node leader claimed it and died", async () => {
+test("never places a call that is hung up after its node leader claimed it and died", async () => {
   const campaign = await fixture.call({ to_number: "9801777900", from_number: "302" });
-  // As claim_calls leaves it.
+  // The state after claim_calls.
   await fixture.app.db.query
     .updateTable("calls")
     .set({ stage: "agent" })
@@ -46,8 +46,8 @@ test("never places a call that is hung up after a node leader claimed it and die
     .execute();
   await hangUp(campaign);
   const leaders = fixture.startLeaders();
-  const report = await fixture.reported(campaign, "canceled");
-  assert.deepEqual([report.ended_reason, report.legs, report.cost], ["hung_up_by_api", [], 0]);
+  const record = await fixture.awaitCall(campaign, "canceled");
+  assert.deepEqual([record.ended_reason, record.legs, record.cost], ["hung_up_by_api", [], 0]);
   await noCommandLeft();
   await leaders.stop();
 });
@@ -55,17 +55,17 @@ test("never places a call that is hung up after a node leader claimed it and die
 test("reserves no further credit when a transfer is requested while one rings", async () => {
   const leaders = fixture.startLeaders();
   const campaign = await fixture.call({ to_number: "9802777900", from_number: "303" });
-  const { call_id } = await fixture.reported(campaign, "in-progress");
+  const { call_id } = await fixture.awaitCall(campaign, "in-progress");
   const reserved = async () => (await fixture.ask("GET", "/api/v1/credits")).body.call.reserved;
   const reserved_before = await reserved();
   const path = `/api/v1/calls/${call_id}/transfer`;
-  // Rings until it is given up.
+  // Rings until the ring time has passed.
   await fixture.ask("POST", path, { extension: "480" });
-  await eventually(async () => (await fixture.reports(campaign))[0].legs[2]?.status === "ringing");
+  await eventually(async () => (await fixture.callRecords(campaign))[0].legs[2]?.status === "ringing");
   for (let i = 0; i < 3; i++) await fixture.ask("POST", path, { extension: "480" });
   await noCommandLeft();
   assert.equal(await reserved(), reserved_before + 1);
   await hangUp(campaign);
-  await fixture.reported(campaign, "completed");
+  await fixture.awaitCall(campaign, "completed");
   await leaders.stop();
 });

@@ -1,13 +1,13 @@
 // The hangups and transfers that users request of live calls, in order.
-import { takeBackCall } from "../../controls/hang-up-call.ts";
+import { cancelIfQueued } from "../../controls/hang-up-call.ts";
 import { callName } from "../../state-machine/call.ts";
 import { findExtensionNumber } from "../events/find-extension.ts";
 import type { Leader } from "../node/leader.ts";
 import { findCommands, removeCommand } from "../node/leader-statements.ts";
 
 /**
- * Executes the pending commands. One for a call that is over is deleted without effect; one for a call of a
- * previous node leader waits until the call is taken over.
+ * Executes the pending commands. A command for an ended call is deleted without effect; one for a call of
+ * a previous node leader waits until the call is taken over.
  */
 export async function executeUserCommands(leader: Leader): Promise<void> {
   const { app, driver, node_id } = leader;
@@ -24,7 +24,7 @@ export async function executeUserCommands(leader: Leader): Promise<void> {
     } else if (stage === "queued" && kind === "hangup") {
       // A previous node leader had only claimed the call, and it is queued again.
       const call = { account_id, id: call_id };
-      await app.db.query.transaction().execute((tx) => takeBackCall(tx, call, at));
+      await app.db.query.transaction().execute((tx) => cancelIfQueued(tx, call, at));
     }
     await removeCommand(app.db.pool, [account_id, command.id]);
   }

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AgentPlan } from "../../../drivers/ai-agent/driver.ts";
+import type { AiAgentPlan } from "../../../drivers/ai-agent/driver.ts";
 import type { VoiceCall } from "../../state-machine/voice-plan.ts";
-import { fillAgentPlan } from "./fill-agent-plan.ts";
+import { fillAiAgentPlan } from "./fill-agent-plan.ts";
 
 test("fills the recipient's variables and captured digits into an AI agent's texts, and keeps long instructions whole", () => {
-  const plan: AgentPlan = {
+  const plan: AiAgentPlan = {
     driver: "realtime",
     language: "en",
     greeting: "Hello {{name}}",
@@ -30,7 +30,7 @@ test("fills the recipient's variables and captured digits into an AI agent's tex
     max_seconds: 600,
   };
   const voice = { variables: { name: "Asha" } } as unknown as VoiceCall;
-  const filled = fillAgentPlan(plan, { voice, collected: { pin: "42" } });
+  const filled = fillAiAgentPlan(plan, { voice, collected: { pin: "42" } });
   assert.equal(filled.instructions, `${"x".repeat(19_000)} Asha`);
   assert.deepEqual(
     [filled.greeting, filled.fallback, filled.closing, filled.rules[0]!.say],

@@ -1,10 +1,13 @@
-import type { AgentPlan } from "../../../drivers/ai-agent/driver.ts";
+import type { AiAgentPlan } from "../../../drivers/ai-agent/driver.ts";
 import type { Call } from "../../state-machine/call.ts";
 import { variablesOf } from "../../state-machine/play-to-caller.ts";
 import { fillText, instruction_characters_max } from "../../state-machine/script-text.ts";
 
 /** Returns the AI agent's plan with the recipient's variables filled into its texts. */
-export function fillAgentPlan(plan: AgentPlan, call: Pick<Call, "voice" | "collected">): AgentPlan {
+export function fillAiAgentPlan(
+  plan: AiAgentPlan,
+  call: Pick<Call, "voice" | "collected">,
+): AiAgentPlan {
   const variables = variablesOf(call);
   const fill = (text: string) => fillText(text, variables).text;
   return {

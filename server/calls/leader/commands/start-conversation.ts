@@ -1,9 +1,9 @@
 // Connects an AI agent to a call: this process carries the audio between the two.
 import { callName, legName } from "../../state-machine/call.ts";
-import { fillAgentPlan } from "./fill-agent-plan.ts";
+import { fillAiAgentPlan } from "./fill-agent-plan.ts";
 import type { Conversation, Leader, LiveCall } from "../node/leader.ts";
 
-/** Starts in the background; what happens is dispatched to the call. */
+/** Starts the conversation in the background and dispatches its events to the call. */
 export function startConversation(leader: Leader, live: LiveCall, legId: number): Conversation {
   const over = new AbortController();
   const keys: string[] = [];
@@ -43,7 +43,7 @@ async function converse(
   const { call } = live;
   const content = call.voice?.content;
   const plan = content?.call_type === "ai_bot" ? content.agent : null;
-  const driver = plan && app.agentDrivers[plan.driver];
+  const driver = plan && app.aiAgentDrivers[plan.driver];
   if (!driver) throw new Error(`this process has no AI agent driver ${plan?.driver}`);
   const media = await session.openMedia(callName(call), legName(call, { id: legId }));
   // Media that could not be closed ends with its connection.
@@ -56,7 +56,7 @@ async function converse(
     throw error;
   }
   if (over.aborted) return closeMedia();
-  const agent = driver.open(fillAgentPlan(plan, call), media, (event) => {
+  const agent = driver.open(fillAiAgentPlan(plan, call), media, (event) => {
     const at = app.clock.now();
     if (over.aborted) return;
     if (event.type === "over")

@@ -15,23 +15,23 @@ import { suppress } from "../../../audience/suppressions/suppress.ts";
 
 let api: TestApi;
 const sandbox = openSandboxVoiceDriver({ pace: 50 });
-/** What happens just before anybody's answer is heard. */
+/** Runs just before the leader receives the answer of any leg. */
 let beforeAnswer = async () => {};
-/** What the leader hears of its switch. */
-let tellLeader: (event: VoiceEvent) => void;
-/** Of a switch that was restarted, nothing is left. */
+/** Sends an event of the switch to the leader. */
+let sendToLeader: (event: VoiceEvent) => void;
+/** Simulates a restarted switch, which has lost its channels. */
 let isSwitchEmpty = false;
 
 before(async () => {
-  const open: typeof sandbox.open = (node, heard) => {
-    tellLeader = heard;
+  const open: typeof sandbox.open = (node, onEvent) => {
+    sendToLeader = onEvent;
     const session = sandbox.open(node, (event) => {
-      if (event.type === "answered") void beforeAnswer().then(() => heard(event));
-      else heard(event);
+      if (event.type === "answered") void beforeAnswer().then(() => onEvent(event));
+      else onEvent(event);
     });
-    const survey: VoiceSession["survey"] = async () =>
-      isSwitchEmpty ? { epoch: "another", legs: [], bridges: [] } : session.survey();
-    return { ...session, survey };
+    const snapshot: VoiceSession["snapshot"] = async () =>
+      isSwitchEmpty ? { epoch: "another", legs: [], bridges: [] } : session.snapshot();
+    return { ...session, snapshot };
   };
   api = await startApi({ voiceDrivers: { sandbox: { ...sandbox, open } } });
   await makeSandboxTrunk(api.app);
@@ -47,20 +47,23 @@ const endings = ({ status, ended_reason }: { status: string; ended_reason: strin
   ended_reason,
 ];
 
-/** The report of a call to a number of its own, once it is over, and led as a worker does. */
-async function reportOf(account: TestAccount, meanwhile: () => Promise<void> = async () => {}) {
+/** Places a call with a node leader, and returns its call record once it is canceled. */
+async function canceledRecord(
+  account: TestAccount,
+  meanwhile: () => Promise<void> = async () => {},
+) {
   const client = await openCallClient(api, account);
   const campaign = await client.call({ to_number: "9800777900", from_number: "101" });
   await meanwhile();
   const leaders = leadNodes(api.app);
   try {
-    return await client.reported(campaign, "canceled");
+    return await client.awaitCall(campaign, "canceled");
   } finally {
     await leaders.stop();
   }
 }
 
-test("does not call a customer who opts out while the agent is rung", async () => {
+test("does not call a customer who opts out while the agent's phone rings", async () => {
   const account = await makeCallingAccount(api.app);
   const { account_id } = account;
   const optOut = {
@@ -76,21 +79,21 @@ test("does not call a customer who opts out while the agent is rung", async () =
     const tx = api.app.db.query.transaction();
     await tx.execute((inside) => suppress(inside, optOut, api.clock.now()));
   };
-  const report = await reportOf(account);
+  const record = await canceledRecord(account);
   beforeAnswer = async () => {};
-  assert.deepEqual(endings(report), ["canceled", "suppressed"]);
-  assert.deepEqual([roles(report), report.cost], [["agent"], 1]);
+  assert.deepEqual(endings(record), ["canceled", "suppressed"]);
+  assert.deepEqual([roles(record), record.cost], [["agent"], 1]);
 });
 
-test("does not call a customer whose calling window closes while the agent is rung", async () => {
+test("does not call a customer whose calling window closes while the agent's phone rings", async () => {
   const account = await makeCallingAccount(api.app);
   await setCalling(api.app, account, { night_calling: false, time_zone: "UTC" });
   api.clock.set("2026-11-02T20:59:59Z");
   beforeAnswer = async () => api.clock.set("2026-11-02T21:00:00Z");
-  const report = await reportOf(account);
+  const record = await canceledRecord(account);
   beforeAnswer = async () => {};
-  assert.deepEqual(endings(report), ["canceled", "night_window"]);
-  assert.deepEqual(roles(report), ["agent"]);
+  assert.deepEqual(endings(record), ["canceled", "night_window"]);
+  assert.deepEqual(roles(record), ["agent"]);
 });
 
 test("does not place a call of an account that has lost the feature", async () => {
@@ -111,9 +114,9 @@ test("does not place a call of an account that has lost the feature", async () =
 
 test("does not place a call that waited for more than an hour", async () => {
   const account = await makeCallingAccount(api.app);
-  const report = await reportOf(account, async () => api.clock.advance(3_600_001));
-  assert.deepEqual(endings(report), ["canceled", "too_late"]);
-  assert.deepEqual([roles(report), report.cost], [[], 0]);
+  const record = await canceledRecord(account, async () => api.clock.advance(3_600_001));
+  assert.deepEqual(endings(record), ["canceled", "too_late"]);
+  assert.deepEqual([roles(record), record.cost], [[], 0]);
 });
 
 test("bills a call lost with its switch until the switch was last seen", async () => {
@@ -123,13 +126,13 @@ test("bills a call lost with its switch until the switch was last seen", async (
   const client = await openCallClient(api, account);
   const leaders = leadNodes(app);
   const campaign = await client.call({ to_number: "9800777900", from_number: "101" });
-  await client.reported(campaign, "in-progress");
-  tellLeader({ type: "disconnected" });
+  await client.awaitCall(campaign, "in-progress");
+  sendToLeader({ type: "disconnected" });
   clock.advance(36_000_000);
   isSwitchEmpty = true;
-  tellLeader({ type: "connected", epoch: "another" });
-  const report = await client.reported(campaign, "completed");
+  sendToLeader({ type: "connected", epoch: "another" });
+  const record = await client.awaitCall(campaign, "completed");
   isSwitchEmpty = false;
   await leaders.stop();
-  assert.deepEqual([report.ended_reason, report.cost], ["node_lost", 2]);
+  assert.deepEqual([record.ended_reason, record.cost], ["node_lost", 2]);
 });

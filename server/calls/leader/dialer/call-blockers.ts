@@ -1,5 +1,5 @@
-// Why a call must not go on: checked when it is claimed, when its agent answers (agents may have rung for half
-// an hour), and just before the customer is dialed.
+// The reasons not to place or continue a call, checked when it is claimed, when its agent answers (after up
+// to half an hour of ringing), and just before the customer is dialed.
 import { mayCallAt } from "../../../accounts/accounts/calling-window.ts";
 import { isSuppressed } from "../../../audience/suppressions/suppressions.ts";
 import type { Call } from "../../state-machine/call.ts";
@@ -7,7 +7,7 @@ import type { CallBlocker } from "../../state-machine/events-and-commands.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import { isCampaignOpen, type Claimed, type TrunkShare } from "../node/leader-statements.ts";
 
-/** A call this late is no longer expected: its node was away, or the queue too long. */
+/** A later call is not placed: its node was unavailable, or the queue was too long. */
 const late_ms_max = 3_600_000;
 
 /** Returns why a claimed call must not be placed, or null. */

@@ -1,4 +1,4 @@
-// Pauses a campaign when most of its calls fail: its trunk is at fault, not its recipients.
+// Pauses a campaign when most of its calls fail because of its trunk rather than its recipients.
 import { statement, type Executor } from "../../../lib/database/database.ts";
 import type { Call } from "../../state-machine/call.ts";
 
@@ -6,11 +6,11 @@ import type { Call } from "../../state-machine/call.ts";
 const window = 30;
 const failures_max = 20;
 
-/** Dispositions that blame the trunk rather than the recipient. */
+/** Dispositions that the trunk causes rather than the recipient. */
 const failures: ReadonlySet<string> = new Set(["congestion", "unreachable", "failed", "lost"]);
 
 export type CircuitBreaker = {
-  /** Records a campaign's call that is over; returns why the campaign must be paused, or null. */
+  /** Records an ended call of a campaign; returns why the campaign must be paused, or null. */
   record(call: Call): string | null;
 };
 
@@ -29,7 +29,7 @@ export function openCircuitBreaker(): CircuitBreaker {
       if (outcomes.length > window) outcomes.shift();
       const failed = outcomes.filter((outcome) => outcome !== null);
       if (failed.length >= failures_max)
-        return `${failed.length} of the last ${outcomes.length} calls failed, most lately: ${detail}`;
+        return `${failed.length} of the last ${outcomes.length} calls failed, most recently: ${detail}`;
       recent.set(key, outcomes);
       if (recent.size > 10_000) recent.delete(recent.keys().next().value!);
       return null;
@@ -49,7 +49,7 @@ const hold = statement(`
     'id', v.public_id, 'name', v.name, 'paused_reason', 'error_threshold', 'detail', $3::text)
   from held h join voice_campaigns v on v.account_id = h.account_id and v.id = h.campaign_id`);
 
-/** Pauses a running campaign and publishes that; does nothing when it is already paused for this. */
+/** Pauses a running campaign and records the event; has no effect if it has this hold already. */
 export async function pauseCampaign(
   db: Executor,
   { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,

@@ -1,4 +1,4 @@
-// In which order a node's leader calls the recipients of campaigns.
+// The order in which a node leader calls the recipients of campaigns.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeCallingAccount } from "../../../../test/support/telephony-factory.ts";
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => fixture.close());
 
-/** Numbers that are unallocated unless said: their calls are over at once. */
+/** Recipients, by default with unallocated numbers, whose calls end at once. */
 let numbers = 0;
 function people(count: number, code = "404"): RecipientToMake[] {
   return Array.from({ length: count }, () => {
@@ -27,7 +27,7 @@ function people(count: number, code = "404"): RecipientToMake[] {
 
 type Made = { readonly account_id: number; readonly id: number };
 
-/** When its recipients were called, one after the other. */
+/** Returns when its recipients were called, in order. */
 async function order(): Promise<number[]> {
   const calls = await fixture.app.db.query
     .selectFrom("calls")
@@ -106,8 +106,8 @@ test("does not call a recipient who opted out after the previous node leader die
   });
   const claim = { account_id, campaign_id: made.id, node_id, fence: 0, take: 1, caller_id: "0" };
   const [call] = await claimRecipients(app.db.pool, claim, app.clock.now());
-  // It dies here.
-  const told = {
+  // The node leader dies here.
+  const suppression = {
     channel: "voice",
     reason: "opted out",
     source: "manual",
@@ -118,7 +118,7 @@ test("does not call a recipient who opted out after the previous node leader die
     .execute((tx) =>
       suppress(
         tx,
-        { account_id, phone: call!.to_phone, expires_at: null, ...told },
+        { account_id, phone: call!.to_phone, expires_at: null, ...suppression },
         app.clock.now(),
       ),
     );
@@ -143,7 +143,7 @@ test("lets a recipient claimed by a dead node leader wait, uncounted, when the c
   });
   const claim = { account_id, campaign_id: made.id, node_id, fence: 0, take: 1, caller_id: "0" };
   await claimRecipients(app.db.pool, claim, app.clock.now());
-  // It dies here.
+  // The node leader dies here.
   await fixture.ask("POST", `/api/v1/voice/campaigns/${made.id}/pause`);
   const leaders = fixture.startLeaders();
   const seen = async () => (await fixture.ask("GET", `/api/v1/voice/campaigns/${made.id}`)).body;
@@ -157,7 +157,7 @@ test("lets a recipient claimed by a dead node leader wait, uncounted, when the c
   assert.deepEqual([called.pending, called.failed, called.attempts], [0, 1, 1]);
 });
 
-test("goes on with the credit that unanswered calls release", async () => {
+test("continues with the credit that unanswered calls release", async () => {
   const { app, trunk_id } = fixture;
   const account = await makeCallingAccount(app, { credits: 2 });
   await app.db.query.updateTable("trunk_nodes").set({ calls_max: 4 }).execute();

@@ -1,5 +1,5 @@
-// The dialer: calls the next recipients of the campaigns over the node's trunks, as many as there are slots, a
-// few of each account in rotation.
+// The dialer: calls campaigns' recipients over the node's trunks, as many as there are slots, a few of each
+// account in rotation.
 import { mayCallAt } from "../../../accounts/accounts/calling-window.ts";
 import type { Call } from "../../state-machine/call.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
@@ -16,14 +16,14 @@ import { executeCommands } from "../commands/execute-commands.ts";
 import { roomOn, serializeClaim, trackCall } from "./place-calls.ts";
 
 export type Dialer = {
-  /** Campaigns may have new recipients who are due: looks for them before the next dial. */
+  /** Reloads the campaigns with due recipients before the next dial. */
   refresh(): void;
-  /** Dials for each account once; returns whether any call was made, and when the rate limit admits the next. */
+  /** Dials for each account once; returns whether it placed a call, and when the rate limit admits the next. */
   dial(): Promise<{ readonly placed: boolean; readonly next_in_ms: number }>;
 };
 
 export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
-  /** Campaigns with recipients who are due, rotating over accounts, and over the campaigns of each. */
+  /** Campaigns with due recipients, rotating over accounts and over the campaigns of each. */
   let queue: readonly DialableCampaign[] = [];
   let is_stale = true;
 
@@ -48,7 +48,7 @@ export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
           const room = trunk && roomOn(leader, limits, trunk);
           if (room) next_in_ms = Math.min(next_in_ms, room.next_in_ms);
           if (room?.take === 0) continue;
-          // A campaign without due recipients, or that must not dial, is looked for again at the next poll.
+          // The next poll finds a campaign again that has no due recipients or must not dial now.
           gone.add(campaign);
           if (!trunk || !room || !mayDial(leader, campaign, trunk)) continue;
           const calls = await serializeClaim(leader, () =>
@@ -71,7 +71,7 @@ export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
   };
 }
 
-/** Known campaigns keep their place; a test goes before its account's campaigns, but not before others'. */
+/** Keeps the order of known campaigns; puts a test call before the campaigns of its account. */
 async function findQueue(
   { app, trunks }: Leader,
   known: readonly DialableCampaign[],
@@ -102,8 +102,8 @@ async function claimSome(
   take: number,
 ): Promise<number> {
   const { app, node_id, lease } = leader;
-  if (!lease.mayAct()) return 0;
-  // For a trunk without caller ids the carrier sets one.
+  if (!lease.mayProceed()) return 0;
+  // For a trunk without caller IDs the carrier sets one.
   const caller_id = trunk.caller_ids[0] ?? "0";
   const of = { account_id, campaign_id, node_id, fence: lease.fence, take, caller_id };
   const calls = await claimRecipients(app.db.pool, of, app.clock.now());

@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => fixture.close());
 
-/** Of a leader that hears of nothing. */
+/** The poll interval of a leader that receives no notifications. */
 const poll_ms = 500;
 
 test("places a waiting call as soon as another call frees its slot", async () => {
@@ -23,19 +23,19 @@ test("places a waiting call as soon as another call frees its slot", async () =>
     .where("id", "=", node_id)
     .execute();
   fixture.startLeaders();
-  // One that waits for its poll waits for nearly all of it, every time: a busy machine now and then.
+  // Waiting for the poll takes nearly the whole interval every time; a busy machine delays only now and then.
   await eventually(async () => Math.min(...(await gapsOfCalls())) < poll_ms / 2);
 });
 
-/** How long the one place is free between calls that wait for it. */
+/** Returns how long the only slot is free between waiting calls. */
 async function gapsOfCalls(): Promise<number[]> {
   const campaigns: number[] = [];
-  // Over at once, for the agent declines.
+  // Ends at once, because the agent declines.
   for (let i = 0; i < 9; i++)
     campaigns.push(await fixture.call({ from_number: "603", to_number: `980000000${i}` }));
   const times: { began_ms: number; ended_ms: number }[] = [];
   for (const campaign of campaigns) {
-    const { initiated_at, ended_at } = await fixture.reported(campaign, "busy");
+    const { initiated_at, ended_at } = await fixture.awaitCall(campaign, "busy");
     times.push({ began_ms: Date.parse(initiated_at), ended_ms: Date.parse(ended_at) });
   }
   const gaps_ms = times.slice(1).map(({ began_ms }, i) => began_ms - times[i]!.ended_ms);
@@ -46,10 +46,10 @@ async function gapsOfCalls(): Promise<number[]> {
   return gaps_ms;
 }
 
-test("does not delay an account's one call behind another account's many, also with one free slot at a time", async () => {
+test("does not delay an account's single call behind another account's many, even with one free slot at a time", async () => {
   const { app, api } = fixture;
   const other = await openCallClient(api, await makeCallingAccount(app));
-  // All due at once, however long it takes to submit them.
+  // All are due at the same time, however long their submission takes.
   const due = new Date(api.clock.now().getTime() + 600_000);
   const asked = { from_number: "603", schedulled_at: due.toISOString() };
   const many: number[] = [];
@@ -57,8 +57,8 @@ test("does not delay an account's one call behind another account's many, also w
     many.push(await fixture.call({ ...asked, to_number: `981000000${i % 10}` }));
   const one = await other.call({ ...asked, to_number: "9820000000" });
   api.clock.advance(600_000);
-  for (const campaign of many) await fixture.reported(campaign, "busy");
-  await other.reported(one, "busy");
+  for (const campaign of many) await fixture.awaitCall(campaign, "busy");
+  await other.awaitCall(one, "busy");
   const { rows } = await app.db.pool.query<{ campaign_id: number }>(
     `select c.campaign_id from call_events e
     join calls c on c.account_id = e.account_id and c.id = e.call_id

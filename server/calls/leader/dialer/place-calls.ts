@@ -19,7 +19,7 @@ export type Placed = {
   readonly calls: number;
   /** Further calls of the account may be due. */
   readonly more: boolean;
-  /** In how many ms the rate limit admits the next call; Infinity where it is not the obstacle. */
+  /** In how many ms the rate limit admits the next call; Infinity if no slot is free. */
   readonly next_in_ms: number;
 };
 
@@ -79,7 +79,7 @@ async function claimSome(
   take: number,
 ): Promise<number> {
   const { app, node_id, lease } = leader;
-  if (!lease.mayAct()) return 0;
+  if (!lease.mayProceed()) return 0;
   const of = { account_id, node_id, trunk_id, fence: lease.fence, take };
   const claimed = await claimCalls(app.db.pool, of, app.clock.now());
   for (const each of claimed) place(leader, each);
@@ -92,7 +92,7 @@ function place(leader: Leader, claimed: Claimed): void {
   leader.dispatch(live, { type: "placed", blocker: blockerAtClaim(claimed, live.trunk, at), at });
 }
 
-/** Adopts calls without a node leader, of previous ones or of claims whose answer was lost, and returns them. */
+/** Adopts and returns calls of previous node leaders, and of claims whose result was lost. */
 export function adoptOrphanedCalls(leader: Leader): Promise<LiveCall[]> {
   return serializeClaim(leader, async () => {
     const { app, node_id, lease } = leader;

@@ -20,12 +20,12 @@ test("formats a number for the carrier, after its prefix", () => {
   assert.equal(formatted("national", "919876543210"), "9876543210");
   assert.equal(formatted("plus_e164", "919876543210", "9"), "9+919876543210");
   assert.equal(formatted("national", "919876543210", "0"), "09876543210");
-  // Of another country, or one that only begins alike.
+  // A number of another country, and one that only begins with the same digits.
   assert.equal(formatted("national", "447911123456"), "447911123456");
   assert.equal(formatted("national", "9198765432"), "9198765432");
 });
 
-test("shows the call's caller id unless the carrier refuses it, else the trunk's first, else the agent's number", () => {
+test("shows the call's caller ID unless the carrier rejects it, else the trunk's first, else the agent's number", () => {
   const shown = (cli_number: string | null, more: Partial<TrunkLine> = {}) =>
     lineOf(callValue({ cli_number, from_number: "101" }), { ...trunk, ...more }).caller_id;
   const listed = { caller_ids: ["8000000001", "8000000002"] };

@@ -1,4 +1,4 @@
-// The caller id and number format of a carrier's trunk.
+// The caller ID and number format of a carrier's trunk.
 import type { Call, Line } from "../../state-machine/call.ts";
 
 export type TrunkLine = {
@@ -7,13 +7,13 @@ export type TrunkLine = {
   readonly endpoint: string;
   readonly number_format: "e164" | "plus_e164" | "national";
   readonly number_prefix: string;
-  /** The first is shown when a call names none. */
+  /** A call that names no caller ID shows the first. */
   readonly caller_ids: readonly string[];
-  /** Whether the carrier refuses others. */
+  /** Whether the carrier rejects other caller IDs. */
   readonly caller_ids_only: boolean;
 };
 
-/** Formats a phone (E.164 digits) for the trunk's carrier; `national` drops only the account's own country code. */
+/** Formats a phone number (E.164 digits) for the carrier; `national` drops only the account's country code. */
 export function formatNumber(
   { number_format, number_prefix }: Pick<TrunkLine, "number_format" | "number_prefix">,
   phone: string,
@@ -26,19 +26,19 @@ export function formatNumber(
 }
 
 /**
- * Returns how a call's customer is dialed. The caller id is the call's own, unless the carrier refuses it; else
- * the trunk's first; a trunk that lists none shows the agent's number, which carriers replace by their own.
+ * Returns how a call's customer is dialed. The caller ID is the call's own if the carrier accepts it, else
+ * the trunk's first, else the agent's number, which carriers replace with their own.
  */
 export function lineOf(
   call: Pick<Call, "to_phone" | "cli_number" | "from_number" | "settings">,
   trunk: TrunkLine,
 ): Line {
   const { caller_ids, caller_ids_only, endpoint } = trunk;
-  const asked = call.cli_number;
-  const isAsked = asked !== null && (!caller_ids_only || caller_ids.includes(asked));
+  const requested = call.cli_number;
+  const isAllowed = requested !== null && (!caller_ids_only || caller_ids.includes(requested));
   const number = formatNumber(trunk, call.to_phone, call.settings.country_code);
   return {
     customer: { kind: "trunk", endpoint, number },
-    caller_id: isAsked ? asked : (caller_ids[0] ?? call.from_number),
+    caller_id: isAllowed ? requested : (caller_ids[0] ?? call.from_number),
   };
 }

@@ -1,4 +1,4 @@
-// What a transition needs to know before it is stored.
+// Answers the requests of a transition before it is stored.
 import type { Call } from "../../state-machine/call.ts";
 import type { CallEvent, Request, Transition } from "../../state-machine/events-and-commands.ts";
 import { answerRequest } from "../../state-machine/transition.ts";
@@ -10,7 +10,7 @@ import { retryUntilStored } from "../node/retry-until-stored.ts";
 /** A retry of the call, which is queued in the transaction that stores its end. */
 type Deferred = Request & { type: "queue_retry" };
 
-/** Feeds the answers to a transition's requests back into the machine, until only `queue_retry` may be left. */
+/** Answers a transition's requests through the state machine, until none but `queue_retry` remains. */
 export async function answerRequests(
   leader: Leader,
   live: LiveCall,

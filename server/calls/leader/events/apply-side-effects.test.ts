@@ -52,7 +52,7 @@ async function made(credits: number, more: Made = {}): Promise<Call> {
   return storedCall({ db }, account.account_id, id);
 }
 
-/** Ends the call at noon because no agent is free, and stores that as its node leader does. */
+/** Ends the call at noon because no agent is free, and stores the transition as its node leader does. */
 async function endUnanswered(call: Call): Promise<void> {
   const placed = transition(call, line, { type: "placed", blocker: null, at: noon })!;
   const next = answerRequest(placed, line, { type: "agents_chosen", agents: [], at: noon });
@@ -85,7 +85,7 @@ const until = (minutes: number) => [
   },
 ];
 
-test("queues the next attempt like the last one, with credit of its own, and does not block the customer yet", async () => {
+test("queues the next attempt like the last one, reserves its credit, and does not block the customer yet", async () => {
   // The credit that the ended call releases pays for it.
   const first = await made(2, { asked: with_retry, call: { cli_number: "8000000001" } });
   await endUnanswered(first);
@@ -125,9 +125,9 @@ test("blocks the customer after the last attempt for the minutes requested", asy
   assert.deepEqual(await blocks(last), until(60));
 });
 
-test("without credit for the retry, no retry follows or is announced, and the customer is blocked", async () => {
+test("without credit for the retry, queues and announces no retry, and blocks the customer", async () => {
   const call = await made(2, { asked: with_retry });
-  // Another call of the account is quicker: the released credit is spent at once.
+  // Another call of the account reserves the released credit first.
   await db.pool.query(
     `create function spend_at_once() returns trigger language plpgsql as $$
      begin
@@ -179,7 +179,7 @@ test("keeps the longer of two blocks", async () => {
   assert.deepEqual(await blocks(callValue({ account_id })), until(90));
 });
 
-test("only a call that was placed, has ended and is not retried blocks its customer", () => {
+test("blocks the customer only after a placed call that has ended and is not retried", () => {
   const over = { stage: "ended", ended_at: noon, initiated_at: noon } as const;
   const plan = { auto_block_minutes: 5 };
   assert.ok(hasSideEffects(callValue(over), callValue({ ...over, plan })));
@@ -224,7 +224,7 @@ const retry = (call: Call, retried_leg: "agent" | "customer" | null = "agent") =
     return addAttempt(tx, { account_id, campaign_id, retried_leg, due_at: noon }, noon);
   });
 
-test("adds no attempt without credit, and lets the transaction go on", async () => {
+test("adds no attempt without credit, and does not abort the transaction", async () => {
   const call = await made(3);
   assert.equal(await retry(call), null);
   assert.equal((await attempts(call)).length, 1);
@@ -248,7 +248,7 @@ test("gives attempts that are added concurrently distinct numbers", async () => 
   assert.ok(all.slice(1).every(({ retried_leg }) => retried_leg === "customer"));
 });
 
-test("queues an attempt on the node of the last one, else on another active node of its trunk, else it waits there", async () => {
+test("queues an attempt on the last one's node if active, else on another active node of its trunk, else on the same node", async () => {
   const [first, idle, second] = [
     await makeNode({ db, clock }, { connected: true }),
     await makeNode({ db, clock }),

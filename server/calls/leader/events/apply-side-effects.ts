@@ -1,4 +1,4 @@
-// What commits with a transition: the message beside a call, the block after it, the opt-out, the lead's timeline.
+// The side effects that commit with a transition: chat message, auto-block, opt-out, lead timeline.
 import { suppress, type Suppression } from "../../../audience/suppressions/suppress.ts";
 import { addJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
@@ -11,7 +11,7 @@ export function hasSideEffects(before: Call, call: Call): boolean {
   return call.voice ? recordingWorkspace(call) !== null : blocksCustomer(call);
 }
 
-/** Applies the side effects of a transition; to be called after it is written, in the same transaction. */
+/** Applies a transition's side effects. Call it after the transition is written, in the same transaction. */
 export async function applySideEffects(tx: Tx, before: Call, call: Call, now: Date): Promise<void> {
   if (sendsMessage(before, call)) await queueMessage(tx, call, now);
   if (call.voice && optsOut(before, call)) {
@@ -44,7 +44,7 @@ function optsOut(before: Call, call: Call): boolean {
   return call.opted_out && !before.opted_out;
 }
 
-/** The workspace that records a campaign's call on the lead; null without one, and for a call that was not dialed. */
+/** Returns the workspace whose lead shows the campaign's call; null without one, or if it was not dialed. */
 function recordingWorkspace({ voice, ended_reason }: Call): number | null {
   const isDialed = ended_reason !== "held" && ended_reason !== "night_window";
   return voice && isDialed ? voice.crm_workspace_id : null;
@@ -59,7 +59,7 @@ async function queueRecord(tx: Tx, call: Call, now: Date): Promise<void> {
   await addJob(tx, { account_id, kind: "crm.record_call", subject, run_at: now, payload }, now);
 }
 
-/** Only a call that was placed, and that no retry follows, keeps further calls from the customer. */
+/** Only a placed call without a further retry blocks the customer. */
 function blocksCustomer({ plan, initiated_at, retry_at }: Call): boolean {
   return retry_at === null && plan.auto_block_minutes !== null && initiated_at !== null;
 }

@@ -48,7 +48,7 @@ after(async () => {
 const account = () => makeCallingAccount({ db, clock });
 const group = (of: TestAccount, ...numbers: string[]) => makeAgentGroup({ db, clock }, of, numbers);
 
-/** Another call has these agents at the moment. */
+/** Makes these agents busy with another call. */
 const busy = (of: TestAccount, ...numbers: string[]) =>
   makeCall({ db, clock }, of, {
     place,
@@ -56,7 +56,7 @@ const busy = (of: TestAccount, ...numbers: string[]) =>
     legs: numbers.map((number) => ({ number, state: "answered" })),
   });
 
-/** These agents had a call that ended so long ago, one after the other. */
+/** Gives these agents ended calls, one after the other. */
 async function called(of: TestAccount, minutesAgo: Record<string, number>): Promise<void> {
   const legs = Object.entries(minutesAgo).map(([number, minutes]) => ({
     number,
@@ -66,32 +66,32 @@ async function called(of: TestAccount, minutesAgo: Record<string, number>): Prom
   await makeCall({ db, clock }, of, { place, call: { stage: "ended" }, legs });
 }
 
-type Asked = Parameters<typeof callValue>[0] & {
+type Choice = Parameters<typeof callValue>[0] & {
   readonly driver?: "sandbox" | "asterisk";
   readonly again?: string;
 };
 
-async function agents(of: TestAccount, { driver = "sandbox", again, ...asked }: Asked) {
-  const call = callValue({ account_id: of.account_id, ...asked });
+async function agents(of: TestAccount, { driver = "sandbox", again, ...choice }: Choice) {
+  const call = callValue({ account_id: of.account_id, ...choice });
   return chooseAgents(db.query, call, trunk, driver, again ?? null);
 }
-const numbers = async (of: TestAccount, asked: Asked): Promise<string[]> =>
-  (await agents(of, asked)).map(({ number }) => number);
+const numbers = async (of: TestAccount, choice: Choice): Promise<string[]> =>
+  (await agents(of, choice)).map(({ number }) => number);
 
-/** After agents did not answer: the policy and its group. */
+/** A call whose agents did not answer, with a policy and its group. */
 const afterwards = (
   policy_applied: Call["plan"]["policy_applied"],
   group_id: number | null,
   ...rung: string[]
-): Asked => ({
+): Choice => ({
   plan: { policy_applied, agent_not_pick_group_id: group_id },
   legs: unansweredLegs(rung.length > 0 ? rung : ["101"]),
 });
 
 test("rings a phone over the trunk in the carrier's format, without a query", async () => {
-  const nobody = { query: () => assert.fail("a query") } as unknown as Executor;
+  const no_database = { query: () => assert.fail("a query") } as unknown as Executor;
   const call = callValue({ from_number: "919811111111" });
-  assert.deepEqual(await chooseAgents(nobody, call, trunk, "asterisk", null), [
+  assert.deepEqual(await chooseAgents(no_database, call, trunk, "asterisk", null), [
     {
       number: "919811111111",
       target: { kind: "trunk", endpoint: "carrier", number: "09811111111" },
@@ -99,11 +99,11 @@ test("rings a phone over the trunk in the carrier's format, without a query", as
   ]);
 });
 
-test("rings an extension at its endpoint; one that is not configured exists only on the sandbox", async () => {
+test("rings an extension at its endpoint; one that is not configured exists only in the sandbox", async () => {
   const own = await account();
-  await makeExtension({ db, clock }, own, "101", { endpoint: "desk-one" });
+  await makeExtension({ db, clock }, own, "101", { endpoint: "phone-one" });
   await makeExtension({ db, clock }, await account(), "102");
-  const target = { kind: "extension", endpoint: "desk-one", number: "101" };
+  const target = { kind: "extension", endpoint: "phone-one", number: "101" };
   assert.deepEqual(await agents(own, { driver: "asterisk" }), [{ number: "101", target }]);
   assert.deepEqual(await agents(own, { from_number: "102", driver: "asterisk" }), []);
   assert.deepEqual(await agents(own, { from_number: "102" }), [
@@ -173,14 +173,14 @@ test("skips members without an endpoint on an Asterisk", async () => {
   const own = await account();
   await makeExtension({ db, clock }, own, "202", { endpoint: "two" });
   const id = await group(own, "201", "202", "919811111111");
-  const asked = { ...afterwards("ring_all", id), driver: "asterisk" } as const;
+  const choice = { ...afterwards("ring_all", id), driver: "asterisk" } as const;
   assert.deepEqual(
-    (await agents(own, asked)).map(({ target }) => target.endpoint),
+    (await agents(own, choice)).map(({ target }) => target.endpoint),
     ["two", "carrier"],
   );
 });
 
-test("round_robin goes on from call to call, wraps around and skips members on a call", async () => {
+test("round_robin continues from call to call, wraps around and skips members on a call", async () => {
   const own = await account();
   const id = await group(own, "201", "202", "203");
   const next = () => numbers(own, afterwards("round_robin", id));
@@ -194,11 +194,11 @@ test("round_robin goes on from call to call, wraps around and skips members on a
 test("concurrent round_robin calls ring different members", async () => {
   const own = await account();
   const id = await group(own, "201", "202", "203", "204");
-  const asked = Array.from({ length: 4 }, () => numbers(own, afterwards("round_robin", id)));
-  assert.deepEqual((await Promise.all(asked)).flat().toSorted(), ["201", "202", "203", "204"]);
+  const choice = Array.from({ length: 4 }, () => numbers(own, afterwards("round_robin", id)));
+  assert.deepEqual((await Promise.all(choice)).flat().toSorted(), ["201", "202", "203", "204"]);
 });
 
-test("round_robin starts over when the member it was at has left", async () => {
+test("round_robin starts over when its last member was removed", async () => {
   const own = await account();
   const id = await group(own, "201", "202");
   assert.deepEqual(await numbers(own, afterwards("round_robin", id)), ["201"]);
@@ -215,12 +215,13 @@ test("longest_idle rings members who never had a call, then the one whose last c
   const id = await group(own, "201", "202", "203", "204");
   await called(own, { "201": 60, "202": 30, "203": 40 });
   await called(own, { "201": 5 });
-  const asked = (...rung: string[]) => numbers(own, afterwards("longest_idle", id, "101", ...rung));
-  assert.deepEqual(await asked(), ["204"]);
-  assert.deepEqual(await asked("204"), ["203"]);
-  assert.deepEqual(await asked("204", "203"), ["202"]);
+  const choice = (...rung: string[]) =>
+    numbers(own, afterwards("longest_idle", id, "101", ...rung));
+  assert.deepEqual(await choice(), ["204"]);
+  assert.deepEqual(await choice("204"), ["203"]);
+  assert.deepEqual(await choice("204", "203"), ["202"]);
   await busy(own, "202");
-  assert.deepEqual(await asked("204", "203"), ["201"]);
+  assert.deepEqual(await choice("204", "203"), ["201"]);
 });
 
 test("retry_agent rings the same agent as often as requested; legs that were never placed do not count", async () => {
@@ -244,9 +245,9 @@ test("chooses no further agent on hangup, or without a group", async () => {
 
 test("dials the same agent again when the leg was never placed", async () => {
   const own = await account();
-  const asked = { ...afterwards("ring_all", await group(own, "201")), again: "101" };
-  assert.deepEqual(await numbers(own, asked), ["101"]);
-  assert.deepEqual(await numbers(own, { ...asked, again: "919811111111" }), ["919811111111"]);
+  const choice = { ...afterwards("ring_all", await group(own, "201")), again: "101" };
+  assert.deepEqual(await numbers(own, choice), ["101"]);
+  assert.deepEqual(await numbers(own, { ...choice, again: "919811111111" }), ["919811111111"]);
 });
 
 test("finds an extension by its digit or number, in the call's account only", async () => {

@@ -1,4 +1,4 @@
-// Which agents are rung for a call: its own agent first, then those that its no-answer policy chooses.
+// Chooses the agents of a call: its own agent first, then those of its no-answer policy.
 import type { VoiceDriverName } from "../../../drivers/voice/driver.ts";
 import { statement, type Executor } from "../../../lib/database/database.ts";
 import { isExtension } from "../../../telephony/agent-groups/agent-number.ts";
@@ -14,9 +14,9 @@ const agent_legs_max = 20;
 type Route = { readonly trunk: TrunkLine; readonly driver: VoiceDriverName };
 
 /**
- * Returns the agents to ring now, all at once; none when none is left. To be called while no agent's leg of the
- * call is live. `again`: ring this number once more, because its leg was never placed. Returns only agents
- * that the node can reach; members of a group only while they are on no other call.
+ * Returns the agents to ring at once, or none if none is left: only agents that the node can reach, and
+ * group members who are not on a call. Call it while the call has no live agent leg. `again` is a number to
+ * ring again because its leg was never placed.
  */
 export async function chooseAgents(
   db: Executor,
@@ -119,7 +119,7 @@ async function nextInRotation(
   return agentsOf([next]);
 }
 
-/** Finds the agent at a number; a phone needs no query. */
+/** Finds the agent at a number; a phone number needs no query. */
 async function findAgent(
   db: Executor,
   call: Call,
@@ -160,7 +160,7 @@ const findMembers = statement<MemberRow>(`
   where m.account_id = $1 and m.group_id = $2
   order by m.position, m.id`);
 
-/** Reads a group's members in their order. */
+/** Returns a group's members in ring order. */
 async function readMembers(
   db: Executor,
   call: Call,
@@ -176,7 +176,7 @@ async function readMembers(
   });
 }
 
-/** Members who can be reached, are on no call, and were not tried by this one. */
+/** Returns the members that the node can reach, that are not on a call and were not tried by this one. */
 function freeOf(members: readonly Member[], call: Call): readonly Member[] {
   const tried = new Set(call.legs.map(({ role, number }) => (role === "agent" ? number : null)));
   return members.filter(({ agent, busy, number }) => agent && !busy && !tried.has(number));
@@ -191,7 +191,7 @@ async function freeMembers(
   return freeOf(await readMembers(db, call, groupId, route), call);
 }
 
-/** A member who never had a call comes first; among equals, the first in order. */
+/** Prefers a member without any call; among equals, the first in ring order. */
 function longestIdle(members: readonly Member[]): Member | undefined {
   const since = ({ idle_since }: Member) => idle_since?.getTime() ?? -Infinity;
   return members.reduce<Member | undefined>(

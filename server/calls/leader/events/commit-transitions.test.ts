@@ -40,7 +40,7 @@ after(async () => {
   await database.drop();
 });
 
-/** So many calls of a new account, each to another customer, as their leader has claimed them. */
+/** Creates and claims calls of a new account, each to another customer. */
 async function claimed(count: number): Promise<Call[]> {
   const account = await makeCallingAccount({ db, clock }, { credits: 2 * count });
   const { account_id } = account;
@@ -54,8 +54,8 @@ async function claimed(count: number): Promise<Call[]> {
   return Promise.all(ids.map((id) => storedCall({ db }, account_id, id)));
 }
 
-/** What follows on each of these, without anything being stored. */
-function taken(of: Call, ...events: readonly CallEvent[]): BatchableTransition {
+/** Applies the events to the call without storing the transition. */
+function apply(of: Call, ...events: readonly CallEvent[]): BatchableTransition {
   let call = of;
   const outbox: BatchableTransition["next"]["events"][number][] = [];
   for (const event of events) {
@@ -82,8 +82,11 @@ const talk = [
   [{ type: "ended", leg: 2, ending, at: noon }],
 ] as const satisfies readonly (readonly CallEvent[])[];
 
-async function toldOf({ account_id, id }: Call): Promise<{ report: unknown[]; outbox: unknown[] }> {
-  const [report, outbox] = await Promise.all([
+async function storedEvents({
+  account_id,
+  id,
+}: Call): Promise<{ record: unknown[]; outbox: unknown[] }> {
+  const [record, outbox] = await Promise.all([
     db.pool.query(
       "select type, data from call_events where account_id = $1 and call_id = $2 order by id",
       [account_id, id],
@@ -94,19 +97,19 @@ async function toldOf({ account_id, id }: Call): Promise<{ report: unknown[]; ou
       [account_id, String(id)],
     ),
   ]);
-  return { report: report.rows, outbox: outbox.rows };
+  return { record: record.rows, outbox: outbox.rows };
 }
 
-test("steps that come together are stored as each would be by itself, with all that is told of them", async () => {
-  const together = openTransitionCommits({ db, clock }, { fence });
+test("concurrent transitions are stored with their events, as each would be alone", async () => {
+  const commit = openTransitionCommits({ db, clock }, { fence });
   let calls = await claimed(12);
-  const told = new Map<number, unknown[]>(calls.map(({ id }) => [id, []]));
+  const expected = new Map<number, unknown[]>(calls.map(({ id }) => [id, []]));
   for (const events of talk) {
-    const steps = calls.map((call) => taken(call, ...events));
-    await Promise.all(steps.map(together));
-    for (const { before: of, next } of steps)
-      told.get(of.id)!.push(...next.events.map(({ type, data }) => ({ type, data })));
-    calls = steps.map(({ next: { call } }) => call);
+    const transitions = calls.map((call) => apply(call, ...events));
+    await Promise.all(transitions.map(commit));
+    for (const { before: of, next } of transitions)
+      expected.get(of.id)!.push(...next.events.map(({ type, data }) => ({ type, data })));
+    calls = transitions.map(({ next: { call } }) => call);
     for (const call of calls) {
       const stored = await storedCall({ db }, call.account_id, call.id);
       assert.partialDeepStrictEqual(stored, call, `after ${events[0].type}`);
@@ -114,16 +117,16 @@ test("steps that come together are stored as each would be by itself, with all t
     }
   }
   for (const call of calls) {
-    const events = told.get(call.id)!;
-    assert.deepEqual(await toldOf(call), { report: events, outbox: events });
+    const events = expected.get(call.id)!;
+    assert.deepEqual(await storedEvents(call), { record: events, outbox: events });
   }
 });
 
-test("of steps that come together, one that is lost, going back, faulty or stored already fails or stands alone", async () => {
-  const together = openTransitionCommits({ db, clock }, { fence });
+test("a batched transition that is lost, going back, invalid or already stored does not affect the others", async () => {
+  const commit = openTransitionCommits({ db, clock }, { fence });
   const calls = await claimed(6);
-  const at = (i: number) => taken(calls[i]!, ...placing);
-  const [fine, lost, back, faulty, stored, last] = [at(0), at(1), at(2), at(3), at(4), at(5)];
+  const at = (i: number) => apply(calls[i]!, ...placing);
+  const [first, lost, back, invalid, stored, last] = [at(0), at(1), at(2), at(3), at(4), at(5)];
   await db.pool.query("update calls set fence = $3 where account_id = $1 and id = $2", [
     lost.before.account_id,
     lost.before.id,
@@ -133,30 +136,30 @@ test("of steps that come together, one that is lost, going back, faulty or store
   const moved = { ...back.before, stage: "customer" as const, steps: steps + 1 };
   await writeTransition(db.pool, fence, back.before, { call: moved, events: [] }, noon);
   const late = { ...back, next: { ...back.next, call: { ...back.next.call, steps: steps + 2 } } };
-  const [leg] = faulty.next.call.legs;
-  const odd = { ...leg!, role: "nobody" as "agent" };
+  const [leg] = invalid.next.call.legs;
+  const unknown_role = { ...leg!, role: "unknown" as "agent" };
   const broken = {
-    ...faulty,
-    next: { ...faulty.next, call: { ...faulty.next.call, legs: [odd] } },
+    ...invalid,
+    next: { ...invalid.next, call: { ...invalid.next.call, legs: [unknown_role] } },
   };
   await writeTransition(db.pool, fence, stored.before, stored.next, noon);
 
-  const all = [fine, lost, late, broken, stored, last];
-  const outcomes = await Promise.allSettled(all.map(together));
+  const all = [first, lost, late, broken, stored, last];
+  const outcomes = await Promise.allSettled(all.map(commit));
   const failures = outcomes.map((each) => (each.status === "rejected" ? each.reason : null));
   assert.deepEqual(
     failures.map((error) => (error === null ? null : (error as { code: string }).code)),
     [null, "TL001", "TL001", "23514", null, null],
   );
   assert.ok(isLeaseLost(failures[1]));
-  for (const { before: of, next } of [fine, stored, last]) {
+  for (const { before: of, next } of [first, stored, last]) {
     const call = await storedCall({ db }, of.account_id, of.id);
     assert.partialDeepStrictEqual(call, next.call);
-    assert.equal((await toldOf(of)).outbox.length, next.events.length);
+    assert.equal((await storedEvents(of)).outbox.length, next.events.length);
   }
-  for (const { before: of } of [lost, back, faulty]) {
+  for (const { before: of } of [lost, back, invalid]) {
     const call = await storedCall({ db }, of.account_id, of.id);
     assert.deepEqual(call.legs, []);
-    assert.deepEqual(await toldOf(of), { report: [], outbox: [] });
+    assert.deepEqual(await storedEvents(of), { record: [], outbox: [] });
   }
 });

@@ -11,7 +11,7 @@ import {
 /** Resolves when the transition is stored, as writeTransition does; fails as it does. */
 export type CommitTransition = (transition: BatchableTransition) => Promise<boolean>;
 
-/** Opens the group commit of a leader's steps, by account. A call waits with one step at a time, which bounds the queue. */
+/** Opens a leader's group commit by account. A call stores one transition at a time, which bounds the queue. */
 export function openTransitionCommits(
   { db: { pool }, clock }: Pick<App, "db" | "clock">,
   { fence }: Pick<Lease, "fence">,
@@ -23,7 +23,7 @@ export function openTransitionCommits(
       const written = await writeTransitions(pool, fence, batch);
       return batch.map(({ before }) => written.get(before.id));
     },
-    // Reports its own reason, also when the call belongs to another leader by now.
+    // Fails with its own reason, also if another leader owns the call by now.
     writeAlone: (_accountId, { before, next }) =>
       writeTransition(pool, fence, before, next, clock.now()),
   });

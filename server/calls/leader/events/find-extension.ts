@@ -23,7 +23,7 @@ export async function findExtension(
   return row ? extensionAgent(row.extension, row.endpoint) : null;
 }
 
-/** Finds the extension of this number, or null; on the sandbox every extension exists. */
+/** Finds the extension of this number, or null; in the sandbox every extension exists. */
 export async function findExtensionNumber(
   db: Executor,
   { account_id }: Pick<Call, "account_id">,

@@ -1,4 +1,4 @@
-// Runs the call state machine: stores what follows from an event, then executes its commands.
+// Runs the call state machine: stores the transition of an event, then executes its commands.
 import { isLeaseLost } from "../../../engine/leases.ts";
 import { callName, type Call } from "../../state-machine/call.ts";
 import type { CallEvent, Transition } from "../../state-machine/events-and-commands.ts";
@@ -17,7 +17,7 @@ import { watchRecording } from "./watch-recording.ts";
 
 /**
  * Handles one event of a call. Commands are executed only after the transition is stored; while the database
- * is away, the call waits for it. A call that belongs to another node leader by now is released.
+ * is unavailable, the call waits. Releases a call that another node leader has taken over.
  */
 export async function handleEvent(leader: Leader, live: LiveCall, event: CallEvent): Promise<void> {
   if (leader.calls.get(callName(live.call)) !== live) return;
@@ -35,7 +35,7 @@ export async function handleEvent(leader: Leader, live: LiveCall, event: CallEve
   }
 }
 
-/** Brings the switch in line with the call, after a reconnect or a takeover, behind the events under way. */
+/** Queues the commands that bring the switch in line with the call after a reconnect or a takeover. */
 export function resumeCall(leader: Leader, live: LiveCall): void {
   live.pending = live.pending.then(() => resumeNow(leader, live));
 }
@@ -48,7 +48,7 @@ async function resumeNow(leader: Leader, live: LiveCall): Promise<void> {
   watchRecording(leader, live);
 }
 
-/** Returns the transition once it is stored; null when the event changes nothing. */
+/** Stores the event's transition and returns it; null if the event changes nothing. */
 async function applyEvent(
   leader: Leader,
   live: LiveCall,
@@ -61,7 +61,7 @@ async function applyEvent(
   );
 }
 
-/** When the agent answers, the customer is called: only if nothing blocks that by now. */
+/** Adds the call's current blocker to the agent's answer, because the customer is dialed next. */
 async function withBlocker(leader: Leader, live: LiveCall, event: CallEvent): Promise<CallEvent> {
   const isAgent = event.type === "answered" && live.call.stage === "agent";
   if (!isAgent) return event;
@@ -69,7 +69,7 @@ async function withBlocker(leader: Leader, live: LiveCall, event: CallEvent): Pr
   return { ...event, blocker };
 }
 
-/** Stores the transition, if it changes what is stored; what needs no transaction of its own goes with others. */
+/** Stores the transition if it changes a stored field; by group commit unless it needs its own transaction. */
 async function store(leader: Leader, live: LiveCall, next: Transition): Promise<Transition> {
   const { app, lease } = leader;
   const { call: before, line } = live;
@@ -97,7 +97,7 @@ async function checkCircuit(leader: Leader, call: Call): Promise<void> {
   await retryUntilStored(leader, () => pauseCampaign(app.db.pool, call, detail, app.clock.now()));
 }
 
-/** Stops handling the call in this process: its timers, its conversation and its dials end. */
+/** Stops handling the call in this process: ends its timers, its conversation and its dials. */
 export function releaseCall(leader: Leader, live: LiveCall): void {
   leader.calls.delete(callName(live.call));
   if (live.credit_timer) clearTimeout(live.credit_timer);

@@ -17,9 +17,9 @@ test("reserves credit for a conversation again once the database recovers", asyn
   const { app, account } = fixture;
   await setCalling(app, account, { call_pulse_seconds: 1 });
   const campaign = await fixture.call({ to_number: "9800777900", from_number: "101" });
-  const report = await fixture.reported(campaign, "in-progress");
+  const record = await fixture.awaitCall(campaign, "in-progress");
   await app.db.pool.query(`alter function top_up_call(${args}) rename to top_up_call_later`);
-  await eventually(() => Date.now() - Date.parse(report.answered_at) > 1_500);
+  await eventually(() => Date.now() - Date.parse(record.answered_at) > 1_500);
   await app.db.pool.query(`alter function top_up_call_later(${args}) rename to top_up_call`);
   await eventually(async () => {
     const { reserved } = await app.db.query
@@ -29,6 +29,6 @@ test("reserves credit for a conversation again once the database recovers", asyn
       .executeTakeFirstOrThrow();
     return reserved >= 6;
   });
-  await fixture.ask("POST", `/api/v1/calls/${report.call_id}/hangup`);
-  await fixture.reported(campaign, "completed");
+  await fixture.ask("POST", `/api/v1/calls/${record.call_id}/hangup`);
+  await fixture.awaitCall(campaign, "completed");
 });

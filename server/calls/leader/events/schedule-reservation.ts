@@ -1,16 +1,16 @@
-// Timers for the credit of live calls: shortly before a pulse begins, credit for it is requested.
+// Timers that request credit for a live call's next pulse shortly before it begins.
 import { callName } from "../../state-machine/call.ts";
 import { nextUnreservedPulse } from "../../state-machine/credit.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 
-/** Before the pulse begins; a quarter of a short pulse. */
+/** How long before the pulse; at most a quarter of the pulse. */
 const ahead_ms = 5_000;
-/** While the switch is away. */
+/** The interval of retries while the switch is disconnected. */
 const retry_ms = 500;
 
 /**
- * Schedules `pulse_due` ahead of the call's next pulse without credit, or, where its credit was refused, the
- * hangup when it begins. To be called after every change of the call.
+ * Schedules `pulse_due` before the call's next unreserved pulse or, if credit for it was refused, the hangup
+ * at its beginning. Call it after every change of the call.
  */
 export function scheduleReservation(leader: Leader, live: LiveCall): void {
   if (live.credit_timer) clearTimeout(live.credit_timer);
@@ -26,7 +26,7 @@ export function scheduleReservation(leader: Leader, live: LiveCall): void {
   }
   const pulse_ms = call.settings.pulse_seconds * 1_000;
   startTimer(live, due_in_ms - Math.min(ahead_ms, pulse_ms / 4), () => {
-    // Without the switch it is not known whether the call still goes on; its end settles what it cost.
+    // While the switch is disconnected the call may have ended; its end settles the cost.
     if (leader.is_connected) dispatch(live, { type: "pulse_due", due_at, at: app.clock.now() });
     else startTimer(live, retry_ms, () => scheduleReservation(leader, live));
   });

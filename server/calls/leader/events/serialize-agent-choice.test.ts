@@ -31,15 +31,15 @@ async function eachRingsAnother(from_number: string, field: string): Promise<voi
   const leaders = fixture.startLeaders();
   const rung: string[] = [];
   for (const campaign of campaigns) {
-    const report = await fixture.reported(campaign, "in-progress");
-    const agents = report.legs.filter(({ role }: { role: string }) => role === "agent");
+    const record = await fixture.awaitCall(campaign, "in-progress");
+    const agents = record.legs.filter(({ role }: { role: string }) => role === "agent");
     rung.push(agents.at(-1).number);
   }
   assert.deepEqual(rung.toSorted(), members);
   for (const campaign of campaigns) {
-    const [{ call_id }] = await fixture.reports(campaign);
+    const [{ call_id }] = await fixture.callRecords(campaign);
     await fixture.ask("POST", `/api/v1/calls/${call_id}/hangup`);
-    await fixture.reported(campaign, "completed");
+    await fixture.awaitCall(campaign, "completed");
   }
   await leaders.stop();
 }

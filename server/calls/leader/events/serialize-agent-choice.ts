@@ -1,5 +1,5 @@
-// Calls of an account choose agents from its groups one after the other: the legs of one call's agents are
-// stored before the next call looks which agents are free.
+// Serializes an account's choices from agent groups: the legs of one call's agents are stored before the
+// next call looks for free agents.
 import type { Transition } from "../../state-machine/events-and-commands.ts";
 
 export type SerializeAgentChoice = <Answer>(
@@ -7,7 +7,7 @@ export type SerializeAgentChoice = <Answer>(
   work: () => Promise<Answer>,
 ) => Promise<Answer>;
 
-/** Runs `work`, which answers the transition's request and stores it; at once where it chooses from no group. */
+/** Runs `work`, which answers a transition's request and stores it; without waiting if no group is involved. */
 export function openSerializeAgentChoice(): SerializeAgentChoice {
   const last = new Map<number, Promise<unknown>>();
   return async (next, work) => {

@@ -8,10 +8,10 @@ import { writeTransition } from "../../state-machine/write-transition.ts";
 import { applySideEffects, hasSideEffects } from "./apply-side-effects.ts";
 
 /**
- * Stores the transition from `before` in one transaction with its side effects, and returns what was stored:
- * the answer to `queue_retry` is part of it. A retry is paid with the credit that the end of the call
- * releases; without credit for it, that transaction is rolled back and the end is stored without a retry.
- * Fails as writeTransition does.
+ * Stores the transition from `before` in one transaction with its side effects and the answer to
+ * `queue_retry`, and returns what was stored. The credit that the end of the call releases pays for the
+ * retry; if it is insufficient, the transaction is rolled back and the end is stored without a retry. Fails
+ * as writeTransition does.
  */
 export async function storeTransition(
   db: Database,
@@ -48,10 +48,10 @@ async function store(
   });
 }
 
-/** Thrown to roll back the end of a call whose retry has no credit. */
-const no_credit = new Error("there is no credit for the retry");
+/** Thrown to roll back the end of a call whose retry cannot be paid. */
+const no_credit = new Error("insufficient credit for the retry");
 
-/** Stores the end of a call and queues its retry; false, with nothing stored, when there is no credit for it. */
+/** Stores the end of a call and queues its retry; false, without any effect, if credit is insufficient. */
 async function storeWithRetry(
   { query }: Database,
   fence: number,

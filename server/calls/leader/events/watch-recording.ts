@@ -1,10 +1,10 @@
-// A call that is over but for its recording does not wait for it forever: the event may have been missed.
+// Ends the wait of a call for its recording, because the event of its completion may have been missed.
 import { findVoiceNode } from "../../../telephony/nodes/find-voice-node.ts";
 import { callName, type Call } from "../../state-machine/call.ts";
 import { liveLegs } from "../../state-machine/legs.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 
-/** Starts a timer, unless one runs, after which the switch is asked for the recording of a call without legs. */
+/** Starts a timer, unless one runs, that looks for the recording of a call without live legs at the switch. */
 export function watchRecording(leader: Leader, live: LiveCall): void {
   const { call } = live;
   const isWaiting =
@@ -27,7 +27,7 @@ async function isRecorded({ app, driver, node_id }: Leader, call: Call): Promise
     file?.once("error", () => {}).destroy();
     return file !== null;
   } catch (err) {
-    app.log.warn({ err }, "could not look for a call recording");
+    app.log.warn({ err }, "could not check whether a call recording exists");
     return false;
   }
 }

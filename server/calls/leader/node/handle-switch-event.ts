@@ -20,11 +20,11 @@ export function handleSwitchEvent(leader: Leader, event: VoiceEvent): void {
       leader.last_seen_at ??= app.clock.now();
       leader.is_connected = false;
       leader.connection += 1;
-      app.log.warn({ subject_id: node_id }, "lost the connection to the switch of a node");
+      app.log.warn({ subject_id: node_id }, "lost the connection to a node's switch");
       void recordConnection(app, leader.lease, node_id, null).catch(() => {});
       return;
     case "replaced":
-      app.log.error({ subject_id: node_id }, "another process has taken over the switch of a node");
+      app.log.error({ subject_id: node_id }, "another process has taken over a node's switch");
       return leader.wake();
     case "recorded": {
       const { recording, ok } = event;
@@ -49,7 +49,7 @@ export function handleSwitchEvent(leader: Leader, event: VoiceEvent): void {
 function handleConnected(leader: Leader, epoch: string): void {
   leader.connection += 1;
   const { connection } = leader;
-  const isOver = () => leader.connection !== connection || !leader.lease.mayAct();
+  const isOver = () => leader.connection !== connection || !leader.lease.mayProceed();
   const retry = () => {
     if (!isOver()) handleConnected(leader, epoch);
   };
@@ -60,8 +60,8 @@ function handleConnected(leader: Leader, epoch: string): void {
 }
 
 /**
- * Adopts the calls of previous node leaders first, or reconciliation would hang up their legs as orphans. Then
- * reconciles, resumes every call, and lets new calls begin.
+ * Adopts the calls of previous node leaders, so that reconciliation does not hang up their legs as orphans.
+ * Then reconciles, resumes every call, and allows new calls.
  */
 async function startConnection(
   leader: Leader,
@@ -74,7 +74,7 @@ async function startConnection(
   leader.restarted = before.epoch !== null && before.epoch !== epoch;
   await adoptOrphanedCalls(leader);
   await reconcileCalls(leader);
-  // Recorded only once the effects of a restart are stored: a node leader cut short here must see it again.
+  // Recorded only once the effects of a restart are stored, so that the next node leader sees it otherwise.
   await Promise.all([...calls.values()].map(({ pending }) => pending));
   if (isOver()) return;
   await recordConnection(app, lease, node_id, epoch);
@@ -83,8 +83,8 @@ async function startConnection(
   leader.last_seen_at = null;
   for (const live of calls.values()) resumeCall(leader, live);
   leader.is_connected = true;
-  app.log.info({ subject_id: node_id }, "connected to the switch of a node");
+  app.log.info({ subject_id: node_id }, "connected to a node's switch");
   leader.connected.resolve();
-  leader.reconcileIn(leader.times.survey_ms);
+  leader.reconcileIn(leader.times.reconcile_ms);
   leader.wake();
 }

@@ -1,5 +1,5 @@
-// The node leader: under the node's lease, it handles the switch's events, places calls that are due, and brings
-// every call of the node to its end.
+// The node leader: under the node's lease, it handles the switch's events, places due calls, and brings every
+// call of the node to its end.
 import type { VoiceEvent } from "../../../drivers/voice/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import type { Lease } from "../../../engine/leases.ts";
@@ -20,7 +20,7 @@ const retry_ms = 500;
 /** Wakes a running node leader. */
 export type LeaderHandle = Pick<
   NodeWork,
-  "wake" | "hearWork" | "hearCommand" | "hearChange" | "hearCampaigns"
+  "wake" | "notifyWork" | "notifyCommand" | "notifyChange" | "notifyCampaigns"
 >;
 
 /** The node, its lease, and when to stop. */
@@ -33,7 +33,7 @@ export type Leading = {
 
 /**
  * Runs until a stop is requested, the lease is lost, the node is changed, or another process takes over the
- * switch (`replaced`). Calls under way go on at the switch; the next node leader adopts them.
+ * switch (`replaced`). Live calls continue at the switch; the next node leader adopts them.
  */
 export async function leadNode(
   app: App,
@@ -47,7 +47,7 @@ export async function leadNode(
   const { leader, work } = await openLeader(app, leading, limits, replaced);
   onOpen(work);
   const over = AbortSignal.any([stopping, lease.lost, replaced.signal]);
-  // At once, not after the iteration: without the lease it must not reconnect and replace the next one.
+  // At once, not after the iteration: without the lease it must not reconnect and replace the next leader.
   lease.lost.addEventListener("abort", () => void leader.session.close(), { once: true });
   try {
     while (!over.aborted && !work.isChanged()) {
@@ -62,7 +62,7 @@ export async function leadNode(
       }
     }
   } finally {
-    await leave(leader);
+    await closeLeader(leader);
   }
   return replaced.signal.aborted ? "replaced" : "over";
 }
@@ -75,7 +75,7 @@ async function openLeader(
 ): Promise<{ leader: Leader; work: NodeWork }> {
   const node = await findVoiceNode(app.db.query, node_id);
   const paceOf = (per_second: number) => openPace(per_second, () => performance.now());
-  const hear = (event: VoiceEvent) => {
+  const onEvent = (event: VoiceEvent) => {
     if (event.type === "replaced") replaced.abort();
     handleSwitchEvent(leader, event);
   };
@@ -84,8 +84,8 @@ async function openLeader(
     lease,
     node_id,
     driver: node.driver,
-    // This process only leads nodes of its own drivers.
-    session: app.voiceDrivers[node.driver]!.open(node, hear, lease.mayAct),
+    // This process leads only nodes whose driver it has.
+    session: app.voiceDrivers[node.driver]!.open(node, onEvent, lease.mayProceed),
     times,
     calls: new Map(),
     claiming: Promise.resolve(),
@@ -115,12 +115,12 @@ function dispatch(leader: Leader, live: LiveCall, event: CallEvent): void {
     .then(() => handleEvent(leader, live, event))
     .catch((err: unknown) => {
       const at = { account_id: live.call.account_id, call_id: live.call.id };
-      leader.app.log.error({ err, ...at }, "could not handle an event of a call");
+      leader.app.log.error({ err, ...at }, "could not handle a call's event");
       leader.reconcileIn(retry_ms);
     });
 }
 
-async function leave(leader: Leader): Promise<void> {
+async function closeLeader(leader: Leader): Promise<void> {
   leader.pace.stop();
   for (const pace of leader.trunk_paces.values()) pace.stop();
   const pending = [...leader.calls.values()].map((live) => live.pending);

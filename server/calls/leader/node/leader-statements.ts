@@ -8,7 +8,7 @@ import type { Call, Stage } from "../../state-machine/call.ts";
 import { readCall } from "../../state-machine/read-call.ts";
 import type { TrunkLine } from "../dialer/trunk-line.ts";
 
-/** A trunk's share of the node. */
+/** A trunk with its limits on the node. */
 export type TrunkShare = TrunkLine & {
   readonly updated_at: Date;
   /** Null: every account may use it. */
@@ -17,7 +17,7 @@ export type TrunkShare = TrunkLine & {
   readonly calls_max: number;
 };
 
-/** The load that the node may take, and its trunks. */
+/** The limits of the node, and its trunks. */
 export type NodeLimits = {
   readonly calls_per_second: number;
   readonly calls_max: number;
@@ -28,8 +28,8 @@ export type NodeLimits = {
 };
 
 /**
- * Finds the node's limits, or null when it was deleted. A trunk that was removed from the node keeps its calls
- * under way but takes no new ones; an inactive trunk still takes calls submitted before.
+ * Finds the node's limits, or null if it was deleted. A trunk that was removed from the node keeps its live
+ * calls but takes no new ones; an inactive trunk still places calls that were submitted before.
  */
 export async function findLimits(app: App, nodeId: number): Promise<NodeLimits | null> {
   const { db } = app;
@@ -65,7 +65,7 @@ export async function findLastSeen(
     .executeTakeFirstOrThrow();
 }
 
-/** Records that the switch was seen just now. */
+/** Sets the time when the switch was last seen to now. */
 export async function recordSeen(app: App, nodeId: number): Promise<void> {
   await app.db.query
     .updateTable("voice_nodes")
@@ -74,7 +74,7 @@ export async function recordSeen(app: App, nodeId: number): Promise<void> {
     .execute();
 }
 
-/** Records the connection, or its loss (`epoch` null); does nothing without the node's lease. */
+/** Records the connection, or its loss (`epoch` null); has no effect without the node's lease. */
 export async function recordConnection(
   app: App,
   { account_id, name, fence }: Lease,
@@ -91,7 +91,7 @@ export async function recordConnection(
   `.execute(app.db.query);
 }
 
-/** Finds accounts with calls that are due on the node, the longest waiting first. */
+/** Finds accounts with due calls on the node, the longest waiting first. */
 export const findWaiting = statement<{ account_id: number }>(`
   select account_id from calls
   where node_id = $1 and stage = 'queued' and due_at <= $2
@@ -106,8 +106,8 @@ const adoptCalls = statement<{ call: unknown }>(
 );
 
 /**
- * Adopts the calls under way on the node under this fencing token, except `known`: calls of previous node
- * leaders, also those claimed at the last moment by one that did not know yet that it had lost the lease.
+ * Adopts the node's live calls under this fencing token, except `known`: calls of previous node leaders, also
+ * those that one claimed before it noticed the loss of its lease.
  */
 export async function adoptCallsOfNode(
   db: Executor,
@@ -145,7 +145,7 @@ export async function claimCalls(
   return rows.map((row) => ({ ...row, call: readCall(row.call) }));
 }
 
-/** A campaign with recipients who are due. */
+/** A campaign with due recipients. */
 export type DialableCampaign = CallingWindow & {
   readonly account_id: number;
   readonly campaign_id: number;
@@ -153,7 +153,7 @@ export type DialableCampaign = CallingWindow & {
   readonly is_test: boolean;
 };
 
-/** Finds campaigns over these trunks with recipients who are due, round robin by account, tests first. */
+/** Finds campaigns over these trunks with due recipients, round robin by account, test calls first. */
 export const findDialable = statement<DialableCampaign>(
   `select account_id, campaign_id, trunk_id, is_test, time_zone, night_calling,
     calling_from::text as calling_from, calling_to::text as calling_to
@@ -165,8 +165,8 @@ const selectClaimedRecipients = statement<{ call: unknown }>(
 );
 
 /**
- * Claims up to `take` due recipients of the campaign, skipping suppressed ones, and creates their calls with
- * credit reserved; the legs are to be dialed at once.
+ * Claims up to `take` due recipients of the campaign, skips suppressed ones, reserves credit and creates
+ * their calls. The caller dials the legs at once.
  */
 export async function claimRecipients(
   db: Executor,
@@ -204,7 +204,7 @@ export async function isCampaignOpen(
 
 const topUpCall = statement<{ done: boolean }>("select top_up_call($1, $2, $3, $4, $5) as done");
 
-/** Reserves credit for the call; false when there is none. Fails with TL001 when the call is another node leader's. */
+/** Reserves credit for the call; false if insufficient. Fails with TL001 if another leader owns the call. */
 export async function reserveCredit(
   db: Executor,
   call: Pick<Call, "account_id" | "id">,

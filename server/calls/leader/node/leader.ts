@@ -13,8 +13,8 @@ import type { CommitTransition } from "../events/commit-transitions.ts";
 /** How long the node leader waits for its switch; short in drills. */
 export type LeaderTimes = {
   /** Between two reconciliations with the switch. */
-  readonly survey_ms: number;
-  /** How long a leg that the switch does not show is looked for. */
+  readonly reconcile_ms: number;
+  /** How long a leg that the switch does not show is waited for. */
   readonly missing_ms: number;
   /** How long a recording is waited for after its call. */
   readonly recording_ms: number;
@@ -30,21 +30,21 @@ export type LiveCall = {
   readonly adopted: boolean;
   /** The end of its queue of events, which are handled one at a time. */
   pending: Promise<void>;
-  /** Legs on their way to the switch; aborting keeps one that still waits from being dialed. */
+  /** Legs that are being dialed; aborting cancels a dial that still waits. */
   readonly dialing: Map<
     number,
     { readonly done: Promise<void>; readonly give_up: AbortController }
   >;
   /**
-   * Live legs that the switch does not show: since when, by the monotonic clock, and until when they may have
-   * lived.
+   * Live legs that the switch does not show: since when, by the monotonic clock, and when they ended at the
+   * latest.
    */
   readonly missing: Map<number, { readonly since_ms: number; readonly gone_at: Date }>;
   /** A command failed: resumeCommands follow the next reconciliation. */
   needs_resume: boolean;
   credit_timer: NodeJS.Timeout | null;
   ending_timer: NodeJS.Timeout | null;
-  /** On a campaign's call: reports the `timeout` of `wait`. */
+  /** For a campaign's call: reports the `timeout` of `wait`. */
   wait_timer: NodeJS.Timeout | null;
   /** The end of the queue of prompts. */
   playing: Promise<void>;
@@ -54,7 +54,7 @@ export type LiveCall = {
 /** An AI agent's conversation with a caller. */
 export type Conversation = {
   press: (digit: string) => void;
-  /** Stops the agent at once; no further event of it is dispatched. */
+  /** Stops the AI agent at once; none of its further events is dispatched. */
   end(): void;
 };
 
@@ -79,13 +79,13 @@ export type Leader = {
   /** Resolved while the switch is connected. */
   connected: PromiseWithResolvers<void>;
   is_connected: boolean;
-  /** Counts connections and disconnections: work begun under an earlier one stops. */
+  /** Counts connections and disconnections, so that work of an earlier connection stops. */
   connection: number;
   /** When the switch was last connected; null once calls are reconciled. */
   last_seen_at: Date | null;
   /** Whether the switch restarted since its calls were dialed. */
   restarted: boolean;
-  /** Queues an event of a call, behind those under way. */
+  /** Queues an event of a call behind its pending events. */
   readonly dispatch: (live: LiveCall, event: CallEvent) => void;
   /** Reconciles with the switch within `ms`. */
   reconcileIn(ms: number): void;
@@ -93,7 +93,7 @@ export type Leader = {
   wake(): void;
 };
 
-/** Whether the lease still allows requests to the switch; to be checked just before each. */
-export function mayAct({ lease }: Leader): boolean {
-  return lease.mayAct();
+/** Returns whether the lease still allows requests to the switch; checked just before each. */
+export function mayProceed({ lease }: Leader): boolean {
+  return lease.mayProceed();
 }

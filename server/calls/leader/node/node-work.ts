@@ -1,4 +1,4 @@
-// The loop of a node leader: reconciles with the switch, executes users' commands, places calls that are due.
+// The loop of a node leader: reconciles with the switch, executes users' commands, places due calls.
 import type { App } from "../../../engine/app.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
 import { reconcileCalls } from "./reconcile-calls.ts";
@@ -13,18 +13,18 @@ import { resumeCall } from "../events/handle-event.ts";
 const poll_ms = 500;
 
 export type NodeWork = {
-  /** Runs one iteration: does what is due, or sleeps until there may be something. */
+  /** Runs one iteration: does the due work, or sleeps until there may be some. */
   iterate(): Promise<void>;
   sleep(ms: number): Promise<void>;
   wake(): void;
   reconcileIn(ms: number): void;
   /** Calls of the account are queued. */
-  hearWork(accountId: number): void;
-  hearCommand(): void;
+  notifyWork(accountId: number): void;
+  notifyCommand(): void;
   /** A campaign may have recipients to call. */
-  hearCampaigns(): void;
+  notifyCampaigns(): void;
   /** An operator may have changed the node. */
-  hearChange(): void;
+  notifyChange(): void;
   isChanged(): boolean;
 };
 
@@ -55,7 +55,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
         is_changed = await isChangedSince(app, node_id, limits);
       }
       if (performance.now() >= reconcile_at_ms) {
-        reconcile_at_ms = performance.now() + times.survey_ms;
+        reconcile_at_ms = performance.now() + times.reconcile_ms;
         for (const live of await adoptOrphanedCalls(leader)) live.needs_resume = true;
         if (leader.is_connected) await reconcileCalls(leader);
         for (const live of leader.calls.values()) if (live.needs_resume) resumeCall(leader, live);
@@ -77,19 +77,19 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
       reconcile_at_ms = Math.min(reconcile_at_ms, performance.now() + ms);
       work.wake();
     },
-    hearWork(accountId) {
+    notifyWork(accountId) {
       waiting.add(accountId);
       work.wake();
     },
-    hearCommand() {
+    notifyCommand() {
       has_commands = true;
       work.wake();
     },
-    hearCampaigns() {
+    notifyCampaigns() {
       dialer.refresh();
       work.wake();
     },
-    hearChange() {
+    notifyChange() {
       may_be_changed = true;
       work.wake();
     },

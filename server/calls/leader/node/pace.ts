@@ -1,18 +1,18 @@
-// Limits the rate of new legs: a token bucket in which customers' legs, for which an agent waits, go first.
+// Limits the rate of new legs: a token bucket with priority for customers' legs, for which an agent waits.
 
 export type Pace = {
   /** Resolves when a leg may begin; urgent legs go before all others. */
   acquire(isUrgent: boolean): Promise<void>;
   /** Returns how many new calls could begin now. */
   room(): number;
-  /** Returns in how many ms a new call could begin, if no other comes first; 0: now. */
+  /** Returns in how many ms a new call could begin, unless another comes first; 0: now. */
   roomIn_ms(): number;
   setRate(per_second: number): void;
   /** Admits no further leg. */
   stop(): void;
 };
 
-/** Opens a limiter without tokens: the previous node leader may have used them just now. */
+/** Opens a limiter without tokens, because the previous node leader may have just used them. */
 export function openPace(per_second: number, now_ms: () => number): Pace {
   let rate = per_second;
   let tokens = 0;

@@ -1,5 +1,4 @@
-// Reconciles live calls with the switch: after each connection, periodically, and whenever an answer of the
-// switch was lost.
+// Reconciles live calls with the switch: after each connection, periodically, and after a lost response.
 import type { Ending, LiveLeg } from "../../../drivers/voice/driver.ts";
 import { callName, legName, readLegName, type Leg } from "../../state-machine/call.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
@@ -11,12 +10,12 @@ const lost: Ending = { outcome: "lost", cause: null, sip_status: null, by: "far_
 const unplaced: Ending = { outcome: "unplaced", cause: null, sip_status: null, by: "us" };
 
 /**
- * Dispatches the events that calls missed: legs that rang, answered or ended while disconnected. A leg that the
- * switch does not show is looked up in its records, waited for, and at last given up. Channels and bridges
- * without a call are hung up.
+ * Dispatches events that calls missed: legs that rang, were answered or ended while disconnected. A leg that
+ * the switch does not show is looked up in the CDR, waited for, and finally given up. Hangs up orphaned
+ * channels and bridges.
  */
 export async function reconcileCalls(leader: Leader): Promise<void> {
-  const { legs, bridges } = await leader.session.survey();
+  const { legs, bridges } = await leader.session.snapshot();
   await recordSeen(leader.app, leader.node_id);
   const shown = new Map(legs.map((leg) => [leg.leg, leg]));
   for (const live of leader.calls.values()) {
@@ -64,7 +63,7 @@ async function eventsOfMissingLeg(leader: Leader, live: LiveCall, leg: Leg): Pro
   const was_never_placed =
     record === null && live.adopted && leg.state === "dialing" && !leader.restarted;
   const ending = was_never_placed ? unplaced : lost;
-  // Not billed for the time in which its end could not be seen.
+  // The time after the leg was last seen is not billed.
   return [{ ...ended, ending, at: missing.gone_at }];
 }
 
@@ -82,9 +81,9 @@ async function removeOrphans(
     const live = ids && calls.get(callName({ account_id: ids.account_id, id: ids.call_id }));
     const isOurs = live && liveLegs(live.call).some(({ id }) => id === ids.leg_id);
     if (isOurs || live?.dialing.has(ids!.leg_id)) continue;
-    if (leader.lease.mayAct()) await session.hangUp(leg);
+    if (leader.lease.mayProceed()) await session.hangUp(leg);
   }
   for (const bridge of bridges) {
-    if (!calls.has(bridge) && leader.lease.mayAct()) await session.endBridge(bridge);
+    if (!calls.has(bridge) && leader.lease.mayProceed()) await session.endBridge(bridge);
   }
 }

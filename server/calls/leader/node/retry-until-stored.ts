@@ -4,7 +4,7 @@ import type { Leader } from "./leader.ts";
 
 const retry_ms = 200;
 
-/** Retries `work` until the database answers. Throws once the lease, or the call, is another node leader's. */
+/** Retries `work` until the database responds. Throws once another node leader owns the lease or the call. */
 export async function retryUntilStored<Answer>(
   { app, lease }: Leader,
   work: () => Promise<Answer>,
@@ -14,7 +14,7 @@ export async function retryUntilStored<Answer>(
       return await work();
     } catch (error) {
       if (isLeaseLost(error) || lease.lost.aborted) throw error;
-      app.log.warn({ err: error }, "could not store a transition of a call; retrying");
+      app.log.warn({ err: error }, "could not store a call's transition; retrying");
       await delay(retry_ms);
     }
   }

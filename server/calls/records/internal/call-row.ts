@@ -1,13 +1,13 @@
-// How a stored call becomes a row of the report.
+// Converts a stored call to a call record.
 import type { CallDetail, CallLegRecord, CallRecord } from "../call-record-schema.ts";
 import { recordingPath, type CallStatus } from "../../state-machine/call.ts";
 import type { CallType } from "../../state-machine/voice-plan.ts";
 
-/** A call as the report's statement reads it, with what was asked for and its legs. */
+/** A call as the statement reads it, with its request and its legs. */
 export type CallRow = {
   readonly id: number;
   readonly campaign_id: number;
-  /** Null of a click-to-call; these come from a voice campaign. */
+  /** This and the next two: null for a click-to-call. */
   readonly campaign_name: string | null;
   readonly call_type: CallType | null;
   readonly recipient_id: number | null;
@@ -15,7 +15,7 @@ export type CallRow = {
   readonly callback_at: Date | null;
   readonly opted_out: boolean;
   readonly lead_id: number | null;
-  /** Times within JSON are text, here and below. */
+  /** Times inside JSON are texts, here and below. */
   readonly menu_path: CallRecord["menu_path"];
   readonly transcript: NonNullable<CallRecord["transcript"]>;
   readonly messages: readonly Pick<CallRecord["messages"][number], "node" | "state">[];
@@ -46,7 +46,7 @@ export type CallRow = {
   readonly reference: string | null;
   readonly source: string | null;
   readonly remark: string | null;
-  /** Null, like all that was asked for, of a voice campaign. */
+  /** Null for a voice campaign, like all fields of a click-to-call request. */
   readonly policy_applied: CallRecord["policy_applied"];
   readonly from_group_id: number | null;
   readonly to_group_id: number | null;
@@ -65,8 +65,8 @@ export type CallRow = {
   readonly legs: readonly CallLegRecord[];
 };
 
-/** The call as a row of the report. */
-export function recordOf(row: CallRow): CallRecord {
+/** Returns the call record of a stored call. */
+export function toCallRecord(row: CallRow): CallRecord {
   return {
     call_id: row.id,
     campaign_id: row.campaign_id,
@@ -126,8 +126,8 @@ function legOf(leg: CallLegRecord): CallLegRecord {
   };
 }
 
-/** What was asked for, under the names it was sent by. */
-export function askedOf(row: CallRow): Omit<CallDetail, keyof CallRecord | "events"> {
+/** Returns the fields of the request under their API names. */
+export function requestFields(row: CallRow): Omit<CallDetail, keyof CallRecord | "events"> {
   return {
     from_group_id: row.from_group_id,
     to_group_id: row.to_group_id,
@@ -147,8 +147,8 @@ export function askedOf(row: CallRow): Omit<CallDetail, keyof CallRecord | "even
   };
 }
 
-/** A piece of news as the report tells it. */
-export function eventOf(event: {
+/** Returns a stored event as the call record shows it. */
+export function toCallEvent(event: {
   readonly type: string;
   readonly at: Date;
   readonly data: unknown;
@@ -160,7 +160,7 @@ function dated<Row extends { readonly at: string }>(row: Row): Row {
   return { ...row, at: iso(row.at) };
 }
 
-/** Within JSON, PostgreSQL writes times with microseconds and an offset. */
+/** PostgreSQL writes times inside JSON with microseconds and an offset. */
 function iso(time: Date | string): string {
   return new Date(time).toISOString();
 }

@@ -6,7 +6,7 @@ import { addLeg } from "../legs.ts";
 /** The call with its new legs, and the commands that dial them. */
 export type Dialed = { readonly call: Call; readonly commands: readonly Command[] };
 
-/** Dials each agent. An extension sees the customer's number as caller id; a phone sees the line's. */
+/** Dials each agent. The caller ID is the customer's number for an extension, the line's for a phone number. */
 export function dialAgents(
   call: Call,
   line: Line,
@@ -25,7 +25,7 @@ export function dialAgents(
   return { call: dialed, commands };
 }
 
-/** Dials the customer: only ever once an agent is on the line. */
+/** Dials the customer; called only once an agent has answered. */
 export function dialCustomer(call: Call, line: Line, at: Date): Dialed {
   const leg = { role: "customer", number: call.to_phone, on_trunk: true } as const;
   const dialed = addLeg(call, leg, at);

@@ -1,4 +1,4 @@
-// How a call ends: its outcome, its cost, and whether it is retried.
+// The end of a call: its outcome, its cost and its automatic retry.
 import type { Ending, LegOutcome } from "../../../drivers/voice/driver.ts";
 import { recordingPath, type Call, type CallStatus, type Leg } from "../call.ts";
 import { hangUpLeg, liveLegs, shownStatus } from "../legs.ts";
@@ -6,7 +6,7 @@ import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
 import { recipientOutcome, retryable } from "./recipient-outcome.ts";
 import type { CallBlocker, Command, Transition } from "../events-and-commands.ts";
 
-/** The outcome of a call, in the terms of its report. */
+/** The outcome of a call, with the fields of its call record. */
 export type Outcome = {
   readonly status: CallStatus;
   readonly disposition: string;
@@ -16,17 +16,17 @@ export type Outcome = {
   readonly sip_status?: number | null;
 };
 
-/** Decides the outcome and hangs up the legs; the call is over once they have ended. */
+/** Decides the outcome and hangs up the legs; the call ends once they have ended. */
 export function endCall(call: Call, at: Date, outcome: Outcome): Transition {
   const decided: Call = { ...call, ...outcome, stage: "ending" };
   const hang_ups = liveLegs(decided).map(hangUpLeg);
-  // Legs that were never joined have no bridge.
+  // A call that never got to talking has no bridge.
   const bridge: Command[] = call.stage === "talking" ? [{ type: "end_bridge" }] : [];
   const { commands: _none, ...next } = finishIfOver(decided, at);
   return { ...next, commands: [...hang_ups, ...bridge] };
 }
 
-/** Finishes a call that is ending, once every leg has ended and the recording is complete; a retry is requested first. */
+/** Finishes an ending call once its legs and its recording have ended; requests a due retry first. */
 export function finishIfOver(call: Call, at: Date): Transition {
   if (liveLegs(call).length > 0 || call.recording_state === "recording")
     return { call, events: [], commands: [] };
@@ -38,7 +38,7 @@ export function finishIfOver(call: Call, at: Date): Transition {
     : { call: over, events: [], commands: [], request: { type: "queue_retry", due_at } };
 }
 
-/** Finishes a call whose request for a retry was answered: `retry_at` is when it is due, or null. */
+/** Finishes a call after the answer to its retry request; `retry_at` is when the retry is due, or null. */
 export function finishCall(call: Call, retry_at: Date | null): Transition | null {
   const { stage, ended_at } = call;
   return stage === "ending" && ended_at !== null ? finish(call, ended_at, retry_at) : null;
@@ -93,19 +93,19 @@ function completedEvent(call: Call, ended_at: Date): OutboxEvent {
   });
 }
 
-/** Started pulses of an answered leg until `at` or its end: at least one. */
+/** Returns the started pulses of a leg until `at` or its end: at least one if it was answered, else 0. */
 export function pulsesOf(call: Call, leg: Leg, at: Date): number {
   if (leg.answered_at === null) return 0;
   const ms = (leg.ended_at ?? at).getTime() - leg.answered_at.getTime();
   return Math.max(1, Math.ceil(ms / (call.settings.pulse_seconds * 1_000)));
 }
 
-/** The outcome of a call that was blocked. */
+/** Returns the outcome of a blocked call. */
 export function outcomeOfBlocker(ended_reason: CallBlocker): Outcome {
   return { status: "canceled", disposition: "canceled", ended_reason, ended_by: "system" };
 }
 
-/** The outcome when no agent answered: the last agent's leg decides. */
+/** Returns the outcome if no agent answered; the last agent's leg decides. */
 export function outcomeOfAgents(call: Call): Outcome {
   const last = call.legs.findLast(({ role }) => role === "agent");
   if (!last?.outcome) {
@@ -127,7 +127,7 @@ export function outcomeOfAgents(call: Call): Outcome {
   };
 }
 
-/** The outcome when the customer's leg ended, answered or not. */
+/** Returns the outcome after the customer's leg ended, answered or not. */
 export function outcomeOfCustomer(leg: Leg, ending: Ending): Outcome {
   const { outcome, cause, sip_status } = ending;
   const talked = leg.answered_at !== null;
@@ -149,7 +149,7 @@ function reason(party: "agent" | "customer", outcome: LegOutcome): string {
   return outcome === "lost" || outcome === "unplaced" ? "node_lost" : `${party}_${outcome}`;
 }
 
-/** When the automatic retry of a click-to-call is due, or null; recipientOutcome decides for a campaign's call. */
+/** Returns when a click-to-call's automatic retry is due, or null; for campaigns recipientOutcome decides. */
 function retryDueAt(call: Call, ended_at: Date): Date | null {
   const { max_retry, retry_after_minutes } = call.plan;
   const hasRetryLeft = call.retried_leg === null && call.attempt <= max_retry;

@@ -25,8 +25,8 @@ const hung_up = { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end"
 const no_answer = { ...hung_up, outcome: "no_answer" } as const;
 const say = (text: string): Prompt => ({ say: text, language: "en" });
 
-/** A campaign's call whose leg has just been dialled. */
-function dialled(voice: Partial<VoiceCall>): Call {
+/** A campaign's call whose leg has just been dialed. */
+function dialed(voice: Partial<VoiceCall>): Call {
   const call = callValue({
     stage: "customer",
     status: "ringing",
@@ -56,7 +56,7 @@ type Run = {
   readonly menu: NonNullable<Notes["menu"]>[number][];
 };
 
-/** One event; `commands` are what it asks for. */
+/** Handles one event and keeps its commands; returns whether it changed anything. */
 function take(run: Run, event: Untimed, seconds = 1): boolean {
   const next = runTransition(run.call, line, { ...event, at: at(seconds) });
   run.commands = next?.commands ?? [];
@@ -67,12 +67,12 @@ function take(run: Run, event: Untimed, seconds = 1): boolean {
 }
 
 function answer(voice: Partial<VoiceCall>): Run {
-  const run: Run = { call: dialled(voice), commands: [], menu: [] };
+  const run: Run = { call: dialed(voice), commands: [], menu: [] };
   assert.ok(take(run, { type: "answered", leg: 1 }));
   return run;
 }
 
-/** What is being played has come to its end. */
+/** Ends the current playback. */
 function played(run: Run, ok = true): boolean {
   const playback = playbackName(run.call, run.call.position!.visit);
   return take(run, { type: "played", leg: 1, playback, ok });
@@ -80,7 +80,7 @@ function played(run: Run, ok = true): boolean {
 const press = (run: Run, digit: string) => take(run, { type: "digit", leg: 1, digit });
 const timeout = (run: Run) => take(run, { type: "timeout", visit: run.call.position!.visit });
 const done = ({ commands }: Run) => commands.map((command) => command.type);
-const spoken = ({ commands }: Run) =>
+const saidTexts = ({ commands }: Run) =>
   commands
     .flatMap((command) => (command.type === "play" ? command.prompts : []))
     .map((one) => "say" in one && one.say);
@@ -100,12 +100,12 @@ const question = (more: Partial<Extract<MenuNode, { type: "menu" }>> = {}): Menu
   ...more,
 });
 
-test("plays a clip once the call is answered, and hangs up when it ends", () => {
+test("plays audio once the call is answered, and hangs up when it ends", () => {
   const run = answer({
     variables: { name: "Asha" },
     content: { call_type: "obd_voice_call", prompt: say("hello {{name}}") },
   });
-  assert.deepEqual(spoken(run), ["hello Asha"]);
+  assert.deepEqual(saidTexts(run), ["hello Asha"]);
   assert.ok(!take(run, { type: "played", leg: 1, playback: "another", ok: true }));
   assert.ok(played(run));
   assert.deepEqual(
@@ -114,7 +114,7 @@ test("plays a clip once the call is answered, and hangs up when it ends", () => 
   );
 });
 
-test("fails a recipient to whom nothing could be played, who may be retried", () => {
+test("fails a recipient whose prompt could not be played, and allows a retry", () => {
   const run = answer({ attempts_max: 2 });
   played(run, false);
   take(run, { type: "ended", leg: 1, ending: hung_up });
@@ -143,10 +143,10 @@ test("ends a call that loops through its menu forever", () => {
 
 test("lets a key interrupt a menu's prompt, and repeats it after an invalid key or a time-out up to its tries", () => {
   const run = answer(menu({ main: question() }));
-  assert.deepEqual(spoken(run), ["press 1"]);
+  assert.deepEqual(saidTexts(run), ["press 1"]);
   press(run, "5");
   assert.deepEqual(
-    [done(run), spoken(run)],
+    [done(run), saidTexts(run)],
     [
       ["stop_playing", "play"],
       ["wrong", "press 1"],
@@ -154,9 +154,9 @@ test("lets a key interrupt a menu's prompt, and repeats it after an invalid key 
   );
   played(run);
   assert.deepEqual(done(run), ["wait"]);
-  assert.ok(!take(run, { type: "timeout", visit: 1 }), "a timer of an earlier visit means nothing");
+  assert.ok(!take(run, { type: "timeout", visit: 1 }), "ignores a timer of an earlier visit");
   timeout(run);
-  assert.deepEqual(spoken(run), ["wrong", "press 1"]);
+  assert.deepEqual(saidTexts(run), ["wrong", "press 1"]);
   press(run, "0");
   assert.deepEqual([run.call.stage, run.call.ended_reason], ["ending", "menu_ended"]);
   assert.deepEqual(
@@ -184,7 +184,7 @@ test("captures digits up to #, the longest length or the time-out, restarts on *
     for (const key of keys)
       if (key === "wait") timeout(run);
       else press(run, key);
-    return [run.call.collected["pin"], run.call.position!.node, spoken(run)];
+    return [run.call.collected["pin"], run.call.position!.node, saidTexts(run)];
   };
   assert.deepEqual(entered("1", "2", "#"), ["12", "thanks", ["you said 12"]]);
   assert.deepEqual(entered("1", "2", "3", "4"), ["1234", "thanks", ["you said 1234"]]);
@@ -211,13 +211,13 @@ test("ends a message on #, on its limits or when the caller hangs up, and gives 
   press(one, "#");
   assert.deepEqual(done(one), ["stop_message"]);
   const name = messageName(one.call, one.call.position!.visit);
-  const told = runTransition(one.call, line, {
+  const recorded = runTransition(one.call, line, {
     type: "message",
     recording: name,
     ok: true,
     at: at(5),
   })!;
-  assert.deepEqual(told.notes!.messages, [{ recording: name, node: "main", state: "ready" }]);
+  assert.deepEqual(recorded.notes!.messages, [{ recording: name, node: "main", state: "ready" }]);
   const left = recording();
   const ended = runTransition(left.call, line, {
     type: "ended",
@@ -231,7 +231,7 @@ test("ends a message on #, on its limits or when the caller hangs up, and gives 
   assert.deepEqual(done(stuck), ["stop_message", "hang_up", "end_bridge"]);
 });
 
-test("rings one agent after the other for a caller, and goes on with the menu when none answers", () => {
+test("rings one agent after the other for a caller, and continues with the menu when none answers", () => {
   const transfer: MenuNode = {
     type: "transfer",
     prompt: null,
@@ -239,8 +239,8 @@ test("rings one agent after the other for a caller, and goes on with the menu wh
     otherwise: "sorry",
   };
   const sorry: MenuNode = { type: "hang_up", prompt: say("sorry") };
-  const seeking = () => answer(menu({ main: transfer, sorry }));
-  const run = seeking();
+  const transferring = () => answer(menu({ main: transfer, sorry }));
+  const run = transferring();
   assert.deepEqual(done(run), ["ringback", "find_agent"]);
   take(run, { type: "agent_found", to: agent("101") });
   assert.deepEqual(done(run), ["dial"]);
@@ -252,9 +252,9 @@ test("rings one agent after the other for a caller, and goes on with the menu wh
   assert.deepEqual(done(run), ["stop_ringback", "bridge", "record"]);
   take(run, { type: "ended", leg: 3, ending: hung_up });
   assert.deepEqual([run.call.status, run.call.ended_by], ["completed", "agent"]);
-  const nobody = seeking();
-  take(nobody, { type: "agent_found", to: null });
-  assert.deepEqual([done(nobody), spoken(nobody)], [["stop_ringback", "play"], ["sorry"]]);
+  const without = transferring();
+  take(without, { type: "agent_found", to: null });
+  assert.deepEqual([done(without), saidTexts(without)], [["stop_ringback", "play"], ["sorry"]]);
 });
 
 const ai: Partial<VoiceCall> = {
@@ -304,7 +304,7 @@ test("transfers a caller whose AI agent is lost to a person, or ends the call as
 
 test("does not count a withdrawn dial as an attempt, and lets its recipient wait", () => {
   const states = (["held", "night_window", "suppressed"] as const).map((blocker) => {
-    const next = runTransition(dialled({}), line, {
+    const next = runTransition(dialed({}), line, {
       type: "withdrawn",
       leg: 1,
       blocker,
@@ -321,7 +321,7 @@ test("does not count a withdrawn dial as an attempt, and lets its recipient wait
   ]);
 });
 
-// Whatever the menu and whatever comes.
+// Property tests over generated menus and events.
 const names = ["main", "a", "b", "c"] as const;
 const target = fc.constantFrom(...names, "bye");
 const prompt = fc.constant(say("x {{pin}}"));
@@ -358,7 +358,7 @@ const anyNode: fc.Arbitrary<MenuNode> = fc.oneof(
     type: fc.constant("transfer" as const),
     prompt: fc.constantFrom(null, say("hold")),
     to: fc.constant({ extension: "101" }),
-    // A menu in which nobody is ever asked is refused where menus are withBlocker.
+    // Menu validation rejects a loop that waits for no key.
     otherwise: fc.constant("bye"),
   }),
   fc.record({ type: fc.constant("opt_out" as const), prompt: fc.constantFrom(null, say("ok")) }),
@@ -375,8 +375,8 @@ const anyVoice: fc.Arbitrary<Partial<VoiceCall>> = fc.record({
   answering_machine: fc.constantFrom("off", "play", "hang_up", "retry"),
   attempts_max: fc.integer({ min: 1, max: 3 }),
 });
-/** What the leader and the switch may tell next: of the visit at hand, mostly. */
-const anyTold = fc.oneof(
+/** Events that the leader and the switch may report next, mostly of the current visit. */
+const anyKind = fc.oneof(
   fc.constantFrom(
     "played",
     "timeout",
@@ -390,16 +390,16 @@ const anyTold = fc.oneof(
     "opt_out",
     "transfer",
     "found",
-    "nobody",
+    "not_found",
     "detected",
   ),
   fc.constantFrom("1", "2", "#", "*", "7"),
 );
 
-function tellAny(run: Run, what: string, leg: number): void {
+function takeAny(run: Run, kind: string, leg: number): void {
   const { position } = run.call;
   const visit = position?.visit ?? 0;
-  switch (what) {
+  switch (kind) {
     case "played":
       return void take(run, {
         type: "played",
@@ -423,22 +423,22 @@ function tellAny(run: Run, what: string, leg: number): void {
       return void take(run, { type: "conversation_ended", reason: "lost" });
     case "end_call":
     case "opt_out":
-      return void take(run, { type: "tool", tool: { name: what } });
+      return void take(run, { type: "tool", tool: { name: kind } });
     case "transfer":
       return void take(run, { type: "transfer_requested", by: "api", to: agent("103") });
     case "found":
       return void take(run, { type: "agent_found", to: agent("102") });
-    case "nobody":
+    case "not_found":
       return void take(run, { type: "agent_found", to: null });
     case "detected":
       return void take(run, { type: "detected", leg: 1, answered_by: "machine" });
     default:
-      return void take(run, { type: "digit", leg, digit: what });
+      return void take(run, { type: "digit", leg, digit: kind });
   }
 }
 
-test("any sequence of events: a campaign's call only goes forward, ends once, closes its AI agent and leaves its recipient in one state", () => {
-  const anyEvents = fc.array(fc.tuple(anyTold, fc.integer({ min: 1, max: 4 })), {
+test("any sequence of events: a campaign's call only goes forward, ends once, closes its AI agent and gives its recipient one state", () => {
+  const anyEvents = fc.array(fc.tuple(anyKind, fc.integer({ min: 1, max: 4 })), {
     maxLength: 40,
     size: "max",
   });
@@ -454,13 +454,13 @@ test("any sequence of events: a campaign's call only goes forward, ends once, cl
             assert.ok(liveLegs(run.call).some(({ id }) => id === command.leg));
         }
         assert.ok(open === 0 || open === 1);
-        // Whoever takes it over can go on with it.
+        // Another node leader can take the call over at any time.
         resumeCommands(run.call);
       };
       look();
-      for (const [what, leg] of events) {
+      for (const [kind, leg] of events) {
         const before = run.call;
-        tellAny(run, what, Math.min(leg, before.legs.length));
+        takeAny(run, kind, Math.min(leg, before.legs.length));
         assert.ok(stages.indexOf(run.call.stage) >= stages.indexOf(before.stage));
         look();
       }
@@ -473,7 +473,7 @@ test("any sequence of events: a campaign's call only goes forward, ends once, cl
         look();
       }
       assert.equal(run.call.stage, "ended");
-      assert.equal(open, 0, "the agent talks on");
+      assert.equal(open, 0, "the AI agent was not closed");
       const after = recipientOutcome(run.call)!;
       assert.equal(after.state === "waiting", after.due_at !== null);
       if (run.call.opted_out) assert.notEqual(after.state, "waiting");

@@ -1,5 +1,5 @@
-// What happens on campaigns' calls only: playing, answering machines, AI agents.
-import type { AgentEnd, AgentTool } from "../../../drivers/ai-agent/driver.ts";
+// Events of campaigns' calls only: playbacks, answering machines, AI agents.
+import type { AiAgentEndReason, AiAgentTool } from "../../../drivers/ai-agent/driver.ts";
 import { playbackName, type Call, type Leg } from "../call.ts";
 import { endCall, outcomeOfBlocker } from "./end-call.ts";
 import type { CallBlocker, CallEvent, Command, Transition } from "../events-and-commands.ts";
@@ -27,10 +27,10 @@ import {
 /** How long the switch may listen for an answering machine. */
 export const detect_ms = 8_000;
 
-/** A callback that is requested for later is ignored. */
+/** A callback further ahead is ignored. */
 const callback_ms_max = 90 * 86_400_000;
 
-/** Returns what follows, or null when the event changes nothing. */
+/** Returns the event's transition, or null if it changes nothing. */
 export function handleCampaignEvent(call: Call, event: CallEvent): Transition | null {
   if (event.type === "withdrawn") return withdraw(call, event.leg, event.blocker, event.at);
   if (call.stage !== "talking" || !call.voice) return null;
@@ -57,7 +57,7 @@ export function handleCampaignEvent(call: Call, event: CallEvent): Transition | 
   }
 }
 
-/** The leg was not dialed: the recipient waits, or is skipped. */
+/** Ends the call of a leg that was not dialed; its recipient waits or is skipped. */
 function withdraw(call: Call, legId: number, blocker: CallBlocker, at: Date): Transition | null {
   const leg = findLeg(call, legId);
   if (leg?.state !== "dialing") return null;
@@ -66,7 +66,7 @@ function withdraw(call: Call, legId: number, blocker: CallBlocker, at: Date): Tr
   return endCall(over, at, outcomeOfBlocker(blocker));
 }
 
-/** The recipient has answered: a person or a machine. */
+/** Starts AMD, or the content if AMD is off, after the recipient's leg was answered. */
 export function afterRecipientAnswered(
   call: Call,
   leg: Leg,
@@ -139,22 +139,22 @@ function handleTimeout(call: Call, visit: number, at: Date): Transition | null {
   return handleMenuTimeout(call, at);
 }
 
-/** Handles a key of the recipient: for the AI agent, the menu, or to opt out; null when it means nothing. */
+/** Passes the recipient's key to the AI agent or the menu, or opts out; null if the key has no meaning. */
 export function handleCallerKey(call: Call, digit: string, at: Date): Transition | null {
   if (isConversing(call)) return { call, events: [], commands: [{ type: "press", digit }] };
   const { opt_out_key, content } = call.voice!;
   const isPlain = content.call_type === "obd_voice_call" || content.call_type === "obd_smartvoice";
   if (!isPlain || positionOf(call).doing !== "playing") return handleMenuKey(call, digit, at);
   if (digit !== opt_out_key) return null;
-  const leaving = endAnsweredCall({ ...call, opted_out: true }, at, "opted_out");
-  return { ...leaving, commands: [...stopPlaying(call), ...leaving.commands] };
+  const ended = endAnsweredCall({ ...call, opted_out: true }, at, "opted_out");
+  return { ...ended, commands: [...stopPlaying(call), ...ended.commands] };
 }
 
 export function isConversing(call: Call): boolean {
   return call.stage === "talking" && positionOf(call).doing === "conversing";
 }
 
-function useTool(call: Call, tool: AgentTool, at: Date): Transition {
+function useTool(call: Call, tool: AiAgentTool, at: Date): Transition {
   switch (tool.name) {
     case "end_call":
       return endAnsweredCall(call, at, "ai_agent_ended");
@@ -177,8 +177,8 @@ function useTool(call: Call, tool: AgentTool, at: Date): Transition {
   }
 }
 
-/** A caller whose AI agent is gone is transferred to a person, if the campaign names one. */
-function endConversation(call: Call, reason: AgentEnd | "lost", at: Date): Transition {
+/** Transfers the caller to a person if the plan names a target; otherwise ends the call. */
+function endConversation(call: Call, reason: AiAgentEndReason | "lost", at: Date): Transition {
   if (reason === "silence" || reason === "too_long") return endAnsweredCall(call, at, reason);
   return transferOrEnd(call, at, "agent_lost");
 }
@@ -188,8 +188,8 @@ function transferOrEnd(call: Call, at: Date, ended_reason: string): Transition {
   return to ? startTransfer(call, to) : endAnsweredCall(call, at, ended_reason);
 }
 
-/** The caller talks to a person from now on; the call is recorded from here if it was not before. */
-export function afterPutThrough(call: Call): { call: Call; commands: Command[] } {
+/** Returns the call after its caller is bridged to a person, which also starts a missing recording. */
+export function bridgeToAgent(call: Call): { call: Call; commands: Command[] } {
   const recorded = call.settings.recorded && call.recording_state === "none";
   const bridged = moveTo(call, { doing: "bridged" });
   return {

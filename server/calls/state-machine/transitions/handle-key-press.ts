@@ -1,4 +1,4 @@
-// A key was pressed: it may ask for a transfer, or lead on in a campaign's menu.
+// Handles key presses: transfers of a click-to-call, and keys in a campaign's menu.
 import type { Call } from "../call.ts";
 import type { CallEvent, Transition } from "../events-and-commands.ts";
 import { handleCallerKey } from "./handle-campaign-event.ts";

@@ -1,4 +1,4 @@
-// An answered leg.
+// Handles the answer of a leg.
 import type { Call, Leg, Line } from "../call.ts";
 import { dialCustomer } from "./dial-legs.ts";
 import { endCall, outcomeOfBlocker } from "./end-call.ts";
@@ -6,9 +6,9 @@ import type { CallEvent, Transition } from "../events-and-commands.ts";
 import { findLeg, hangUpLeg, liveLegs, patchLeg } from "../legs.ts";
 import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
 import { stopPlaying } from "../play-to-caller.ts";
-import { afterRecipientAnswered, afterPutThrough } from "./handle-campaign-event.ts";
+import { afterRecipientAnswered, bridgeToAgent } from "./handle-campaign-event.ts";
 
-/** Returns what follows, or null when the leg was already answered or has ended. */
+/** Returns the event's transition, or null if the leg was already answered or has ended. */
 export function handleLegAnswered(
   call: Call,
   line: Line,
@@ -43,7 +43,7 @@ function afterAgentAnswered(
   at: Date,
   events: OutboxEvent[],
 ): Transition {
-  // Two agents of a group answered at once: the second is hung up.
+  // Another agent of the group has answered first: this one is hung up.
   if (call.stage !== "agent") return { call, events, commands: [hangUpLeg(agent)] };
   const others = liveLegs(call).filter(({ id }) => id !== agent.id);
   const dialed = dialCustomer({ ...call, stage: "customer" }, line, at);
@@ -81,14 +81,14 @@ function afterCustomerAnswered(
   };
 }
 
-/** The agent who has the call: the first to answer. Other agents' legs may live a moment longer. */
+/** Returns the agent's leg of the call: the first that was answered. Others may live a moment longer. */
 export function agentOnLine(call: Call): Leg | undefined {
   return liveLegs(call)
     .filter(({ role, state }) => role === "agent" && state === "answered")
     .toSorted((a, b) => a.answered_at!.getTime() - b.answered_at!.getTime())[0];
 }
 
-/** The transfer target takes the agent's place. */
+/** Bridges the transfer target to the customer in the agent's place. */
 function afterTransferAnswered(
   call: Call,
   target: Leg,
@@ -98,7 +98,7 @@ function afterTransferAnswered(
   const customer = liveLegs(call).find(({ role }) => role === "customer");
   if (call.stage !== "talking" || !customer) return { call, events, commands: [hangUpLeg(target)] };
   const others = liveLegs(call).filter((leg) => leg !== customer && leg.id !== target.id);
-  const bridged = call.voice ? afterPutThrough(call) : { call, commands: [] };
+  const bridged = call.voice ? bridgeToAgent(call) : { call, commands: [] };
   return {
     call: bridged.call,
     events: [

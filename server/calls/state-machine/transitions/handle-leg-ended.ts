@@ -1,4 +1,4 @@
-// An ended leg.
+// Handles the end of a leg.
 import type { Ending } from "../../../drivers/voice/driver.ts";
 import type { Call, Leg, Line } from "../call.ts";
 import {
@@ -15,7 +15,7 @@ import { outboxEvent } from "./outbox-event.ts";
 import { tryNextAgent } from "./start-transfer.ts";
 import { messageAtHangUp, withNotes } from "./walk-menu.ts";
 
-/** Returns what follows, or null when the leg had already ended. */
+/** Returns the event's transition, or null if the leg had already ended. */
 export function handleLegEnded(
   call: Call,
   line: Line,
@@ -35,7 +35,7 @@ function endLeg(
 ): Transition {
   const { answered_at } = event;
   if (leg.answered_at !== null || !answered_at) return afterEnd(call, line, leg, event);
-  // The answer was missed: the leg is billed, but nothing else follows from it.
+  // The answer was missed: the leg is billed, but the answer has no further effect.
   const answered = patchLeg(call, leg.id, { answered_at });
   const isCustomer = leg.role === "customer" && call.answered_at === null;
   const before = isCustomer ? { ...answered, answered_at } : answered;
@@ -68,7 +68,7 @@ function afterTransferFailed(call: Call, at: Date): Transition {
   if (call.voice && call.position?.doing !== "bridged") return tryNextAgent(call);
   const [only, second] = liveLegs(call);
   if (second !== undefined || only === undefined) return { call, events: [], commands: [] };
-  // The agent has hung up meanwhile: the customer is alone.
+  // The agent has hung up in the meantime, so the customer is alone.
   return endCall(call, at, {
     status: "completed",
     disposition: "answered",
@@ -107,7 +107,7 @@ function afterAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Transi
   if (partner) return { call, events: [], commands: [] };
   const customer = left.find(({ role }) => role === "customer");
   const isTransferring = left.some(({ role }) => role === "transfer");
-  // The agent has transferred the call and left; the customer waits for the extension.
+  // The agent has transferred the call and hung up; the customer waits for the extension.
   if (isTransferring && customer)
     return { call, events: [], commands: [{ type: "ringback", leg: customer.id }] };
   return endCall(call, at, agentHungUp(call, ending));

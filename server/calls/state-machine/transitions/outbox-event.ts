@@ -1,4 +1,4 @@
-// The events of a call: shown on its report, and published through the outbox.
+// The events of a call, stored with its call record and published through the outbox.
 import type { EventData, EventType } from "../../../engine/event-catalogue.ts";
 import type { Call } from "../call.ts";
 

@@ -14,17 +14,17 @@ export type FinalState =
 
 export type RecipientOutcome = {
   readonly state: "waiting" | FinalState;
-  /** Instead of waiting, when the campaign is over by now. */
+  /** The state instead of `waiting` if the campaign has ended by now. */
   readonly otherwise: FinalState;
   /** When a waiting recipient is due. */
   readonly due_at: Date | null;
-  /** The caller asked for it: it does not count against the attempts. */
+  /** The caller asked for a callback, which does not count as an attempt. */
   readonly callback: boolean;
   /** No leg was dialed: it does not count as an attempt. */
   readonly uncounted: boolean;
 };
 
-/** Dispositions that are worth a retry: a declined call or an unallocated number is not. */
+/** Dispositions that are retried; a declined call or an unallocated number is not. */
 export const retryable: ReadonlySet<string> = new Set<LegOutcome>([
   "busy",
   "no_answer",
@@ -33,7 +33,7 @@ export const retryable: ReadonlySet<string> = new Set<LegOutcome>([
   "failed",
 ]);
 
-/** Returns the recipient's state after a call that is over; null for a click-to-call. */
+/** Returns the recipient's state after an ended call; null for a click-to-call. */
 export function recipientOutcome(call: Call): RecipientOutcome | null {
   const { voice, ended_reason, ended_at, callback_at } = call;
   if (!voice || !ended_at) return null;

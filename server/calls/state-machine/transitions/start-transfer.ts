@@ -4,7 +4,7 @@ import type { Transition } from "../events-and-commands.ts";
 import type { TransferTarget } from "../menu.ts";
 import { callerOf, moveTo, positionOf } from "../play-to-caller.ts";
 
-/** Looks for an agent; the caller hears ringback meanwhile. */
+/** Looks for an agent, with ringback to the caller. */
 export function startTransfer(call: Call, to: TransferTarget): Transition {
   const transferring = moveTo(call, { doing: "transferring" });
   const commands = [
@@ -21,7 +21,7 @@ export function tryNextAgent(call: Call): Transition {
   return { call, events: [], commands: isPending ? [{ type: "find_agent", to }] : [] };
 }
 
-/** The target that the menu's current node, or the AI agent's plan, transfers to; or null. */
+/** Returns the transfer target of the menu's current node or of the AI agent's plan; or null. */
 export function transferTarget(call: Call): TransferTarget | null {
   const content = call.voice?.content;
   if (content?.call_type === "ai_bot") return content.transfer_to;

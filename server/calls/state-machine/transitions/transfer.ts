@@ -1,4 +1,4 @@
-// Transfers: to the extension that a key or an API request names, and of a campaign's caller to an agent.
+// Transfers to the extension of a key or an API request, and of a campaign's caller to an agent.
 import type { Call, Line } from "../call.ts";
 import { dialAgents } from "./dial-legs.ts";
 import type { CallEvent, Command, CreditPurpose, Transition } from "../events-and-commands.ts";
@@ -10,7 +10,7 @@ import { enterNode, menuOf } from "./walk-menu.ts";
 
 type TransferPurpose = CreditPurpose & { type: "transfer" };
 
-/** Requests credit for the leg to the extension, where a transfer is possible. */
+/** Requests credit for the leg to the extension, if a transfer is possible. */
 export function handleTransferRequested(
   call: Call,
   { by, to }: CallEvent & { type: "transfer_requested" },
@@ -19,46 +19,46 @@ export function handleTransferRequested(
   return reserveLeg(call, { type: "transfer", by, to });
 }
 
-/** Asks which agent is rung for the caller of a campaign's call. */
+/** Requests the agent for the caller of a campaign's call. */
 export function handleAgentRequested(
   call: Call,
   { to }: CallEvent & { type: "agent_requested" },
 ): Transition | null {
-  if (!canPutThrough(call)) return null;
+  if (!canTransferCaller(call)) return null;
   return { call, events: [], commands: [], request: { type: "choose_transfer_agent", to } };
 }
 
-/** Requests credit for the leg to the agent; where no agent is left, the call goes on without one. */
+/** Requests credit for the leg to the agent; if no agent is left, the call continues without one. */
 export function handleAgentFound(
   call: Call,
   { to, at }: CallEvent & { type: "agent_found" },
 ): Transition | null {
-  if (!canPutThrough(call)) return null;
+  if (!canTransferCaller(call)) return null;
   if (to === null) return afterNoAgentFound(call, at);
   return reserveLeg(call, { type: "transfer", by: "system", to });
 }
 
-/** Dials the leg that was paid for, where the transfer is still possible. */
+/** Dials the paid leg, if the transfer is still possible. */
 export function dialTransfer(
   call: Call,
   line: Line,
   { by, to }: TransferPurpose,
   at: Date,
 ): Transition | null {
-  const isPossible = by === "system" ? canPutThrough(call) : canTransfer(call);
+  const isPossible = by === "system" ? canTransferCaller(call) : canTransfer(call);
   if (!isPossible) return null;
   const dialed = dialAgents(call, line, "transfer", [to], at);
   const event = outboxEvent("call.transferring", dialed.call, at, { by, to: to.number });
   return { ...dialed, events: [event] };
 }
 
-/** Without credit for its leg a transfer does not happen; a campaign's call goes on as without an agent. */
+/** Drops a transfer without credit; a campaign's call continues as if no agent were free. */
 export function handleTransferRefused(
   call: Call,
   { by }: TransferPurpose,
   at: Date,
 ): Transition | null {
-  return by === "system" && canPutThrough(call) ? afterNoAgentFound(call, at) : null;
+  return by === "system" && canTransferCaller(call) ? afterNoAgentFound(call, at) : null;
 }
 
 function reserveLeg(call: Call, purpose: TransferPurpose): Transition {
@@ -66,20 +66,20 @@ function reserveLeg(call: Call, purpose: TransferPurpose): Transition {
   return { call, events: [], commands: [], request };
 }
 
-/** The parties keep talking until the extension answers; if it does not, nothing changes for them. */
+/** Returns whether agent and customer are talking and no other transfer is pending. */
 function canTransfer(call: Call): boolean {
-  const isUnderWay = liveLegs(call).some(
+  const isPending = liveLegs(call).some(
     ({ role, state }) => role === "transfer" && state !== "answered",
   );
   const hasCustomer = liveLegs(call).some(({ role }) => role === "customer");
-  return call.stage === "talking" && hasCustomer && !isUnderWay;
+  return call.stage === "talking" && hasCustomer && !isPending;
 }
 
-function canPutThrough(call: Call): boolean {
+function canTransferCaller(call: Call): boolean {
   return isTransferPending(call) && !liveLegs(call).some(({ role }) => role === "transfer");
 }
 
-/** Without an agent, a menu goes on at `otherwise`, and the call of an AI agent ends. */
+/** Continues a menu at `otherwise`, and ends the call of an AI agent. */
 function afterNoAgentFound(call: Call, at: Date): Transition {
   const { node: name } = positionOf(call);
   const node = name === null ? undefined : menuOf(call)?.nodes[name];

@@ -1,7 +1,7 @@
 import type { Prompt, NodeName } from "../menu.ts";
 
 /**
- * What a campaign's call is doing:
+ * The activity of a campaign's call:
  * - detecting: listening for an answering machine;
  * - playing: a prompt that is played to its end;
  * - asking: a prompt that a key interrupts; waiting: for (further) keys after it;
@@ -19,12 +19,12 @@ export type Activity =
   | "bridged"
   | "conversing";
 
-/** Where a campaign's call is; stored, so that the next node leader goes on from here. */
+/** The position of a campaign's call; stored, so that the next node leader continues there. */
 export type Position = {
   readonly doing: Activity;
   /** The menu's current node. */
   readonly node: NodeName | null;
-  /** Counts playbacks and timers: those of an earlier visit no longer count. */
+  /** Counts playbacks and timers; those of an earlier visit are ignored. */
   readonly visit: number;
   /** Invalid or missing answers at this node. */
   readonly tries: number;
@@ -32,7 +32,7 @@ export type Position = {
   readonly digits: string;
   /** While playing and asking. */
   readonly prompts: readonly Prompt[];
-  /** Why the call ends once the current prompt is played. */
+  /** The reason to end the call once the current prompt is played. */
   readonly then_end: "opted_out" | "menu_ended" | null;
 };
 

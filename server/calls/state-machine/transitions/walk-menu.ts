@@ -1,4 +1,4 @@
-// The way through an IVR menu.
+// Walks a caller through an IVR menu.
 import { fillText } from "../script-text.ts";
 import { messageName, type Call } from "../call.ts";
 import type { Command, Notes, Transition } from "../events-and-commands.ts";
@@ -17,10 +17,10 @@ import { startTransfer } from "./start-transfer.ts";
 
 type Asking = Extract<MenuNode, { type: "menu" | "capture" }>;
 
-/** How long after its limit a message whose end was never reported is given up. */
+/** How long after its limit the end of a recording message is waited for. */
 const overdue_seconds = 15;
 
-/** Prompts, keys and waits of one call: without a limit, a menu could loop forever with a machine. */
+/** The most prompts, keys and waits of one call, so that a menu does not loop forever with a machine. */
 const visits_max = 500;
 
 /** Returns the menu of an obd_ivr call, else null. */
@@ -54,10 +54,10 @@ function walkInto(call: Call, name: NodeName, at: Date): Transition {
     case "opt_out":
     case "hang_up": {
       const isOptOut = node.type === "opt_out";
-      const leaving = { ...call, opted_out: call.opted_out || isOptOut };
+      const ending = { ...call, opted_out: call.opted_out || isOptOut };
       const then_end = isOptOut ? "opted_out" : "menu_ended";
-      if (!node.prompt) return endAnsweredCall(leaving, at, then_end);
-      return withoutEvents(play(leaving, [node.prompt], { doing: "playing", then_end }));
+      if (!node.prompt) return endAnsweredCall(ending, at, then_end);
+      return withoutEvents(play(ending, [node.prompt], { doing: "playing", then_end }));
     }
     case "set_field": {
       const { text } = fillText(node.value, variablesOf(call));
@@ -67,7 +67,7 @@ function walkInto(call: Call, name: NodeName, at: Date): Transition {
   }
 }
 
-/** Goes on after a node's prompt was played. */
+/** Continues after a node's prompt was played. */
 export function afterPrompt(call: Call, at: Date): Transition | null {
   const { doing, node: name } = positionOf(call);
   const node = menuOf(call)!.nodes[name!]!;
@@ -84,7 +84,7 @@ export function afterPrompt(call: Call, at: Date): Transition | null {
   }
 }
 
-/** Handles a key where the menu asks for one; elsewhere `#` ends a message and other keys mean nothing. */
+/** Handles a key that the menu asks for; `#` ends a message; null for any other key. */
 export function handleMenuKey(call: Call, digit: string, at: Date): Transition | null {
   const { doing, node: name, visit } = positionOf(call);
   const node = name === null ? undefined : menuOf(call)?.nodes[name];
@@ -109,7 +109,7 @@ function chooseKey(
 }
 
 function enterDigit(call: Call, node: MenuNode | undefined, digit: string, at: Date): Transition {
-  if (node?.type !== "capture") throw new Error(`call ${call.id} asks for no digits`);
+  if (node?.type !== "capture") throw new Error(`call ${call.id} is not at a capture node`);
   const before = positionOf(call).digits;
   if (digit === "#") return finishCapture(call, node, before, at);
   const digits = digit === "*" ? "" : before + digit;
@@ -179,7 +179,7 @@ function recordMessage(call: Call, node: MenuNode & { type: "record" }): Transit
   };
 }
 
-/** Goes on after a message was recorded, or failed; null when the call is elsewhere. */
+/** Continues after a message was recorded or failed; null if the call is at another position. */
 export function afterMessage(
   call: Call,
   recording: string,
@@ -196,7 +196,7 @@ export function afterMessage(
   });
 }
 
-/** The message of a caller who hung up while leaving it: it is complete. */
+/** Returns the message of a caller who hung up while recording it: it is complete. */
 export function messageAtHangUp(call: Call): Notes {
   const { doing, node, visit } = positionOf(call);
   if (doing !== "recording") return {};

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Tx } from "../../../lib/database/database.ts";
 
-/** Gives the members these positions, 1 for the first. Whoever calls has locked the group. */
+/** Numbers the members' positions in this order, from 1. The caller has locked the group. */
 export async function placeAgentGroupMembers(
   tx: Tx,
   accountId: number,
@@ -15,7 +15,7 @@ export async function placeAgentGroupMembers(
       and m.position <> n.position`.execute(tx);
 }
 
-/** The group's members in their order. */
+/** Returns the group's members by position. */
 export async function readAgentGroupOrder(
   tx: Tx,
   accountId: number,

@@ -1,5 +1,5 @@
-// What create and update of an extension have in common: number and key are free, the endpoint is one
-// the account may name, the user exists.
+// Validation that creating and updating an extension share: number and key are free, the account may
+// use the endpoint, the user exists.
 import type { Caller } from "../../../accounts/caller.ts";
 import type { Actor } from "../../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../../lib/database/database.ts";
@@ -8,14 +8,14 @@ import { invalid, invalidField, type FieldError } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
 import { endpointPrefix } from "../endpoint-prefix.ts";
 
-/** Whose phone it is, and who adds or changes it. */
+/** The account that owns the extension, and the actor of the change. */
 export type ExtensionOwner = {
   readonly account: Pick<Caller["account"], "id" | "features">;
   readonly actor: Actor;
 };
 
 type Wanted = {
-  /** Null: a new one. */
+  /** Null for a new extension. */
   readonly id: number | null;
   readonly extension?: string | undefined;
   readonly endpoint?: string | null | undefined;
@@ -23,7 +23,7 @@ type Wanted = {
   readonly user_id?: number | null | undefined;
 };
 
-/** Refuses with all that is wrong at once: validation-failed (extension, endpoint, digit, user_id). */
+/** Reports every violation at once: validation-failed (extension, endpoint, digit, user_id). */
 export async function validateExtension(
   tx: Tx,
   account: ExtensionOwner["account"],
@@ -47,7 +47,7 @@ export async function validateExtension(
 
 const taken_extension: FieldError = { field: "extension", reason: "is already an extension" };
 
-/** What a concurrent twin runs into after validateExtension passed; throws everything else on. */
+/** Maps unique violations, which concurrent requests cause, to field errors; rethrows other errors. */
 export function refuseTakenExtension(error: unknown): never {
   if (violatesUnique(error, "extensions_account_id_extension_key"))
     throw invalidField(taken_extension.field, taken_extension.reason);

@@ -1,7 +1,7 @@
 import type { Tx } from "../../../lib/database/database.ts";
 import { notFound } from "../../../lib/errors.ts";
 
-/** Other changes of the trunk wait; not-found when there is none. */
+/** Locks the trunk until the transaction ends. Refuses: not-found. */
 export async function lockTrunk(tx: Tx, id: number): Promise<void> {
   const trunk = await tx
     .selectFrom("trunks")

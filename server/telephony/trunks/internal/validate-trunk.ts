@@ -1,5 +1,5 @@
-// What create and update of a trunk have in common: the name is free, the endpoint is no account's, and
-// what it names exists.
+// Validation that creating and updating a trunk share: the name is free, the endpoint is not an
+// account's phone, and the account and nodes exist.
 import type { Tx } from "../../../lib/database/database.ts";
 import { violatesUnique } from "../../../lib/database/database-errors.ts";
 import { invalid, invalidField, type FieldError } from "../../../lib/errors.ts";
@@ -7,17 +7,17 @@ import { knownId } from "../../../lib/ids.ts";
 import { account_prefix } from "../../extensions/endpoint-prefix.ts";
 import type { TrunkPatch } from "../trunk-schema.ts";
 
-/** A trunk as it is to be. */
+/** The trunk after the change. */
 type Wanted = Pick<TrunkPatch, "name" | "endpoint" | "only_account_id" | "nodes"> & {
-  /** Null: a new one. */
+  /** Null for a new trunk. */
   readonly id: number | null;
   readonly caller_ids: readonly string[];
   readonly caller_ids_only: boolean;
 };
 
 /**
- * Refuses with all that is wrong at once: validation-failed (name, endpoint, only_account_id,
- * caller_ids, nodes).
+ * Reports every violation at once: validation-failed (name, endpoint, only_account_id, caller_ids,
+ * nodes).
  */
 export async function validateTrunk(tx: Tx, wanted: Wanted): Promise<void> {
   const violations: FieldError[] = [];
@@ -26,20 +26,23 @@ export async function validateTrunk(tx: Tx, wanted: Wanted): Promise<void> {
   if (wanted.endpoint !== undefined && account_prefix.test(wanted.endpoint))
     violations.push({
       field: "endpoint",
-      reason: "must not begin with a, digits and -, as accounts' phones do",
+      reason: "must not begin with a, digits and -, the prefix of accounts' phones",
     });
   const { only_account_id: account_id } = wanted;
   if (typeof account_id === "number" && !(await isAccount(tx, account_id)))
     violations.push({ field: "only_account_id", reason: "matches no account" });
   if (wanted.caller_ids_only && wanted.caller_ids.length === 0)
-    violations.push({ field: "caller_ids", reason: "must name one where no other may be shown" });
+    violations.push({
+      field: "caller_ids",
+      reason: "must not be empty when caller_ids_only is true",
+    });
   violations.push(...(await validateNodes(tx, wanted.nodes ?? [])));
   if (violations.length > 0) throw invalid(violations);
 }
 
 const taken_name: FieldError = { field: "name", reason: "is already the name of a trunk" };
 
-/** What a concurrent twin runs into after validateTrunk passed; throws everything else on. */
+/** Maps a unique violation, which concurrent requests cause, to a field error; rethrows other errors. */
 export function refuseTakenTrunk(error: unknown): never {
   if (violatesUnique(error, "trunks_name_key"))
     throw invalidField(taken_name.field, taken_name.reason);
@@ -47,12 +50,12 @@ export function refuseTakenTrunk(error: unknown): never {
 }
 
 async function isTaken(tx: Tx, name: string, ownId: number | null): Promise<boolean> {
-  const twin = await tx
+  const other = await tx
     .selectFrom("trunks")
     .select("id")
     .where("name", "=", name)
     .executeTakeFirst();
-  return twin !== undefined && twin.id !== ownId;
+  return other !== undefined && other.id !== ownId;
 }
 
 async function isAccount(tx: Tx, id: number): Promise<boolean> {
@@ -64,7 +67,7 @@ async function isAccount(tx: Tx, id: number): Promise<boolean> {
   return account !== undefined;
 }
 
-/** Nodes that are named stay until the trunk is written. */
+/** Checks that the nodes exist, and locks them so that they cannot be deleted before the commit. */
 async function validateNodes(
   tx: Tx,
   nodes: NonNullable<TrunkPatch["nodes"]>,
