@@ -17,6 +17,8 @@ update voice_recipients set state = 'synthesizing' where state = 'unspoken';
 alter table voice_recipients add check (state in ('synthesizing', 'waiting', 'calling',
   'answered', 'machine', 'busy', 'no_answer', 'failed', 'suppressed', 'cancelled'));
 
+update jobs set kind = replace(kind, '.wind_down', '.drain_campaign') where kind like '%.wind_down';
+
 -- A quote inside a JSON string is escaped, so the pattern finds keys alone.
 update voice_campaigns set plan = replace(plan::text, '"clip":', '"audio":')::json
   where plan::text like '%"clip":%';

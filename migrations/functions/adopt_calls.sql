@@ -1,5 +1,5 @@
 -- Takes over the calls that a previous leader left in progress on the node, except those in p_known, and
--- returns their state. Calls that were claimed but not dialled go back to the queue, to be checked for
+-- returns their state. Calls that were claimed but not dialed go back to the queue, to be checked for
 -- blockers again.
 create or replace function adopt_calls(p_account_id bigint, p_node_id bigint, p_fence bigint, p_known bigint[])
 returns table (call jsonb)

@@ -1,5 +1,5 @@
 -- Claims due calls for a trunk of the node and returns them with their blockers. The commit does not wait for
--- the disk: nothing is dialled before a later write, which does wait, marks the leg as dialing.
+-- the disk: nothing is dialed before a later write, which does wait, marks the leg as dialing.
 create or replace function claim_calls(
   p_account_id bigint, p_node_id bigint, p_trunk_id bigint, p_fence bigint, p_take int, p_now timestamptz
 ) returns table (call jsonb, suppressed boolean, pair_taken boolean)

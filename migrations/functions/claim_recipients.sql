@@ -1,7 +1,7 @@
 -- Claims due recipients of a voice campaign: creates a call for each, its leg marked as dialing, and reserves
 -- one credit. Suppressed recipients are skipped for good. Without credit it claims none, and holds the
 -- campaign once the account has no campaign call in progress, because those usually release credit. The leg
--- is dialled right after the commit, so the commit waits for the disk.
+-- is dialed right after the commit, so the commit waits for the disk.
 create or replace function claim_recipients(
   p_account_id bigint, p_campaign_id bigint, p_node_id bigint, p_fence bigint, p_take int,
   p_caller_id text, p_now timestamptz

@@ -1,4 +1,4 @@
--- Books a batch's captures, releases and refunds on one reservation. Zeroes write nothing. Only a release or
+-- Records a batch's captures, releases and refunds on one reservation. Zeroes write nothing. Only a release or
 -- refund locks the balance, and does so last.
 create or replace function settle_credits(
   p_account_id bigint, p_reservation_id bigint, p_capture bigint, p_release bigint, p_refund bigint,

@@ -2,16 +2,16 @@ import { sql, type Kysely } from "kysely";
 import type { DB } from "../lib/database/database.ts";
 import type { App } from "./app.ts";
 
-/** What can be left for a worker to do; worker.ts lists the handler of each. */
+/** The kinds of delayed work; worker.ts lists the handler of each. */
 export type JobKind =
   | "chat.start_campaign"
-  | "chat.wind_down"
+  | "chat.drain_campaign"
   | "chat.settle_unknown"
   | "chat.sync_templates"
   | "chat.notify_call"
   | "voice.decode_file"
   | "voice.start_campaign"
-  | "voice.wind_down"
+  | "voice.drain_campaign"
   | "crm.record_call"
   | "callbacks.replay"
   | "callbacks.clear_endpoint"
@@ -20,7 +20,7 @@ export type JobKind =
 export type NewJob = {
   readonly account_id: number;
   readonly kind: JobKind;
-  /** What it is about. An account has one open job of a kind about one subject. */
+  /** What the job works on. An account has at most one open job for each kind and subject. */
   readonly subject: string;
   /** Business time. */
   readonly run_at: Date;
@@ -28,8 +28,8 @@ export type NewJob = {
 };
 
 /**
- * Leaves work for later, in the caller's transaction. A job that is open already keeps the earlier
- * time and takes the new payload; one that runs at the moment runs once more afterwards.
+ * Adds a job in the caller's transaction. A job that is already open keeps the earlier of both times and
+ * takes the new payload; a job that is running runs again afterwards.
  */
 export async function addJob(db: Kysely<DB>, job: NewJob, now: Date): Promise<void> {
   const payload = JSON.stringify(job.payload ?? {});
@@ -42,7 +42,7 @@ export async function addJob(db: Kysely<DB>, job: NewJob, now: Date): Promise<vo
       payload = excluded.payload`.execute(db);
 }
 
-/** To be called after the commit of a job that is due: a worker looks at once instead of at its next poll. */
+/** Wakes the workers for a due job; call it after the commit. Without it a job waits for the next poll. */
 export function notifyJob(app: Pick<App, "notifications">, accountId: number): void {
   app.notifications.send("job", String(accountId));
 }

@@ -1,4 +1,4 @@
-// Every kind of news that callbacks, the live stream and the console can be told of, and what each tells.
+// The event catalogue: every event type that callbacks, live events and the console receive, with its fields.
 import Type, { type Static } from "typebox";
 import { id, nullable, timestamp } from "../lib/schemas.ts";
 
@@ -10,7 +10,7 @@ const seconds = (description: string) => nullable(Type.Integer({ description }))
 const word = <const Word extends string>(words: readonly Word[], description: string) =>
   Type.Enum(words, { type: "string", description });
 
-/** As lead creation answers, without what the ids name. */
+/** The response of lead creation, with ids only. */
 const lead = {
   id: id("Lead id"),
   workspaceId: id("Workspace id"),
@@ -36,26 +36,26 @@ const voiceCampaign = {
 
 const chatMessage = {
   campaign_id: id("Campaign id"),
-  recipient_id: id("Of the campaign's recipients"),
+  recipient_id: id("The recipient in the campaign"),
   phone_number: text("Digits with country code"),
   provider_message_id: maybe("The provider's id of the message; null when there is none"),
-  error_code: nullable(Type.Integer({ description: "The provider's number" })),
-  error: maybe("Our word for what was wrong"),
-  at: timestamp("UTC: when it happened, by the provider's clock where that told"),
+  error_code: nullable(Type.Integer({ description: "The provider's error code" })),
+  error: maybe("The kind of error"),
+  at: timestamp("UTC: when it happened, by the provider's clock where the provider reports a time"),
 };
 
 const messageOf = <const Status extends string>(...statuses: Status[]) =>
   Type.Object({ ...chatMessage, status: word(statuses, "As the campaign's recipients show it") });
 
-/** Of every call, whatever happens on it. */
+/** The fields of every call event. */
 const call = {
   call_id: id("One attempt: a retry is a call of its own"),
-  campaign_id: id("What was submitted: the campaignId of its answer"),
+  campaign_id: id("The campaignId that the submission returned"),
   reference: maybe("As sent"),
   attempt: count("1 for the first"),
-  from_number: text("As the call's report shows it"),
-  to_number: text("The customer's, as sent"),
-  status: text("As the call's report shows it"),
+  from_number: text("As in the call record"),
+  to_number: text("The customer's number, as sent"),
+  status: text("As in the call record"),
 };
 
 const leg = word(["agent", "customer", "transfer"], "Whose phone");
@@ -66,76 +66,77 @@ const chatEvents = {
     summary: "A chat campaign was submitted.",
     data: Type.Object({
       ...chatCampaign,
-      status: word(["running", "scheduled"], "running: it begins at once"),
+      status: word(["running", "scheduled"], "running: it starts immediately"),
       total_contacts: count("Recipients that remain"),
       trimmed: Type.Object(
         { invalid: Type.Integer(), duplicate: Type.Integer(), blacklisted: Type.Integer() },
-        { description: "What was sent and is no recipient, by reason" },
+        { description: "Trimmed recipients, by reason" },
       ),
       scheduled_at: time("UTC"),
     }),
   },
   "chat.campaign.started": {
-    summary: "A chat campaign begins to send, at once or at its time.",
+    summary: "A chat campaign started sending, immediately or at its scheduled time.",
     data: Type.Object(chatCampaign),
   },
   "chat.campaign.paused": {
-    summary: "A chat campaign stopped sending until it is resumed, or its hold is lifted.",
+    summary: "A chat campaign was paused until it is resumed or its hold is lifted.",
     data: Type.Object({ ...chatCampaign, paused_reason: text("manual, error_threshold, auth, …") }),
   },
   "chat.campaign.resumed": {
-    summary: "A chat campaign goes on: nothing holds it any more.",
+    summary: "A chat campaign resumed: it has no hold any more.",
     data: Type.Object(chatCampaign),
   },
   "chat.campaign.completed": {
     summary:
-      "Nothing of a chat campaign is pending any more. Reports of deliveries may still come.",
+      "A chat campaign has no pending recipients any more. Delivery statuses may still arrive.",
     data: Type.Object({
       ...chatCampaign,
       total_contacts: count("Recipients"),
-      sent_count: count("Taken by the provider and not failed since"),
+      sent_count: count("Accepted by the provider and not failed since"),
       delivered_count: count("Delivered so far, read ones included"),
       read_count: count("Read so far"),
       failed_count: count("Failed or skipped"),
     }),
   },
   "chat.campaign.cancelled": {
-    summary: "A person ended a chat campaign; what was not sent is taken back.",
+    summary: "A user cancelled a chat campaign; its unsent messages are cancelled.",
     data: Type.Object(chatCampaign),
   },
   "chat.campaign.failed": {
-    summary: "A chat campaign cannot go on; what was not sent is skipped.",
-    data: Type.Object({ ...chatCampaign, failure: text("Our word for why") }),
+    summary: "A chat campaign failed; its unsent messages are skipped.",
+    data: Type.Object({ ...chatCampaign, failure: text("The reason") }),
   },
   "chat.message.sent": {
-    summary: "A campaign's message left the provider. Recorded while an endpoint wants it.",
+    summary: "The provider sent a campaign's message. Recorded only while an endpoint subscribes.",
     data: messageOf("sent"),
   },
   "chat.message.delivered": {
-    summary: "A campaign's message reached the phone. Recorded while an endpoint wants it.",
+    summary: "A campaign's message reached the phone. Recorded only while an endpoint subscribes.",
     data: messageOf("delivered"),
   },
   "chat.message.read": {
-    summary: "A campaign's message was read. Recorded while an endpoint wants it.",
+    summary: "A campaign's message was read. Recorded only while an endpoint subscribes.",
     data: messageOf("read"),
   },
   "chat.message.failed": {
-    summary: "A campaign's message failed, or was never sent. Recorded while an endpoint wants it.",
+    summary:
+      "A campaign's message failed or was skipped. Recorded only while an endpoint subscribes.",
     data: messageOf("failed", "skipped"),
   },
   "chat.optout": {
-    summary: "A customer wants no more messages.",
+    summary: "A customer opted out of messages.",
     data: Type.Object({
       phone_number: text("Digits with country code"),
-      source: word(["reply", "provider"], "reply: they answered with a stop word"),
-      chat_number_id: id("The number they answered to"),
-      reply_id: nullable(id("Their reply")),
-      campaign_id: nullable(id("Of the message that they answered")),
-      recipient_id: nullable(id("Of the message that they answered")),
+      source: word(["reply", "provider"], "reply: the customer replied with a stop word"),
+      chat_number_id: id("The number that received the opt-out"),
+      reply_id: nullable(id("The customer's reply")),
+      campaign_id: nullable(id("The campaign of the message that was replied to")),
+      recipient_id: nullable(id("The recipient of the message that was replied to")),
     }),
   },
   "chat.template.updated": {
-    summary: "The provider judges a template otherwise than before.",
+    summary: "The provider changed a template's status, quality or category.",
     data: Type.Object({
       template_id: id("Template id"),
       name: Type.String(),
@@ -154,29 +155,29 @@ const voiceEvents = {
     data: Type.Object({
       ...voiceCampaign,
       total: count("Recipients"),
-      rejected: count("Of what was sent, no phone numbers"),
-      duplicates: count("Of what was sent, numbers that had come before"),
+      rejected: count("Entries without a valid phone number"),
+      duplicates: count("Entries that repeat a number"),
       scheduled_at: time("UTC"),
     }),
   },
   "voice.campaign.started": {
-    summary: "A voice campaign begins, at once or at its time.",
+    summary: "A voice campaign started, immediately or at its scheduled time.",
     data: Type.Object(voiceCampaign),
   },
   "voice.campaign.paused": {
-    summary: "A voice campaign places no calls until it is resumed.",
+    summary: "A voice campaign was paused: it places no calls until it is resumed.",
     data: Type.Object({
       ...voiceCampaign,
-      paused_reason: word(["manual", "error_threshold", "credit"], "Why"),
-      detail: maybe("What there is to know of it"),
+      paused_reason: word(["manual", "error_threshold", "credit"], "The reason"),
+      detail: maybe("Details of the reason"),
     }),
   },
   "voice.campaign.resumed": {
-    summary: "A person let a voice campaign go on.",
+    summary: "A user resumed a voice campaign.",
     data: Type.Object(voiceCampaign),
   },
   "voice.campaign.completed": {
-    summary: "Everybody of a voice campaign was called, or is not to be called.",
+    summary: "A voice campaign has no recipient left to call.",
     data: Type.Object({
       ...voiceCampaign,
       total: count("Recipients: the sum of the following"),
@@ -185,15 +186,15 @@ const voiceEvents = {
       busy: count("Busy, at the last attempt"),
       no_answer: count("Did not answer, at the last attempt"),
       failed: count("Could not be called"),
-      suppressed: count("Not to be called"),
-      cancelled: count("Taken back before they were called"),
+      suppressed: count("Suppressed: not called"),
+      cancelled: count("Cancelled before they were called"),
       attempts: count("Calls placed"),
-      cost: count("Call credits that they came to"),
-      talk_seconds: count("Of all calls"),
+      cost: count("Call credits spent"),
+      talk_seconds: count("Sum over all calls"),
     }),
   },
   "voice.campaign.cancelled": {
-    summary: "A person ended a voice campaign; calls under way go on to their end.",
+    summary: "A user cancelled a voice campaign; calls in progress continue to their end.",
     data: Type.Object(voiceCampaign),
   },
 };
@@ -207,55 +208,55 @@ const callEvents = {
     data: Type.Object({ ...call, leg, digit: Type.String() }),
   },
   "call.bridged": {
-    summary: "Agent and customer talk.",
+    summary: "Agent and customer were connected.",
     data: Type.Object({ ...call, agent_number: text("An extension, or a phone's digits") }),
   },
   "call.transferring": {
-    summary: "An extension or agent is rung to take the customer over.",
+    summary: "A transfer began: an extension or agent is ringing.",
     data: Type.Object({
       ...call,
-      by: word(["agent", "customer", "api", "system"], "Who asked for it"),
+      by: word(["agent", "customer", "api", "system"], "Who requested it"),
       to: text("An extension, or a phone's digits"),
     }),
   },
   "call.transferred": {
-    summary: "The customer talks to whom they were put through to.",
+    summary: "A transfer was answered: the customer is connected to its target.",
     data: Type.Object({ ...call, transferred_to: text("An extension, or a phone's digits") }),
   },
   "call.recording.ready": {
-    summary: "The recording of a call can be had.",
+    summary: "The recording of a call is available.",
     data: Type.Object({ ...call, recording_url: text(recording_url) }),
   },
   "call.completed": {
-    summary: "A call is over, whatever it came to; the timestamp is when it ended.",
+    summary: "A call ended, with any outcome; the timestamp is its end.",
     data: Type.Object({
       ...call,
-      type: word(["click_to_call", "voice_campaign"], "What it was part of"),
+      type: word(["click_to_call", "voice_campaign"], "What the call was part of"),
       source: maybe("As sent"),
       remark: maybe("As sent"),
-      disposition: maybe("What it came to: answered, busy, no_answer, declined, …"),
+      disposition: maybe("The result: answered, busy, no_answer, declined, …"),
       ended_reason: maybe("Why it ended: hung_up, customer_busy, credit, …"),
       ended_by: nullable(word(["agent", "customer", "system", "api"], "Who ended it")),
       answered_by: word(["human", "machine", "unknown"], "Who answered"),
       answered_at: time("UTC: when the customer answered"),
-      ring_seconds: seconds("How long the customer was called"),
+      ring_seconds: seconds("How long the customer's phone rang"),
       talk_seconds: seconds("From the customer's answer to the end"),
       billed_seconds: seconds("Started pulses of every answered leg"),
       hangup_cause_q850: nullable(Type.Integer()),
       sip_status: nullable(Type.Integer()),
       dtmf: text("The keys that the customer pressed"),
       collected: Type.Record(Type.String(), Type.String(), {
-        description: "What the caller entered or told, by variable",
+        description: "What the caller entered or said, by variable",
       }),
       recording_url: maybe(recording_url),
       callback_at: time("UTC: when the caller asked to be called again"),
       opted_out: Type.Boolean({ description: "The caller asked never to be called again" }),
-      retry_at: time("UTC: when it is tried again by itself"),
+      retry_at: time("UTC: when the call is retried automatically"),
     }),
   },
 };
 
-/** Every type with what it tells: the only list of them. Fields may be added, none goes or changes. */
+/** Every event type with its fields: the only list. Fields may be added, but never removed or changed. */
 export const eventCatalogue = {
   "lead.created": { summary: "A lead was created.", data: Type.Object(lead) },
   "lead.updated": {
@@ -270,29 +271,30 @@ export const eventCatalogue = {
   ...voiceEvents,
   ...callEvents,
   "credit.low": {
-    summary: "Less credit is available than the account wants; told once until more is granted.",
+    summary:
+      "Available credit fell below the account's threshold; sent once until more is granted.",
     data: Type.Object({
-      kind: word(["chat", "call"], "Of which credit"),
+      kind: word(["chat", "call"], "The kind of credit"),
       available: Type.Integer({ format: "int64" }),
       threshold: Type.Integer({ format: "int64", description: "The account's setting" }),
     }),
   },
   "callback.endpoint.disabled": {
-    summary: "Callbacks to an endpoint stopped until a person enables it.",
+    summary: "A callback endpoint was disabled: it receives nothing until a user enables it.",
     data: Type.Object({
       endpoint_id: id("Endpoint id"),
       url: Type.String(),
-      reason: word(["manual", "failing", "gone"], "gone: it answered 410"),
+      reason: word(["manual", "failing", "gone"], "gone: the endpoint responded with 410"),
     }),
   },
   "callback.test": {
-    summary: "A person asked for a test; told only to the endpoint that it names.",
+    summary: "A user requested a test; sent only to the endpoint that it names.",
     data: Type.Object({ endpoint_id: id("Endpoint id"), message: Type.String() }),
   },
 };
 
-/** Every kind of news that callbacks and the console can be told of (design: Callbacks). */
+/** The event types. */
 export type EventType = keyof typeof eventCatalogue;
 
-/** What news of a type tells, as it is stored. */
-export type EventData<Told extends EventType> = Static<(typeof eventCatalogue)[Told]["data"]>;
+/** The data of an event of this type, as it is stored. */
+export type EventData<Type extends EventType> = Static<(typeof eventCatalogue)[Type]["data"]>;

@@ -10,7 +10,7 @@ type Batch = {
   readonly fail: (error: Error) => void;
 };
 
-/** A group commit of texts whose batches the test answers; `alone` is what was written alone. */
+/** A group commit of texts whose batches the test resolves; `alone` lists the items written alone. */
 function fixture(limits: Partial<GroupCommitLimits> = {}) {
   const batches: Batch[] = [];
   const alone: string[] = [];
@@ -33,7 +33,7 @@ function fixture(limits: Partial<GroupCommitLimits> = {}) {
   return { ...group, batches, alone };
 }
 
-/** Resolves when what is ready to run has run. */
+/** Resolves after everything that is ready to run. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise(setImmediate);
 }
@@ -45,7 +45,7 @@ const isUnavailable = (error: unknown) => error instanceof Refusal && error.type
 
 const unreachable = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
 
-test("items of a key that arrive together, or while it is being written, are written together", async () => {
+test("items of a key that arrive together, or while a batch is being written, share a batch", async () => {
   const { commit, batches } = fixture();
   const first = Promise.all(["1", "2"].map((text) => commit("a", text)));
   await settled();
@@ -60,7 +60,7 @@ test("items of a key that arrive together, or while it is being written, are wri
   assert.deepEqual(await rest, ["3", "4", "5"]);
 });
 
-test("a key waits for no other key while a lane is free, and then its turn comes before a key that was served", async () => {
+test("a key waits for no other key while a lane is free, and otherwise goes before keys that were served", async () => {
   const { commit, batches } = fixture({ lanes: 2, batch_items: 1 });
   const all = ["a 1", "a 2", "a 3", "b 1", "c 1"].map((text) => commit(text[0]!, text));
   await settled();
@@ -107,7 +107,7 @@ for (const [name, limits, key] of full)
     await other;
   });
 
-test("a batch that fails is written item by item: only the invalid item fails", async () => {
+test("a batch that fails is written item by item, so that only the invalid item fails", async () => {
   const { commit, batches, alone } = fixture();
   const all = Promise.allSettled(["1", "bad", "2"].map((text) => commit("a", text)));
   await settled();
@@ -121,7 +121,7 @@ test("a batch that fails is written item by item: only the invalid item fails", 
   assert.deepEqual(alone, ["1", "bad", "2"]);
 });
 
-test("an item that its batch leaves out is written alone", async () => {
+test("an item that is missing from the batch's result is written alone", async () => {
   const { commit, batches, alone } = fixture();
   const all = Promise.all(["1", "2"].map((text) => commit("a", text)));
   await settled();
@@ -130,7 +130,7 @@ test("an item that its batch leaves out is written alone", async () => {
   assert.deepEqual(alone, ["1"]);
 });
 
-test("an unavailable database fails the batch as unavailable, writes none of it again, and is tried for the next item", async () => {
+test("an unavailable database rejects the batch as unavailable, is not retried for it, and is tried for the next item", async () => {
   const { commit, batches, alone } = fixture();
   const all = ["1", "2"].map((text) => assert.rejects(commit("a", text), isUnavailable));
   await settled();

@@ -1,5 +1,5 @@
-// Group commit: items of one key (an account, a number) that arrive while a batch of that key is being
-// written wait and are written together. There is no timer, so an idle process adds no delay.
+// Group commit: items of one key (an account, a chat number) that arrive while a batch of that key is being
+// written form the next batch. It uses no timer, so an idle process adds no delay.
 import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import { unavailable } from "../lib/errors.ts";
 
@@ -13,9 +13,9 @@ export type GroupCommit<Key, Item, Answer> = {
   waiting(): number;
 };
 
-/** What is not given is not limited. */
+/** A limit that is not given does not apply. */
 export type GroupCommitLimits = {
-  /** Keys that are written at once, with one batch each. */
+  /** Keys written concurrently, with one batch each. */
   readonly lanes?: number;
   readonly batch_items: number;
   readonly batch_characters?: number;
@@ -44,7 +44,7 @@ type Waiting<Item, Answer> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** Opens a group commit. It needs no stop: whoever waits for the answers has waited for the batches. */
+/** Opens a group commit. It needs no stop: callers that await their answers also await the batches. */
 export function openGroupCommit<Key, Item, Answer>(
   options: GroupCommitOptions<Key, Item, Answer>,
 ): GroupCommit<Key, Item, Answer> {
@@ -52,7 +52,7 @@ export function openGroupCommit<Key, Item, Answer>(
   const limits = { ...unlimited, ...options.limits };
   // In the order of service: a key that was served goes to the end.
   const queues = new Map<Key, Waiting<Item, Answer>[]>();
-  /** Keys with a batch under way. */
+  /** Keys with a batch in flight. */
   const busy = new Set<Key>();
   let lanes = 0;
   let waiting = 0;
@@ -80,8 +80,8 @@ export function openGroupCommit<Key, Item, Answer>(
       const settle = await writeBatch(options, key, batch);
       busy.delete(key);
       next = takeBatch();
-      // The next batch leaves first: rendering the answers of 30 leads takes a millisecond, in
-      // which PostgreSQL would have nothing to do.
+      // The next batch is sent first: rendering the responses of 30 leads takes a millisecond, during
+      // which PostgreSQL would be idle.
       if (next) setImmediate(settle);
       else settle();
     }
@@ -104,7 +104,7 @@ export function openGroupCommit<Key, Item, Answer>(
       characters += lengthOf(item);
       if (!queue && !busy.has(key) && lanes < limits.lanes) {
         lanes++;
-        // After this iteration of the event loop: items that arrive together are written together.
+        // After this iteration of the event loop, so that items that arrive in it share a batch.
         setImmediate(() => void runLane());
       }
       return promise;
@@ -121,14 +121,14 @@ const unlimited = {
   key_waiting_items: Infinity,
 };
 
-/** How many of these are within `max` together, and at least one. */
+/** Returns how many of the first lengths sum to at most `max`, and at least 1. */
 function countWithin(lengths: readonly number[], max: number): number {
   let sum = 0;
   const end = lengths.findIndex((length, i) => (sum += length) > max && i > 0);
   return end < 0 ? lengths.length : end;
 }
 
-/** Writes a batch and returns what settles its items. Never throws. */
+/** Writes a batch and returns a function that settles its items. Never throws. */
 async function writeBatch<Key, Item, Answer>(
   { write, writeAlone }: GroupCommitOptions<Key, Item, Answer>,
   key: Key,
@@ -139,7 +139,7 @@ async function writeBatch<Key, Item, Answer>(
     const items = batch.map(({ item }) => item);
     answers = await write(key, items);
   } catch (error) {
-    // The connection may have died at the commit: whether anything is written is not known here.
+    // The connection may have failed during the commit, so it is unknown whether the batch was written.
     if (isDatabaseUnavailable(error))
       return () => {
         for (const { reject } of batch) reject(unavailable(error));

@@ -20,7 +20,7 @@ import { toneSpeech } from "../../test/support/tone-speech.ts";
 const log = openLog("silent", { readable: false });
 const noon = new Date("2026-03-01T12:00:00Z");
 const later = (minutes: number) => new Date(noon.getTime() + minutes * 60_000);
-/** So long that no pause of a busy machine ends a claim, and renewed so often that a lost one is soon known. */
+/** Long enough for pauses of a busy machine, and renewed often enough to detect a lost claim quickly. */
 const times = { lease_ms: 60_000, renew_ms: 50, margin_ms: 4_000 };
 const going = new AbortController().signal;
 let database: TestDatabase;
@@ -39,7 +39,7 @@ before(async () => {
     notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},
-    agentDrivers: {},
+    aiAgentDrivers: {},
     speech: toneSpeech,
     outgoing: localOutgoing,
   };
@@ -73,24 +73,25 @@ const onlyOpen = async () => {
   assert.equal(jobs.length, 1);
   return jobs[0]!;
 };
-/** One turn that starts campaigns by `handle`. */
-const turn = (handle: JobHandler) => workJobs(app, { "chat.start_campaign": handle }, going, times);
-/** Lets every claim of the moment run out. */
+/** Runs one iteration that starts campaigns by `handle`. */
+const iterate = (handle: JobHandler) =>
+  workJobs(app, { "chat.start_campaign": handle }, going, times);
+/** Expires every current claim. */
 const expireClaims = () =>
   app.db.pool.query(
     "update jobs set lease_until = now() - interval '1 s' where lease_until > now()",
   );
 
-test("a due job runs once with what it was given, and is gone", async () => {
+test("runs a due job once, with its payload, and deletes it", async () => {
   await add({ payload: { reason: "launch" } });
   await add({ account_id: 2, subject: "8", run_at: later(1) });
   const ran: Job[] = [];
-  assert.equal(await turn(async (_app, claimed) => void ran.push(claimed)), 1);
+  assert.equal(await iterate(async (_app, claimed) => void ran.push(claimed)), 1);
   assert.equal(ran.length, 1);
-  const { id, mayAct, ...told } = ran[0]!;
+  const { id, mayProceed, ...fields } = ran[0]!;
   assert.ok(id > 0);
-  assert.ok(!mayAct());
-  assert.deepEqual(told, {
+  assert.ok(!mayProceed());
+  assert.deepEqual(fields, {
     account_id: 1,
     kind: "chat.start_campaign",
     subject: "7",
@@ -98,13 +99,13 @@ test("a due job runs once with what it was given, and is gone", async () => {
     attempts: 1,
     fence: 1,
   });
-  assert.equal(await turn(async () => assert.fail("it ran twice")), 0);
+  assert.equal(await iterate(async () => assert.fail("it ran twice")), 0);
   clock.set(later(1));
-  assert.equal(await turn(async (_app, claimed) => assert.equal(claimed.subject, "8")), 1);
+  assert.equal(await iterate(async (_app, claimed) => assert.equal(claimed.subject, "8")), 1);
   assert.deepEqual(await open(), []);
 });
 
-test("an account has one open job of a kind about one subject, at the earlier time, with the newer payload", async () => {
+test("keeps one open job per account, kind and subject, with the earlier time and the newer payload", async () => {
   await add({ run_at: later(5), payload: { n: 1 } });
   await add({ run_at: later(3), payload: { n: 2 } });
   await add({ run_at: later(9), payload: { n: 3 } });
@@ -116,12 +117,12 @@ test("an account has one open job of a kind about one subject, at the earlier ti
   assert.equal((await open()).length, 4);
 });
 
-test("twenty that ask for the same job at once leave one", async () => {
+test("adding the same job twenty times concurrently creates one job", async () => {
   await Promise.all(Array.from({ length: 20 }, (_, i) => add({ run_at: later(20 - i) })));
   assert.deepEqual((await onlyOpen()).run_at, later(1));
 });
 
-test("a job of a transaction that rolled back is not there", async () => {
+test("a job added in a transaction that rolls back does not exist", async () => {
   const rolled = app.db.query.transaction().execute(async (tx) => {
     await addJob(tx, job(), noon);
     throw new Error("rolled back");
@@ -130,33 +131,33 @@ test("a job of a transaction that rolled back is not there", async () => {
   assert.deepEqual(await open(), []);
 });
 
-test("a job that was asked for again while it ran runs once more, at the time asked for", async () => {
+test("a job that is added again while it runs, runs again at the requested time", async () => {
   await add();
-  await turn(async () => add({ run_at: later(2), payload: { again: true } }));
+  await iterate(async () => add({ run_at: later(2), payload: { again: true } }));
   const { run_at, payload, lease_until } = await onlyOpen();
   assert.deepEqual([run_at, payload, lease_until], [later(2), { again: true }, null]);
   clock.set(later(2));
-  assert.equal(await turn(async () => {}), 1);
+  assert.equal(await iterate(async () => {}), 1);
   assert.deepEqual(await open(), []);
 });
 
-test("a handler's again_at reschedules the job and forgets its failures", async () => {
+test("a handler's again_at reschedules the job and resets its attempts", async () => {
   await add();
-  await turn(async () => {
+  await iterate(async () => {
     throw new Error("a first failure");
   });
   clock.set(later(1));
-  await turn(async () => ({ again_at: later(30) }));
+  await iterate(async () => ({ again_at: later(30) }));
   const { run_at, attempts } = await onlyOpen();
   assert.deepEqual([run_at, attempts], [later(30), 0]);
 });
 
-test("a job that fails is retried ever later, up to ten minutes apart, and never dropped", async () => {
+test("a job that fails is retried with a backoff of up to ten minutes and is never dropped", async () => {
   await add();
   const delays_s: number[] = [];
   for (let attempt = 1; attempt <= 14; attempt++) {
     assert.equal(
-      await turn(async (_app, { attempts }) => {
+      await iterate(async (_app, { attempts }) => {
         assert.equal(attempts, attempt);
         throw new Error("not yet");
       }),
@@ -170,24 +171,24 @@ test("a job that fails is retried ever later, up to ten minutes apart, and never
     const most = Math.min(600, 2 ** i);
     assert.ok(delay >= most / 2 - 0.002 && delay <= most, `retry ${i + 1} after ${delay} s`);
   }
-  assert.equal(await turn(async () => {}), 1);
+  assert.equal(await iterate(async () => {}), 1);
   assert.deepEqual(await open(), []);
 });
 
-test("a job of a kind that no handler knows waits a minute and is kept", async () => {
+test("a job without a handler is kept and retried after a minute", async () => {
   await add({ kind: "chat.sync_templates" });
-  assert.equal(await turn(async () => {}), 1);
+  assert.equal(await iterate(async () => {}), 1);
   const { run_at, attempts } = await onlyOpen();
   assert.deepEqual([run_at, attempts], [later(1), 0]);
 });
 
-test("four workers share two hundred jobs of three accounts, and run each once", async () => {
+test("four workers run two hundred jobs of three accounts once each", async () => {
   for (let i = 0; i < 200; i++) await add({ account_id: 1 + (i % 3), subject: String(i) });
   const runs = new Map<string, number>();
   const work = async () => {
     const count: JobHandler = async (_app, { subject }) =>
       void runs.set(subject, (runs.get(subject) ?? 0) + 1);
-    while ((await turn(count)) > 0);
+    while ((await iterate(count)) > 0);
   };
   await Promise.all([work(), work(), work(), work()]);
   assert.equal(runs.size, 200);
@@ -195,7 +196,7 @@ test("four workers share two hundred jobs of three accounts, and run each once",
   assert.deepEqual(await open(), []);
 });
 
-test("an account's backlog does not hide the job of another", async () => {
+test("an account's backlog does not hide the job of another account", async () => {
   await app.db.pool.query(
     `
     insert into jobs (account_id, kind, subject, run_at, created_at)
@@ -204,11 +205,11 @@ test("an account's backlog does not hide the job of another", async () => {
   );
   await add({ account_id: 2, subject: "other" });
   const ran: string[] = [];
-  await turn(async (_app, { subject }) => void ran.push(subject));
+  await iterate(async (_app, { subject }) => void ran.push(subject));
   assert.ok(ran.includes("other"));
 });
 
-test("jobs of an account that last hold up no other account's", async () => {
+test("an account's slow jobs do not delay another account's job", async () => {
   for (const subject of ["1", "2", "3"]) await add({ subject });
   await add({ account_id: 2, subject: "4" });
   const done: string[] = [];
@@ -218,30 +219,30 @@ test("jobs of an account that last hold up no other account's", async () => {
   assert.deepEqual([done.length, done.includes("4")], [2, true]);
 });
 
-test("a handler that takes longer than the lease keeps its job by renewing it", async (t) => {
+test("a handler that takes longer than the lease keeps its claim by renewing it", async (t) => {
   await add();
   const pass = passTime(t);
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const { promise: end, resolve: letEnd } = Promise.withResolvers<void>();
-  const running = turn(async (_app, claimed, stopping) => {
+  const running = iterate(async (_app, claimed, stopping) => {
     begin();
     await end;
-    assert.ok(claimed.mayAct());
+    assert.ok(claimed.mayProceed());
     assert.ok(!stopping.aborted);
   });
   await begun;
   for (let passed_ms = 0; passed_ms < 1.5 * times.lease_ms; passed_ms += 30_000) {
     pass(30_000);
-    // The worker has heard of a renewal that it began since: see the same of leases.
+    // The worker has received the result of a renewal that began since; see leases.test.ts.
     for (let seen = 0; seen < 4; seen++) await eventually(isRenewed);
-    assert.equal(await turn(async () => assert.fail("it ran twice at once")), 0);
+    assert.equal(await iterate(async () => assert.fail("it ran twice at once")), 0);
   }
   letEnd();
   assert.equal(await running, 1);
   assert.deepEqual(await open(), []);
 });
 
-/** Whether the claim was renewed since it was last asked: it is left half of its time then. */
+/** Returns whether the claim was renewed since the last call, and then halves its remaining time. */
 async function isRenewed(): Promise<boolean> {
   const { rowCount } = await app.db.pool.query(
     `update jobs set lease_until = now() + interval '30 s'
@@ -250,56 +251,56 @@ async function isRenewed(): Promise<boolean> {
   return rowCount === 1;
 }
 
-test("whoever lost a claim is told, writes nothing and does not end the job", async () => {
+test("a worker that lost its claim is notified, writes nothing and does not complete the job", async () => {
   await add();
-  let told = false;
-  await turn(async (_app, claimed, stopping) => {
+  let isAborted = false;
+  await iterate(async (_app, claimed, stopping) => {
     await app.db.query.transaction().execute((tx) => checkJob(tx, claimed));
     await expireClaims();
     const refused = app.db.query.transaction().execute((tx) => checkJob(tx, claimed));
     await assert.rejects(refused, isLeaseLost);
-    // Another worker's run, from begin to end, with a new number.
-    await turn(async (_other, { fence }) => {
+    // Another worker's complete run, with a new fencing token.
+    await iterate(async (_other, { fence }) => {
       assert.equal(fence, claimed.fence + 1);
       return { again_at: later(7) };
     });
     await eventually(() => stopping.aborted);
-    told = true;
-    assert.ok(!claimed.mayAct());
+    isAborted = true;
+    assert.ok(!claimed.mayProceed());
   });
-  assert.ok(told);
+  assert.ok(isAborted);
   assert.deepEqual((await onlyOpen()).run_at, later(7));
 });
 
-test("the failure of a run that lost its claim does not put the job off", async () => {
+test("a run that fails after losing its claim does not postpone the job", async () => {
   await add();
-  await turn(async () => {
+  await iterate(async () => {
     await expireClaims();
-    await turn(async () => ({ again_at: later(7) }));
-    throw new Error("too late to matter");
+    await iterate(async () => ({ again_at: later(7) }));
+    throw new Error("too late");
   });
   const { run_at, attempts } = await onlyOpen();
   assert.deepEqual([run_at, attempts], [later(7), 0]);
 });
 
-test("a claim is not taken over while a transaction that checked it is open", async () => {
+test("a job is not claimed while a transaction that checked its previous claim is open", async () => {
   await add();
-  await turn(async (_app, claimed) => {
+  await iterate(async (_app, claimed) => {
     await app.db.query.transaction().execute(async (tx) => {
       await checkJob(tx, claimed);
-      // Its time is over, but the row is locked against a claim.
+      // The claim has expired, but the row is locked.
       await expireClaims();
-      assert.equal(await turn(async () => assert.fail("it ran twice at once")), 0);
+      assert.equal(await iterate(async () => assert.fail("it ran twice at once")), 0);
     });
-    // And is free when that ends.
-    assert.equal(await turn(async () => ({ again_at: later(1) })), 1);
+    // The job can be claimed when that transaction ends.
+    assert.equal(await iterate(async () => ({ again_at: later(1) })), 1);
   });
   clock.set(later(1));
-  assert.equal(await turn(async () => {}), 1);
+  assert.equal(await iterate(async () => {}), 1);
   assert.deepEqual(await open(), []);
 });
 
-test("a stop lets the job that runs come to its end and begins no other", async () => {
+test("a stop lets the running job finish and starts no other", async () => {
   for (let i = 0; i < 5; i++) await add({ subject: String(i) });
   const stop = new AbortController();
   const handle: JobHandler = async (_app, _job, stopping) => {
@@ -311,14 +312,14 @@ test("a stop lets the job that runs come to its end and begins no other", async 
   assert.equal((await open()).filter(({ attempts }) => attempts === 0).length, 5);
 });
 
-test("a notification after commit runs a job long before the next poll", async () => {
+test("a notification after the commit runs a job long before the next poll", async () => {
   const ran: string[] = [];
   const handle: JobHandler = async (_app, { subject }) => void ran.push(subject);
   const loop = runLoop(app, {
     name: "jobs",
     channel: "job",
     poll_ms: 3_600_000,
-    turn: (stopping) => workJobs(app, { "chat.start_campaign": handle }, stopping),
+    iterate: (stopping) => workJobs(app, { "chat.start_campaign": handle }, stopping),
   });
   await add();
   notifyJob(app, 1);
@@ -326,7 +327,7 @@ test("a notification after commit runs a job long before the next poll", async (
   await loop.stop();
 });
 
-test("the queue's age is that of the oldest due job that no worker has", async () => {
+test("the queue age is that of the oldest due job without a worker", async () => {
   const age = () => queueAge(app.db.query, clock.now());
   assert.equal(await age(), 0);
   await add({ run_at: later(1) });

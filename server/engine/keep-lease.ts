@@ -1,43 +1,44 @@
-// Keeps a lease of the database's by renewing it, and knows without asking how long it may be used.
+// Renews a lease in the background and tracks, without I/O, how long its holder may rely on it.
 
 export type LeaseTimes = {
-  /** How long the database keeps others out after the last renewal. */
+  /** How long the lease excludes others after its last renewal. */
   readonly lease_ms: number;
   readonly renew_ms: number;
-  /** The holder stops acting so long before the end. */
+  /** How long before the end the holder stops starting external work. */
   readonly margin_ms: number;
 };
 
 export type KeptLease = {
-  /** True while the holder may begin something outside. Cheap, no I/O; false from loss or stop on. */
-  mayAct(): boolean;
-  /** Aborted, for good, as soon as a renewal is refused or the margin is reached. */
+  /** True while the holder may start external work; false after loss or stop. Does no I/O. */
+  mayProceed(): boolean;
+  /** Aborted permanently when a renewal is refused or the margin is reached. */
   readonly lost: AbortSignal;
-  /** Renews no more. */
+  /** Stops renewing. */
   stop(): void;
 };
 
-/** When the holder stops acting, by both clocks: a suspended machine may stop the one, a set clock moves the other. */
+/** When the lease becomes unusable, by two clocks: a suspended machine may stop one, an adjustment moves the other. */
 export type LeaseEnd = { readonly monotonic_ms: number; readonly wall_ms: number };
 
-/** A renewal that failed because the database is away is tried again so soon. */
+/** The delay before a renewal is retried when the database is unavailable. */
 const retry_ms = 500;
 
-/** To be taken before the request is sent: the database counts from later on. */
+/** Returns the end of a lease that is acquired now. Call it before the request is sent, so that it is never late. */
 export function leaseEnd({ lease_ms, margin_ms }: LeaseTimes): LeaseEnd {
   const usable_ms = lease_ms - margin_ms;
   return { monotonic_ms: performance.now() + usable_ms, wall_ms: Date.now() + usable_ms };
 }
 
 /**
- * Renews in the background, which keeps no process alive. `renew` answers whether the lease was still
- * ours, within the time it is given, and throws when the database is away; `tellLoss` hears why.
+ * Renews a lease in the background; its timers do not keep the process alive. `renew` resolves with whether
+ * the lease was still ours, within the given time, and throws when the database is unavailable. `onLost` is
+ * called at most once, with the reason.
  */
 export function keepLease(
   times: LeaseTimes,
   first: LeaseEnd,
   renew: (within_ms: number) => Promise<boolean>,
-  tellLoss: (reason: string) => void,
+  onLost: (reason: string) => void,
 ): KeptLease {
   const lost = new AbortController();
   let end = first;
@@ -53,7 +54,7 @@ export function keepLease(
   const lose = (reason: string) => {
     if (stopped || lost.signal.aborted) return;
     stopTimers();
-    tellLoss(reason);
+    onLost(reason);
     lost.abort();
   };
   const watchEnd = () => {
@@ -65,18 +66,18 @@ export function keepLease(
     renewal = setTimeout(() => void renewNow(), delay_ms).unref();
   };
   const renewNow = async () => {
-    // A process that was frozen past its lease learns it here, and asks for nothing more.
+    // A process that was frozen past the end of its lease detects it here and does not renew.
     if (isOver()) return lose("no renewal in time");
     const next = leaseEnd(times);
     try {
-      // Half of what is left, so that a connection that hangs leaves time for another.
-      if (!(await renew(leftMs(end) / 2))) return lose("it is another's or has expired");
-      if (isOver()) return lose("the renewal was answered too late");
+      // Half of the remaining time, so that another attempt is possible after a connection that hangs.
+      if (!(await renew(leftMs(end) / 2))) return lose("expired or acquired by another process");
+      if (isOver()) return lose("renewal completed too late");
       end = next;
       watchEnd();
       renewIn(times.renew_ms);
     } catch {
-      // The pool has logged it.
+      // The pool has logged the error.
       if (isOver()) lose("no renewal in time");
       else renewIn(Math.min(retry_ms, times.renew_ms));
     }
@@ -85,7 +86,7 @@ export function keepLease(
   watchEnd();
   renewIn(times.renew_ms);
   return {
-    mayAct: () => !isOver(),
+    mayProceed: () => !isOver(),
     lost: lost.signal,
     stop() {
       stopped = true;

@@ -13,7 +13,7 @@ import {
 import type { Lease, LeaseTimes } from "./leases.ts";
 
 const log = openLog("silent", { readable: false });
-/** So long that no pause of a busy machine ends it. */
+/** Long enough for pauses of a busy machine. */
 const long: LeaseTimes = { lease_ms: 60_000, renew_ms: 20_000, margin_ms: 4_000 };
 
 let database: TestDatabase;
@@ -73,7 +73,7 @@ function fixture(
     },
   );
   const running = () => [...workers.keys()].toSorted();
-  /** Looks for work until these workers run. */
+  /** Calls startDue until these workers run. */
   const startUntil = (expected: readonly string[]) =>
     eventually(async () => {
       await pool.startDue();
@@ -106,8 +106,11 @@ test("each candidate has one worker among all processes, under a lease that its 
   assert.deepEqual(all, ["1:1", "1:2", "1:3", "1:4", "1:5"]);
   const names = all.map((key) => key.replace(":", ` ${first.role}:`));
   assert.deepEqual(await held(first.role), names);
-  for (const { end } of [...first.workers.values(), ...second.workers.values()]) end();
-  await eventually(async () => (await held(first.role)).length === 0);
+  await eventually(async () => {
+    // Acquisitions that were in flight may start a worker once more.
+    for (const { end } of [...first.workers.values(), ...second.workers.values()]) end();
+    return (await held(first.role)).length === 0;
+  });
   await second.startUntil(["1:1", "1:2", "1:3", "1:4", "1:5"]);
   await Promise.all([first.stop(), second.stop()]);
 });
@@ -121,7 +124,7 @@ test("a worker that fails releases its lease, ends no other, and is started agai
   await pool.stop();
 });
 
-test("a lease that was lost is not given back: it expires", async () => {
+test("a lost lease is not released: it expires", async () => {
   const pool = fixture({
     due: candidates(1, 1, 1),
     times: { lease_ms: 60_000, renew_ms: 20, margin_ms: 4_000 },
@@ -156,7 +159,7 @@ test("an account with more candidates than places hides no other account", async
   await pool.stop();
 });
 
-test("failing candidates never have all places of their account", async () => {
+test("failing candidates never occupy all places of their account", async () => {
   const failing = candidates(1, 1, 5).map((one) => ({ ...one, is_failing: true }));
   const due = [...failing, ...candidates(1, 6, 8)];
   const pool = fixture({ due, limits: { account_workers: 4, account_failing_workers: 2 } });
@@ -177,7 +180,7 @@ test("a worker is woken by its id or its account", async () => {
   await pool.stop();
 });
 
-test("a stop wakes every worker, waits until all have released their leases, and starts none", async () => {
+test("a stop wakes every worker, waits until all leases are released, and starts no worker", async () => {
   const pool = fixture({ due: candidates(1, 1, 3) });
   await pool.startUntil(["1:1", "1:2", "1:3"]);
   await pool.stop();
@@ -187,13 +190,13 @@ test("a stop wakes every worker, waits until all have released their leases, and
   assert.equal(pool.started.length, 3);
 });
 
-test("a candidate whose lease cannot be acquired is tried again at the next look", async () => {
-  const away = openDatabase("postgres://127.0.0.1:9/nothing", log);
+test("a candidate whose lease cannot be acquired is tried again at the next poll", async () => {
+  const unreachable = openDatabase("postgres://127.0.0.1:9/nothing", log);
   let isUp = false;
   const restarting = {
     ...db,
     get pool() {
-      return isUp ? db.pool : away.pool;
+      return isUp ? db.pool : unreachable.pool;
     },
   };
   const pool = fixture({ due: candidates(1, 1, 1), openedAs: restarting });
@@ -201,5 +204,5 @@ test("a candidate whose lease cannot be acquired is tried again at the next look
   isUp = true;
   await pool.startUntil(["1:1"]);
   await pool.stop();
-  await away.close();
+  await unreachable.close();
 });

@@ -8,17 +8,17 @@ import { acquireLease, lease_times, type Lease, type LeaseTimes } from "./leases
 export type Candidate = {
   readonly account_id: number;
   readonly id: number;
-  /** Work for it has been failing: of an account's places such resources never have all. */
+  /** Work for it has been failing: such resources never occupy all of an account's places. */
   readonly is_failing?: boolean;
 };
 
-/** How a running worker is reached. */
+/** Wakes a running worker. */
 export type WorkerHandle = {
-  /** Makes it look for work, or for the stop, without waiting any longer. */
+  /** Makes the worker check for work or for the stop immediately. */
   wake(): void;
 };
 
-/** What is not given is not limited. */
+/** A limit that is not given does not apply. */
 export type PoolLimits = {
   /** Workers in this process; the other candidates are left to other processes. */
   readonly workers?: number;
@@ -39,7 +39,7 @@ export type PoolOptions<Handle extends WorkerHandle> = {
   readonly findDue: (full: FullAccounts) => Promise<readonly Candidate[]>;
   /**
    * Works until nothing is left to do, the lease is lost or `stopping` is aborted. Calls `onOpen` once it
-   * can be reached.
+   * can be woken.
    */
   readonly work: (lease: Lease, id: number, worker: WorkerContext<Handle>) => Promise<void>;
 };
@@ -51,8 +51,8 @@ export type WorkerContext<Handle extends WorkerHandle = WorkerHandle> = {
 
 export type LeasedWorkers<Handle extends WorkerHandle = WorkerHandle> = {
   /**
-   * Looks for work once and starts a worker for each candidate that has a place and a free lease; does not
-   * wait for them. Returns 0, because a loop has nothing more to do until its next look.
+   * Finds candidates once and starts a worker for each that has a place and a free lease; does not wait for
+   * them. Returns 0, so that its loop waits for the next poll.
    */
   startDue(): Promise<number>;
   /** Running workers of the account, or the one of `id`, in this process. */
@@ -61,7 +61,7 @@ export type LeasedWorkers<Handle extends WorkerHandle = WorkerHandle> = {
   stop(): Promise<void>;
 };
 
-/** Of one look: backlogs of many full accounts are passed by in a few. */
+/** Pages per call of `startDue`: enough to skip the backlogs of many full accounts. */
 const pages_max = 20;
 
 type Running<Handle> = { readonly account_id: number; done: Promise<void>; handle: Handle | null };
@@ -78,7 +78,7 @@ export function openLeasedWorkers<Handle extends WorkerHandle>(
   const failing = countPlaces(account_failing_workers);
   const isFull = () => stopping.signal.aborted || running.size >= workers;
 
-  /** False when there is no place for it. */
+  /** Returns false when all places for the worker are taken. */
   const start = ({ account_id, id, is_failing = false }: Candidate): boolean => {
     const key = `${account_id}:${id}`;
     if (running.has(key)) return true;
@@ -108,7 +108,7 @@ export function openLeasedWorkers<Handle extends WorkerHandle>(
 
   return {
     async startDue() {
-      // Without the accounts that are full by now, the next page shows what they hid.
+      // The next page excludes the accounts that are full by now, and so shows the candidates behind them.
       for (let page = 0; page < pages_max && !isFull(); page++) {
         const due = await options.findDue({ all: all.full(), failing: failing.full() });
         const left = due.filter((candidate) => !start(candidate));
@@ -145,7 +145,7 @@ async function runWorker<Handle extends WorkerHandle>(
   } catch (err) {
     app.log.error({ err, ...about }, "worker failed");
   } finally {
-    // A lost lease is left to expire: found expired, it shows that something was left under way.
+    // A lost lease is left to expire: an expired lease shows the next holder that work was interrupted.
     if (!lease.lost.aborted) await lease.release();
   }
 }

@@ -18,7 +18,7 @@ import { toneSpeech } from "../../test/support/tone-speech.ts";
 
 const log = openLog("silent", { readable: false });
 const short: LeaseTimes = { lease_ms: 1_000, renew_ms: 200, margin_ms: 400 };
-/** So long that no pause of a busy machine ends it. */
+/** Long enough for pauses of a busy machine. */
 const renewing: LeaseTimes = { lease_ms: 60_000, renew_ms: 50, margin_ms: 4_000 };
 const long: LeaseTimes = { lease_ms: 60_000, renew_ms: 20_000, margin_ms: 4_000 };
 let database: TestDatabase;
@@ -44,13 +44,13 @@ function openApp(): App {
     notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},
-    agentDrivers: {},
+    aiAgentDrivers: {},
     speech: toneSpeech,
     outgoing: localOutgoing,
   };
 }
 
-async function take(name: string, times = long): Promise<Lease> {
+async function acquire(name: string, times = long): Promise<Lease> {
   const lease = await acquireLease(app, 1, name, times);
   assert.ok(lease);
   return lease;
@@ -59,28 +59,28 @@ async function take(name: string, times = long): Promise<Lease> {
 const check = (lease: Lease, fence = lease.fence) =>
   app.db.pool.query("select check_lease($1, $2, $3)", [lease.account_id, lease.name, fence]);
 
-test("of twenty that ask at once one gets the lease, and the next holder gets the next fence", async () => {
-  const asked = await Promise.all(
+test("one of twenty concurrent processes acquires the lease, and the next holder gets the next fencing token", async () => {
+  const results = await Promise.all(
     Array.from({ length: 20 }, () => acquireLease(app, 1, "sender:1", long)),
   );
-  const [lease, ...more] = asked.filter((taken) => taken !== null);
+  const [lease, ...more] = results.filter((taken) => taken !== null);
   assert.ok(lease);
   assert.equal(more.length, 0);
-  assert.ok(lease.mayAct());
+  assert.ok(lease.mayProceed());
   assert.equal(lease.fence, 1);
   assert.equal(await acquireLease(app, 1, "sender:1", long), null);
   await lease.release();
-  assert.ok(!lease.mayAct());
-  const next = await take("sender:1");
+  assert.ok(!lease.mayProceed());
+  const next = await acquire("sender:1");
   assert.equal(next.fence, 2);
   await next.release();
 });
 
-test("a lease of another account or another name is another lease", async () => {
+test("leases of different accounts or names are independent", async () => {
   const leases = [
-    await take("sender:2"),
+    await acquire("sender:2"),
     await acquireLease(app, 2, "sender:2", long),
-    await take("sender:3"),
+    await acquire("sender:3"),
   ];
   for (const lease of leases) {
     assert.ok(lease);
@@ -89,23 +89,23 @@ test("a lease of another account or another name is another lease", async () => 
   }
 });
 
-test("a holder that renews keeps the lease beyond its length", async (t) => {
-  const lease = await take("sender:4", renewing);
+test("a holder that renews keeps the lease beyond its initial length", async (t) => {
+  const lease = await acquire("sender:4", renewing);
   const pass = passTime(t);
   for (let passed_ms = 0; passed_ms < 1.5 * renewing.lease_ms; passed_ms += 30_000) {
     pass(30_000);
     await renewals("sender:4");
     assert.equal(await acquireLease(app, 1, "sender:4", renewing), null);
-    assert.ok(lease.mayAct());
+    assert.ok(lease.mayProceed());
   }
   await check(lease);
   await lease.release();
 });
 
 /**
- * Until the holder has heard of a renewal that it began since: the first that is seen may be old, the
- * second may have been under way, and it hears of the third before it begins the fourth. Each leaves the
- * lease half of its time.
+ * Waits until the holder has received the result of a renewal that began after the call: the first may be old,
+ * the second may have been in flight, and the third ends before the fourth begins. Each check halves the
+ * remaining time.
  */
 async function renewals(name: string): Promise<void> {
   const isRenewed = () =>
@@ -122,8 +122,8 @@ async function renewals(name: string): Promise<void> {
   for (let seen = 0; seen < 4; seen++) await eventually(isRenewed);
 }
 
-test("a holder's renewals are not hindered by transactions of its own that overlap without a gap", async () => {
-  const lease = await take("sender:5", { lease_ms: 15_000, renew_ms: 100, margin_ms: 1_000 });
+test("a holder's renewals succeed while its own transactions overlap without a gap", async () => {
+  const lease = await acquire("sender:5", { lease_ms: 15_000, renew_ms: 100, margin_ms: 1_000 });
   const writing = new AbortController();
   const write = async (first_ms: number) => {
     await wait(first_ms);
@@ -141,7 +141,7 @@ test("a holder's renewals are not hindered by transactions of its own that overl
     for (let renewal = 0; renewal < 10; renewal++) {
       const end_ms = await endOf("sender:5");
       await eventually(async () => {
-        assert.ok(lease.mayAct());
+        assert.ok(lease.mayProceed());
         return (await endOf("sender:5")) > end_ms;
       });
     }
@@ -153,7 +153,7 @@ test("a holder's renewals are not hindered by transactions of its own that overl
   await lease.release();
 });
 
-/** When the database lets others have it, unless it is renewed. */
+/** Returns when the lease expires unless it is renewed. */
 async function endOf(name: string): Promise<number> {
   const { rows } = await app.db.pool.query<{ expires_at: Date }>(
     "select expires_at from leases where name = $1",
@@ -162,20 +162,20 @@ async function endOf(name: string): Promise<number> {
   return rows[0]!.expires_at.getTime();
 }
 
-test("a lease that nobody renews passes on after its time, not before, with the next fence", async () => {
-  const dead = await take("sender:6", { ...short, renew_ms: 60_000 });
+test("a lease that is not renewed can be acquired after it expires, not before, with the next fencing token", async () => {
+  const dead = await acquire("sender:6", { ...short, renew_ms: 60_000 });
   const end_ms = await endOf("sender:6");
   const taken: Lease[] = [];
   await eventually(async () => {
-    const asked = await acquireLease(app, 1, "sender:6", long);
-    if (asked) taken.push(asked);
-    return asked !== null;
+    const acquired = await acquireLease(app, 1, "sender:6", long);
+    if (acquired) taken.push(acquired);
+    return acquired !== null;
   });
   const next = taken[0]!;
   assert.ok((await endOf("sender:6")) - long.lease_ms >= end_ms);
   assert.equal(next.fence, dead.fence + 1);
   await eventually(() => dead.lost.aborted);
-  assert.ok(!dead.mayAct());
+  assert.ok(!dead.mayProceed());
   await assert.rejects(check(dead), isLeaseLost);
   await check(next);
   await dead.release();
@@ -183,37 +183,37 @@ test("a lease that nobody renews passes on after its time, not before, with the 
   await next.release();
 });
 
-test("a holder stops the margin before the end, while the database still keeps others out", async () => {
+test("a holder stops before its lease expires, while others still cannot acquire it", async () => {
   const began = performance.now();
   const times: LeaseTimes = { lease_ms: 60_600, renew_ms: 120_000, margin_ms: 60_000 };
-  const lease = await take("sender:7", times);
+  const lease = await acquire("sender:7", times);
   await eventually(() => lease.lost.aborted);
   const held_ms = performance.now() - began;
-  assert.ok(!lease.mayAct());
-  // About: the wall clock counts whole milliseconds, and may be put forward meanwhile.
+  assert.ok(!lease.mayProceed());
+  // Approximate: the wall clock counts whole milliseconds and may be adjusted meanwhile.
   assert.ok(held_ms > (times.lease_ms - times.margin_ms) / 2, `${held_ms} ms`);
   assert.equal(await acquireLease(app, 1, "sender:7", long), null);
   await lease.release();
 });
 
-test("a clock that jumps ahead ends the right to act, one that is set back does not lengthen it", async (t) => {
-  const lease = await take("sender:8", long);
+test("a clock that jumps ahead ends the lease for its holder, and one that is set back does not extend it", async (t) => {
+  const lease = await acquire("sender:8", long);
   const now = Date.now();
   const set = t.mock.method(Date, "now", () => now + long.lease_ms);
-  assert.ok(!lease.mayAct());
+  assert.ok(!lease.mayProceed());
   set.mock.mockImplementation(() => now);
-  assert.ok(lease.mayAct());
+  assert.ok(lease.mayProceed());
   await lease.release();
 
-  const set_back = await take("sender:8", { ...short, renew_ms: 60_000 });
+  const set_back = await acquire("sender:8", { ...short, renew_ms: 60_000 });
   set.mock.mockImplementation(() => now - 3_600_000);
   await eventually(() => set_back.lost.aborted);
-  assert.ok(!set_back.mayAct());
+  assert.ok(!set_back.mayProceed());
   await set_back.release();
 });
 
-test("check_lease refuses an old fence, a lease given back and one that never was, and writes nothing", async () => {
-  const lease = await take("sender:9");
+test("check_lease rejects an old fencing token, a released lease and an unknown lease, and nothing is written", async () => {
+  const lease = await acquire("sender:9");
   await assert.rejects(check(lease, lease.fence - 1), isLeaseLost);
   await assert.rejects(check(lease, lease.fence + 1), isLeaseLost);
   await lease.release();
@@ -227,9 +227,9 @@ test("check_lease refuses an old fence, a lease given back and one that never wa
   assert.equal((await app.db.pool.query("select from event_heads")).rowCount, 0);
 });
 
-test("nobody takes a lease over while a transaction that checked it is open", async () => {
-  // Long enough to be checked before it ends, on a machine that stands still for a while.
-  const lease = await take("sender:10", { ...short, lease_ms: 4_000, renew_ms: 60_000 });
+test("a lease cannot be acquired while a transaction that checked it is open", async () => {
+  // Long enough to be checked before it expires, even on a machine that pauses.
+  const lease = await acquire("sender:10", { ...short, lease_ms: 4_000, renew_ms: 60_000 });
   await app.db.query.transaction().execute(async (tx) => {
     await sql`select check_lease(1, 'sender:10', ${lease.fence})`.execute(tx);
     await eventually(async () => {
@@ -240,38 +240,38 @@ test("nobody takes a lease over while a transaction that checked it is open", as
     });
     assert.equal(await acquireLease(app, 1, "sender:10", long), null);
   });
-  const next = await take("sender:10");
+  const next = await acquire("sender:10");
   await next.release();
 });
 
-test("a renewal that another holder has outrun ends the lease at once", async () => {
-  // At once: its time is not waited for.
-  const lease = await take("sender:11", { ...short, lease_ms: 3_600_000 });
+test("a refused renewal ends the lease immediately", async () => {
+  // The lease's hour does not pass during the test.
+  const lease = await acquire("sender:11", { ...short, lease_ms: 3_600_000 });
   await app.db.pool.query("update leases set fence = fence + 1 where name = 'sender:11'");
   await eventually(() => lease.lost.aborted);
   await lease.release();
 });
 
-test("a lease outlives a database that is away for less than it can spare, and no longer", async (t) => {
-  const lease = await take("sender:12", renewing);
+test("a lease survives a database outage shorter than its remaining time, and no longer one", async (t) => {
+  const lease = await acquire("sender:12", renewing);
   const pass = passTime(t);
   await refuseConnections();
   await assert.rejects(app.db.pool.query("select 1"));
-  // Longer than a renewal and its repetition.
+  // Longer than a renewal and its retry.
   await wait(800);
   pass(30_000);
   await admitConnections();
   await renewals("sender:12");
   pass(30_000);
-  assert.ok(lease.mayAct());
+  assert.ok(lease.mayProceed());
   await check(lease);
   await refuseConnections();
   pass(renewing.lease_ms);
   await eventually(() => lease.lost.aborted);
-  assert.ok(!lease.mayAct());
+  assert.ok(!lease.mayProceed());
   await lease.release();
   await admitConnections();
-  // It could not be given back, so it runs out by itself.
+  // The lease could not be released, so it expires.
   await eventually(async () => {
     const holder = app.db.pool.query("select holder from leases where name = 'sender:12'");
     return holder.then(
@@ -286,7 +286,7 @@ test("a lease outlives a database that is away for less than it can spare, and n
 const refuseConnections = () => admin("allow_connections false", true);
 const admitConnections = () => admin("allow_connections true", false);
 
-/** From another database of the same server: this one is away, as the service sees it. */
+/** Changes the database's setting through another database of the same server. */
 async function admin(setting: string, cut: boolean): Promise<void> {
   const name = new URL(database.url).pathname.slice(1);
   const client = new pg.Client({ connectionString: databaseUrl("postgres") });

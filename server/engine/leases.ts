@@ -1,5 +1,5 @@
-// Leases with a fencing number: at most one process acts for a number or a node. The database decides
-// who holds one; the holder validates by two clocks of its own how long it may still act.
+// Leases with fencing tokens: at most one process works for a chat number, node or endpoint. The database
+// decides who holds a lease; the holder tracks by two clocks of its own how long it may rely on it.
 import { randomUUID } from "node:crypto";
 import { statement } from "../lib/database/database.ts";
 import type { App } from "./app.ts";
@@ -13,22 +13,23 @@ export const lease_times: LeaseTimes = { lease_ms: 10_000, renew_ms: 3_000, marg
 export type Lease = {
   readonly account_id: number;
   readonly name: string;
-  /** Every write of the holder passes it to check_lease, in the same statement or transaction. */
+  /** The fencing token: every write of the holder passes it to check_lease in its statement or transaction. */
   readonly fence: number;
   /**
-   * True while the holder may begin something outside: by the monotonic and the wall clock, the
-   * margin before the end. Cheap, no I/O; false from the loss or the release on.
+   * True while the holder may start external work: until the margin before the end, by the monotonic and
+   * the wall clock. False after loss or release. Does no I/O.
    */
-  mayAct(): boolean;
-  /** Aborted, for good, as soon as a renewal is refused or the margin is reached. */
+  mayProceed(): boolean;
+  /** Aborted permanently when a renewal is refused or the margin is reached. */
   readonly lost: AbortSignal;
-  /** Stops renewing and gives the lease back if it is still ours; one that ran out stays so. Never throws. */
+  /** Stops renewing and releases the lease if it is still held; an expired lease stays expired. Never throws. */
   release(): Promise<void>;
 };
 
 /**
- * Takes the lease, or null when somebody else holds it. Each new holder gets the next fence. It is
- * renewed in the background, which keeps no process alive. Throws when the database is away.
+ * Acquires a lease; returns null when another process holds it. Each new holder gets the next fencing
+ * token. The lease is renewed in the background, which does not keep the process alive. Throws when the
+ * database is unavailable.
  */
 export async function acquireLease(
   app: Pick<App, "db" | "log">,
@@ -46,27 +47,27 @@ export async function acquireLease(
     times,
     end,
     (within_ms) => renewLease(app.db.pool, [...key, times.lease_ms], within_ms),
-    (reason) => app.log.warn({ account_id: accountId, role: name }, `a lease is lost: ${reason}`),
+    (reason) => app.log.warn({ account_id: accountId, role: name }, `lease lost: ${reason}`),
   );
   const lease: Lease = {
     account_id: accountId,
     name,
     fence,
-    mayAct: kept.mayAct,
+    mayProceed: kept.mayProceed,
     lost: kept.lost,
     async release() {
       kept.stop();
-      // If this fails the lease runs out by itself.
-      await giveBackLease(app.db.pool, key, times.lease_ms).catch(() => {});
+      // If this fails, the lease expires.
+      await releaseLease(app.db.pool, key, times.lease_ms).catch(() => {});
     },
   };
-  if (lease.mayAct()) return lease;
-  // The answer took too long to be of use.
+  if (lease.mayProceed()) return lease;
+  // The database answered too late: the lease is already within its margin.
   await lease.release();
   return null;
 }
 
-/** Whether `error` is the refusal of check_lease or check_job (TL001): nothing was written. */
+/** Returns whether check_lease or check_job raised `error` (TL001), so that nothing was written. */
 export function isLeaseLost(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === "TL001";
 }
@@ -77,6 +78,6 @@ const renewLease = renewalStatement(`
   update leases set expires_at = now() + $5 * interval '1 ms'
   where account_id = $1 and name = $2 and fence = $3 and holder = $4 and expires_at > now()`);
 
-const giveBackLease = renewalStatement(`
+const releaseLease = renewalStatement(`
   update leases set holder = null, expires_at = now()
   where account_id = $1 and name = $2 and fence = $3 and holder = $4 and expires_at > now()`);

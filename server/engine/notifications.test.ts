@@ -23,47 +23,47 @@ after(async () => {
   await database.drop();
 });
 
-test("a notification reaches this process at once and another process soon, also after both lost their connections", async () => {
-  const heardHere: string[] = [];
-  const heardThere: string[] = [];
-  here.on("token", (subject) => void heardHere.push(subject));
-  there.on("token", (subject) => void heardThere.push(subject));
+test("a notification reaches this process immediately and other processes soon, also after connections were lost", async () => {
+  const receivedHere: string[] = [];
+  const receivedThere: string[] = [];
+  here.on("token", (subject) => void receivedHere.push(subject));
+  there.on("token", (subject) => void receivedThere.push(subject));
   const sendAndAsk = (subject: string) => {
     here.send("token", subject);
-    return heardThere.includes(subject);
+    return receivedThere.includes(subject);
   };
   here.send("token", "1:1");
-  assert.deepEqual(heardHere, ["1:1"]);
-  // The connections open in the background: a notification before that may be lost, the next is not.
+  assert.deepEqual(receivedHere, ["1:1"]);
+  // The connections open in the background: a notification before that may be lost.
   await eventually(() => sendAndAsk("1:1"));
 
   const admin = new pg.Client({ connectionString: database.url });
   await admin.connect();
   await admin.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'trunkline-hints' and datname = current_database()",
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'trunkline-notifications' and datname = current_database()",
   );
   await admin.end();
   await eventually(() => sendAndAsk("2:2"));
 });
 
-test("notifications of one channel within a moment go out as one notification", async () => {
-  const heard: string[] = [];
-  there.on("workspace", (subject) => void heard.push(subject));
+test("notifications of one channel within 10 ms are sent as one", async () => {
+  const received: string[] = [];
+  there.on("workspace", (subject) => void received.push(subject));
   const listener = new pg.Client({ connectionString: database.url });
   const notifications: string[] = [];
   listener.on("notification", ({ payload }) => void notifications.push(payload ?? ""));
   await listener.connect();
   await listener.query("listen trunkline");
   for (let i = 0; i < 40; i++) here.send("workspace", `1:${i}`);
-  await eventually(() => heard.includes("1:39"));
-  // Two connections hear in no order: what the listener was sent is here before its next answer.
+  await eventually(() => received.includes("1:39"));
+  // The order across connections is undefined, but the listener has received its notifications before its next query result.
   await eventually(() => notifications.some((payload) => payload.includes("1:39")));
   await listener.query("select 1");
   assert.equal(notifications.filter((payload) => payload.includes("workspace")).length, 1);
   await listener.end();
 });
 
-test("while the database stands still notifications are gathered, and each goes once when it moves again", async () => {
+test("while the database is paused notifications are batched, and each is sent once when it resumes", async () => {
   const listener = new pg.Client({ connectionString: database.url });
   const notifications: string[] = [];
   listener.on("notification", ({ payload }) => void notifications.push(payload ?? ""));
@@ -71,7 +71,7 @@ test("while the database stands still notifications are gathered, and each goes 
   await listener.query("listen trunkline");
   const backends = async () => {
     const { rows } = await listener.query<{ pid: number }>(
-      "select pid from pg_stat_activity where application_name = 'trunkline-hints' and datname = current_database()",
+      "select pid from pg_stat_activity where application_name = 'trunkline-notifications' and datname = current_database()",
     );
     return rows.map(({ pid }) => pid);
   };
@@ -90,31 +90,31 @@ test("while the database stands still notifications are gathered, and each goes 
   process.kill(backend!, "SIGCONT");
   slow.send("job", "last");
   await eventually(() => notifications.some((payload) => payload.includes("last")));
-  // The one that was under way, and one for all that came meanwhile.
-  const told = notifications.filter((payload) => payload.includes("again"));
-  assert.ok(told.length <= 2, `${told.length} notifications`);
+  // The one in flight, and one for all that were sent meanwhile.
+  const sent = notifications.filter((payload) => payload.includes("again"));
+  assert.ok(sent.length <= 2, `${sent.length} notifications`);
   await slow.close();
   await listener.end();
 });
 
-test("a process hears its own notification once, at once, and not again when it comes back", async () => {
-  const heardHere: string[] = [];
-  const heardThere: string[] = [];
-  here.on("job", (subject) => void heardHere.push(subject));
-  there.on("job", (subject) => void heardThere.push(subject));
+test("a process receives its own notification once, immediately, and not again as an echo", async () => {
+  const receivedHere: string[] = [];
+  const receivedThere: string[] = [];
+  here.on("job", (subject) => void receivedHere.push(subject));
+  there.on("job", (subject) => void receivedThere.push(subject));
   for (const subject of ["1", "2", "3"]) {
     here.send("job", subject);
-    // The same connection brings its own copy before what is sent to it later.
-    await eventually(() => heardThere.includes(subject));
+    // The same connection receives its own copy before later notifications.
+    await eventually(() => receivedThere.includes(subject));
   }
   there.send("job", "last");
-  await eventually(() => heardHere.includes("last"));
-  assert.deepEqual(heardHere, ["1", "2", "3", "last"]);
+  await eventually(() => receivedHere.includes("last"));
+  assert.deepEqual(receivedHere, ["1", "2", "3", "last"]);
 });
 
-test("a notification on our channel that is not ours harms nobody", async () => {
-  const heard: string[] = [];
-  there.on("token", (subject) => void heard.push(subject));
+test("a foreign notification on our channel is ignored", async () => {
+  const received: string[] = [];
+  there.on("token", (subject) => void received.push(subject));
   const stranger = new pg.Client({ connectionString: database.url });
   await stranger.connect();
   const strange = [
@@ -131,7 +131,7 @@ test("a notification on our channel that is not ours harms nobody", async () => 
     await stranger.query("select pg_notify('trunkline', $1)", [payload]);
   }
   await stranger.query("select pg_notify('trunkline', $1)", ['["token",["3:3"]]']);
-  await eventually(() => heard.includes("3:3"));
-  assert.deepEqual(heard, ["3:3"]);
+  await eventually(() => received.includes("3:3"));
+  assert.deepEqual(received, ["3:3"]);
   await stranger.end();
 });

@@ -1,11 +1,11 @@
-// NOTIFY as a notification between processes: sent after commit on a connection of its own, at once after a
-// quiet moment, else gathered, so that each channel has one in 10 ms at most. A lost notification only costs
-// time: whoever listens also polls or expires its copy.
+// Wake-ups between processes by NOTIFY: sent after commit on a dedicated connection, immediately after an
+// idle period and otherwise batched, so that each channel sends at most one every 10 ms. A lost notification
+// only costs time, because every listener also polls or expires its cache.
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import type { Log } from "../lib/log.ts";
 
-/** What a process may be told to look at again. */
+/** What a notification is about. */
 export type NotificationChannel =
   | "token"
   | "workspace"
@@ -16,25 +16,25 @@ export type NotificationChannel =
   | "call_work"
   | "call_command"
   | "voice_work"
-  // An account whose events got their seq.
+  // The account has relayed events.
   | "events"
-  // An account that has deliveries to make.
+  // The account has pending deliveries.
   | "callback_work";
 
 export type Notifications = {
-  /** Tells every process, this one included, soon. Never fails, never waits. */
+  /** Notifies every process, including this one, within milliseconds. Never fails and never blocks. */
   send(channel: NotificationChannel, subject: string): void;
-  on(channel: NotificationChannel, heard: (subject: string) => void): void;
+  on(channel: NotificationChannel, listener: (subject: string) => void): void;
   close(): Promise<void>;
 };
 
 const pg_channel = "trunkline";
-const gather_ms = 10;
+const batch_ms = 10;
 const reconnect_ms = 500;
-/** NOTIFY takes 8,000 bytes; a subject is below 100. */
+/** A NOTIFY payload has at most 8,000 bytes; a subject has fewer than 100. */
 const subjects_max = 50;
 
-/** Opens the listening connection in the background and reopens it for ever. */
+/** Opens the listening connection in the background and reopens it whenever it ends. */
 export function openNotifications(url: string, log: Log): Notifications {
   const listeners = new Map<NotificationChannel, ((subject: string) => void)[]>();
   const pending = new Map<NotificationChannel, Set<string>>();
@@ -42,17 +42,18 @@ export function openNotifications(url: string, log: Log): Notifications {
   let sent_ms = -Infinity;
 
   const deliver = (channel: NotificationChannel, subjects: readonly string[]) => {
-    for (const tell of listeners.get(channel) ?? []) for (const subject of subjects) tell(subject);
+    for (const listener of listeners.get(channel) ?? [])
+      for (const subject of subjects) listener(subject);
   };
   const connection = keepListening(url, log, (payload) => {
     const notification = readNotification(payload);
     if (notification) deliver(...notification);
   });
-  /** What is sent meanwhile is gathered, however long the database takes: each subject goes once. */
+  /** Subjects that arrive while the database is busy are batched, each of them once. */
   const sendPending = async () => {
     while (pending.size > 0) {
-      // In any case: what is sent together goes together.
-      await wait(Math.max(0, sent_ms + gather_ms - performance.now()));
+      // Waits at least one tick, so that subjects sent in the same tick share a notification.
+      await wait(Math.max(0, sent_ms + batch_ms - performance.now()));
       sent_ms = performance.now();
       const payloads = [...pending].flatMap(([channel, subjects]) => payloadsOf(channel, subjects));
       pending.clear();
@@ -63,13 +64,13 @@ export function openNotifications(url: string, log: Log): Notifications {
 
   return {
     send(channel, subject) {
-      // This process needs no round trip to hear itself.
+      // Listeners in this process are called without a round trip.
       deliver(channel, [subject]);
       pending.set(channel, (pending.get(channel) ?? new Set()).add(subject));
       sending ??= sendPending();
     },
-    on(channel, tell) {
-      listeners.set(channel, [...(listeners.get(channel) ?? []), tell]);
+    on(channel, listener) {
+      listeners.set(channel, [...(listeners.get(channel) ?? []), listener]);
     },
     async close() {
       await sending;
@@ -85,7 +86,7 @@ function payloadsOf(channel: NotificationChannel, subjects: ReadonlySet<string>)
   );
 }
 
-/** Every role of a shared database may send on our channel: what is not ours is null. */
+/** Parses a payload; null if it is not one of ours, because any database role may send on our channel. */
 function readNotification(payload: string): [NotificationChannel, string[]] | null {
   try {
     const [channel, subjects] = JSON.parse(payload) as unknown[];
@@ -99,7 +100,7 @@ function readNotification(payload: string): [NotificationChannel, string[]] | nu
   }
 }
 
-/** Sends one notification and waits until it is sent: for a process that ends too soon to open Notifications. */
+/** Sends one notification and resolves when it is sent; for short-lived processes that open no Notifications. */
 export async function sendNotification(
   executor: Pick<pg.ClientBase, "query">,
   channel: NotificationChannel,
@@ -109,8 +110,8 @@ export async function sendNotification(
   await executor.query("select pg_notify($1, $2)", [pg_channel, payload]);
 }
 
-/** One connection that listens; a notification while it is away is dropped. */
-function keepListening(url: string, log: Log, heard: (payload: string) => void) {
+/** Keeps one connection listening; notifications are dropped while it is down. */
+function keepListening(url: string, log: Log, onPayload: (payload: string) => void) {
   let client: pg.Client | null = null;
   let own_pid: number | null = null;
   let closed = false;
@@ -127,12 +128,12 @@ function keepListening(url: string, log: Log, heard: (payload: string) => void) 
   const connect = async () => {
     const next = new pg.Client({
       connectionString: url,
-      application_name: "trunkline-hints",
+      application_name: "trunkline-notifications",
       keepAlive: true,
     });
-    // Its own come back as well: those were heard when they were sent.
+    // PostgreSQL echoes our own notifications, which `send` has already delivered.
     next.on("notification", ({ payload, processId }) => {
-      if (processId !== own_pid) heard(payload ?? "");
+      if (processId !== own_pid) onPayload(payload ?? "");
     });
     next.on("error", () => {}); // `end` follows.
     next.on("end", connectLater);
@@ -144,7 +145,7 @@ function keepListening(url: string, log: Log, heard: (payload: string) => void) 
       if (closed) await next.end();
       else client = next;
     } catch (err) {
-      log.warn({ err }, "the notifications connection is not open; trying again");
+      log.warn({ err }, "could not open the notification connection; retrying");
       await next.end().catch(() => {});
       connectLater();
     }
@@ -152,7 +153,7 @@ function keepListening(url: string, log: Log, heard: (payload: string) => void) 
   const opening = connect();
 
   return {
-    /** Never fails: what cannot be sent is dropped. */
+    /** Never fails: a notification that cannot be sent is dropped. */
     async notify(payload: string) {
       await client?.query("select pg_notify($1, $2)", [pg_channel, payload]).catch(() => {});
     },

@@ -31,7 +31,7 @@ before(async () => {
     notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},
-    agentDrivers: {},
+    aiAgentDrivers: {},
     speech: toneSpeech,
     outgoing: localOutgoing,
   };
@@ -69,7 +69,7 @@ const drain = async () => {
   while ((await relayEvents(app, going)) > 0);
 };
 
-test("each account's events get 1, 2, 3 … in the order they were recorded", async () => {
+test("numbers each account's events 1, 2, 3 … in the order they were recorded", async () => {
   await fill(3, 2_500);
   assert.equal(await relayEvents(app, going), 3_000);
   await drain();
@@ -87,14 +87,14 @@ test("each account's events get 1, 2, 3 … in the order they were recorded", as
   assert.equal(await relayEvents(app, going), 0);
 });
 
-test("a turn reaches every account, however many there are, whatever the backlog of one", async () => {
+test("one iteration reaches every account, whatever the backlog of one", async () => {
   await fill(1, 5_000);
   await fill(1_200, 1);
   assert.equal(await relayEvents(app, going), 1_000 + 1_199);
   assert.equal((await sequenced(1_200)).length, 1);
 });
 
-test("an event of a transaction that commits late comes after those given before, though its id is lower", async () => {
+test("an event of a transaction that commits late gets a higher seq than events relayed before, though its id is lower", async () => {
   await app.db.query.transaction().execute(async (tx) => {
     await record(tx, 1, 1);
     await app.db.query.transaction().execute((other) => record(other, 1, 2));
@@ -109,7 +109,7 @@ test("an event of a transaction that commits late comes after those given before
   assert.ok(events[0]!.id > events[1]!.id);
 });
 
-test("an account whose head another relay has locked is left to it, and the others go on", async () => {
+test("skips an account that another relay has locked and continues with the others", async () => {
   await fill(3, 1);
   await drain();
   await fill(3, 10);
@@ -124,7 +124,7 @@ test("an account whose head another relay has locked is left to it, and the othe
   );
 });
 
-test("a relay that is rolled back leaves neither a seq nor a moved head", async () => {
+test("a relay that is rolled back changes neither seq nor head", async () => {
   await fill(1, 10);
   const rolled = app.db.query.transaction().execute(async (tx) => {
     await sql`select relay_events(1, 1000, now())`.execute(tx);
@@ -139,12 +139,12 @@ test("a relay that is rolled back leaves neither a seq nor a moved head", async 
   );
 });
 
-test("a stop ends a turn after the batches that run", async () => {
+test("a stop ends an iteration after its running batches", async () => {
   await fill(100, 1);
   assert.equal(await relayEvents(app, AbortSignal.abort()), 0);
 });
 
-test("a reader that follows seq misses nothing and sees no gap while long and short transactions write", async () => {
+test("a reader that follows seq misses no event and sees no gap while long and short transactions write", async () => {
   const writing = new AbortController();
   let written = 0;
   const write = async (events: number, hold_ms: number) => {
@@ -194,12 +194,12 @@ test("a reader that follows seq misses nothing and sees no gap while long and sh
     return seen.length >= written;
   });
   assert.deepEqual(seen, upTo(written));
-  // The test has seen what it is about: ids that committed out of their order.
+  // Proves that the case occurred: ids that committed out of order.
   const ids = (await sequenced(1)).map(({ id }) => id);
   assert.ok(ids.some((id, i) => i > 0 && id < ids[i - 1]!));
 });
 
-test("a plan made while there was no event still reads only what has no seq, when most has one", async () => {
+test("a plan made on an empty table still reads only the events without seq when most have one", async () => {
   const client = await app.db.pool.connect();
   const relay = () => client.query("select relay_events(1, 1000, now())");
   const rowsByPrimaryKey = async () => {
@@ -217,11 +217,11 @@ test("a plan made while there was no event still reads only what has no seq, whe
   await relay();
   const read = (await rowsByPrimaryKey()) - so_far;
   client.release();
-  // The five are looked up to be written, and nothing else is.
+  // Only the five events to update are looked up.
   assert.ok(read >= 5 && read < 100, `${read} rows`);
 });
 
-test("accounts whose events cannot be relayed keep no other account's waiting", async () => {
+test("accounts whose events cannot be relayed do not delay other accounts", async () => {
   const poisoned = [1, 2, 3, 4, 5];
   await fill(6, 1);
   await app.db.pool.query(

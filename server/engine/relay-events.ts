@@ -1,20 +1,20 @@
-// The outbox's relay: gives committed events their place in their account's order, and makes what is
-// to be delivered of them. Readers follow `seq > last`: it is given after commit, without gaps, so
-// nothing can appear behind them.
+// The outbox relay: assigns committed events their sequence number and creates their deliveries. Readers
+// follow `seq > last`. Because `seq` is assigned after commit and without gaps, no event can appear behind a
+// reader.
 import { statement } from "../lib/database/database.ts";
 import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import type { App } from "./app.ts";
 
-/** Events of one account in one transaction. */
+/** Events of one account per transaction. */
 const batch_events = 1_000;
-/** One statement finds so many accounts. */
+/** Accounts found by one statement. */
 const page_accounts = 500;
-/** Batches at once: they share the wait for the disk at commit. */
+/** Concurrent batches: they share the disk flush at commit. */
 const lanes = 4;
 
 /**
- * A turn: a batch of each account that has new events. Any number of processes may run it, one at a
- * time has an account. Returns how many events got their seq.
+ * Relays one batch of each account that has new events and returns the number of events relayed. Any number
+ * of processes may run it: each account is locked by one at a time.
  */
 export async function relayEvents(app: App, stopping: AbortSignal): Promise<number> {
   let relayed = 0;
@@ -46,7 +46,7 @@ async function relayAccounts(
         if (batch!.deliveries > 0) app.notifications.send("callback_work", String(account_id));
       } catch (err) {
         if (isDatabaseUnavailable(err)) throw err;
-        app.log.error({ err, account_id }, "an account's events could not be relayed");
+        app.log.error({ err, account_id }, "could not relay the account's events");
       }
     }
   };
@@ -54,8 +54,8 @@ async function relayAccounts(
   return relayed;
 }
 
-// From one account straight to the next in the index of what has no seq yet, instead of reading all
-// of it (loose index scan).
+// A loose index scan: jumps from account to account in the index of events without seq, instead of reading
+// all of it.
 const findAccounts = statement<{ account_id: number }>(`
   with recursive waiting as (
     (select account_id from events where seq is null and account_id > $1

@@ -1,9 +1,9 @@
 import type { Pool, QueryConfig } from "pg";
 
-/** A statement about one lease that must be answered in time: whether it still found ours. */
+/** Prepares a statement on one lease with a query time-out; it resolves with whether the lease was still ours. */
 export function renewalStatement(text: string) {
   return async (pool: Pool, values: unknown[], within_ms: number): Promise<boolean> => {
-    // pg takes a time-out with each query; its types do not know.
+    // pg accepts a time-out for each query; its types do not declare it.
     const query: QueryConfig & { query_timeout: number } = {
       text,
       values,

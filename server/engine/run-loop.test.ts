@@ -11,14 +11,14 @@ import { runLoop } from "./run-loop.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
-/** Notifications within this process alone. */
+/** Notifications within this process only. */
 function localNotifications(): Notifications {
-  const heard: ((subject: string) => void)[] = [];
+  const listeners: ((subject: string) => void)[] = [];
   return {
     send: (_channel: NotificationChannel, subject) => {
-      for (const tell of heard) tell(subject);
+      for (const listener of listeners) listener(subject);
     },
-    on: (_channel, tell) => void heard.push(tell),
+    on: (_channel, listener) => void listeners.push(listener),
     close: async () => {},
   };
 }
@@ -31,72 +31,72 @@ const app = (): App => ({
   notifications: localNotifications(),
   chatDrivers: {},
   voiceDrivers: {},
-  agentDrivers: {},
+  aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
 });
 
 const hour_ms = 3_600_000;
 
-test("a loop goes on while there is work, then waits for a notification", async () => {
+test("a loop iterates while there is work, then waits for a notification", async () => {
   const here = app();
   const left = [3, 2, 1, 0];
-  let turns = 0;
+  let iterations = 0;
   const loop = runLoop(here, {
     name: "test",
     channel: "lead_import",
     poll_ms: hour_ms,
-    turn: async () => {
-      turns++;
+    iterate: async () => {
+      iterations++;
       return left.shift() ?? 0;
     },
   });
-  await eventually(() => turns === 4);
+  await eventually(() => iterations === 4);
   here.notifications.send("lead_import", "1:1");
-  await eventually(() => turns === 5);
+  await eventually(() => iterations === 5);
   await loop.stop();
-  assert.equal(turns, 5);
+  assert.equal(iterations, 5);
 });
 
-test("a notification that comes while a turn runs is not lost", async () => {
+test("a notification that arrives during an iteration is not lost", async () => {
   const here = app();
-  let turns = 0;
+  let iterations = 0;
   const loop = runLoop(here, {
     name: "test",
     channel: "lead_import",
     poll_ms: hour_ms,
-    turn: async () => {
-      if (++turns === 1) here.notifications.send("lead_import", "1:1");
+    iterate: async () => {
+      if (++iterations === 1) here.notifications.send("lead_import", "1:1");
       return 0;
     },
   });
-  await eventually(() => turns === 2);
+  await eventually(() => iterations === 2);
   await loop.stop();
 });
 
-test("a turn that throws is tried again at the next poll", async () => {
-  let turns = 0;
+test("an iteration that throws is retried at the next poll", async () => {
+  let iterations = 0;
   const loop = runLoop(app(), {
     name: "test",
     channel: "lead_import",
     poll_ms: 5,
-    turn: async () => {
-      if (++turns < 3) throw new Error("the database is away");
+    iterate: async () => {
+      if (++iterations < 3) throw new Error("the database is unavailable");
       return 0;
     },
   });
-  await eventually(() => turns >= 3);
+  await eventually(() => iterations >= 3);
   await loop.stop();
 });
 
-test("a stop waits for the turn that runs and tells it to come to its end", async () => {
+test("a stop aborts the current iteration's signal and waits for its end", async () => {
   let ended = false;
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const loop = runLoop(app(), {
     name: "test",
     channel: "lead_import",
     poll_ms: hour_ms,
-    turn: async (stopping) => {
+    iterate: async (stopping) => {
       begin();
       await eventually(() => stopping.aborted);
       ended = true;

@@ -1,35 +1,36 @@
-// A loop of background work: as long as there is some it goes on, else it waits for a notification or the
-// next poll.
+// A loop of background work: iterates as long as there is work, then waits for a notification or the next
+// poll.
 import type { App } from "./app.ts";
 import type { NotificationChannel } from "./notifications.ts";
 
 export type Loop = {
-  /** Lets the turn that runs come to its end, then ends the loop. */
+  /** Aborts `stopping` and resolves when the current iteration has ended. */
   stop(): Promise<void>;
 };
 
 /**
- * Runs `turn` again and again; it returns how much it did. A turn that throws is logged and tried
- * again after the poll's time, so a database that is away ends nothing.
+ * Runs `iterate` repeatedly; it returns the number of items it processed, and after 0 the loop waits. An
+ * iteration that throws is logged and retried after the poll interval, so a database outage does not end
+ * the loop.
  */
 export function runLoop(
   app: App,
   loop: {
     readonly name: string;
-    /** Without one it goes by the poll alone. */
+    /** Wakes the loop; without it the loop only polls. */
     readonly channel?: NotificationChannel;
     readonly poll_ms: number;
-    readonly turn: (stopping: AbortSignal) => Promise<number>;
+    readonly iterate: (stopping: AbortSignal) => Promise<number>;
   },
 ): Loop {
   const stopping = new AbortController();
   let notified = false;
   let wake = () => {};
-  const hear = () => {
+  const onNotification = () => {
     notified = true;
     wake();
   };
-  if (loop.channel) app.notifications.on(loop.channel, hear);
+  if (loop.channel) app.notifications.on(loop.channel, onNotification);
 
   const rest = async () => {
     if (notified || stopping.signal.aborted) return;
@@ -40,13 +41,13 @@ export function runLoop(
     clearTimeout(timer);
   };
 
-  const turn = async (): Promise<number> => {
+  const iterate = async (): Promise<number> => {
     notified = false;
     try {
-      return await loop.turn(stopping.signal);
+      return await loop.iterate(stopping.signal);
     } catch (err) {
-      app.log.error({ err, role: loop.name }, "a turn of background work failed");
-      // A notification during the failure is no reason to fail again at once.
+      app.log.error({ err, role: loop.name }, "background loop iteration failed; retrying");
+      // A notification during the failure does not cause an immediate retry.
       notified = false;
       return 0;
     }
@@ -54,7 +55,7 @@ export function runLoop(
 
   const run = async () => {
     while (!stopping.signal.aborted) {
-      if ((await turn()) === 0) await rest();
+      if ((await iterate()) === 0) await rest();
     }
   };
 

@@ -1,5 +1,5 @@
-// Runs jobs that are due. A claim has a lease and a number (fence): a killed worker's job is taken
-// over when its lease has run out, and whoever lost a claim can no longer end the job.
+// Runs due jobs. A claim has a lease and a fencing token: another worker takes over a killed worker's job
+// when its lease expires, and a worker that lost its claim can no longer complete the job.
 import { sql } from "kysely";
 import { statement, type Tx } from "../lib/database/database.ts";
 import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
@@ -14,17 +14,17 @@ export type Job = {
   readonly kind: string;
   readonly subject: string;
   readonly payload: unknown;
-  /** This one included, since the last success. */
+  /** Since the last success, including this one. */
   readonly attempts: number;
   readonly fence: number;
-  /** True while no other worker can have it: to be asked before anything outside is begun. */
-  mayAct(): boolean;
+  /** True while no other worker can have claimed the job: check it before starting external work. */
+  mayProceed(): boolean;
 };
 
 /**
- * Does the job; again_at asks for another run then. A throw means a later retry, so it may happen
- * more than once, and a transaction that must not be written by a stale run calls `checkJob`.
- * `stopping` is aborted when the process stops or the claim is lost.
+ * Runs a job; `again_at` schedules another run. If it throws, the job is retried later, so it may run more
+ * than once; a transaction that a stale run must not commit calls `checkJob`. `stopping` is aborted when
+ * the process stops or the claim is lost.
  */
 export type JobHandler = (
   app: App,
@@ -33,18 +33,18 @@ export type JobHandler = (
 ) => Promise<void | { readonly again_at: Date }>;
 
 const job_times: LeaseTimes = { lease_ms: 60_000, renew_ms: 20_000, margin_ms: 10_000 };
-/** In a row, so that one account's thousand jobs do not go before another's one. */
+/** Per iteration, so that one account's backlog does not delay other accounts. */
 const jobs_of_account_max = 10;
-/** After so long no further one of the account is begun: sounds that are made take seconds each. */
+/** After this time no further job of the account starts: decoding one audio file takes seconds. */
 const account_ms_max = 5_000;
 const retry_first_ms = 1_000;
 const retry_max_ms = 600_000;
-/** Another version's worker may know the kind. */
+/** A worker of another version may have a handler for the kind. */
 const unknown_kind_ms = 60_000;
 
 /**
- * A turn: some due jobs of each account that has any, one after the other. Returns how many were run.
- * A job that fails is logged and tried again, for ever, after 1 s doubling to 10 min.
+ * Runs up to 10 due jobs of each account, one after the other, and returns how many it ran. A job that fails
+ * is logged and retried without limit, after 1 s doubling to 10 min.
  */
 export async function workJobs(
   app: App,
@@ -63,7 +63,7 @@ export async function workJobs(
         worked++;
       } catch (err) {
         if (isDatabaseUnavailable(err)) throw err;
-        app.log.error({ err, account_id: accountId }, "a job could not be claimed or ended");
+        app.log.error({ err, account_id: accountId }, "could not claim or complete a job");
         break;
       }
     }
@@ -71,16 +71,16 @@ export async function workJobs(
   return worked;
 }
 
-/** Fails with TL001 when the claim is lost; else nobody takes the job over before `tx` ends. */
+/** Throws TL001 when the claim is lost; otherwise no other worker can claim the job before `tx` ends. */
 export async function checkJob(tx: Tx, job: Job): Promise<void> {
   await sql`select check_job(${job.account_id}, ${job.id}, ${job.fence})`.execute(tx);
 }
 
-/** Rows of due jobs that one statement looks at for accounts. */
+/** Rows of due jobs that one statement reads to find accounts. */
 const due_rows_max = 1_000;
 const due_rounds_max = 20;
 
-/** The longest waiting first. Each round leaves out the accounts found so far: one's backlog hides no other. */
+/** The longest waiting first. Each round excludes the accounts found so far, so that a backlog hides no other account. */
 async function dueAccounts(app: App): Promise<number[]> {
   const accounts: number[] = [];
   for (let round = 0; round < due_rounds_max; round++) {
@@ -102,7 +102,7 @@ const findDueAccounts = statement<{ account_id: number; jobs: number }>(`
   ) due
   group by account_id order by min(run_at)`);
 
-/** False when the account has no due job that is free. */
+/** Returns false when the account has no unclaimed due job. */
 async function workNext(
   app: App,
   accountId: number,
@@ -121,18 +121,18 @@ async function workNext(
     times,
     end,
     (within_ms) => renewJob(app.db.pool, [...key, times.lease_ms], within_ms),
-    (reason) => app.log.warn(about, `a running job is lost: ${reason}`),
+    (reason) => app.log.warn(about, `claim of a running job lost: ${reason}`),
   );
   try {
     const handle = handlers[kind];
-    if (!handle) app.log.warn(about, "no handler of this worker knows a job's kind");
-    const job = { ...claimed, account_id: accountId, mayAct: kept.mayAct };
+    if (!handle) app.log.warn(about, "this worker has no handler for the job's kind");
+    const job = { ...claimed, account_id: accountId, mayProceed: kept.mayProceed };
     const answer = handle
       ? await handle(app, job, AbortSignal.any([stopping, kept.lost]))
       : { again_at: new Date(app.clock.now().getTime() + unknown_kind_ms) };
     await endJob(app, key, answer?.again_at);
   } catch (err) {
-    app.log.error({ err, ...about }, "a job failed; it is retried");
+    app.log.error({ err, ...about }, "job failed; retrying later");
     const retry_at = new Date(app.clock.now().getTime() + retryMs(claimed.attempts, app.random()));
     await putBack(app.db.pool, [...key, retry_at, claimed.attempts]);
   } finally {
@@ -141,14 +141,14 @@ async function workNext(
   return true;
 }
 
-/** Each touches nothing when the claim is lost. */
+/** Deletes the job or schedules its next run; changes nothing when the claim is lost. */
 async function endJob(app: App, key: number[], again_at: Date | undefined): Promise<void> {
   if (again_at === undefined && (await removeJob(app.db.pool, key)).length === 1) return;
-  // Without a time of its own it runs when it was asked for meanwhile.
+  // Without `again_at` the next run is the one that was requested during this one.
   await putBack(app.db.pool, [...key, again_at ?? null, 0]);
 }
 
-/** Jitter, so that what failed together does not come back together. */
+/** With jitter, so that jobs that failed together are not retried together. */
 function retryMs(attempts: number, random: number): number {
   const delay_ms = Math.min(retry_max_ms, retry_first_ms * 2 ** (attempts - 1));
   return delay_ms * (0.5 + random / 2);
@@ -156,7 +156,7 @@ function retryMs(attempts: number, random: number): number {
 
 type Claim = Pick<Job, "id" | "kind" | "subject" | "payload" | "attempts" | "fence">;
 
-// Materialized: without it an un-analysed table claimed 20,000 rows instead of 5.
+// Materialized: without it, on a table that was never analyzed, the plan claimed 20,000 rows instead of 5.
 const claimJob = statement<Claim>(`
   with next as materialized (
     select id from jobs

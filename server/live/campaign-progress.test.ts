@@ -21,7 +21,7 @@ import { makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { buildHttpServer } from "../api/http-server.ts";
 import { openMetrics } from "../lib/metrics.ts";
 import { openLiveEvents } from "./open-live-events.ts";
-import { heartbeat_ms } from "./tend-streams.ts";
+import { heartbeat_ms } from "./maintain-streams.ts";
 
 let api: TestApi;
 let server: FastifyInstance;
@@ -59,16 +59,20 @@ async function makeCampaigns(): Promise<Campaigns> {
 
 const change = (text: string, values: unknown[]) => api.app.db.pool.query(text, values);
 
-/** What was told of a campaign, once something is that `holds`; a second passes as often as it takes. */
-async function told(reader: EventReader, event: string, holds: (data: Told) => boolean) {
+/** Advances the clock until a snapshot of the type matches, and returns all snapshots received. */
+async function snapshotsUntil(
+  reader: EventReader,
+  event: string,
+  holds: (data: Progress) => boolean,
+) {
   await eventually(() => {
     time.advance(1_000);
     return reader.dataOf(event).some(holds);
   });
-  return reader.dataOf(event) as Told[];
+  return reader.dataOf(event) as Progress[];
 }
 
-type Told = {
+type Progress = {
   readonly campaign_id: number;
   readonly status: string;
   readonly percent: number;
@@ -79,11 +83,11 @@ type Told = {
 const chat_progress = "chat.campaign.progress";
 const voice_progress = "voice.campaign.progress";
 
-test("an open campaign is told at first and when it changed, as its own record tells it, and once more at its end", async () => {
+test("an open campaign's progress is sent first, on each change and at its end, and equals its record", async () => {
   const { account, chat, voice } = await makeCampaigns();
   const { token } = account;
   const reader = await readEvents(url, { token });
-  const [first] = await told(reader, chat_progress, () => true);
+  const [first] = await snapshotsUntil(reader, chat_progress, () => true);
   const { body } = await api.send("GET", `/api/v1/chat/campaigns/${chat}`, { token });
   assert.deepEqual(first, {
     campaign_id: chat,
@@ -92,9 +96,9 @@ test("an open campaign is told at first and when it changed, as its own record t
     total: 10,
     counts: body.counts,
   });
-  const [spoken] = await told(reader, voice_progress, () => true);
+  const [synthesized] = await snapshotsUntil(reader, voice_progress, () => true);
   assert.deepEqual(
-    [spoken!.campaign_id, spoken!.percent, spoken!.counts["waiting"]],
+    [synthesized!.campaign_id, synthesized!.percent, synthesized!.counts["waiting"]],
     [voice, 0, 10],
   );
 
@@ -103,7 +107,7 @@ test("an open campaign is told at first and when it changed, as its own record t
      where account_id = $1 and campaign_id = $2 and slot = 'controls'`,
     [account.account_id, chat],
   );
-  const later = await told(reader, chat_progress, ({ percent }) => percent === 60);
+  const later = await snapshotsUntil(reader, chat_progress, ({ percent }) => percent === 60);
   const moved = await api.send("GET", `/api/v1/chat/campaigns/${chat}`, { token });
   assert.deepEqual(later.at(-1)!.counts, moved.body.counts);
 
@@ -112,7 +116,7 @@ test("an open campaign is told at first and when it changed, as its own record t
      where account_id = $1 and campaign_id = $2`,
     [account.account_id, voice],
   );
-  await told(reader, voice_progress, ({ percent }) => percent === 90);
+  await snapshotsUntil(reader, voice_progress, ({ percent }) => percent === 90);
   await change(`update voice_counts set calling = 0, busy = 1 where account_id = $1`, [
     account.account_id,
   ]);
@@ -120,14 +124,14 @@ test("an open campaign is told at first and when it changed, as its own record t
     `update voice_campaigns set state = 'completed', finished_at = now() where account_id = $1`,
     [account.account_id],
   );
-  const all = await told(reader, voice_progress, ({ status }) => status === "completed");
+  const all = await snapshotsUntil(reader, voice_progress, ({ status }) => status === "completed");
   assert.deepEqual([all.at(-1)!.percent, all.at(-1)!.counts["busy"]], [100, 1]);
   await change(`update voice_counts set busy = 2 where account_id = $1`, [account.account_id]);
   await change(`update chat_counts set sent = 5, queued = 2 where account_id = $1`, [
     account.account_id,
   ]);
-  await told(reader, chat_progress, ({ percent }) => percent === 70);
-  // Nothing is told twice, and nothing after the end.
+  await snapshotsUntil(reader, chat_progress, ({ percent }) => percent === 70);
+  // Nothing is sent twice, and nothing after the end.
   assert.equal(reader.dataOf(voice_progress).length, all.length);
   const texts = reader.dataOf(chat_progress).map((data) => JSON.stringify(data));
   assert.equal(new Set(texts).size, texts.length);
@@ -139,14 +143,14 @@ test("an open campaign is told at first and when it changed, as its own record t
   reader.close();
 });
 
-test("a campaign that is held is paused, whatever holds it, as its own record says", async () => {
+test("a campaign with any hold is shown as paused, as in its record", async () => {
   const { account, chat, voice } = await makeCampaigns();
   const { token } = account;
   const reader = await readEvents(url, { token });
   const statusOf = async (kind: "chat" | "voice", id: number) =>
     (await api.send("GET", `/api/v1/${kind}/campaigns/${id}`, { token })).body.status;
   const becomes = async (status: string) => {
-    const all = await told(
+    const all = await snapshotsUntil(
       reader,
       chat_progress,
       (one) => one === reader.dataOf(chat_progress).at(-1) && one.status === status,
@@ -174,12 +178,12 @@ test("a campaign that is held is paused, whatever holds it, as its own record sa
     `insert into voice_holds (account_id, campaign_id, reason, set_at) values ($1, $2, 'manual', now())`,
     [account.account_id, voice],
   );
-  await told(reader, voice_progress, ({ status }) => status === "paused");
+  await snapshotsUntil(reader, voice_progress, ({ status }) => status === "paused");
   assert.equal(await statusOf("voice", voice), "paused");
   reader.close();
 });
 
-test("progress goes to who may hear of it and asked for it, and a later reader is told the present state", async () => {
+test("progress goes to readers that may receive and requested it, and a later reader receives the current state", async () => {
   const { account, chat } = await makeCampaigns();
   const other = await makeCampaigns();
   const token_of_voice = await makeAgentToken(api.app, account, ["voice.campaigns.read"]);
@@ -188,11 +192,11 @@ test("progress goes to who may hear of it and asked for it, and a later reader i
   const filtered = await readEvents(url, { token: account.token, query: "?types=chat.campaign.*" });
   const foreign = await readEvents(url, { token: other.account.token });
   const all = [reader, voice_only, filtered, foreign];
-  await told(reader, chat_progress, () => true);
-  await told(foreign, chat_progress, () => true);
-  // Unchanged since: it is told because this reader is new.
+  await snapshotsUntil(reader, chat_progress, () => true);
+  await snapshotsUntil(foreign, chat_progress, () => true);
+  // Unchanged since, and sent because this reader is new.
   const late = await readEvents(url, { token: account.token });
-  await told(late, chat_progress, ({ campaign_id }) => campaign_id === chat);
+  await snapshotsUntil(late, chat_progress, ({ campaign_id }) => campaign_id === chat);
   const beats = all.map((one) => one.comments());
   await eventually(() => {
     time.advance(heartbeat_ms);
@@ -209,12 +213,12 @@ test("progress goes to who may hear of it and asked for it, and a later reader i
   for (const one of [...all, late]) one.close();
 });
 
-test("who comes while the campaigns are looked at for one who left is told the present state", async () => {
+test("a reader that arrives during a refresh for a reader that left receives the current state", async () => {
   const { account } = await makeCampaigns();
   const { token } = account;
   const leads = await readEvents(url, { token, query: "?types=lead.*" });
   const first = await readEvents(url, { token });
-  await told(first, chat_progress, () => true);
+  await snapshotsUntil(first, chat_progress, () => true);
   const holder = await api.app.db.pool.connect();
   await holder.query("begin");
   await holder.query("lock table voice_counts in access exclusive mode");
@@ -229,13 +233,13 @@ test("who comes while the campaigns are looked at for one who left is told the p
   const open = (await streams())!;
   first.close();
   await eventually(async () => {
-    // PostgreSQL ends a transaction that is idle for long.
+    // PostgreSQL terminates idle transactions.
     await holder.query("select");
     return (await streams()) === open - 1;
   });
   const second = await readEvents(url, { token });
   await holder.query("rollback");
   holder.release();
-  await told(second, chat_progress, () => true);
+  await snapshotsUntil(second, chat_progress, () => true);
   for (const one of [leads, second]) one.close();
 });

@@ -1,4 +1,4 @@
-// How far an account's open campaigns are: what of them changed since it was looked at last.
+// The progress of an account's open campaigns: snapshots of those that changed since the last refresh.
 import { quietUntil, type QuietTime } from "../accounts/accounts/quiet-time.ts";
 import { shown_states, storedStates } from "../chat/campaigns/campaign-record-schema.ts";
 import { countOfState, recipientStates } from "../chat/recipients/recipient-states.ts";
@@ -8,23 +8,23 @@ import { recipient_states } from "../voice/campaigns/campaign-record-schema.ts";
 import type { ProgressType } from "./event-audience.ts";
 import { eventFrame } from "./event-frame.ts";
 
-/** The newest open campaigns that are followed, of chat and of voice each. */
+/** The number of open campaigns followed, the newest ones, of chat and of voice each. */
 const campaigns_max = 200;
 
-/** Of one campaign, as it is told. */
+/** The progress of one campaign as an SSE frame. */
 export type Snapshot = {
   readonly type: ProgressType;
-  /** Unlike that of any other campaign of the account. */
+  /** Unique among the account's chat and voice campaigns. */
   readonly campaign: string;
   readonly frame: string;
 };
 
 export type CampaignProgress = {
-  /** Whether anything can have changed by itself: what waits for its time or a person does not. */
-  moves(): boolean;
-  /** Looks once more; of what ended meanwhile, for the last time. */
-  look(): Promise<Snapshot[]>;
-  /** The present state of what is open, as it was last seen. */
+  /** Returns whether counts can change without an event, which those of scheduled campaigns do not. */
+  mayChange(): boolean;
+  /** Reads the open campaigns and those that have ended since, and returns the changed snapshots. */
+  refresh(): Promise<Snapshot[]>;
+  /** Returns the snapshots of the open campaigns as of the last refresh. */
   latest(): Snapshot[];
 };
 
@@ -46,8 +46,8 @@ const voice_sums = recipient_states
   .map((state) => `'${state}', coalesce(sum(${state}), 0)`)
   .join(", ");
 
-// Chat and voice in one: it is asked once a second. Held is what statusOf means in each feature's
-// campaign-records.ts. Of 100,000 and 60,000 campaigns of which 51 each are open: 1.7 ms.
+// Chat and voice in one statement, because it runs once a second. `held` has the meaning of statusOf in each
+// feature's campaign-records.ts. With 100,000 and 60,000 campaigns, 51 of each open: 1.7 ms.
 const readOpen = statement<Row>(`
   select v.*, a.time_zone, a.chat_quiet_from, a.chat_quiet_to
   from accounts a
@@ -87,12 +87,12 @@ const readOpen = statement<Row>(`
 
 type Seen = { readonly row: Row; readonly text: string; readonly snapshot: Snapshot };
 
-/** Follows the campaigns of an account; one look at a time. */
+/** Follows the campaigns of an account. Refreshes must not overlap. */
 export function followCampaigns(app: App, accountId: number): CampaignProgress {
   let seen: ReadonlyMap<string, Seen> = new Map();
   const idsOf = (type: ProgressType) =>
     [...seen.values()].filter(({ row }) => row.type === type).map(({ row }) => row.campaign_id);
-  const see = (row: Row, now: Date): Seen => {
+  const update = (row: Row, now: Date): Seen => {
     const campaign = `${row.type} ${row.campaign_id}`;
     const known = seen.get(campaign);
     const data = dataOf(row, now);
@@ -103,13 +103,13 @@ export function followCampaigns(app: App, accountId: number): CampaignProgress {
     return { row, text, snapshot: { type: row.type, campaign, frame } };
   };
   return {
-    moves: () => [...seen.values()].some(({ row }) => row.state !== "scheduled"),
+    mayChange: () => [...seen.values()].some(({ row }) => row.state !== "scheduled"),
     latest: () => [...seen.values()].map(({ snapshot }) => snapshot),
-    async look() {
+    async refresh() {
       const ids = [idsOf("chat.campaign.progress"), idsOf("voice.campaign.progress")];
       const rows = await readOpen(app.db.pool, [accountId, campaigns_max, ...ids]);
       const now = app.clock.now();
-      const found = rows.map((row) => see(row, now));
+      const found = rows.map((row) => update(row, now));
       const changed = found.filter(
         ({ snapshot }) => seen.get(snapshot.campaign)?.snapshot !== snapshot,
       );
@@ -137,7 +137,7 @@ function dataOf(row: Row, now: Date) {
   return { campaign_id, status, percent: percentOf(total, sumOf(pending)), total, counts };
 }
 
-/** As the campaign's own record tells it. */
+/** Returns the status that the campaign's record shows. */
 function statusOf(row: Row, now: Date): string {
   const isQuiet =
     row.type === "chat.campaign.progress" && row.state === "running" && quietUntil(row, now);
@@ -145,7 +145,7 @@ function statusOf(row: Row, now: Date): string {
   return canPause && (row.held || isQuiet) ? "paused" : row.state;
 }
 
-/** Whole percent that need nothing more; 100 only when all is done. */
+/** Returns the share of finished recipients in whole percent, rounded down, so that 100 means all. */
 function percentOf(total: number, pending: number): number {
   return total === 0 ? 100 : Math.floor(((total - pending) / total) * 100);
 }

@@ -1,18 +1,18 @@
-// Who hears of what: whoever may read it by the other routes, by the account's features and the
-// caller's permissions.
+// Which event types a caller receives: those of the resources that the caller may read by other routes,
+// given the account's features and the caller's permissions.
 import type { Caller } from "../accounts/caller.ts";
 import type { Feature, Permission } from "../accounts/permissions.ts";
 import { eventCatalogue, type EventType } from "../engine/event-catalogue.ts";
 import type { FieldError } from "../lib/errors.ts";
 
-/** What is told of campaigns under way, beside the recorded events. */
+/** Types of campaign progress, which is streamed and not recorded. */
 const progress_types = ["chat.campaign.progress", "voice.campaign.progress"] as const;
 export type ProgressType = (typeof progress_types)[number];
 
 type LiveType = EventType | ProgressType;
 type KindOf<Type extends string> = Type extends `${infer Kind}.${string}` ? Kind : never;
 
-/** By the first word of a type; a feature of these, if there are any, and one of the permissions. */
+/** By the first word of a type: one of the features, unless null, and one of the permissions is required. */
 const audiences: Readonly<
   Record<
     KindOf<LiveType>,
@@ -32,42 +32,42 @@ const live_types: readonly LiveType[] = [
   ...progress_types,
 ];
 
-/** Each of them opens the stream; what it tells is up to the others. */
-export const may_listen: readonly Permission[] = Object.values(audiences).flatMap(
+/** Any of these permissions opens a stream; visibleTypes decides what it contains. */
+export const stream_permissions: readonly Permission[] = Object.values(audiences).flatMap(
   ({ anyOf }) => anyOf,
 );
 
-/** Of these types, those that the caller may hear of now. */
-export function heardBy(
+/** Returns those of `types` that the caller may receive. */
+export function visibleTypes(
   { account, permissions }: Caller,
   types: ReadonlySet<string>,
 ): ReadonlySet<string> {
-  const mayHear = (type: LiveType) => {
+  const isVisible = (type: LiveType) => {
     const { features, anyOf } = audiences[type.slice(0, type.indexOf(".")) as KindOf<LiveType>];
     const hasFeature = features === null || features.some((one) => account.features.has(one));
     return hasFeature && anyOf.some((permission) => permissions.has(permission));
   };
-  return new Set(live_types.filter((type) => types.has(type) && mayHear(type)));
+  return new Set(live_types.filter((type) => types.has(type) && isVisible(type)));
 }
 
-export function hearsProgress(types: ReadonlySet<string>): boolean {
+export function includesProgress(types: ReadonlySet<string>): boolean {
   return progress_types.some((type) => types.has(type));
 }
 
-/** The types that `call.*,lead.created` means; without a filter all of them. What is unknown means nothing. */
+/** Returns the types that a filter such as `call.*,lead.created` matches; all types without a filter. */
 export function typesOf(filter: string | undefined): ReadonlySet<string> {
   if (filter === undefined) return new Set(live_types);
   return new Set(wordsOf(filter).flatMap(typesOfWord));
 }
 
-/** What of such a filter is no type and begins none, each named. */
+/** Returns a violation for each part of a filter that matches no type. */
 export function validateTypes(filter: unknown): FieldError[] {
   if (typeof filter !== "string") return [];
   return wordsOf(filter)
     .filter((word) => typesOfWord(word).length === 0)
     .map((word) => ({
       field: "types",
-      reason: `"${word}" is neither a type of events nor the beginning of one, like call.*`,
+      reason: `must be event types or prefixes such as call.*; "${word}" matches none`,
     }));
 }
 

@@ -1,4 +1,4 @@
-/** A message of a stream of server-sent events (WHATWG HTML, 9.2); no part may hold a line break. */
+/** Returns a server-sent event (WHATWG HTML, 9.2); no part may contain a line break. */
 export function eventFrame(parts: {
   readonly comment?: string;
   readonly retry_ms?: number;
@@ -10,7 +10,7 @@ export function eventFrame(parts: {
   const lines = [
     comment === undefined ? "" : `: ${comment}\n`,
     retry_ms === undefined ? "" : `retry: ${retry_ms}\n`,
-    // Alone it moves on what a client resumes from, and tells it nothing.
+    // An id without data moves the client's resume position and dispatches no event.
     id === undefined ? "" : `id: ${id}\n`,
     event === undefined ? "" : `event: ${event}\n`,
     data === undefined ? "" : `data: ${data}\n`,

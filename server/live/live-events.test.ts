@@ -21,12 +21,12 @@ import type { EventType } from "../engine/record-event.ts";
 import { relayEvents } from "../engine/relay-events.ts";
 import { openMetrics, type Metrics } from "../lib/metrics.ts";
 import { typesOf } from "./event-audience.ts";
-import { streams_of_account_max } from "./hub.ts";
+import { streams_of_account_max } from "./event-hub.ts";
 import { openLiveEvents } from "./open-live-events.ts";
 import { behind_max } from "./read-events-page.ts";
-import { heartbeat_ms, stalled_max_ms } from "./tend-streams.ts";
+import { heartbeat_ms, stalled_max_ms } from "./maintain-streams.ts";
 
-/** A server whose seconds pass when the test says so. */
+/** A server with a manual clock. */
 type Streaming = {
   readonly server: FastifyInstance;
   readonly url: string;
@@ -68,8 +68,8 @@ const streamsAt = ({ metrics }: Streaming) => valueOf(metrics.eventStreams);
 
 type ReadOptions = Partial<Parameters<typeof readEvents>[1]> & { readonly at?: Streaming };
 
-/** A stream that tells what happens from now on, unless said. */
-async function listen(account: TestAccount, { at = here, ...options }: ReadOptions = {}) {
+/** Opens a stream that begins now, unless the options say otherwise. */
+async function openReader(account: TestAccount, { at = here, ...options }: ReadOptions = {}) {
   const reader = await readEvents(at.url, { token: account.token, ...options });
   readers.push(reader);
   assert.equal(reader.response.statusCode, 200);
@@ -80,7 +80,7 @@ const drain = async () => {
   while ((await relayEvents(api.app, going)) > 0);
 };
 
-/** Events of the types, in this order, as if the account's verbs had recorded them. */
+/** Inserts events of these types, in this order. */
 async function insert(account: TestAccount, types: readonly EventType[], data: object = {}) {
   await api.app.db.pool.query(
     `insert into events (account_id, type, occurred_at, data)
@@ -97,16 +97,16 @@ async function record(account: TestAccount, ...types: EventType[]) {
 const numbers = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i);
 const idsOf = ({ events }: EventReader) => events.map(({ id }) => id);
-const typesTold = ({ events }: EventReader) => events.map(({ event }) => event);
+const typesReceived = ({ events }: EventReader) => events.map(({ event }) => event);
 
-/** Comes after all that there is to tell. */
+/** Waits for a heartbeat, which comes after all available events. */
 async function nextHeartbeat(reader: EventReader, { time } = here) {
   const so_far = reader.comments();
   time.advance(heartbeat_ms);
   await eventually(() => reader.comments() > so_far);
 }
 
-/** Callers as the directory would find them. */
+/** A caller as the token directory returns it. */
 function callerOf(account_id: number): Caller {
   return {
     account: { id: account_id, features: new Set() } as unknown as Caller["account"],
@@ -118,9 +118,9 @@ function callerOf(account_id: number): Caller {
   };
 }
 
-test("a stream tells what happened in the account's order, all of it, while transactions commit out of theirs", async () => {
+test("a stream delivers every event in the account's order while transactions commit out of order", async () => {
   const account = await makeAccount(api.app);
-  const reader = await listen(account);
+  const reader = await openReader(account);
   const writing = new AbortController();
   const write = async (writer: number) => {
     for (let i = 0; i < 10; i++) {
@@ -137,7 +137,7 @@ test("a stream tells what happened in the account's order, all of it, while tran
   const relay = async () => {
     while (!writing.signal.aborted) await relayEvents(api.app, going);
   };
-  // The lowest ids commit last.
+  // The events with the lowest ids commit last.
   const held = await api.app.db.pool.connect();
   await held.query("begin");
   await held.query(
@@ -160,9 +160,9 @@ test("a stream tells what happened in the account's order, all of it, while tran
   assert.deepEqual(new Set(data.slice(120)), new Set(['{"writer":"held"}']));
 });
 
-test("an event is its id, its type, and the body of a callback on one line", async () => {
+test("an event has its id, its type, and the body of a callback on one line", async () => {
   const account = await makeAccount(api.app);
-  const reader = await listen(account);
+  const reader = await openReader(account);
   await insert(account, ["call.answered"], { text: "two\nlines, and\r\u2028more 😀" });
   await drain();
   await eventually(() => reader.events.length === 1);
@@ -179,26 +179,26 @@ test("an event is its id, its type, and the body of a callback on one line", asy
   assert.equal(reader.retryMs(), 3_000);
 });
 
-test("who connects again is told what happened meanwhile, once, and nothing else", async () => {
+test("a client that reconnects receives the events that it missed exactly once", async () => {
   const account = await makeAccount(api.app);
   const type = "credit.low";
   await record(account, type, type);
-  const first = await listen(account);
-  // Before anything happened it has a place already.
+  const first = await openReader(account);
+  // A stream has a resume position before its first event.
   await eventually(() => first.lastId() === 2);
   await record(account, type, "lead.created", type);
   await eventually(() => first.events.length === 3);
   first.close();
   await record(account, ...numbers(1, 450).map(() => type as EventType));
   const last = String(first.lastId());
-  const again = await listen(account, { headers: { "last-event-id": last } });
-  const browser = await listen(account, { query: `?last_event_id=${last}` });
-  // A browser that connects again sends its first URL, and what it has heard since.
-  const both = await listen(account, {
+  const again = await openReader(account, { headers: { "last-event-id": last } });
+  const browser = await openReader(account, { query: `?last_event_id=${last}` });
+  // A browser that reconnects sends its original URL and the last id received.
+  const both = await openReader(account, {
     query: `?last_event_id=0`,
     headers: { "last-event-id": last },
   });
-  const all = await listen(account, { query: `?last_event_id=0` });
+  const all = await openReader(account, { query: `?last_event_id=0` });
   await record(account, "lead.created");
   for (const reader of [again, browser, both]) {
     await eventually(() => reader.lastId() === 456);
@@ -208,9 +208,9 @@ test("who connects again is told what happened meanwhile, once, and nothing else
   assert.deepEqual(idsOf(all), numbers(1, 456));
 });
 
-test("a heartbeat moves on the place of a reader whose events were none, and the resume begins there", async () => {
+test("a heartbeat advances the resume position past events that are not for the reader", async () => {
   const account = await makeAccount(api.app);
-  const reader = await listen(account, { query: "?types=lead.*" });
+  const reader = await openReader(account, { query: "?types=lead.*" });
   await record(account, "credit.low", "credit.low");
   await nextHeartbeat(reader);
   assert.deepEqual([reader.events, reader.lastId()], [[], 2]);
@@ -226,7 +226,7 @@ const one_of_each = [
   "callback.test",
 ] as const;
 
-test("each permission tells of its own kind, within the account's features, and of nothing else", async () => {
+test("each permission shows its own kind of events, within the account's features, and no others", async () => {
   const account = await makeAccount(api.app);
   const crm_only = await makeAccount(api.app, { features: ["crm"] });
   const kinds: [Permission, string[]][] = [
@@ -240,28 +240,28 @@ test("each permission tells of its own kind, within the account's features, and 
     ["callbacks.read", ["callback.endpoint.disabled", "callback.test"]],
     ["callbacks.manage", ["callback.endpoint.disabled", "callback.test"]],
   ];
-  const listening: [EventReader, readonly string[]][] = [
-    [await listen(account), one_of_each],
+  const opened: [EventReader, readonly string[]][] = [
+    [await openReader(account), one_of_each],
     [
-      await listen(crm_only),
+      await openReader(crm_only),
       ["lead.created", "credit.low", "callback.endpoint.disabled", "callback.test"],
     ],
   ];
   for (const [permission, expected] of kinds) {
     const token = await makeAgentToken(api.app, account, [permission, "users.read"]);
-    listening.push([await listen(account, { token }), expected]);
+    opened.push([await openReader(account, { token }), expected]);
   }
   await insert(crm_only, one_of_each);
   await record(account, ...one_of_each);
-  for (const [reader, expected] of listening) {
+  for (const [reader, expected] of opened) {
     await nextHeartbeat(reader);
-    assert.deepEqual(typesTold(reader), expected);
+    assert.deepEqual(typesReceived(reader), expected);
   }
   const refused = await api.send("GET", "/api/v1/events?types=call.*", { token: crm_only.token });
   assert.deepEqual([refused.status, refused.body.type], [403, "forbidden"]);
 });
 
-test("only the types that were asked for are told", async () => {
+test("a stream contains only the requested types", async () => {
   const account = await makeAccount(api.app);
   const queries = {
     "?types=call.*": ["call.answered"],
@@ -269,17 +269,17 @@ test("only the types that were asked for are told", async () => {
     "?types=call.answered%2C%20lead.created": ["lead.created", "call.answered"],
     "?types=chat.campaign.*": [],
   };
-  const listening: [EventReader, readonly string[]][] = [];
+  const opened: [EventReader, readonly string[]][] = [];
   for (const [query, expected] of Object.entries(queries))
-    listening.push([await listen(account, { query }), expected]);
+    opened.push([await openReader(account, { query }), expected]);
   await record(account, ...one_of_each);
-  for (const [reader, expected] of listening) {
+  for (const [reader, expected] of opened) {
     await nextHeartbeat(reader);
-    assert.deepEqual(typesTold(reader), expected);
+    assert.deepEqual(typesReceived(reader), expected);
   }
 });
 
-test("what is no type and no id is refused with its name, all at once", async () => {
+test("reports every invalid type and event id at once", async () => {
   const { token } = await makeAccount(api.app);
   const fieldsOf = async (query: string, headers = {}) => {
     const { status, body } = await api.send("GET", `/api/v1/events${query}`, { token, headers });
@@ -303,9 +303,9 @@ test("what is no type and no id is refused with its name, all at once", async ()
   assert.deepEqual(await fieldsOf("?last_event_id=-1"), [["last_event_id", undefined]]);
 });
 
-test("what happens in another account is never told", async () => {
+test("a stream never contains another account's events", async () => {
   const [mine, theirs] = [await makeAccount(api.app), await makeAccount(api.app)];
-  const [reader, other] = [await listen(mine), await listen(theirs)];
+  const [reader, other] = [await openReader(mine), await openReader(theirs)];
   await insert(theirs, ["lead.created", "call.answered"], { whose: "theirs" });
   await insert(mine, ["lead.created"], { whose: "mine" });
   await drain();
@@ -314,9 +314,9 @@ test("what happens in another account is never told", async () => {
   assert.deepEqual(other.dataOf(), [{ whose: "theirs" }, { whose: "theirs" }]);
 });
 
-test("a notification that is lost costs a second: the poll finds what it told of", async () => {
+test("a lost notification delays events by at most a second, until the poll", async () => {
   const account = await makeAccount(api.app);
-  const reader = await listen(account);
+  const reader = await openReader(account);
   await insert(account, ["lead.created"]);
   await api.app.db.pool.query("select relay_events($1, 1000, now())", [account.account_id]);
   await eventually(() => {
@@ -326,16 +326,16 @@ test("a notification that is lost costs a second: the poll finds what it told of
   assert.deepEqual(idsOf(reader), [1]);
 });
 
-test("a revoked token's stream ends at once, an expired one's at the next heartbeat, and others go on", async () => {
+test("a revoked token's stream ends immediately, an expired token's at the next heartbeat, and others continue", async () => {
   const account = await makeAccount(api.app);
   const expires_at = new Date(Date.now() + 3_600_000);
   const [revoked, expiring] = [
     await makeToken(api.app, account),
     await makeToken(api.app, account, { expires_at }),
   ];
-  const first = await listen(account, { token: revoked });
-  const second = await listen(account, { token: expiring });
-  const third = await listen(account);
+  const first = await openReader(account, { token: revoked });
+  const second = await openReader(account, { token: expiring });
+  const third = await openReader(account);
   const path = `/api/v1/tokens/${revoked.split("_")[2]}/revoke`;
   assert.equal((await api.send("POST", path, { token: account.token })).status, 200);
   const unauthorized = [{ id: 0, event: "end", data: { reason: "unauthorized" } }];
@@ -350,7 +350,7 @@ test("a revoked token's stream ends at once, an expired one's at the next heartb
   await eventually(() => third.events.length === 1);
 });
 
-test("a role that changes changes what its users' streams tell, and one that leaves nothing ends them", async () => {
+test("a changed role changes its users' streams, and ends those without any visible type", async () => {
   const account = await makeAccount(api.app);
   const { token } = account;
   const token_of_user = await makeAgentToken(api.app, account, ["crm.read", "calls.read"]);
@@ -360,14 +360,14 @@ test("a role that changes changes what its users' streams tell, and one that lea
     const path = `/api/v1/roles/${roles.data[0].id}`;
     assert.equal((await api.send("PATCH", path, { token, json })).status, 200);
   };
-  const reader = await listen(account, { token: token_of_user });
+  const reader = await openReader(account, { token: token_of_user });
   await record(account, "lead.created", "call.answered", "credit.low");
   await nextHeartbeat(reader);
   await set(["calls.read", "credits.read"]);
   await nextHeartbeat(reader);
   await record(account, "lead.created", "call.answered", "credit.low");
   await nextHeartbeat(reader);
-  assert.deepEqual(typesTold(reader), [
+  assert.deepEqual(typesReceived(reader), [
     "lead.created",
     "call.answered",
     "call.answered",
@@ -378,16 +378,16 @@ test("a role that changes changes what its users' streams tell, and one that lea
   assert.deepEqual(reader.events.at(-1), { id: 6, event: "end", data: { reason: "forbidden" } });
 });
 
-/** More than the system keeps for a connection that nobody reads. */
+/** More than the operating system buffers for a connection that is not read. */
 async function fill(account: TestAccount) {
   const types = Array<EventType>(2_500).fill("lead.created");
   await insert(account, types, { text: "x".repeat(18_000) });
   await drain();
 }
 
-test("a reader that stops reading is told to load anew once it is too far behind, and goes on from there", async () => {
+test("a reader that stops reading receives a resync once it is too far behind, and continues from there", async () => {
   const account = await makeAccount(api.app);
-  const slow = await listen(account, { paused: true });
+  const slow = await openReader(account, { paused: true });
   await fill(account);
   await insert(account, Array<EventType>(behind_max).fill("lead.created"));
   await record(account, "call.answered");
@@ -396,21 +396,27 @@ test("a reader that stops reading is told to load anew once it is too far behind
   await eventually(() => slow.lastId() === head);
   const at = slow.events.findIndex(({ event }) => event === "resync");
   const { id, data } = slow.events[at]!;
-  // Where the head was when it was found out depends on how soon that was.
+  // The head at the time of the resync depends on timing.
   assert.deepEqual(data, { reason: "behind", from: at, to: id });
   assert.deepEqual(idsOf(slow).slice(0, at), numbers(1, at));
   assert.deepEqual(idsOf(slow).slice(at), numbers(id!, head));
 });
 
-test("for a reader that takes nothing, one page is read and a socket's worth is held, whatever comes", async () => {
+test("for a stalled reader, one page is read and one socket buffer is held, however many events follow", async () => {
   const account = await makeAccount(api.app);
   const metrics = openMetrics();
   const live = openLiveEvents(api.app, metrics, manualTimers().timers);
   const caller = callerOf(account.account_id);
-  const again = () => Promise.resolve(caller);
+  const reauthenticate = () => Promise.resolve(caller);
   const types = typesOf(undefined);
-  const readable = await live.open({ caller, again, types, from: 0, cut: () => {} });
-  // Wanted, and not taken.
+  const readable = await live.open({
+    caller,
+    reauthenticate,
+    types,
+    from: 0,
+    disconnect: () => {},
+  });
+  // Requests data and does not consume it.
   readable.on("readable", () => {});
   await eventually(() => readable.readableLength > 0);
   const text = "x".repeat(2_000);
@@ -423,22 +429,25 @@ test("for a reader that takes nothing, one page is read and a socket's worth is 
   assert.equal(await valueOf(metrics.eventReads), reads);
   assert.ok(readable.readableLength < 40_000, `${readable.readableLength} bytes`);
   readable.removeAllListeners("readable");
-  let told = "";
-  readable.on("data", (chunk: Buffer) => (told += chunk.toString()));
-  await eventually(() => told.includes("event: resync"));
-  // A page holds 131,072 bytes: what was read before is told, and the rest is not read.
+  let received = "";
+  readable.on("data", (chunk: Buffer) => (received += chunk.toString()));
+  await eventually(() => received.includes("event: resync"));
+  // A page holds 131,072 bytes: events read before are sent, and the rest is not read.
   assert.equal((await valueOf(metrics.eventReads)) - reads, 1);
-  const count = told.match(/event: credit.low/g)!.length;
+  const count = received.match(/event: credit.low/g)!.length;
   assert.ok(count > 10 && count < 70, `${count} events`);
   const resync = { reason: "behind", from: count, to: 1_000 + behind_max };
-  assert.ok(told.endsWith(`event: resync\ndata: ${JSON.stringify(resync)}\n\n`), told.slice(-300));
+  assert.ok(
+    received.endsWith(`event: resync\ndata: ${JSON.stringify(resync)}\n\n`),
+    received.slice(-300),
+  );
   readable.destroy();
 });
 
-test("a reader that takes nothing of what waits for it for a minute is cut", async () => {
+test("a reader that stalls for a minute is disconnected", async () => {
   const account = await makeAccount(api.app);
-  const slow = await listen(account, { paused: true });
-  const quiet = await listen(account, { query: "?types=callback.test" });
+  const slow = await openReader(account, { paused: true });
+  const quiet = await openReader(account, { query: "?types=callback.test" });
   await fill(account);
   await eventually(async () => {
     here.time.advance(stalled_max_ms);
@@ -450,54 +459,62 @@ test("a reader that takes nothing of what waits for it for a minute is cut", asy
   assert.equal(quiet.hasEnded(), false);
 });
 
-test("a place that is not kept any more, or was never given, is told with where it goes on", async () => {
+test("resuming at a deleted or unknown position receives a resync with the position that follows", async () => {
   const account = await makeAccount(api.app);
   await record(account, ...Array<EventType>(20).fill("lead.created"));
   await api.app.db.pool.query("delete from events where account_id = $1 and seq <= 10", [
     account.account_id,
   ]);
-  type Case = { readonly from: number; readonly told: string[]; readonly data?: object };
+  type Case = { readonly from: number; readonly expected: string[]; readonly data?: object };
   const cases: Case[] = [
-    { from: 9, told: ["resync", "call.answered"], data: { reason: "expired", from: 9, to: 20 } },
-    { from: 21, told: ["resync", "call.answered"], data: { reason: "ahead", from: 21, to: 20 } },
-    { from: 20, told: ["call.answered"] },
-    { from: 18, told: ["lead.created", "lead.created", "call.answered"] },
+    {
+      from: 9,
+      expected: ["resync", "call.answered"],
+      data: { reason: "expired", from: 9, to: 20 },
+    },
+    {
+      from: 21,
+      expected: ["resync", "call.answered"],
+      data: { reason: "ahead", from: 21, to: 20 },
+    },
+    { from: 20, expected: ["call.answered"] },
+    { from: 18, expected: ["lead.created", "lead.created", "call.answered"] },
   ];
-  const listening: (Case & { readonly reader: EventReader })[] = [];
+  const opened: (Case & { readonly reader: EventReader })[] = [];
   for (const one of cases) {
-    const reader = await listen(account, { query: `?last_event_id=${one.from}` });
-    listening.push({ ...one, reader });
-    await eventually(() => reader.events.length === one.told.length - 1);
+    const reader = await openReader(account, { query: `?last_event_id=${one.from}` });
+    opened.push({ ...one, reader });
+    await eventually(() => reader.events.length === one.expected.length - 1);
   }
   await record(account, "call.answered");
-  for (const { reader, told, data } of listening) {
+  for (const { reader, expected, data } of opened) {
     await eventually(() => reader.lastId() === 21);
-    assert.deepEqual(typesTold(reader), told);
+    assert.deepEqual(typesReceived(reader), expected);
     if (data) assert.deepEqual(reader.events[0], { id: 20, event: "resync", data });
   }
 });
 
-test("readers at one place share their reads, however many they are", async () => {
+test("readers at the same position share their reads", async () => {
   const account = await makeAccount(api.app);
-  const listening: EventReader[] = [];
-  for (let i = 0; i < 20; i++) listening.push(await listen(account));
-  // Each looked once for what happened while it was opened.
-  await eventually(() => listening.every((reader) => reader.lastId() === 0));
-  for (const reader of listening) await nextHeartbeat(reader);
+  const opened: EventReader[] = [];
+  for (let i = 0; i < 20; i++) opened.push(await openReader(account));
+  // Each reader reads once when its stream opens.
+  await eventually(() => opened.every((reader) => reader.lastId() === 0));
+  for (const reader of opened) await nextHeartbeat(reader);
   const so_far = await valueOf(here.metrics.eventReads);
   for (const n of numbers(1, 10)) {
     await record(account, "lead.created");
-    await eventually(() => listening.every((reader) => reader.lastId() === n));
+    await eventually(() => opened.every((reader) => reader.lastId() === n));
   }
   const reads = (await valueOf(here.metrics.eventReads)) - so_far;
-  // Each by itself would make 200. The notification of another process's relay may come beside ours.
+  // Unshared reads would be 200. A notification of another process's relay may arrive besides ours.
   assert.ok(reads >= 10 && reads <= 40, `${reads} reads`);
 });
 
-test("an account has so many streams at most, and one that is closed makes room", async () => {
+test("an account has a maximum number of streams, and a closed stream frees a place", async () => {
   const [account, other] = [await makeAccount(api.app), await makeAccount(api.app)];
-  const listening: EventReader[] = [];
-  for (let i = 0; i < streams_of_account_max; i++) listening.push(await listen(account));
+  const opened: EventReader[] = [];
+  for (let i = 0; i < streams_of_account_max; i++) opened.push(await openReader(account));
   const { token } = account;
   const ask = () => readEvents(here.url, { token });
   const refused = await ask();
@@ -505,8 +522,8 @@ test("an account has so many streams at most, and one that is closed makes room"
   assert.equal(refused.response.statusCode, 429);
   assert.equal(refused.response.headers["content-type"], "application/problem+json");
   assert.ok(Number(refused.response.headers["retry-after"]) > 0);
-  await listen(other);
-  listening[7]!.close();
+  await openReader(other);
+  opened[7]!.close();
   await eventually(async () => {
     const reader = await ask();
     readers.push(reader);
@@ -514,20 +531,20 @@ test("an account has so many streams at most, and one that is closed makes room"
   });
 });
 
-test("a process has so many streams at most, whoever opens them, and none once it stops", async () => {
+test("a process has a maximum number of streams, and opens none once it stops", async () => {
   const metrics = openMetrics();
   const live = openLiveEvents(api.app, metrics, manualTimers().timers);
   const open = (account_id: number) =>
     live.open({
       caller: callerOf(account_id),
-      again: () => Promise.resolve(callerOf(account_id)),
+      reauthenticate: () => Promise.resolve(callerOf(account_id)),
       types: typesOf(undefined),
       from: 0,
-      cut: () => {},
+      disconnect: () => {},
     });
   const opened = await Promise.all(numbers(1, 1_000).map((i) => open(-1 - Math.floor(i / 40))));
   const refusal = { type: "unavailable", headers: { "retry-after": "5" } };
-  await assert.rejects(open(-100), { ...refusal, message: /1000 streams/ });
+  await assert.rejects(open(-100), { ...refusal, message: /1000 open streams/ });
   opened[0]!.destroy();
   await eventually(async () => (await valueOf(metrics.eventStreams)) === 999);
   const last = await open(-100);
@@ -537,35 +554,41 @@ test("a process has so many streams at most, whoever opens them, and none once i
   await eventually(async () => (await valueOf(metrics.eventStreams)) === 0);
 });
 
-test("while nobody can say whose a stream is it tells nothing, and nothing is lost by that", async () => {
+test("a stream sends nothing while its token cannot be checked, and loses no event", async () => {
   const account = await makeAccount(api.app);
   const metrics = openMetrics();
   const time = manualTimers();
   const live = openLiveEvents(api.app, metrics, time.timers);
-  let knows = true;
-  let asked = 0;
+  let isAvailable = true;
+  let checks = 0;
   const caller = callerOf(account.account_id);
-  const again = async () => {
-    asked += 1;
-    if (!knows) throw new Error("the database is away");
+  const reauthenticate = async () => {
+    checks += 1;
+    if (!isAvailable) throw new Error("the database is unavailable");
     return caller;
   };
   const types = typesOf("credit.low");
-  const readable = await live.open({ caller, again, types, from: 0, cut: () => {} });
+  const readable = await live.open({
+    caller,
+    reauthenticate,
+    types,
+    from: 0,
+    disconnect: () => {},
+  });
   let text = "";
   readable.on("data", (chunk: Buffer) => (text += chunk.toString()));
   await record(account, "credit.low");
   await eventually(() => text.includes("id: 1\n"));
-  knows = false;
+  isAvailable = false;
   time.advance(heartbeat_ms);
-  await eventually(() => asked === 2);
+  await eventually(() => checks === 2);
   await record(account, "credit.low");
   const reads = await valueOf(metrics.eventReads);
   time.advance(1_000);
-  await eventually(() => asked === 3);
+  await eventually(() => checks === 3);
   assert.equal(await valueOf(metrics.eventReads), reads);
   assert.equal(text.includes("id: 2\n"), false);
-  knows = true;
+  isAvailable = true;
   await eventually(() => {
     time.advance(1_000);
     return text.includes("id: 2\n");
@@ -574,11 +597,11 @@ test("while nobody can say whose a stream is it tells nothing, and nothing is lo
   readable.destroy();
 });
 
-test("a stop ends every stream, read or not, and a connection that nothing was sent on", async () => {
+test("a stop ends every stream, stalled or not, and every idle connection", async () => {
   const account = await makeAccount(api.app);
   const at = await startStreaming();
-  const reader = await listen(account, { at, query: "?types=call.*" });
-  const slow = await listen(account, { at, paused: true });
+  const reader = await openReader(account, { at, query: "?types=call.*" });
+  const slow = await openReader(account, { at, paused: true });
   const unused = connect(Number(new URL(at.url).port), "127.0.0.1");
   unused.on("error", () => {});
   await once(unused, "connect");
@@ -589,7 +612,7 @@ test("a stop ends every stream, read or not, and a connection that nothing was s
   await eventually(() => reader.hasEnded());
   assert.equal(reader.response.complete, true);
   assert.equal(reader.retryMs(), 3_000);
-  // One that waits to be read has a second for its end.
+  // A stalled stream has a second to end.
   await eventually(async () => {
     at.time.advance(1_000);
     return (await streamsAt(at)) === 0;
@@ -600,7 +623,7 @@ test("a stop ends every stream, read or not, and a connection that nothing was s
   unused.destroy();
 });
 
-test("a HEAD has the headers and leaves no stream behind", async () => {
+test("a HEAD request returns the headers and opens no stream", async () => {
   const { token } = await makeAccount(api.app);
   const headers = { authorization: `Bearer ${token}` };
   const answer = await fetch(`${here.url}/api/v1/events`, { method: "HEAD", headers });

@@ -1,85 +1,86 @@
-// One reader's stream: pulled by its socket, from a page at a time. What a slow reader has not taken is
-// in the database, not here.
+// One reader's stream: its socket pulls it, and it reads a page at a time. Events that a slow reader has not
+// received yet stay in the database and are not buffered.
 import { Readable } from "node:stream";
 import type { Timers } from "../lib/timers.ts";
 import { eventFrame } from "./event-frame.ts";
 import type { EventsPage, LiveEvent } from "./read-events-page.ts";
 
-/** What the stream reads from: the events of its account. */
+/** The source of a stream: the events of its account. */
 export type EventSource = {
-  /** Counts what was heard of new events: what is read after a change of it shows them. */
-  news(): number;
+  /** Incremented by each notification about new events; a read that begins after it returns them. */
+  revision(): number;
   read(after: number): Promise<EventsPage>;
 };
 
 export type EventStream = {
   readonly readable: Readable;
-  /** There may be something to tell. */
+  /** Checks for events to send. */
   wake(): void;
-  /** From now on only these types are told; null: nothing, until it is known who listens. */
-  show(types: ReadonlySet<string> | null): void;
-  /** A sign of life, once all that there is has been told. */
-  beat(): void;
-  /** The newest of a campaign takes the place of one that was not told yet. */
-  progress(type: string, campaign: string, frame: string): void;
-  /** Tells why, if there is a reason, and ends; a reader that takes nothing is cut at once. */
+  /** Sends only these types from now on; null: sends nothing until the reader's token is checked. */
+  setTypes(types: ReadonlySet<string> | null): void;
+  /** Sends a heartbeat after all available events. */
+  sendHeartbeat(): void;
+  /** Sends a campaign's progress, in place of an older one that is not sent yet. */
+  sendProgress(type: string, campaign: string, frame: string): void;
+  /** Sends the reason, if any, and ends the stream; a stalled reader is disconnected immediately. */
   end(reason?: string): void;
-  /** How long the reader has taken nothing of what waits for it. */
+  /** Returns for how long the reader has not received the data that waits for it. */
   stalledMs(): number;
 };
 
-/** How long a browser waits before it connects again. */
+/** How long a browser waits before it reconnects. */
 const retry_ms = 3_000;
-/** Bytes handed to the socket at once, and bytes that wait for it. */
+/** Bytes per write to the socket, and bytes that may wait for it. */
 const chunk_bytes = 16_384;
-/** What was handed over before the end is given so long to leave. */
-const last_words_ms = 1_000;
+/** How long a connection may take to send its remaining data after the end. */
+const flush_ms = 1_000;
 
 type State = {
   readonly source: EventSource;
   readonly readable: Readable;
-  /** Everything up to here is told, or none of the reader's. */
+  /** Every event up to this seq was sent or is not for the reader. */
   cursor: number;
-  /** The last id that the reader was told. */
-  told_id: number;
+  /** The last id sent. */
+  sent_id: number;
   types: ReadonlySet<string> | null;
-  /** What is told before any event, the opening and a resync. */
+  /** A frame to send before any event: the opening or a resync. */
   first: string;
   waiting: LiveEvent[];
   readonly progress: Map<string, { readonly type: string; readonly frame: string }>;
-  beats: boolean;
-  /** The news that had been heard when all of it was read. */
-  read_news: number;
-  wanted: boolean;
+  heartbeat: boolean;
+  /** The revision up to which all events were read. */
+  read_revision: number;
+  /** The socket accepts more data. */
+  writable: boolean;
   stalled_since_ms: number;
   pumping: boolean;
   over: boolean;
 };
 
-type Parts = {
+type StreamOptions = {
   readonly source: EventSource;
-  /** What comes after this place is told. */
+  /** The stream begins after this seq. */
   readonly from: number;
   readonly types: ReadonlySet<string>;
   readonly timers: Timers;
-  /** Breaks the connection, unless all was sent. */
-  readonly cut: () => void;
-  /** Called once, however it ends. */
-  readonly closed: () => void;
+  /** Closes the connection, unless everything was sent. */
+  readonly disconnect: () => void;
+  /** Called once when the stream ends for any reason. */
+  readonly onClose: () => void;
 };
 
 /** Opens a stream; it begins when its `readable` is read. */
-export function openEventStream(parts: Parts): EventStream {
-  const { source, from, types, timers, closed } = parts;
+export function openEventStream(options: StreamOptions): EventStream {
+  const { source, from, types, timers, onClose } = options;
   const readable = new Readable({
     highWaterMark: chunk_bytes,
     read() {
-      state.wanted = true;
+      state.writable = true;
       void pump(state, timers);
     },
     destroy(error, done) {
       state.over = true;
-      closed();
+      onClose();
       done(error);
     },
   });
@@ -87,14 +88,14 @@ export function openEventStream(parts: Parts): EventStream {
     source,
     readable,
     cursor: from,
-    told_id: from,
+    sent_id: from,
     types,
     first: eventFrame({ retry_ms, id: from }),
     waiting: [],
     progress: new Map(),
-    beats: false,
-    read_news: -1,
-    wanted: false,
+    heartbeat: false,
+    read_revision: -1,
+    writable: false,
     stalled_since_ms: timers.now(),
     pumping: false,
     over: false,
@@ -103,58 +104,58 @@ export function openEventStream(parts: Parts): EventStream {
   return {
     readable,
     wake,
-    show(shown) {
-      state.types = shown;
+    setTypes(visible) {
+      state.types = visible;
       wake();
     },
-    beat() {
-      state.beats = true;
+    sendHeartbeat() {
+      state.heartbeat = true;
       wake();
     },
-    progress(type, campaign, frame) {
+    sendProgress(type, campaign, frame) {
       state.progress.set(campaign, { type, frame });
       wake();
     },
-    end: (reason) => end(state, parts, reason),
-    stalledMs: () => (state.wanted ? 0 : timers.now() - state.stalled_since_ms),
+    end: (reason) => end(state, options, reason),
+    stalledMs: () => (state.writable ? 0 : timers.now() - state.stalled_since_ms),
   };
 }
 
-/** Tells what there is until the socket wants no more, or nothing is left. */
+/** Sends what is available until the socket's buffer is full or nothing is left. */
 async function pump(state: State, timers: Timers): Promise<void> {
   if (state.pumping) return;
   state.pumping = true;
   try {
-    while (state.wanted && !state.over) {
-      const hasRead = state.types === null || state.read_news === state.source.news();
-      const chunk = takeChunk(state) || (hasRead ? takeBeat(state) : "");
+    while (state.writable && !state.over) {
+      const hasRead = state.types === null || state.read_revision === state.source.revision();
+      const chunk = takeChunk(state) || (hasRead ? takeHeartbeat(state) : "");
       if (chunk !== "") {
-        state.wanted = state.readable.push(chunk);
-        if (!state.wanted) state.stalled_since_ms = timers.now();
+        state.writable = state.readable.push(chunk);
+        if (!state.writable) state.stalled_since_ms = timers.now();
       } else if (hasRead) break;
       else await readMore(state);
     }
   } catch {
-    // Whoever reads tells of it; the next second wakes the stream again.
+    // The shared read has logged the error; the next tick wakes the stream again.
   } finally {
     state.pumping = false;
   }
 }
 
 async function readMore(state: State): Promise<void> {
-  const news = state.source.news();
+  const revision = state.source.revision();
   const { head, events, resync } = await state.source.read(state.cursor);
   if (resync !== null) {
     const data = JSON.stringify({ reason: resync, from: state.cursor, to: head });
     state.first = eventFrame({ id: head, event: "resync", data });
     state.cursor = head;
-    state.told_id = head;
+    state.sent_id = head;
   }
   state.waiting = [...events];
-  if ((events.at(-1)?.seq ?? state.cursor) >= head) state.read_news = news;
+  if ((events.at(-1)?.seq ?? state.cursor) >= head) state.read_revision = revision;
 }
 
-/** What is told next, as much as goes at once; "" when nothing is left. */
+/** Returns the next frames, about `chunk_bytes`; "" when nothing is left. */
 function takeChunk(state: State): string {
   if (state.types === null) return "";
   let chunk = state.first;
@@ -164,7 +165,7 @@ function takeChunk(state: State): string {
     if (event === undefined) break;
     state.cursor = event.seq;
     if (!state.types.has(event.type)) continue;
-    state.told_id = event.seq;
+    state.sent_id = event.seq;
     chunk += event.frame;
   }
   for (const [campaign, { type, frame }] of state.progress) {
@@ -175,26 +176,30 @@ function takeChunk(state: State): string {
   return chunk;
 }
 
-/** With the place that was reached, where events were passed over: a resume begins there. */
-function takeBeat(state: State): string {
-  if (!state.beats || state.types === null) return "";
-  state.beats = false;
-  const id = state.cursor > state.told_id ? state.cursor : undefined;
-  state.told_id = state.cursor;
+/** Returns a heartbeat. After events that are not for the reader it has an id, so that a resume skips them. */
+function takeHeartbeat(state: State): string {
+  if (!state.heartbeat || state.types === null) return "";
+  state.heartbeat = false;
+  const id = state.cursor > state.sent_id ? state.cursor : undefined;
+  state.sent_id = state.cursor;
   return eventFrame({ comment: "heartbeat", id });
 }
 
-function end(state: State, { timers, cut }: Parts, reason: string | undefined): void {
+function end(
+  state: State,
+  { timers, disconnect }: StreamOptions,
+  reason: string | undefined,
+): void {
   const { readable } = state;
   if (state.over) return;
   state.over = true;
-  if (!state.wanted) {
+  if (!state.writable) {
     readable.destroy();
-    return cut();
+    return disconnect();
   }
-  const why = reason === undefined ? {} : { event: "end", data: JSON.stringify({ reason }) };
-  readable.push(eventFrame({ retry_ms, ...why }));
+  const event = reason === undefined ? {} : { event: "end", data: JSON.stringify({ reason }) };
+  readable.push(eventFrame({ retry_ms, ...event }));
   readable.push(null);
-  // Taken or not: whoever stops reading now would keep the connection open.
-  timers.schedule(cut, last_words_ms);
+  // A reader that stops reading now must not keep the connection open.
+  timers.schedule(disconnect, flush_ms);
 }

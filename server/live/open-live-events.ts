@@ -1,4 +1,4 @@
-// Live events: every reader of this process, fed from the database by notifications and one poll for all.
+// Live events: the streams of this process, fed from the database by notifications and one shared poll.
 import type { Readable } from "node:stream";
 import { accountTokensSubject, tokenSubject } from "../accounts/tokens/token-directory.ts";
 import type { App } from "../engine/app.ts";
@@ -6,45 +6,51 @@ import { Refusal } from "../lib/errors.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { systemTimers, type Timers } from "../lib/timers.ts";
 import { followCampaigns } from "./campaign-progress.ts";
-import { heardBy } from "./event-audience.ts";
+import { visibleTypes } from "./event-audience.ts";
 import {
-  hearNews,
-  leavePlace,
+  announceEvents,
+  releaseSlot,
   newHub,
   readersOf,
   stopping,
-  takePlace,
+  acquireSlot,
   type Account,
   type Hub,
   type Listener,
   type Reader,
-} from "./hub.ts";
+} from "./event-hub.ts";
 import { openEventStream } from "./open-event-stream.ts";
 import { readEventHeads, readEventsPage, type EventsPage } from "./read-events-page.ts";
-import { check, heartbeat_ms, isFollowed, tell, tickLater } from "./tend-streams.ts";
+import {
+  checkToken,
+  heartbeat_ms,
+  hasProgressReaders,
+  sendProgress,
+  scheduleTick,
+} from "./maintain-streams.ts";
 
 export type LiveEvents = {
   /**
-   * Opens a stream of server-sent events. Refuses: forbidden (nothing of it may be heard),
-   * rate-limited (the account has too many streams), unavailable (the process has, or it stops).
+   * Opens a stream of server-sent events. Refuses: forbidden (the caller may receive none of the types),
+   * rate-limited (the account has too many streams), unavailable (the process has too many, or is stopping).
    */
   open(listener: Listener): Promise<Readable>;
-  /** Ends all streams at once; none is opened afterwards. */
+  /** Ends all streams; none can be opened afterwards. */
   close(): void;
 };
 
-/** Opens the process's live events; without streams they do nothing. */
+/** Opens the live events of the process; they are idle without streams. */
 export function openLiveEvents(
   app: App,
   metrics: Metrics,
   timers: Timers = systemTimers,
 ): LiveEvents {
   const hub = newHub(app, metrics, timers);
-  app.notifications.on("events", (subject) => hearNews(hub.accounts.get(Number(subject))));
+  app.notifications.on("events", (subject) => announceEvents(hub.accounts.get(Number(subject))));
   app.notifications.on("token", (subject) => {
     const account = hub.accounts.get(Number(subject.split(":")[0]));
     for (const reader of account?.readers ?? [])
-      if (isMeant(reader, subject)) void check(hub, reader);
+      if (concernsToken(reader, subject)) void checkToken(hub, reader);
   });
   return {
     open: (listener) => open(hub, listener),
@@ -56,17 +62,17 @@ export function openLiveEvents(
 }
 
 async function open(hub: Hub, listener: Listener): Promise<Readable> {
-  const types = heardBy(listener.caller, listener.types);
+  const types = visibleTypes(listener.caller, listener.types);
   if (types.size === 0)
-    throw new Refusal("forbidden", "This token may hear of none of these events");
-  const account = takePlace(hub, listener.caller.account.id);
+    throw new Refusal("forbidden", "This token has no permission for any of these event types");
+  const account = acquireSlot(hub, listener.caller.account.id);
   try {
     const from = listener.from ?? (await headOf(hub, account));
-    // Whoever was refused meanwhile is not let in by what was true before.
+    // The hub may have been closed during the query.
     if (hub.closed) throw stopping();
-    return join(hub, account, { listener, types, from });
+    return addReader(hub, account, { listener, types, from });
   } catch (error) {
-    leavePlace(hub, account);
+    releaseSlot(hub, account);
     throw error;
   }
 }
@@ -76,7 +82,7 @@ async function headOf({ app }: Hub, { id }: Account): Promise<number> {
   return heads.get(id) ?? 0;
 }
 
-function join(
+function addReader(
   hub: Hub,
   account: Account,
   opened: { listener: Listener; types: ReadonlySet<string>; from: number },
@@ -85,39 +91,39 @@ function join(
   const { listener, types, from } = opened;
   const stream = openEventStream({
     source: {
-      news: () => account.news,
+      revision: () => account.revision,
       read: (after) => readShared(hub, account, after),
     },
     from,
     types,
     timers,
-    cut: listener.cut,
-    closed() {
+    disconnect: listener.disconnect,
+    onClose() {
       account.readers.delete(reader);
-      leavePlace(hub, account);
+      releaseSlot(hub, account);
     },
   });
   const check_at_ms = timers.now() + heartbeat_ms;
   const reader: Reader = { listener, stream, types, check_at_ms, checks: 0 };
-  // Nobody has looked for a while: what was seen then is no news.
-  if (!isFollowed(account)) {
+  // Without readers the campaigns were not refreshed: their last snapshots are stale.
+  if (!hasProgressReaders(account)) {
     account.progress = followCampaigns(app, account.id);
-    account.looked_news = -1;
+    account.campaigns_revision = -1;
   }
-  tell(account.progress.latest(), [reader]);
+  sendProgress(account.progress.latest(), [reader]);
   account.readers.add(reader);
-  // What was revoked while it was opened.
-  void check(hub, reader);
-  tickLater(hub);
+  // The token may have been revoked while the stream was being opened.
+  void checkToken(hub, reader);
+  scheduleTick(hub);
   return stream.readable;
 }
 
-/** A page for every reader that asks for the same at the same time. */
+/** Reads a page; concurrent readers at the same position share one read. */
 function readShared(hub: Hub, account: Account, after: number): Promise<EventsPage> {
-  // A read from before the latest news may not have seen it.
-  const key = `${after} ${account.news}`;
-  const underWay = account.reads.get(key);
-  if (underWay) return underWay;
+  // A read that began before the latest notification may not contain its events.
+  const key = `${after} ${account.revision}`;
+  const shared = account.reads.get(key);
+  if (shared) return shared;
   hub.metrics.eventReads.inc();
   const read = async () => {
     try {
@@ -127,7 +133,7 @@ function readShared(hub: Hub, account: Account, after: number): Promise<EventsPa
       account.page_events = page.limit;
       return page;
     } catch (err) {
-      hub.app.log.warn({ err }, "events could not be read for their streams; trying again");
+      hub.app.log.warn({ err }, "could not read events for streams; retrying");
       throw err;
     }
   };
@@ -136,7 +142,7 @@ function readShared(hub: Hub, account: Account, after: number): Promise<EventsPa
   return reading;
 }
 
-function isMeant({ listener }: Reader, subject: string): boolean {
+function concernsToken({ listener }: Reader, subject: string): boolean {
   const { account, token_id } = listener.caller;
   return (
     subject === tokenSubject(account.id, token_id) || subject === accountTokensSubject(account.id)

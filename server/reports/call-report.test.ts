@@ -28,7 +28,7 @@ let campaigns: readonly TestVoiceCampaign[];
 let users: readonly number[];
 
 const now = new Date("2026-03-20T06:00:00Z");
-/** Days before now, at noon of Kolkata. */
+/** A time so many days before now, at noon in Kolkata. */
 const ago = (days: number) => new Date(Date.parse("2026-03-20T06:30:00Z") - days * 86_400_000);
 const talk = (seconds: number, cost: number) => ({
   stage: "ended",
@@ -99,7 +99,7 @@ async function makeClickToCalls(): Promise<void> {
     });
   await make(3, "101", talk(90, 4));
   await make(3, "102", { ...talk(30, 2), cli_number: "9000000001" });
-  // Taken over, put through, or answered by somebody else than was asked for.
+  // Transferred, or answered by an agent other than the requested one.
   await make(2, "101", talk(60, 2), [
     { number: "101" },
     { number: "919811111111", answered_at },
@@ -118,7 +118,7 @@ async function makeClickToCalls(): Promise<void> {
   await make(40, "101", talk(1_000, 50));
 }
 
-/** Four calls of a campaign, one of them put through to an agent. */
+/** Four calls of a campaign, one of them transferred to an agent. */
 async function makeCampaign(): Promise<TestVoiceCampaign> {
   const trunk = await makeSandboxTrunk(api.app, account);
   const campaign = await makeVoiceCampaign(api.app, account, {
@@ -180,7 +180,7 @@ async function report(query: string): Promise<Report> {
 const pick = (row: Row, ...names: string[]) => names.map((name) => row[name]);
 const outcomes = ["answered", "machine", "busy", "no_answer", "failed", "canceled", "in_progress"];
 
-test("each call is counted once, as what it came to, and its seconds and credits are summed", async () => {
+test("counts each call once by its outcome and sums its seconds and credits", async () => {
   const { totals } = await report(`group_by=campaign&${span}`);
   assert.deepEqual(totals, {
     calls: 17,
@@ -201,7 +201,7 @@ test("each call is counted once, as what it came to, and its seconds and credits
   });
 });
 
-test("by campaign, day, number and agent the same calls are told apart", async () => {
+test("groups the same calls by campaign, day, number and agent", async () => {
   const rows = async (group: string, ...names: string[]) =>
     (await report(`group_by=${group}&${span}`)).data.map((row) => pick(row, ...names));
   const campaignRow = async (id: number) => {
@@ -254,7 +254,7 @@ test("by campaign, day, number and agent the same calls are told apart", async (
     ),
     [
       ["101", nameOf(users[0]!), users[0], 5, 3, 180],
-      ["102", "Desk 102", null, 4, 2, 40],
+      ["102", "Phone 102", null, 4, 2, 40],
       ["103", null, null, 1, 0, 0],
       ["919811111111", nameOf(users[1]!), users[1], 1, 1, 60],
       [null, null, null, 6, 0, 10],
@@ -262,7 +262,7 @@ test("by campaign, day, number and agent the same calls are told apart", async (
   );
 });
 
-test("whatever the span, the rows of every grouping add up to the totals, and the outcomes to the calls", async () => {
+test("for any time range, the rows of every grouping add up to the totals, and the outcomes to the calls", async () => {
   const edges = [40, 39, 3, 2.5, 2, 1, 0.5, 0].map(ago);
   const summed = ["calls", ...outcomes, "connected", "talk_seconds", "ring_seconds", "cost"];
   for (const from of edges)
@@ -289,7 +289,7 @@ test("whatever the span, the rows of every grouping add up to the totals, and th
     }
 });
 
-test("a report is narrowed by type, campaign, and an agent's or a customer's number", async () => {
+test("filters a report by type, campaign, and an agent's or a customer's number", async () => {
   const calls = async (query: string) =>
     (await report(`group_by=day&${span}&${query}`)).totals["calls"];
   assert.equal(await calls("type=click_to_call"), 9);
@@ -302,7 +302,7 @@ test("a report is narrowed by type, campaign, and an agent's or a customer's num
   assert.equal(await calls("campaign_id=9007199254740992"), 0);
 });
 
-test("a day in place of a time is its beginning in the account's zone, so the days of a span make up its rows", async () => {
+test("a day means its beginning in the account's time zone, so a report by day has exactly the days of its range", async () => {
   const { from, to, data } = await report("group_by=day&from=2026-03-18&to=2026-03-20");
   assert.deepEqual([from, to], ["2026-03-17T18:30:00.000Z", "2026-03-19T18:30:00.000Z"]);
   assert.deepEqual(
@@ -314,7 +314,7 @@ test("a day in place of a time is its beginning in the account's zone, so the da
   );
 });
 
-test("rows come page by page with the same totals", async () => {
+test("pages a report's rows with the same totals on each page", async () => {
   for (const group of ["campaign", "day", "number", "agent"]) {
     const whole = await report(`group_by=${group}&${span}`);
     const rows: Row[] = [];
@@ -330,7 +330,7 @@ test("rows come page by page with the same totals", async () => {
   }
 });
 
-test("an export is the report's rows as CSV, what a spreadsheet would run inert, and audited", async () => {
+test("exports the report's rows as CSV with formulas escaped, and records the export in the audit trail", async () => {
   await api.app.db.query
     .updateTable("voice_campaigns")
     .set({ name: "=1+1" })
@@ -364,7 +364,7 @@ test("an export is the report's rows as CSV, what a spreadsheet would run inert,
   assert.deepEqual(entries[0], { detail: { filters: ["group_by", "from", "to"] } });
 });
 
-test("what cannot be asked for is 422 by field", async () => {
+test("reports invalid parameters by field with 422", async () => {
   const violations: Record<string, readonly string[]> = {
     "": ["group_by"],
     "group_by=trunk": ["group_by"],

@@ -14,10 +14,10 @@ import {
   type Report,
 } from "./report-page.ts";
 import { call_counts, call_keys, type CallGroup, type CallReport } from "./report-schema.ts";
-import type { Span } from "./report-span.ts";
+import type { ReportRange } from "./report-range.ts";
 
-/** What is counted, and how it is told apart. */
-export type CallsAsked = Span & {
+/** Which calls are counted, and how they are grouped. */
+export type CallReportQuery = ReportRange & {
   readonly account_id: number;
   readonly time_zone: string;
   readonly country_code: string;
@@ -28,27 +28,27 @@ export type CallsAsked = Span & {
   readonly number?: NumberForms | undefined;
 };
 
-/** A page of the report; 422 on a cursor that is not of it. */
+/** Returns a page of the report. Throws 422 on an invalid cursor. */
 export function readCallReport(
   db: Database,
-  asked: CallsAsked,
+  query: CallReportQuery,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<CallReport> {
-  return readReport(db, reportOf(asked), at);
+  return readReport(db, reportOf(query), at);
 }
 
-/** Its rows, without the totals, as chunks of CSV with a header line. */
-export function exportCallReport(db: Database, asked: CallsAsked): AsyncGenerator<string> {
-  return exportReport(db, reportOf(asked));
+/** Returns the report's rows, without the totals, as chunks of CSV with a header line. */
+export function exportCallReport(db: Database, query: CallReportQuery): AsyncGenerator<string> {
+  return exportReport(db, reportOf(query));
 }
 
-function reportOf(asked: CallsAsked): Report<CallReport["totals"]> {
+function reportOf(query: CallReportQuery): Report<CallReport["totals"]> {
   return {
-    span: asked,
-    keys: call_keys[asked.group_by],
+    range: query,
+    keys: call_keys[query.group_by],
     counts: call_counts,
     countsOf,
-    counting: countingOf(asked),
+    counting: countingOf(query),
   };
 }
 
@@ -62,8 +62,8 @@ function countsOf(row: CountedRow): CallReport["totals"] {
   };
 }
 
-/** A call that was answered came to that, whatever ended it. */
-const came_to = sql`case
+/** The outcome of a call: an answered call counts as answered, whatever ended it. */
+const outcome = sql`case
   when c.stage <> 'ended' then 'in_progress'
   when c.ended_reason = 'playback_failed' then 'failed'
   when c.answered_at is not null then case c.answered_by when 'machine' then 'machine' else 'answered' end
@@ -75,36 +75,36 @@ const outcomes = ["answered", "machine", "busy", "no_answer", "failed", "cancele
 const sums = ["talks", "talk_seconds", "ring_seconds", "billed_seconds", "cost"];
 
 /**
- * First by what stands in the rows, and then, of the few that are left, by what is meant by it. Calls and
- * those who talked on them are read side by side in the order of the calls' ids.
+ * Groups first by columns of the rows and then maps the few remaining groups to their keys. Calls and their
+ * legs are merged in the order of the calls' ids.
  */
-function countingOf(asked: CallsAsked): Counting {
-  const { account_id, campaign_id, number } = asked;
-  const { parts, key, keyJoins, sort, names, joins } = groupOf(asked);
-  const conditions = sql.join(conditionsOf(asked), sql` and `);
-  // Those that an index has.
-  const sorted = sql.join(conditionsOf({ ...asked, type: undefined }), sql` and `);
+function countingOf(query: CallReportQuery): Counting {
+  const { account_id, campaign_id, number } = query;
+  const { parts, key, keyJoins, sort, names, joins } = groupOf(query);
+  const conditions = sql.join(conditionsOf(query), sql` and `);
+  // Only the conditions that an index covers.
+  const sorted = sql.join(conditionsOf({ ...query, type: undefined }), sql` and `);
   const ctes = sql`
     ids as materialized (
       select min(id) as first, max(id) as last from (select c.id from calls c where ${sorted} offset 0) c
     ),
     found as (
-      select ${parts}, ${came_to} as came_to, count(*) as calls,
+      select ${parts}, ${outcome} as outcome, count(*) as calls,
         count(*) filter (
           where c.answered_at is not null and (c.recipient_id is null or a.call_id is not null)) as connected,
         count(c.talk_seconds) as talks, sum(c.talk_seconds) as talk_seconds,
         sum(c.ring_seconds) as ring_seconds, sum(c.billed_seconds) as billed_seconds, sum(c.cost) as cost
       from calls c
-      left join (${talksOf(asked)}) a on a.call_id = c.id
+      left join (${talksOf(query)}) a on a.call_id = c.id
       where ${conditions} and c.id between (select first from ids) and (select last from ids)
-      group by part, more, came_to
+      group by part, more, outcome
     ),
     counted as (
       select grouping(key) = 1 as is_total, key, coalesce(sum(calls), 0)::bigint as calls,
         ${sql.join(
           outcomes.map(
             (one) =>
-              sql`coalesce(sum(calls) filter (where came_to = ${sql.lit(one)}), 0)::bigint as ${sql.ref(one)}`,
+              sql`coalesce(sum(calls) filter (where outcome = ${sql.lit(one)}), 0)::bigint as ${sql.ref(one)}`,
           ),
         )},
         ${sql.join(
@@ -120,10 +120,10 @@ function countingOf(asked: CallsAsked): Counting {
 }
 
 /**
- * The calls that an agent talked on, each with the one who came last. Of click-to-calls that is only
- * looked for where it is asked who: their customers are called once an agent has answered.
+ * Selects the calls that an agent answered, each with the last agent. For click-to-calls this is only needed
+ * when grouping by agent, because their customers are called only after an agent has answered.
  */
-function talksOf({ account_id, group_by }: CallsAsked): RawBuilder<unknown> {
+function talksOf({ account_id, group_by }: CallReportQuery): RawBuilder<unknown> {
   const of = group_by === "agent" ? sql`` : sql`and l.role = 'transfer'`;
   return sql`
     select distinct on (l.call_id) l.call_id, l.number from call_legs l
@@ -132,7 +132,7 @@ function talksOf({ account_id, group_by }: CallsAsked): RawBuilder<unknown> {
     order by l.call_id, l.id desc`;
 }
 
-function conditionsOf({ account_id, from, to, type, campaign_id, number }: CallsAsked) {
+function conditionsOf({ account_id, from, to, type, campaign_id, number }: CallReportQuery) {
   const conditions = [
     sql`c.account_id = ${account_id}`,
     sql`c.queued_at >= ${from}`,
@@ -149,14 +149,14 @@ function conditionsOf({ account_id, from, to, type, campaign_id, number }: Calls
 }
 
 type Group = Pick<Counting, "sort" | "names" | "joins"> & {
-  /** Of the row: `part`, and where it does not tell the group, `more`. */
+  /** Columns of a call: `part`, and `more` where `part` does not determine the group. */
   readonly parts: RawBuilder<unknown>;
-  /** The group, of `f` and `keyJoins`. */
+  /** The group's key, from `f` and `keyJoins`. */
   readonly key: RawBuilder<unknown>;
   readonly keyJoins: RawBuilder<unknown>;
 };
 
-function groupOf({ account_id, group_by, time_zone, country_code }: CallsAsked): Group {
+function groupOf({ account_id, group_by, time_zone, country_code }: CallReportQuery): Group {
   const ofPart = { key: sql`part`, keyJoins: sql`` };
   switch (group_by) {
     case "campaign":
@@ -178,7 +178,7 @@ function groupOf({ account_id, group_by, time_zone, country_code }: CallsAsked):
       };
     case "number":
       return {
-        // As the leader chooses what to show (calls/leader/dialer/trunk-line.ts).
+        // The caller ID that the node leader chooses (calls/leader/dialer/trunk-line.ts).
         parts: sql`case when c.recipient_id is not null then c.from_number else c.cli_number end as part,
           case when c.recipient_id is null and c.cli_number is null then c.trunk_id end as more`,
         key: sql`coalesce(part, t.caller_ids[1])`,

@@ -18,7 +18,7 @@ let account: TestAccount;
 let numbers: readonly TestChatNumber[];
 let campaigns: readonly number[];
 
-/** Local midnight in Kolkata begins each of these days half past six in the evening before, UTC. */
+/** Each local day in Kolkata begins at 18:30 UTC of the day before. */
 const times = [
   "2026-03-01T10:00:00Z",
   "2026-03-01T18:29:59Z",
@@ -44,7 +44,7 @@ before(async () => {
 });
 after(() => api.close());
 
-/** Three over several days, one of a single day, one that is scheduled; two of them still have pending ones. */
+/** Three campaigns over several days, one within a day and one scheduled; two have pending recipients. */
 async function makeCampaigns(): Promise<number[]> {
   const ids: number[] = [];
   for (const [i, first] of [0, 0, 2, 3, 4].entries()) {
@@ -55,15 +55,15 @@ async function makeCampaigns(): Promise<number[]> {
     const id = await makeChatCampaign(api.app, account, number, template, people);
     ids.push(id);
     const days = i === 3 ? [3] : times.map((_, at) => at).slice(first);
-    if (i < 4) await liveThrough(id, days);
+    if (i < 4) await sendOn(id, days);
   }
   api.clock.set(times[4]!);
   await completeCampaigns(api.app, account.account_id, ids);
   return ids;
 }
 
-/** Sends it on these days, each to the same share of the recipients, of whom some stay pending where it is long. */
-async function liveThrough(id: number, days: readonly number[]): Promise<void> {
+/** Sends a campaign on these days, to an equal share of its recipients each; in a long one some stay pending. */
+async function sendOn(id: number, days: readonly number[]): Promise<void> {
   const outcomes: RecipientState[][] = [
     ["dispatching", "accepted", "sent", "delivered", "read"],
     ["dispatching", "sent", "delivered"],
@@ -81,7 +81,7 @@ async function liveThrough(id: number, days: readonly number[]): Promise<void> {
   for (const [n, { id: recipient }] of known.entries()) {
     const path = outcomes[n % outcomes.length]!;
     const at = times[days[n % days.length]!]!;
-    // One of a single day is over.
+    // A campaign within one day is completed.
     const taken = days.length === 1 && path.includes("unknown") ? [...path, "unresolved"] : path;
     for (const state of taken) await move(id, recipient, state, at);
   }
@@ -113,8 +113,8 @@ const sums = (rows: readonly Row[]) =>
     summed.map((name) => [name, rows.reduce((sum, row) => sum + (row[name] as number), 0)]),
   );
 
-/** Counted here, one by one, from the recipients themselves. */
-async function countedByHand(from: Date, to: Date): Promise<Map<string, Row>> {
+/** The expected counts, computed from the recipients one by one. */
+async function expectedCounts(from: Date, to: Date): Promise<Map<string, Row>> {
   const { rows } = await api.app.db.pool.query<{
     campaign_id: number;
     chat_number_id: number;
@@ -149,13 +149,13 @@ async function countedByHand(from: Date, to: Date): Promise<Map<string, Row>> {
 
 const key_of = { campaign: "campaign_id", day: "date", number: "chat_number_id" } as const;
 
-test("whatever the span, each recipient is counted once, by campaign, day and number alike", async () => {
+test("for any time range, counts each recipient once by campaign, day and number", async () => {
   const edges = ["2026-02-01T00:00:00Z", ...times.slice(1), "2026-03-05T00:00:01Z", now].map(
     (time) => new Date(time),
   );
   for (const from of edges)
     for (const to of edges.filter((edge) => edge > from)) {
-      const expected = await countedByHand(from, to);
+      const expected = await expectedCounts(from, to);
       const query = `from=${from.toISOString()}&to=${to.toISOString()}`;
       for (const group of groups) {
         const { data, totals } = await report(`group_by=${group}&${query}`);
@@ -171,7 +171,7 @@ test("whatever the span, each recipient is counted once, by campaign, day and nu
     }
 });
 
-test("a campaign's row is what its own record tells, and the credits are the ledger's", async () => {
+test("a campaign's row equals its record, and the credits equal the ledger", async () => {
   const { data, totals } = await report("group_by=campaign");
   assert.deepEqual(
     data.map((row) => row["campaign_id"]),
@@ -198,7 +198,7 @@ test("a campaign's row is what its own record tells, and the credits are the led
   assert.ok(rows[0]!.spent > 0 && data.some((row) => row["pending"] !== 0));
 });
 
-test("rates are shares of what was sent and delivered, and null of nothing", async () => {
+test("rates are shares of sent and delivered messages, and null without any", async () => {
   const { data, totals } = await report("group_by=day");
   assert.deepEqual(
     data.map((row) => row["date"]),
@@ -216,7 +216,7 @@ test("rates are shares of what was sent and delivered, and null of nothing", asy
   assert.deepEqual([nothing.data, nothing.totals], [[], { ...sums([]), ...none }]);
 });
 
-test("replies to campaigns' messages are counted when they come, opt-outs among them", async () => {
+test("counts replies to campaigns' messages, with opt-outs, at the time of their arrival", async () => {
   const reply = (n: number, campaign: number | null, received_at: string, opted_out = false) => ({
     account_id: account.account_id,
     chat_number_id: numbers[0]!.id,
@@ -256,7 +256,7 @@ test("replies to campaigns' messages are counted when they come, opt-outs among 
   ]);
 });
 
-test("a report is narrowed to a campaign or a number, and comes page by page with the same totals", async () => {
+test("filters a report by campaign and number, and pages it with the same totals on each page", async () => {
   const [first, second] = numbers;
   const of = await report(`group_by=campaign&chat_number_id=${second!.id}`);
   assert.deepEqual(
@@ -268,8 +268,8 @@ test("a report is narrowed to a campaign or a number, and comes page by page wit
     one.data.map((row) => [row["chat_number_id"], row["phone_number"], row["total"]]),
     [[first!.id, "919000000000", 14]],
   );
-  const nobody = await report(`group_by=campaign&campaign_id=9007199254740992`);
-  assert.deepEqual(nobody.data, []);
+  const unknown = await report(`group_by=campaign&campaign_id=9007199254740992`);
+  assert.deepEqual(unknown.data, []);
   for (const group of groups) {
     const whole = await report(`group_by=${group}`);
     const rows: Row[] = [];
@@ -284,7 +284,7 @@ test("a report is narrowed to a campaign or a number, and comes page by page wit
   }
 });
 
-test("an export is the report's rows as CSV, and is written into the audit trail", async () => {
+test("exports the report's rows as CSV, and records the export in the audit trail", async () => {
   for (const group of groups) {
     const query = `group_by=${group}&from=2026-03-01T00:00`;
     const answer = await api.send("GET", `/api/v1/reports/chat/export?${query}`, account);
@@ -309,7 +309,7 @@ test("an export is the report's rows as CSV, and is written into the audit trail
   );
 });
 
-test("unless said a report is of the last 30 days of the account's zone; what cannot be is 422 by field", async () => {
+test("defaults to the last 30 days in the account's time zone, and reports invalid parameters by field with 422", async () => {
   const { from, to } = await report("group_by=day");
   assert.deepEqual([from, to], ["2026-02-18T18:30:00.000Z", "2026-03-20T06:00:00.000Z"]);
   const violations: Record<string, readonly string[]> = {
@@ -333,7 +333,7 @@ test("unless said a report is of the last 30 days of the account's zone; what ca
   assert.equal((await report(`group_by=day&${longest}`)).data.length > 0, true);
 });
 
-test("a campaign whose recipients are no longer kept counts as a whole on the day it began", async () => {
+test("a campaign with purged recipients counts as a whole on the day it began", async () => {
   const query = `group_by=day&campaign_id=${campaigns[0]}`;
   const kept = await report(query);
   assert.ok(kept.data.length > 1);

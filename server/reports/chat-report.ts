@@ -1,5 +1,5 @@
-// Messages of campaigns counted by campaign, day or number, each recipient once: by the time its message
-// was last tried, or else it came to its end, or else its campaign began.
+// Campaign messages counted by campaign, day or number. Each recipient counts once, at the time of its last
+// dispatch; if there is none, of its end; or else of its campaign's start.
 import { sql, type RawBuilder } from "kysely";
 import { countOfState, recipientStates } from "../chat/recipients/recipient-states.ts";
 import type { Database } from "../lib/database/database.ts";
@@ -14,10 +14,10 @@ import {
   type Report,
 } from "./report-page.ts";
 import { chat_counts, chat_keys, type ChatGroup, type ChatReport } from "./report-schema.ts";
-import type { Span } from "./report-span.ts";
+import type { ReportRange } from "./report-range.ts";
 
-/** What is counted, and how it is told apart. */
-export type ChatAsked = Span & {
+/** Which messages are counted, and how they are grouped. */
+export type ChatReportQuery = ReportRange & {
   readonly account_id: number;
   readonly time_zone: string;
   readonly now: Date;
@@ -26,27 +26,27 @@ export type ChatAsked = Span & {
   readonly chat_number_id?: number | undefined;
 };
 
-/** A page of the report; 422 on a cursor that is not of it. */
+/** Returns a page of the report. Throws 422 on an invalid cursor. */
 export function readChatReport(
   db: Database,
-  asked: ChatAsked,
+  query: ChatReportQuery,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<ChatReport> {
-  return readReport(db, reportOf(asked), at);
+  return readReport(db, reportOf(query), at);
 }
 
-/** Its rows, without the totals, as chunks of CSV with a header line. */
-export function exportChatReport(db: Database, asked: ChatAsked): AsyncGenerator<string> {
-  return exportReport(db, reportOf(asked));
+/** Returns the report's rows, without the totals, as chunks of CSV with a header line. */
+export function exportChatReport(db: Database, query: ChatReportQuery): AsyncGenerator<string> {
+  return exportReport(db, reportOf(query));
 }
 
-function reportOf(asked: ChatAsked): Report<ChatReport["totals"]> {
+function reportOf(query: ChatReportQuery): Report<ChatReport["totals"]> {
   return {
-    span: asked,
-    keys: chat_keys[asked.group_by],
+    range: query,
+    keys: chat_keys[query.group_by],
     counts: chat_counts,
     countsOf,
-    counting: countingOf(asked),
+    counting: countingOf(query),
   };
 }
 
@@ -60,7 +60,7 @@ function countsOf(row: CountedRow): ChatReport["totals"] {
   };
 }
 
-/** Which states make which count: as a campaign's own record has it. */
+/** The recipient states of each count, as in a campaign's record. */
 const states_of = {
   total: recipientStates,
   sent: recipientStates.filter((state) => countOfState[state] === "sent"),
@@ -72,7 +72,7 @@ const states_of = {
 
 const counts = Object.entries(states_of);
 
-/** Of slots: their columns are states. */
+/** The counts from counter slots, whose columns are states. */
 const fromSlots = sql.join(
   counts.map(
     ([count, states]) =>
@@ -83,7 +83,7 @@ const fromSlots = sql.join(
   ),
 );
 
-/** Of recipients, `n` of a state. */
+/** The counts from recipients, `n` in each state. */
 const fromStates = sql.join(
   counts.map(
     ([count, states]) =>
@@ -92,32 +92,32 @@ const fromStates = sql.join(
 );
 
 /**
- * All that a campaign is stands in its slots and in the ledger, so that a campaign that lies within the
- * span, and within one day where days are asked for, is never read by recipient: only others are. One
- * whose recipients are no longer kept counts as a whole where it began.
+ * Campaigns within the time range, and within one day when grouped by day, are counted from their counter
+ * slots and the ledger; only others are counted by recipient. A campaign whose recipients were purged counts
+ * as a whole at its creation.
  */
-function countingOf(asked: ChatAsked): Counting {
-  const { account_id, from, to, now, time_zone, group_by } = asked;
-  const { key, sort, names, joins } = groupOf(asked);
+function countingOf(query: ChatReportQuery): Counting {
+  const { account_id, from, to, now, time_zone, group_by } = query;
+  const { key, sort, names, joins } = groupOf(query);
   const last = sql`coalesce(c.finished_at, ${now}::timestamptz)`;
   const isOneDay =
     group_by === "day"
       ? sql`and ${dayOf(sql`c.created_at`, time_zone)} = ${dayOf(last, time_zone)}`
       : sql``;
   const ctes = sql`
-    asked as materialized (
+    selected as materialized (
       select c.id as campaign_id, c.chat_number_id, c.reservation_id, c.created_at,
         coalesce(c.started_at, c.created_at) as began,
         c.created_at >= ${from} and (c.purged_at is not null
           or (coalesce(c.finished_at < ${to}, ${now}::timestamptz <= ${to}) ${isOneDay})) as is_whole,
         c.purged_at, c.purged_replies
       from chat_campaigns c
-      where ${sql.join(conditionsOf(asked), sql` and `)}
+      where ${sql.join(conditionsOf(query), sql` and `)}
     ),
     whole as (
       select campaign_id, chat_number_id, created_at as at, n.*, c.purged_replies as replies, 0 as opt_outs,
         p.credits
-      from asked c
+      from selected c
       cross join lateral (
         select ${fromSlots} from chat_counts n
         where n.account_id = ${account_id} and n.campaign_id = c.campaign_id) n
@@ -131,7 +131,7 @@ function countingOf(asked: ChatAsked): Counting {
     states as (
       select c.campaign_id, c.chat_number_id, r.state, ${quarterOf(sql`t.at`)} as quarter, count(*) as n,
         count(*) filter (where r.charged) as charged
-      from asked c
+      from selected c
       join chat_recipients r on r.account_id = ${account_id} and r.campaign_id = c.campaign_id
       cross join lateral (select coalesce(r.dispatched_at, r.ended_at, c.began) as at) t
       where not c.is_whole and c.purged_at is null and t.at >= ${from} and t.at < ${to}
@@ -142,15 +142,15 @@ function countingOf(asked: ChatAsked): Counting {
         sum(charged) as credits
       from states group by campaign_id, chat_number_id, quarter
     ),
-    answers as (
+    replied as (
       select r.campaign_id, r.chat_number_id, r.received_at as at, ${sql.join(counts.map(() => sql`0`))},
         1 as replies, r.opted_out::int as opt_outs, 0 as credits
       from chat_replies r
-      where ${sql.join(replyConditionsOf(asked), sql` and `)}
+      where ${sql.join(replyConditionsOf(query), sql` and `)}
     ),
     found as (
       select ${key} as key, f.* from (
-        select * from whole union all select * from parts union all select * from answers) f
+        select * from whole union all select * from parts union all select * from replied) f
     ),
     counted as (
       select grouping(key) = 1 as is_total, key, ${sql.join(
@@ -163,8 +163,8 @@ function countingOf(asked: ChatAsked): Counting {
   return { account_id, in_order: false, ctes, sort, names, joins };
 }
 
-/** Of campaigns that anything of may have happened to within the span. */
-function conditionsOf({ account_id, from, to, campaign_id, chat_number_id }: ChatAsked) {
+/** Selects the campaigns that overlap the time range. */
+function conditionsOf({ account_id, from, to, campaign_id, chat_number_id }: ChatReportQuery) {
   const conditions = [
     sql`c.account_id = ${account_id}`,
     sql`c.created_at < ${to}`,
@@ -175,7 +175,7 @@ function conditionsOf({ account_id, from, to, campaign_id, chat_number_id }: Cha
   return conditions;
 }
 
-function replyConditionsOf({ account_id, from, to, campaign_id, chat_number_id }: ChatAsked) {
+function replyConditionsOf({ account_id, from, to, campaign_id, chat_number_id }: ChatReportQuery) {
   const conditions = [
     sql`r.account_id = ${account_id}`,
     sql`r.campaign_id is not null`,
@@ -189,7 +189,7 @@ function replyConditionsOf({ account_id, from, to, campaign_id, chat_number_id }
 
 type Group = Pick<Counting, "sort" | "names" | "joins"> & { readonly key: RawBuilder<unknown> };
 
-function groupOf({ account_id, group_by, time_zone }: ChatAsked): Group {
+function groupOf({ account_id, group_by, time_zone }: ChatReportQuery): Group {
   switch (group_by) {
     case "campaign":
       return {

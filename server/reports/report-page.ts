@@ -1,24 +1,24 @@
-// What reports of messages and of calls have in common: one statement counts all groups and the totals
-// in one pass, and gives a page of the groups.
+// Shared by the message and call reports: one statement counts all groups and the totals in one pass and
+// returns a page of the groups.
 import { sql, type RawBuilder } from "kysely";
 import { clientTransaction } from "../lib/database/client-transaction.ts";
 import { writeCsv, type Cell } from "../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../lib/database/cursor.ts";
 import type { Database, Tx } from "../lib/database/database.ts";
 import { searches } from "../lib/database/searches.ts";
-import type { Span } from "./report-span.ts";
+import type { ReportRange } from "./report-range.ts";
 
-/** Each page counts all of the span again. */
+/** Large, because each page counts the whole time range again. */
 const csv_page_rows = 20_000;
-/** Of a year of an account with millions a month. */
+/** Enough for a year of an account with millions of messages a month. */
 const seconds_max = 60;
-/** For the groups, and for what stands beside them. */
+/** For the hash tables of the groups and their joins. */
 const work_mem = "32MB";
 
-/** Of a page: the groups after a place in their order, null for the first. */
-type ReportPlace = { readonly after: number | null; readonly limit: number };
+/** A page: the groups after this position in their order; null for the first page. */
+type ReportPosition = { readonly after: number | null; readonly limit: number };
 
-/** A group as it is read; `sort` is its place in their order. */
+/** A group as it is read; `sort` is its position in their order. */
 export type CountedRow = Readonly<Record<string, number | string | null>> & {
   readonly sort: number;
 };
@@ -27,29 +27,29 @@ type Counted = { readonly rows: readonly CountedRow[]; readonly totals: CountedR
 
 export type Counting = {
   readonly account_id: number;
-  /** Whether what is joined stands in the order of indexes, and most of it is wanted. */
+  /** Whether the joined rows are in index order and most of them are needed. */
   readonly in_order: boolean;
   /** CTEs, the last of them `counted`: rows with `is_total`, `key` and the counts. */
   readonly ctes: RawBuilder<unknown>;
-  /** A group's place in the order, a bigint of `key`, without gaps that matter. */
+  /** A group's position in the order: a bigint derived from `key`. */
   readonly sort: RawBuilder<unknown>;
-  /** Columns that tell what the key means, of `page` and `joins`. */
+  /** Columns that name the key, from `page` and `joins`. */
   readonly names: RawBuilder<unknown>;
   readonly joins: RawBuilder<unknown>;
 };
 
-/** What is asked for of a report, and how it is made. */
+/** A report: its time range, its columns and its query. */
 export type Report<Totals extends object> = {
-  readonly span: Span;
-  /** The columns that tell a group apart. */
+  readonly range: ReportRange;
+  /** The columns that identify a group. */
   readonly keys: readonly string[];
-  /** The columns that tell what it came to; `countsOf` gives each. */
+  /** The columns of counts, which `countsOf` computes. */
   readonly counts: readonly string[];
   readonly countsOf: (row: CountedRow) => Totals;
   readonly counting: Counting;
 };
 
-/** A page of the groups, and the totals of all of them; 422 on a cursor that is not of it. */
+/** Returns a page of the groups and the totals of all groups. Throws 422 on an invalid cursor. */
 export async function readReport<Totals extends object>(
   db: Database,
   report: Report<Totals>,
@@ -60,15 +60,15 @@ export async function readReport<Totals extends object>(
   const groups = rows.map((row) => ({ id: row.sort, row: rowOf(report, row) }));
   const shown = page(groups, limit);
   return {
-    from: report.span.from.toISOString(),
-    to: report.span.to.toISOString(),
+    from: report.range.from.toISOString(),
+    to: report.range.to.toISOString(),
     data: shown.rows.map(({ row }) => row),
     totals: report.countsOf(totals),
     next_cursor: shown.next,
   };
 }
 
-/** The groups, without the totals, as chunks of CSV with a header line. */
+/** Returns the groups, without the totals, as chunks of CSV with a header line. */
 export function exportReport<Totals extends object>(
   db: Database,
   report: Report<Totals>,
@@ -92,11 +92,11 @@ function rowOf<Totals extends object>({ keys, countsOf }: Report<Totals>, row: C
   return { ...Object.fromEntries(keys.map((key) => [key, row[key]])), ...countsOf(row) };
 }
 
-/** Groups after the place, one more than `limit` where there are more. */
+/** Returns the groups after the position, one more than `limit` if there are more. */
 async function countGroups(
   db: Database,
   { account_id, in_order, ctes, sort, names, joins }: Counting,
-  { after, limit }: ReportPlace,
+  { after, limit }: ReportPosition,
 ): Promise<Counted> {
   const isAfter = after === null ? sql`true` : sql`sort > ${after}`;
   const query = sql<CountedRow & { readonly is_total: boolean }>`
@@ -118,8 +118,8 @@ async function countGroups(
 }
 
 /**
- * The planner expects as many groups as rows, and would sort all of those, of which it makes few; and what
- * indexes have in one order is joined in it. A million calls by day took 3 s of a processor, and take 0.9.
+ * Forbids sorts, because the planner expects as many groups as rows and would sort all rows, and forces merge
+ * joins in index order. A million calls by day took 3 s of CPU time, and take 0.9 s with these settings.
  */
 async function setPlanner(tx: Tx, inOrder: boolean): Promise<void> {
   const others = inOrder ? "off" : "on";
@@ -129,20 +129,20 @@ async function setPlanner(tx: Tx, inOrder: boolean): Promise<void> {
   );
 }
 
-/** By rank, for keys that are texts; those without come last. */
+/** The sort position of text keys: their rank; null keys come last. */
 export const byRank = sql`row_number() over (partition by is_total order by key)`;
 
-/** As the day of the account's zone. */
+/** Returns SQL for the day of a time in the account's time zone. */
 export function dayOf(time: RawBuilder<unknown>, timeZone: string): RawBuilder<unknown> {
   return sql`(${time} at time zone ${timeZone})::date`;
 }
 
-/** The quarter of an hour: in no zone does a day begin within one. Ten times as fast as the day. */
+/** Returns SQL for the quarter-hour of a time: every zone's day begins at one, and it is ten times as fast as the day. */
 export function quarterOf(time: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`date_bin('15 minutes', ${time}, 'epoch')`;
 }
 
-/** A share or an average; null of nothing. */
+/** Returns a share or an average; null if `whole` is 0. */
 export function ratio(part: number, whole: number, digits = 4): number | null {
   return whole === 0 ? null : Number((part / whole).toFixed(digits));
 }

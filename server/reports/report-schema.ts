@@ -1,4 +1,4 @@
-// Reports as the API shows them: a row for each campaign, day, number or agent, and one of totals.
+// Reports in API form: a row for each campaign, day, number or agent, and the totals.
 import Type, { type Static } from "typebox";
 import { id, nullable } from "../lib/schemas.ts";
 
@@ -10,26 +10,26 @@ export type CallGroup = (typeof call_groups)[number];
 
 const count = (description: string) => Type.Integer({ format: "int64", description });
 const share = (description: string) => nullable(Type.Number({ description }));
-/** There only where rows are told apart by it. */
+/** A column that is present only when rows are grouped by it. */
 const key = (description: string) => Type.Optional(nullable(Type.String({ description })));
 const keyId = (description: string) => Type.Optional(nullable(id(description)));
 
 const campaign = {
-  campaign_id: keyId("By campaign; of calls, null for all click-to-calls together"),
+  campaign_id: keyId("By campaign; null in a call report for all click-to-calls together"),
   campaign_name: key("By campaign"),
 };
 const day = { date: Type.Optional(Type.String({ format: "date", description: "By day" })) };
 
 const chatCounts = {
   total: count("Recipients"),
-  sent: count("The provider took it; delivered and read ones included"),
-  delivered: count("Read ones included"),
-  read: count(""),
-  failed: count("Refused, not delivered, skipped or cancelled"),
-  pending: count("Nothing final is known yet"),
-  replies: count("Answers to campaigns' messages"),
-  opt_outs: count("Those of them that were one of the account's stop words"),
-  credits: count("Chat credits spent and not given back"),
+  sent: count("Accepted by the provider, including delivered and read messages"),
+  delivered: count("Delivered, including read messages"),
+  read: count("Read"),
+  failed: count("Rejected, undelivered, skipped or cancelled"),
+  pending: count("Not final yet"),
+  replies: count("Replies to campaigns' messages"),
+  opt_outs: count("Replies that were one of the account's stop words"),
+  credits: count("Chat credits spent and not refunded"),
   delivery_rate: share("delivered / sent, from 0 to 1; null where nothing was sent"),
   read_rate: share("read / delivered; null where nothing was delivered"),
 };
@@ -47,16 +47,16 @@ const callCounts = {
   calls: count("Attempts"),
   answered: count("Ended, and a person had answered"),
   machine: count("Ended, and an answering machine had answered"),
-  busy: count(""),
-  no_answer: count(""),
-  failed: count(""),
-  canceled: count("Ended before anybody answered"),
+  busy: count("The customer was busy"),
+  no_answer: count("The customer did not answer"),
+  failed: count("The call failed"),
+  canceled: count("Canceled before it was answered"),
   in_progress: count("Not ended yet"),
   connected: count("Agent and customer talked"),
-  talk_seconds: count("Of all calls"),
-  average_talk_seconds: share("A call that a person or a machine answered; null without any"),
-  ring_seconds: count("Of all calls"),
-  billed_seconds: count("Of all calls"),
+  talk_seconds: count("Sum over all calls"),
+  average_talk_seconds: share("Per call that a person or a machine answered; null without any"),
+  ring_seconds: count("Sum over all calls"),
+  billed_seconds: count("Sum over all calls"),
   cost: count("Call credits"),
   answer_rate: share("answered / calls that ended, from 0 to 1; null where none ended"),
 };
@@ -64,20 +64,20 @@ const callCounts = {
 export const CallReportRow = Type.Object({
   ...campaign,
   ...day,
-  caller_id: key("By number: what the customer saw; null where it is not known"),
+  caller_id: key("By number: the caller ID that the customer saw; null if unknown"),
   agent_number: key("By agent: an extension or a phone; null for calls without one"),
-  agent_name: key("By agent: the user's, or else the extension's; null where it is not known"),
+  agent_name: key("By agent: the user's name, or else the extension's; null if unknown"),
   agent_user_id: keyId("By agent"),
   ...callCounts,
 });
 export type CallReportRow = Static<typeof CallReportRow>;
 
 const page = {
-  from: Type.String({ format: "date-time", description: "UTC: where the span begins" }),
-  to: Type.String({ format: "date-time", description: "UTC: where it ends, not included" }),
+  from: Type.String({ format: "date-time", description: "UTC: the beginning, inclusive" }),
+  to: Type.String({ format: "date-time", description: "UTC: the end, exclusive" }),
   next_cursor: nullable(Type.String()),
 };
-const totals = { description: "Of all rows together, whatever the page" };
+const totals = { description: "Totals of all rows, independent of the page" };
 
 export const ChatReport = Type.Object({
   ...page,
@@ -93,7 +93,7 @@ export const CallReport = Type.Object({
 });
 export type CallReport = Static<typeof CallReport>;
 
-/** What rows are told apart by, as columns. */
+/** The columns that identify a row, by grouping. */
 export const chat_keys = {
   campaign: ["campaign_id", "campaign_name"],
   day: ["date"],
@@ -107,6 +107,6 @@ export const call_keys = {
   agent: ["agent_number", "agent_name", "agent_user_id"],
 } as const satisfies Record<CallGroup, readonly (keyof CallReportRow)[]>;
 
-/** What is counted, as columns. */
+/** The columns of counts. */
 export const chat_counts = Object.keys(chatCounts) as (keyof typeof chatCounts)[];
 export const call_counts = Object.keys(callCounts) as (keyof typeof callCounts)[];

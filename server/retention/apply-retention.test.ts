@@ -1,4 +1,4 @@
-// What goes when it has been kept as long as its account wants, and what stays.
+// What retention deletes and what it keeps.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { startApi, type TestApi } from "../../test/support/api.ts";
@@ -26,12 +26,12 @@ import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-facto
 import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import { applyRetention } from "./apply-retention.ts";
-import { forgetRecordings } from "./forget-recordings.ts";
+import { purgeRecordings } from "./purge-recordings.ts";
 
 const start = new Date("2026-03-01T10:00:00Z");
 const day_ms = 86_400_000;
 
-/** What was deleted at nodes, by name, and the nodes that do not answer. */
+/** The recordings deleted from nodes, by name, and the nodes that do not respond. */
 const deleted: string[] = [];
 const silent = new Set<number>();
 
@@ -48,7 +48,7 @@ before(async () => {
   api.clock.set(start);
 });
 after(() => api.close());
-// What one test's accounts keep is no other test's matter.
+// Keeps the accounts of a test from being due in the next one.
 afterEach(() =>
   api.app.db.pool.query(`update accounts set retention_events_days = null,
     retention_messages_days = null, retention_calls_days = null, retention_recordings_days = null`),
@@ -58,7 +58,7 @@ const many = <Row>(n: number, row: Row): Row[] => Array.from({ length: n }, () =
 const never = new AbortController().signal;
 const daysAgo = (days: number) => new Date(api.clock.now().getTime() - days * day_ms);
 
-/** An account whose settings are these, everything else for ever. */
+/** An account with these retention settings that keeps everything else forever. */
 async function account(retention: Record<string, number | null> = {}): Promise<TestAccount> {
   const made = await makeAccount(api.app);
   await makeCredits(api.app, made, { chat: 100, call: 100 });
@@ -71,11 +71,11 @@ async function set({ token }: TestAccount, retention: Record<string, number | nu
   assert.equal(answer.status, 200, answer.text);
 }
 
-/** Turn after turn until nothing goes any more; returns what each took. */
-async function applyAll(turn = applyRetention): Promise<number[]> {
+/** Repeats until nothing more is deleted; returns the number of rows of each iteration. */
+async function applyAll(iterate = applyRetention): Promise<number[]> {
   const taken: number[] = [];
   for (;;) {
-    const rows = await turn(api.app, never);
+    const rows = await iterate(api.app, never);
     if (rows === 0) return taken;
     taken.push(rows);
   }
@@ -95,7 +95,7 @@ const get = async ({ token }: TestAccount, path: string) => {
   return answer.body;
 };
 
-test("events go after their days with what was to be told of them, in small steps; younger ones, others' and those without a place stay", async () => {
+test("deletes expired events with their deliveries, in small steps, and keeps newer, foreign and unrelayed ones", async () => {
   const mine = await account({ events_days: 10 });
   const other = await account();
   await makeEndpoint(api.app, mine, { types: ["lead.updated"] });
@@ -112,7 +112,7 @@ test("events go after their days with what was to be told of them, in small step
   assert.equal(await applyRetention(api.app, AbortSignal.abort()), 0);
   assert.equal(await rowsOf("events", mine), 1_804);
   const taken = await applyAll();
-  // An event that is still to be told of weighs as much as two rows.
+  // An event with a pending delivery counts as two rows.
   assert.deepEqual(taken, [700, 1_000, 100]);
   assert.equal(await rowsOf("events", mine), 4);
   assert.equal(await rowsOf("events", mine, "seq is null"), 1);
@@ -120,7 +120,7 @@ test("events go after their days with what was to be told of them, in small step
   assert.equal(await rowsOf("events", other), 1_803);
 });
 
-test("an account is looked at again some hours later, or at once when its settings change", async () => {
+test("an account is due again some hours later, or immediately when its settings change", async () => {
   const mine = await account({ events_days: 2 });
   await applyAll();
   await makeEvents(api.app, mine, [{ occurred_at: daysAgo(1.9) }, { occurred_at: daysAgo(1) }]);
@@ -133,7 +133,7 @@ test("an account is looked at again some hours later, or at once when its settin
   assert.deepEqual(await applyAll(), [1]);
 });
 
-test("one account's backlog keeps no other waiting, and workers at the same time take everything once", async () => {
+test("an account's backlog delays no other account, and concurrent workers delete everything once", async () => {
   const large = await account({ events_days: 1 });
   const small = await account({ events_days: 1 });
   await makeEvents(api.app, large, many(3_500, { occurred_at: daysAgo(5) }));
@@ -152,7 +152,7 @@ test("one account's backlog keeps no other waiting, and workers at the same time
   assert.equal(await rowsOf("events", large), 0);
 });
 
-test("an account whose rows cannot be taken in time holds up no other", async () => {
+test("an account whose rows cannot be deleted in time delays no other account", async () => {
   const bad = await account({ events_days: 1 });
   const good = await account({ events_days: 1 });
   for (const owner of [bad, good]) {
@@ -170,7 +170,7 @@ test("an account whose rows cannot be taken in time holds up no other", async ()
   assert.deepEqual(await applyAll(), [1]);
 });
 
-/** A finished campaign of so many recipients, all read, with a reply of each of the first three. */
+/** A completed campaign with this many recipients, all read, with a reply from each of the first three. */
 async function chatCampaign(owner: TestAccount, recipients: number): Promise<number> {
   const { app } = api;
   const { account_id } = owner;
@@ -198,7 +198,7 @@ async function chatCampaign(owner: TestAccount, recipients: number): Promise<num
   return id;
 }
 
-test("recipients and replies go when their campaign has been over for long; the campaign and its sums stay", async () => {
+test("deletes recipients and replies after their campaign's retention period; the campaign and its counts stay", async () => {
   const mine = await account({ messages_days: 30 });
   const other = await account();
   await makeCredits(api.app, mine, { chat: 3_000 });
@@ -212,7 +212,7 @@ test("recipients and replies go when their campaign has been over for long; the 
   const { id: young } = { id: await chatCampaign(mine, 2) };
   await api.app.db.pool.query(
     `insert into chat_replies (account_id, chat_number_id, provider_message_id, phone, type, opted_out, received_at)
-     values ($1, 1, 'nobody''s', '919700000009', 'text', false, $2), ($1, 1, 'new', '919700000009', 'text', false, $3)`,
+     values ($1, 1, 'unassigned', '919700000009', 'text', false, $2), ($1, 1, 'new', '919700000009', 'text', false, $3)`,
     [mine.account_id, daysAgo(31), daysAgo(29)],
   );
   assert.deepEqual(await applyAll(), [1_000, 104]);
@@ -229,11 +229,11 @@ test("recipients and replies go when their campaign has been over for long; the 
   await checkLedger(api.app.db.pool);
 });
 
-test("calls go with all that was told of them, and whom voice campaigns called; campaigns keep their sums", async () => {
+test("deletes calls with their records, and voice campaigns' recipients; the campaigns keep their counts", async () => {
   const mine = await account({ calls_days: 30 });
   const at = api.clock.now();
   const ended = { ...failed, ended_at: at };
-  // A click-to-call of two attempts, the second of which is younger; and one that is all old.
+  // A click-to-call of two attempts, of which the second has not expired, and one that has expired.
   const tried = await makeCall(api.app, mine, { call: ended, legs: [{}] });
   const gone = await makeCall(api.app, mine, { call: ended, legs: [{}, { role: "customer" }] });
   const queued = await makeCall(api.app, mine);
@@ -249,7 +249,7 @@ test("calls go with all that was told of them, and whom voice campaigns called; 
     said: [{ who: "caller", text: "Hello" }],
   });
   const { pool } = api.app.db;
-  await pool.query("insert into voice_rejects values ($1, $2, 1, 'none', 'is no number')", [
+  await pool.query("insert into voice_rejects values ($1, $2, 1, 'none', 'not a number')", [
     mine.account_id,
     campaign.id,
   ]);
@@ -289,7 +289,7 @@ test("calls go with all that was told of them, and whom voice campaigns called; 
   await checkLedger(pool);
 });
 
-test("a recording goes by its own days, or with its call; a node that does not answer is asked again, and keeps no other waiting", async () => {
+test("deletes a recording by its own retention period or with its call, and retries a silent node without delaying others", async () => {
   const place = async () => {
     const node_id = await makeNode(api.app, { connected: true });
     return { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
@@ -299,7 +299,7 @@ test("a recording goes by its own days, or with its call; a node that does not a
   const mine = await account({ recordings_days: 5, calls_days: 9 });
   const other = await account();
   const recorded = { ...failed, ended_at: api.clock.now(), recording_state: "ready" };
-  // There may be a part of it.
+  // A failed recording may exist in part.
   const broken = await makeCall(api.app, mine, {
     call: { ...recorded, recording_state: "failed" },
     place: good,
@@ -320,11 +320,11 @@ test("a recording goes by its own days, or with its call; a node that does not a
     api.send("GET", `/api/v1/calls/${id}/${path}`, { token: mine.token });
 
   api.clock.advance(4 * day_ms);
-  assert.deepEqual(await applyAll(forgetRecordings), []);
+  assert.deepEqual(await applyAll(purgeRecordings), []);
   api.clock.advance(2 * day_ms);
   deleted.length = 0;
-  assert.equal(await forgetRecordings(api.app, AbortSignal.abort()), 0);
-  assert.deepEqual(await applyAll(forgetRecordings), [3]);
+  assert.equal(await purgeRecordings(api.app, AbortSignal.abort()), 0);
+  assert.deepEqual(await applyAll(purgeRecordings), [3]);
   assert.equal(deleted.length, 3);
   for (const { id } of [here, broken]) assert.ok(deleted.includes(`trk-${mine.account_id}-${id}`));
   assert.equal((await recording(here.id)).status, 404);
@@ -335,14 +335,14 @@ test("a recording goes by its own days, or with its call; a node that does not a
   assert.notEqual((await get(mine, `/api/v1/calls/${there.id}`)).recording_url, null);
   assert.notEqual((await get(other, `/api/v1/calls/${theirs.id}`)).recording_url, null);
 
-  // Its call waits for it, the others do not.
+  // A call is kept until its recording is deleted; other calls do not wait.
   api.clock.advance(4 * day_ms);
-  assert.deepEqual(await applyAll(forgetRecordings), []);
+  assert.deepEqual(await applyAll(purgeRecordings), []);
   assert.deepEqual(await applyAll(), [3]);
   assert.equal(await rowsOf("calls", mine), 1);
   silent.delete(bad.node_id);
   api.clock.advance(11 * 60_000);
-  assert.deepEqual(await applyAll(forgetRecordings), [1]);
+  assert.deepEqual(await applyAll(purgeRecordings), [1]);
   api.clock.advance(8 * 3_600_000);
   assert.deepEqual(await applyAll(), [1]);
   assert.equal(await rowsOf("calls", mine), 0);

@@ -1,20 +1,20 @@
-// Takes what has been kept as long as its account wants. A step is one transaction of some rows, so a
-// crash repeats and loses nothing; each account that is due has a few steps before any has more.
+// Deletes records whose retention period has ended. A step is one transaction with a limited number of rows,
+// so a crash neither repeats nor loses anything. Each due account runs one round of steps before any repeats.
 import type { App } from "../engine/app.ts";
 import { statement } from "../lib/database/database.ts";
 import { isDatabaseUnavailable, isOfOneStatement } from "../lib/database/database-errors.ts";
-import { anew_ms, findDueAccounts, type DueAccount } from "./due-accounts.ts";
+import { nextCheckMs, findDueAccounts, type DueAccount } from "./due-accounts.ts";
 
-/** Of one transaction. */
+/** Rows per transaction. */
 const rows_max = 1_000;
 
-/** In this order; each is a step of its own. Recordings go by forget-recordings.ts, and calls after them. */
+/** The steps in order. purge-recordings.ts deletes recordings; calls are deleted after their recordings. */
 const settings = ["events", "endpoints", "messages", "voice_recipients", "calls"] as const;
 
 /**
- * A turn: a step of each setting for each account that is due. An account without more to take is due
- * again some hours later. Any number of processes may run it, one at a time has an account. Returns how
- * many events, endpoints, recipients, replies and calls went.
+ * Runs one step of each setting for each due account. An account without further expired records is due again
+ * some hours later. Any number of processes may run it: each account is locked by one at a time. Returns the
+ * number of events, endpoints, recipients, replies and calls deleted.
  */
 export async function applyRetention(app: App, stopping: AbortSignal): Promise<number> {
   let purged = 0;
@@ -25,7 +25,7 @@ export async function applyRetention(app: App, stopping: AbortSignal): Promise<n
     } catch (err) {
       if (isDatabaseUnavailable(err) && !isOfOneStatement(err)) throw err;
       const { account_id } = account;
-      app.log.error({ err, account_id }, "what an account keeps too long could not be taken");
+      app.log.error({ err, account_id }, "could not delete the account's expired records");
     }
   }
   return purged;
@@ -41,21 +41,21 @@ async function visit(
   let more = false;
   for (const setting of settings) {
     if (stopping.aborted) return purged;
-    const [step] = await takeStep(app.db.pool, [account_id, setting, rows_max, now]);
-    // Another process has the account.
+    const [step] = await runStep(app.db.pool, [account_id, setting, rows_max, now]);
+    // Another process has locked the account.
     if (!step) return purged;
     purged += step.purged;
     more ||= step.more;
   }
-  if (!more) await putOff(app.db.pool, [account_id, due_at, anew_ms(app), now]);
+  if (!more) await postpone(app.db.pool, [account_id, due_at, nextCheckMs(app), now]);
   return purged;
 }
 
-const takeStep = statement<{ purged: number; more: boolean }>(
+const runStep = statement<{ purged: number; more: boolean }>(
   "select purged, more from apply_retention($1, $2, $3, $4)",
 );
 
-// Unless the settings have been changed meanwhile.
-const putOff = statement(`
+// Unless the settings were changed meanwhile.
+const postpone = statement(`
   update accounts set retention_due_at = $4::timestamptz + $3 * interval '1 ms'
   where account_id = $1 and retention_due_at::text = $2`);

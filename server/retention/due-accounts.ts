@@ -1,4 +1,4 @@
-// Whose records somebody should look at: found by an index, whatever the number of accounts.
+// The accounts whose expired records are due to be deleted, found by an index.
 import type { App } from "../engine/app.ts";
 import { statement } from "../lib/database/database.ts";
 
@@ -7,16 +7,16 @@ const hours_ms = 3_600_000;
 
 export type DueAccount = {
   readonly account_id: number;
-  /** As PostgreSQL writes it, to the microsecond: what tells whether it has been changed meanwhile. */
+  /** In PostgreSQL's text form, to the microsecond, to detect concurrent changes. */
   readonly due_at: string;
 };
 
-/** How long an account is left alone: some six hours, so that all accounts spread over them. */
-export function anew_ms({ random }: Pick<App, "random">): number {
+/** Returns the time until an account is due again: 5 to 7 hours, random so that accounts spread out. */
+export function nextCheckMs({ random }: Pick<App, "random">): number {
   return (5 + 2 * random()) * hours_ms;
 }
 
-/** Each account that is due now, once, the longest waiting first. */
+/** Yields each account that is due now, once, the longest waiting first. */
 export async function* findDueAccounts(
   app: Pick<App, "db" | "clock">,
   what: "retention" | "recordings",

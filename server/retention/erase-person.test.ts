@@ -1,5 +1,4 @@
-// What is left of a person who asked to be forgotten: nothing but that they must not be written to, and
-// sums that nobody can be found in.
+// After an erasure only the suppressions and anonymous counts remain.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -63,7 +62,7 @@ after(() => api.close());
 const query = async <Row>(text: string, values: unknown[]): Promise<Row[]> =>
   (await api.app.db.pool.query(text, values)).rows as Row[];
 
-/** In how many rows of each of the account's tables the number stands. */
+/** Counts the rows of each of the account's tables that contain the number. */
 async function traces({ account_id }: TestAccount): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const table of tenantTables) {
@@ -94,7 +93,7 @@ async function post(
   return answer.body;
 }
 
-/** Works as a worker does until no job is due any more, once all events have their place in the order. */
+/** Relays all events, then runs jobs until none is due. */
 async function work(): Promise<void> {
   await relay(api.app);
   const stopping = new AbortController().signal;
@@ -106,7 +105,7 @@ const read = async ({ token }: TestAccount, path: string) =>
 
 type Campaign = { readonly id: number; readonly recipients: readonly number[] };
 
-/** Of the person and somebody else, brought to this state. */
+/** A campaign to the person and someone else, whose recipients are in this state. */
 async function chatCampaign(owner: TestAccount, state: string): Promise<Campaign> {
   const { app } = api;
   const chat_number = await makeChatNumber(app, owner);
@@ -139,7 +138,7 @@ async function move(
   campaign_id: number,
   moves: readonly { id: number; dispatches: number; to: string }[],
 ) {
-  const asked = moves.map(({ id, dispatches, to }) => ({
+  const requested = moves.map(({ id, dispatches, to }) => ({
     campaign_id,
     id,
     dispatches,
@@ -149,18 +148,18 @@ async function move(
   }));
   await query("select from chat_move_recipients($1, 'reports', $2, $3)", [
     account_id,
-    JSON.stringify(asked),
+    JSON.stringify(requested),
     api.clock.now(),
   ]);
 }
 
-/** As WhatsApp's, which hold the number of whom it went to: the first recipient's. */
+/** A message id like WhatsApp's, which contains the recipient's number: that of the first recipient. */
 let first_recipient = 0;
 function providerId(accountId: number, id: number): string {
   return `wamid.${id === first_recipient ? phone : "of-somebody"}.${accountId}.${id}`;
 }
 
-/** Everything that can be kept of the person, in an account. */
+/** Creates every kind of record about the person in an account. */
 async function fill(owner: TestAccount) {
   const { account_id, workspace_id } = owner;
   const now = api.clock.now();
@@ -172,7 +171,7 @@ async function fill(owner: TestAccount) {
     { phone: number, name: "Asha", email: "asha@test.example" },
     { "idempotency-key": unique("key") },
   );
-  // The contact's, under another phone; and somebody else's.
+  // A lead of the contact with another phone, and someone else's lead.
   await post(owner, `${leads}/create`, { phone: "9800000009", contactId: lead.contactId });
   await post(owner, `${leads}/create`, { phone: "9800000008", name: "Ben" });
   const group = await post(owner, "/api/v1/groups", { name: unique("group") });
@@ -264,14 +263,14 @@ async function fill(owner: TestAccount) {
   return { lead, read_campaign, queued, waiting, over, campaign, calling, talked };
 }
 
-async function checkBooks(): Promise<void> {
+async function checkInvariants(): Promise<void> {
   const { pool } = api.app.db;
   await checkLedger(pool);
   await checkCampaigns(pool);
   await checkVoiceCampaigns(pool);
 }
 
-test("everything about a number is gone after its erasure, and nothing else: sums, credit and another account's same number stay", async () => {
+test("erases everything about a number and nothing else: counts, credit and another account's data stay", async () => {
   const [mine, other] = [await account(), await account()];
   const had = await fill(mine);
   await fill(other);
@@ -282,14 +281,14 @@ test("everything about a number is gone after its erasure, and nothing else: sum
   ];
   const shown = await Promise.all(stays.map((path) => read(mine, path)));
 
-  const asked = await post(mine, "/api/v1/erasures", { phone_number: `+${phone}` });
-  assert.equal(asked.phone_number, "**********10");
-  assert.equal(asked.state, "pending");
+  const erasure = await post(mine, "/api/v1/erasures", { phone_number: `+${phone}` });
+  assert.equal(erasure.phone_number, "**********10");
+  assert.equal(erasure.state, "pending");
   await work();
-  // A call that was taken back has told so.
+  // The cancelled call has recorded its event.
   api.clock.advance(60_000);
   await work();
-  const done = await read(mine, `/api/v1/erasures/${asked.id}`);
+  const done = await read(mine, `/api/v1/erasures/${erasure.id}`);
   assert.equal(done.state, "done", JSON.stringify(await query("select * from erasures", [])));
   assert.deepEqual(await traces(mine), { suppressions: 1 });
   assert.deepEqual(await traces(other), theirs);
@@ -311,7 +310,7 @@ test("everything about a number is gone after its erasure, and nothing else: sum
   assert.deepEqual([sent.counts.skipped, sent.counts.queued, sent.credits.released], [1, 1, 1]);
   const called = await read(mine, `/api/v1/voice/campaigns/${had.calling.id}`);
   assert.deepEqual([called.suppressed, called.pending], [1, 1]);
-  await checkBooks();
+  await checkInvariants();
 
   const call = await read(mine, `/api/v1/calls/${had.talked}`);
   assert.deepEqual(
@@ -343,13 +342,13 @@ test("everything about a number is gone after its erasure, and nothing else: sum
   );
 });
 
-test("an erasure that is cut off at any step goes on where it was, and counts nothing twice", async () => {
+test("an erasure that is interrupted at any step continues where it was and counts nothing twice", async () => {
   const mine = await account();
   await fill(mine);
   const { id } = await post(mine, "/api/v1/erasures", { phone_number: number });
-  // Each run is stopped after its first step, and every other claim is lost before it can write.
+  // Each run is stopped after its first step, and every second claim is lost before it can write.
   for (let run = 0; (await read(mine, `/api/v1/erasures/${id}`)).state === "pending"; run++) {
-    assert.ok(run < 200, "it does not come to an end");
+    assert.ok(run < 200, "the erasure does not end");
     const stopping = new AbortController();
     const steps = { ...api.app, db: { ...api.app.db, query: watched(stopping, run % 2 === 1) } };
     await workJobs(steps, { "retention.erase_person": erasePerson }, stopping.signal);
@@ -369,10 +368,10 @@ test("an erasure that is cut off at any step goes on where it was, and counts no
     [2, 1, 4, 3, 2, 3],
   );
   assert.deepEqual(await traces(mine), { suppressions: 1 });
-  await checkBooks();
+  await checkInvariants();
 });
 
-/** The database, which ends the run after a transaction, or takes its claim away before. */
+/** A database that stops the run after a transaction, or revokes its claim before. */
 function watched(stopping: AbortController, loses: boolean) {
   const { query: db, pool } = api.app.db;
   return new Proxy(db, {
@@ -393,7 +392,7 @@ function watched(stopping: AbortController, loses: boolean) {
   });
 }
 
-test("who is being written to or called is erased afterwards, and a silent node's recordings last; meanwhile the erasure says what it waits for", async () => {
+test("an erasure waits for messages, calls and silent nodes in progress, and reports what it waits for", async () => {
   const mine = await account();
   const sending = await chatCampaign(mine, "dispatching");
   const node = async () => {
@@ -410,7 +409,7 @@ test("who is being written to or called is erased afterwards, and a silent node'
     place,
     call: { ...call, recording_state: "ready" },
   });
-  // Of a recording that failed there may be a part.
+  // A failed recording may exist in part.
   await makeCall(api.app, mine, { place: lost, call: { ...call, recording_state: "failed" } });
   is_silent = true;
   const { id } = await post(mine, "/api/v1/erasures", { phone_number: number });
@@ -439,7 +438,7 @@ test("who is being written to or called is erased afterwards, and a silent node'
     sending.recipients.map((recipient) => ({ id: recipient, dispatches: 1, to: "read" })),
   );
   await workOn();
-  // Its campaign has told that it is over.
+  // The campaign has recorded its completion.
   await workOn();
   await assertWaits("recording", {});
 
@@ -455,7 +454,7 @@ test("who is being written to or called is erased afterwards, and a silent node'
   assert.deepEqual(await traces(mine), {});
 });
 
-test("an erasure is for people.erase, of a phone number, and shows nothing of it but its end", async () => {
+test("an erasure requires people.erase and a valid phone number, and shows only the number's last digits", async () => {
   const mine = await account();
   const ask = (json: unknown, token = mine.token) =>
     api.send("POST", "/api/v1/erasures", { token, json });
@@ -482,7 +481,7 @@ test("an erasure is for people.erase, of a phone number, and shows nothing of it
   assert.equal(answer.status, 404);
 });
 
-test("a number of less than ten digits takes no row of a longer one that holds its digits", async () => {
+test("erasing a number of fewer than ten digits keeps rows of longer numbers that contain it", async () => {
   const owner = await account();
   const { account_id } = owner;
   const rows = ["+290 22222", "(00290) 22-222", "9290222221"];

@@ -1,14 +1,14 @@
-// Erases what is kept of a person: part after part, in small steps, each in a transaction together with
-// how far it is. A crash goes on where it was; nothing is counted twice.
+// Erases a person's data: part by part, in small steps. Each step and the progress are one transaction, so that
+// an erasure continues where it was after a crash and counts nothing twice.
 import { recordAudit } from "../accounts/audit/record-audit.ts";
 import type { App } from "../engine/app.ts";
 import { checkJob, type Job } from "../engine/work-jobs.ts";
 import type { Tx } from "../lib/database/database.ts";
-import { eraseAnswers } from "./erase/answers.ts";
+import { eraseStoredResponses } from "./erase/stored-responses.ts";
 import { eraseCalls } from "./erase/calls.ts";
 import { awaitChatRecipients, scanChatRecipients } from "./erase/chat-recipients.ts";
 import { eraseGroupMembers, eraseNotices, eraseReplies } from "./erase/found-by-index.ts";
-import { eraseNews } from "./erase/news.ts";
+import { eraseEvents } from "./erase/events.ts";
 import type { Part, Person, Progress, Step } from "./erase/part.ts";
 import { erasePeople } from "./erase/people.ts";
 import { eraseRecordings } from "./erase/recordings.ts";
@@ -18,8 +18,9 @@ import { erased_kinds, type ErasedKind } from "./erasure-schema.ts";
 import type { ErasureRow } from "./erasures.ts";
 
 /**
- * What is to be sent and called goes first; calls go before leads, because they make some; what the outbox
- * tells comes after all that is told there; recordings come last, for their nodes may be silent. Stored erasures name a part by its place.
+ * The order is fixed: stored erasures refer to a part by its index. Pending messages and calls come first;
+ * calls come before leads, because they can create leads; events come after the parts that record events;
+ * recordings come last, because their nodes may not respond.
  */
 const parts: readonly Part[] = [
   scanChatRecipients,
@@ -32,19 +33,19 @@ const parts: readonly Part[] = [
   eraseImportRejects,
   eraseVoiceRejects,
   eraseNotices,
-  eraseAnswers,
+  eraseStoredResponses,
   awaitChatRecipients,
   eraseReplies,
-  eraseNews,
+  eraseEvents,
   eraseRecordings,
 ];
 
-/** Then others' jobs have their turn. */
+/** After this time the job yields to other jobs. */
 const run_ms_max = 5_000;
 
 /**
- * The job retention.erase_person of one erasure. Stopped on the way, or after `ms_max`, it goes on with its
- * next run; while a message or call to the person is under way it comes back later.
+ * The job retention.erase_person of one erasure. When stopped, or after `ms_max`, it continues in its next run;
+ * while a message or call to the person is in progress, it runs again later.
  */
 export async function erasePerson(
   app: App,
@@ -86,20 +87,20 @@ async function findPending(
 }
 
 function personOf({ account_id, phone, country_code }: Pending): Person {
-  // Of a pending one there is a number: the table's check.
-  const whole = phone!;
-  const local = new RegExp(`^${country_code}([0-9]{10})$`).exec(whole)?.[1];
-  const before = local === undefined ? "(00)?" : `((00)?${country_code}|0)?`;
-  const digits = local ?? whole;
+  // A constraint of the table ensures that a pending erasure has a number.
+  const e164 = phone!;
+  const national = new RegExp(`^${country_code}([0-9]{10})$`).exec(e164)?.[1];
+  const prefix = national === undefined ? "(00)?" : `((00)?${country_code}|0)?`;
+  const digits = national ?? e164;
   return {
     account_id,
-    phone: whole,
+    phone: e164,
     digits,
-    pattern: `(^|[^0-9])${before}${digits}([^0-9]|$)`,
+    pattern: `(^|[^0-9])${prefix}${digits}([^0-9]|$)`,
   };
 }
 
-/** Whoever has lost the job writes nothing. */
+/** Writes a step and the progress in one transaction. Throws TL001 when the job's claim is lost. */
 async function writeStep(
   app: App,
   job: Job,
@@ -117,7 +118,7 @@ async function writeStep(
       chat: step.chat ?? before.chat,
       voice: step.voice ?? before.voice,
       calls: step.calls ?? before.calls,
-      // Until it is over, also while it is looked at again.
+      // Kept until the part is done, also while it is checked again.
       waiting_for: step.waiting_for ?? (step.at === null ? null : before.waiting_for),
     };
     await tx
@@ -140,7 +141,7 @@ function addCounts(erasure: Pending, { counts = {} }: Step): Partial<Record<Eras
   );
 }
 
-/** Forgets the number itself. */
+/** Completes the erasure and deletes the number from it. */
 async function finish(app: App, job: Job, { id, counts, requested_by }: Pending): Promise<void> {
   const { account_id } = job;
   const now = app.clock.now();

@@ -1,4 +1,4 @@
-// An erasure as it goes in and comes out of the API.
+// Erasures in API requests and responses.
 import Type, { type Static } from "typebox";
 import { personPhone } from "../audience/suppressions/suppression-schema.ts";
 import { closed, id, nullable, timestamp } from "../lib/schemas.ts";
@@ -6,13 +6,13 @@ import { closed, id, nullable, timestamp } from "../lib/schemas.ts";
 export const NewErasure = closed(
   { phone_number: personPhone },
   {
-    description: "Whose personal data to erase",
+    description: "The person whose data to erase",
     examples: [{ phone_number: "+919876543210" }],
   },
 );
 export type NewErasure = Static<typeof NewErasure>;
 
-/** What is counted of an erasure. */
+/** The kinds of records that an erasure counts. */
 export const erased_kinds = [
   "leads",
   "contacts",
@@ -26,32 +26,31 @@ export const erased_kinds = [
 ] as const;
 export type ErasedKind = (typeof erased_kinds)[number];
 
-/** What an erasure may have to wait for. */
-export const awaited = ["message", "call", "recording"] as const;
-export type Awaited = (typeof awaited)[number];
+/** What an erasure may wait for. */
+export const wait_reasons = ["message", "call", "recording"] as const;
+export type WaitReason = (typeof wait_reasons)[number];
 
 const counted: Readonly<Record<ErasedKind, string>> = {
   leads: "Deleted, with their timelines",
   contacts: "Deleted",
-  import_rows: "Of uploads: emptied",
-  group_members: "Taken out of saved groups",
-  recipients:
-    "Of chat and voice campaigns: emptied, and not written to or called where they waited",
+  import_rows: "Rows of uploads, emptied",
+  group_members: "Removed from groups",
+  recipients: "Recipients of chat and voice campaigns, emptied; pending ones are not contacted",
   replies: "Emptied",
   calls: "Emptied",
-  recordings: "Of calls, and messages that were left: deleted where they were",
-  events: "Of the outbox: emptied",
+  recordings: "Recordings and voice messages, deleted from their nodes",
+  events: "Emptied",
 };
 
 export const ErasureAnswer = Type.Object({
   id: id("Erasure id"),
-  phone_number: Type.String({ description: "All but its last two digits hidden" }),
+  phone_number: Type.String({ description: "Masked except for the last two digits" }),
   state: Type.Enum(["pending", "done"], { type: "string" }),
   waiting_for: nullable(
-    Type.Enum(awaited, {
+    Type.Enum(wait_reasons, {
       type: "string",
       description:
-        "What keeps it pending: a message whose outcome is not known yet, a call that is under way, a recording whose node does not answer; null for nothing",
+        "What the erasure waits for: a message whose outcome is unknown, a live call, or a recording whose node does not respond; null if it waits for nothing",
     }),
   ),
   counts: Type.Object(

@@ -1,4 +1,4 @@
-// What is being, and has been, erased of persons.
+// The erasures of an account.
 import type { Kysely, Selectable } from "kysely";
 import { decodeCursor, page } from "../lib/database/cursor.ts";
 import type { DB } from "../lib/database/database.ts";
@@ -8,7 +8,7 @@ import { erased_kinds, type ErasedKind, type ErasureAnswer } from "./erasure-sch
 
 export type ErasureRow = Selectable<DB["erasures"]>;
 
-/** A page of erasures, newest first; 422 on a cursor that is not of this list. */
+/** Returns a page of erasures, newest first. Throws 422 on an invalid cursor. */
 export async function listErasures(
   db: Kysely<DB>,
   accountId: number,
@@ -24,7 +24,7 @@ export async function listErasures(
   return { data: rows.map(erasureAnswer), next_cursor: next };
 }
 
-/** One erasure. Refuses: not-found. */
+/** Returns one erasure. Refuses: not-found. */
 export async function findErasure(
   db: Kysely<DB>,
   accountId: number,
@@ -40,7 +40,7 @@ export async function findErasure(
   return erasureAnswer(row);
 }
 
-/** An erasure as the API shows it: never the number. */
+/** Converts a row to API form, with the number masked. */
 export function erasureAnswer(row: ErasureRow): ErasureAnswer {
   const counts = row.counts as Partial<Record<ErasedKind, number>>;
   const progress = row.progress as Progress | null;

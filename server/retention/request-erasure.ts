@@ -9,7 +9,7 @@ import { erasureAnswer } from "./erasures.ts";
 
 const shown_digits = 2;
 
-/** What a schema cannot see of a request. The body may have any shape. */
+/** Returns the violations that the schema cannot detect. The body may have any shape. */
 export function validateErasure(body: unknown, countryCode: string): FieldError[] {
   const { phone_number } = (body ?? {}) as { phone_number?: unknown };
   if (typeof phone_number !== "string" || readPersonPhone(phone_number, countryCode)) return [];
@@ -17,8 +17,9 @@ export function validateErasure(body: unknown, countryCode: string): FieldError[
 }
 
 /**
- * Has everything about a number erased by the job retention.erase_person (notification it after the commit). The
- * answer, which a key keeps for ever, does not hold the number. Refuses: validation-failed.
+ * Requests the erasure of all data about a number by the job retention.erase_person; the caller sends the
+ * notification `job` after the commit. The response, which an idempotency key may store, does not contain the
+ * number. Refuses: validation-failed.
  */
 export async function requestErasure(
   tx: Tx,

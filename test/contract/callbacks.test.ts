@@ -1,4 +1,4 @@
-// Callbacks from end to end (contract 6): a worker, calls on the sandbox, a receiver of ours.
+// Callbacks end to end (contract 6): a worker, calls on the sandbox and a callback receiver.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Webhook } from "standardwebhooks";
@@ -44,7 +44,7 @@ const typesOf = ({ received }: CallbackReceiver, campaign_id: number) =>
 const isOver = (receiver: CallbackReceiver, campaign_id: number) =>
   eventually(() => typesOf(receiver, campaign_id).includes("call.completed"));
 
-test("a voice campaign's callback_url hears of its calls, signed, in order, and of nothing else", async () => {
+test("a voice campaign's callback_url receives the signed events of its calls in order, and no others", async () => {
   const receiver = await newReceiver();
   const other = assertLaunched(await voice.launch(voice.body({ number: "9876000002" })));
   const launched = await voice.launch(
@@ -71,7 +71,7 @@ test("a voice campaign's callback_url hears of its calls, signed, in order, and 
     new Webhook(secret).verify(text, headers as Record<string, string>);
 });
 
-test("a receiver can have its secret before a launch: of an endpoint of the account at the callback_url, or of a launch for later", async () => {
+test("a receiver's secret is available before the first call: from an account's endpoint at the callback_url, or from a scheduled launch", async () => {
   const receiver = await newReceiver();
   const { id, secret } = await ask("POST", "/api/v1/callbacks/endpoints", {
     url: receiver.url,
@@ -83,9 +83,9 @@ test("a receiver can have its secret before a launch: of an endpoint of the acco
     );
   const campaign_id = await launch({});
   await isOver(receiver, campaign_id);
-  const told = receiver.received.filter(({ data }) => data.campaign_id === campaign_id);
-  // Only what the account's endpoint does not want comes from the campaigns' one.
-  const own = told.filter(({ type }) => ["call.initiated", "call.completed"].includes(type));
+  const received = receiver.received.filter(({ data }) => data.campaign_id === campaign_id);
+  // The campaign endpoint sends only the events that the account's endpoint does not receive.
+  const own = received.filter(({ type }) => ["call.initiated", "call.completed"].includes(type));
   assert.equal(new Set(own.map(({ type }) => type)).size, 2);
   for (const { text, headers } of own)
     new Webhook(secret).verify(text, headers as Record<string, string>);
@@ -98,7 +98,7 @@ test("a receiver can have its secret before a launch: of an endpoint of the acco
   assert.match(read.secret, /^whsec_/);
 });
 
-test("a click-to-call's callback_method is the method of its callbacks to the account's endpoint; without one it is POST", async () => {
+test("a click-to-call's callbacks to the account's endpoint use its callback_method, or POST without one", async () => {
   const receiver = await newReceiver();
   const { id } = await ask("POST", "/api/v1/callbacks/endpoints", {
     url: receiver.url,
@@ -111,7 +111,7 @@ test("a click-to-call's callback_method is the method of its callbacks to the ac
     assertSubmitted(answer);
     return answer.body.data.campaignId as number;
   };
-  const asked = {
+  const campaigns = {
     get: await call({ to_number: "9876000011", callback_method: "get", reference: "order 11" }),
     put: await call({ to_number: "9876000012", callback_method: "PUT" }),
     none: await call({ to_number: "9876000013" }),
@@ -122,16 +122,16 @@ test("a click-to-call's callback_method is the method of its callbacks to the ac
       const of = data?.campaign_id ?? Number(query.get("campaign_id"));
       return type === "call.completed" && of === campaign;
     });
-  await eventually(() => Object.values(asked).every((campaign) => completed(campaign)));
-  assert.equal(completed(asked.put)!.method, "PUT");
-  assert.equal(completed(asked.none)!.method, "POST");
-  const get = completed(asked.get)!;
+  await eventually(() => Object.values(campaigns).every((campaign) => completed(campaign)));
+  assert.equal(completed(campaigns.put)!.method, "PUT");
+  assert.equal(completed(campaigns.none)!.method, "POST");
+  const get = completed(campaigns.get)!;
   assert.equal(get.method, "GET");
   assert.equal(new URL(get.path, receiver.url).searchParams.get("reference"), "order 11");
   await ask("DELETE", `/api/v1/callbacks/endpoints/${id}`);
 });
 
-test("a callback is {type, timestamp, data}, comes again under one id until it is taken, and each attempt can be looked up", async () => {
+test("a callback is {type, timestamp, data}, is retried under one webhook-id until it succeeds, and lists every attempt", async () => {
   const receiver = await newReceiver();
   let refusals = 0;
   receiver.answer = (response) =>

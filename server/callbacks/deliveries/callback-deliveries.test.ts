@@ -38,7 +38,7 @@ const replayRange = (account: TestAccount, endpointId: number, json: unknown) =>
 const idsOf = (answer: { body: { data: { id: number }[] } }) =>
   answer.body.data.map(({ id }) => id);
 
-/** What the endpoint row says: whether there is work for it. */
+/** Returns the endpoint's work_at, which is set while it has work. */
 async function workAt({ account_id }: TestAccount, id: number): Promise<Date | null> {
   const { work_at } = await api.app.db.query
     .selectFrom("callback_endpoints")
@@ -49,7 +49,7 @@ async function workAt({ account_id }: TestAccount, id: number): Promise<Date | n
   return work_at;
 }
 
-test("the list shows what was told to whom and how it went, newest first, in pages that follow one another", async () => {
+test("lists deliveries with their events, endpoints and results, newest first, in pages", async () => {
   const account = await makeAccount(api.app);
   const { account_id } = account;
   const { id: endpoint_id } = await makeEndpoint(api.app, account);
@@ -89,10 +89,10 @@ test("the list shows what was told to whom and how it went, newest first, in pag
   assert.equal(second.body.next_cursor, null);
 });
 
-test("the list is narrowed by each of its filters, and by several at once", async () => {
+test("filters deliveries by each filter and by several at once", async () => {
   const account = await makeAccount(api.app);
   const shop = await makeEndpoint(api.app, account, { types: ["lead.created", "call.completed"] });
-  const desk = await makeEndpoint(api.app, account, { types: ["lead.created"] });
+  const crm = await makeEndpoint(api.app, account, { types: ["lead.created"] });
   api.clock.set("2026-01-01T10:00:00Z");
   const call = await makeDelivery(api.app, account, shop.id, {
     type: "call.completed",
@@ -101,7 +101,7 @@ test("the list is narrowed by each of its filters, and by several at once", asyn
   });
   api.clock.set("2026-01-01T11:00:00Z");
   const lead = await makeDelivery(api.app, account, shop.id, { state: "failed" });
-  const [twin] = idsOf(await get(account, `?endpoint_id=${desk.id}`));
+  const [twin] = idsOf(await get(account, `?endpoint_id=${crm.id}`));
   const webhook_id = `evt_${account.account_id}_${lead.event_id}`;
   const found = async (query: string) => new Set(idsOf(await get(account, `?${query}`)));
   assert.deepEqual(await found(`endpoint_id=${shop.id}`), new Set([call.id, lead.id]));
@@ -111,7 +111,7 @@ test("the list is narrowed by each of its filters, and by several at once", asyn
   assert.deepEqual(await found("type=call.completed"), new Set([call.id]));
   assert.deepEqual(await found("call_id=9"), new Set([call.id]));
   assert.deepEqual(await found(`webhook_id=${webhook_id}`), new Set([lead.id, twin]));
-  assert.deepEqual(await found(`webhook_id=${webhook_id}&endpoint_id=${desk.id}`), new Set([twin]));
+  assert.deepEqual(await found(`webhook_id=${webhook_id}&endpoint_id=${crm.id}`), new Set([twin]));
   assert.deepEqual(await found("from=2026-01-01T11:00:00Z"), new Set([lead.id, twin]));
   assert.deepEqual(await found("to=2026-01-01T11:00:00Z"), new Set([call.id]));
   assert.deepEqual(await found("from=2026-01-01&to=2026-01-02"), new Set([call.id, lead.id, twin]));
@@ -137,14 +137,14 @@ test("the list is narrowed by each of its filters, and by several at once", asyn
   }
 });
 
-test("a delivery is shown with its address, what is sent, and every attempt, the oldest first", async () => {
+test("shows a delivery with its URL, its content and every attempt, oldest first", async () => {
   const account = await makeAccount(api.app);
   const { id: endpoint_id, url } = await makeEndpoint(api.app, account);
   const occurred_at = new Date("2026-02-03T04:05:06.700Z");
   const { id } = await makeDelivery(api.app, account, endpoint_id, {
     occurred_at,
     data: { id: 5, name: "Ann" },
-    attempts: ["no answer within 15 s", 503],
+    attempts: ["no response within 15 s", 503],
   });
   const { status, body } = await get(account, `/${id}`);
   assert.equal(status, 200);
@@ -160,7 +160,7 @@ test("a delivery is shown with its address, what is sent, and every attempt, the
     attempt["duration_ms"],
   ]);
   assert.deepEqual(shown, [
-    [null, "no answer within 15 s", null, 12],
+    [null, "no response within 15 s", null, 12],
     [503, null, "said 503", 12],
   ]);
   const { url: _url, body: _body, all_attempts: _attempts, ...record } = body;
@@ -177,13 +177,13 @@ test("a delivery is shown with its address, what is sent, and every attempt, the
   );
 });
 
-test("a replayed delivery begins anew under its webhook-id, keeps its attempts, and wakes its endpoint", async () => {
+test("a replayed delivery restarts under its webhook-id, keeps its attempts, and wakes its endpoint", async () => {
   const account = await makeAccount(api.app);
   const { id: endpoint_id } = await makeEndpoint(api.app, account);
   for (const state of ["failed", "delivered"] as const) {
     const { id } = await makeDelivery(api.app, account, endpoint_id, { state, attempts: [500] });
     const finished = (await get(account, `/${id}`)).body;
-    // As when everything is delivered.
+    // The state after everything was delivered.
     await api.app.db.pool.query(
       "update callback_endpoints set work_at = null where account_id = $1",
       [account.account_id],
@@ -213,7 +213,7 @@ test("a replayed delivery begins anew under its webhook-id, keeps its attempts, 
   }
 });
 
-test("replaying a delivery that waits for its next attempt makes it due now and counts on", async () => {
+test("replaying a pending delivery makes it due now and keeps its attempt count", async () => {
   const account = await makeAccount(api.app);
   const { id: endpoint_id } = await makeEndpoint(api.app, account);
   const now = new Date("2026-03-02T00:00:00.000Z");
@@ -229,7 +229,7 @@ test("replaying a delivery that waits for its next attempt makes it due now and 
   assert.equal(body.due_at, now.toISOString());
 });
 
-test("what is disabled, deleted or no longer kept is not replayed", async () => {
+test("refuses to replay to a disabled endpoint, a deleted delivery and a deleted event", async () => {
   const account = await makeAccount(api.app);
   const { id: endpoint_id } = await makeEndpoint(api.app, account);
   const from = "2026-01-01T00:00:00Z";
@@ -261,7 +261,7 @@ test("what is disabled, deleted or no longer kept is not replayed", async () => 
   assert.equal((await replay(account, id)).status, 404);
 });
 
-test("every failing field of a replay is told, and its times are read in the account's zone", async () => {
+test("reports every invalid field of a replay, and reads its times in the account's time zone", async () => {
   const account = await makeAccount(api.app);
   const { id } = await makeEndpoint(api.app, account);
   api.clock.set("2026-03-03T00:00:00Z");
@@ -287,7 +287,7 @@ test("every failing field of a replay is told, and its times are read in the acc
     .set({ time_zone: "Asia/Kolkata" })
     .where("account_id", "=", account.account_id)
     .execute();
-  // A token's account is kept for seconds.
+  // A token's account is cached for seconds.
   const other = await makeAgentToken(api.app, account, ["callbacks.manage"]);
   const path = `/api/v1/callbacks/endpoints/${id}/replay`;
   const json = { from: "2026-03-01T05:30:00", to: "2030-01-01T00:00:00Z" };
@@ -310,9 +310,9 @@ test("every failing field of a replay is told, and its times are read in the acc
   });
   const second = await api.send("POST", path, { token: other, json });
   assert.equal(second.status, 409);
-  assert.match(second.body.detail, new RegExp(`^Replay ${replay_id} .* under way`));
+  assert.match(second.body.detail, new RegExp(`^Replay ${replay_id} .* in progress`));
   await workJobs(api.app, { "callbacks.replay": replayEvents }, new AbortController().signal);
-  // A day is the midnight, in that zone, that it begins with.
+  // A day means its midnight in that zone.
   const days = await api.send("POST", path, {
     token: other,
     json: { from: "2026-03-01", to: "2026-03-02" },
@@ -321,7 +321,7 @@ test("every failing field of a replay is told, and its times are read in the acc
   assert.deepEqual([from, to], ["2026-02-28T18:30:00.000Z", "2026-03-01T18:30:00.000Z"]);
 });
 
-test("a replayed time reaches the endpoint: what failed, and what nobody was told of, each under its webhook-id", async (t) => {
+test("replaying a time range delivers failed and undelivered events under their webhook-ids", async (t) => {
   const account = await makeAccount(api.app);
   const receiver = await openCallbackReceiver();
   t.after(() => receiver.close());
@@ -334,8 +334,8 @@ test("a replayed time reaches the endpoint: what failed, and what nobody was tol
   api.clock.set("2026-04-01T11:00:00Z");
   await makeDelivery(api.app, account, endpoint_id, { state: "failed" });
   const range = { from: "2026-04-01T10:00:00Z", to: "2026-04-01T11:00:00Z" };
-  const asked = await replayRange(account, endpoint_id, range);
-  assert.equal(asked.status, 202);
+  const started = await replayRange(account, endpoint_id, range);
+  assert.equal(started.status, 202);
   const going = new AbortController().signal;
   await workJobs(api.app, { "callbacks.replay": replayEvents }, going);
   const deliverers = openDeliverers(api.app, lasting_lease);
@@ -348,34 +348,34 @@ test("a replayed time reaches the endpoint: what failed, and what nobody was tol
   const webhookIds = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
   const expected = [missed, failed.event_id].map((id) => `evt_${account.account_id}_${id}`);
   assert.deepEqual(webhookIds, new Set<unknown>(expected));
-  // Every event of the time was looked at; what was delivered already was left out.
+  // Every event of the range is counted; delivered events are not replayed.
   const { token } = account;
   const replays = "/api/v1/callbacks/replays";
-  const { body: through } = await api.send("GET", `${replays}/${asked.body.id}`, { token });
+  const { body: through } = await api.send("GET", `${replays}/${started.body.id}`, { token });
   assert.deepEqual(through, {
-    ...asked.body,
+    ...started.body,
     state: "completed",
-    reached: asked.body.to,
+    reached: started.body.to,
     events_count: 3,
     deliveries_count: 2,
     finished_at: api.clock.now().toISOString(),
   });
-  // It is over: another may come.
+  // It is completed, so another replay may start.
   const again = await replayRange(account, endpoint_id, range);
   assert.equal(again.status, 202);
   const list = async (query: string) =>
     idsOf(await api.send("GET", `${replays}?${query}`, { token }));
-  assert.deepEqual(await list(`endpoint_id=${endpoint_id}`), [again.body.id, asked.body.id]);
+  assert.deepEqual(await list(`endpoint_id=${endpoint_id}`), [again.body.id, started.body.id]);
   assert.deepEqual(await list("endpoint_id=9007199254740992"), []);
   const { body: page } = await api.send("GET", `${replays}?limit=1`, { token });
-  assert.deepEqual(await list(`limit=1&cursor=${page.next_cursor}`), [asked.body.id]);
+  assert.deepEqual(await list(`limit=1&cursor=${page.next_cursor}`), [started.body.id]);
   const other = await makeAccount(api.app);
-  const foreign = await api.send("GET", `${replays}/${asked.body.id}`, { token: other.token });
+  const foreign = await api.send("GET", `${replays}/${started.body.id}`, { token: other.token });
   assert.equal(foreign.status, 404);
   assert.equal((await api.send("GET", replays, { token: other.token })).body.data.length, 0);
 });
 
-test("an account sees and replays its own deliveries only", async () => {
+test("an account sees and replays only its own deliveries", async () => {
   const account = await makeAccount(api.app);
   const { id: endpoint_id } = await makeEndpoint(api.app, account);
   const { id, event_id } = await makeDelivery(api.app, account, endpoint_id, { state: "failed" });

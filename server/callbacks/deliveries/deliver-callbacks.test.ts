@@ -25,7 +25,7 @@ import { openDeliverers, type Deliverers } from "./deliver-callbacks.ts";
 import { secretText } from "../endpoints/sign-callback.ts";
 
 let api: TestApi;
-/** Of two processes, as it were: each may take any endpoint. */
+/** The deliverers of two processes: each may deliver to any endpoint. */
 const both: Deliverers[] = [];
 const receivers: CallbackReceiver[] = [];
 
@@ -34,7 +34,7 @@ before(async () => {
   both.push(openDeliverers(api.app, lasting_lease), openDeliverers(api.app, lasting_lease));
 });
 after(async () => {
-  // What a test left hanging.
+  // Ends requests that a test left open.
   await Promise.all(receivers.map((receiver) => receiver.close()));
   await Promise.all(both.map((deliverers) => deliverers.stop()));
   await api.close();
@@ -58,14 +58,14 @@ async function newEndpoint(
   return { account_id: owner, endpoint_id: made.id, secret: made.secret };
 }
 
-const told: NewEvent = { type: "lead.updated" };
+const event: NewEvent = { type: "lead.updated" };
 
 async function record(account_id: number, ...events: NewEvent[]) {
   await makeEvents(api.app, { account_id }, events);
   await relay(api.app);
 }
 
-/** Looks for work again and again, as the worker's loop does, until it is true. */
+/** Starts due deliverers repeatedly, as the worker's loop does, until the condition holds. */
 const whileDelivering = (holds: () => boolean | Promise<boolean>) =>
   eventually(async () => {
     for (const deliverers of both) await deliverers.startDue();
@@ -94,7 +94,7 @@ async function endpointOf({ account_id, endpoint_id }: Endpoint) {
     .executeTakeFirstOrThrow();
 }
 
-/** The clock stands still unless it is told otherwise; whoever waits for a time is woken. */
+/** Advances the manual clock and wakes the deliverers. */
 function advance(seconds: number, account_id: number): void {
   api.clock.advance(seconds * 1_000);
   api.app.notifications.send("callback_work", String(account_id));
@@ -106,7 +106,7 @@ const signedHeaders = ({ headers }: Received) => ({
   "webhook-signature": String(headers["webhook-signature"]),
 });
 
-test("a callback is accepted by two independent verifiers, under each secret of a rotation, and tampered with by none", async () => {
+test("two independent verifiers accept a callback under each secret of a rotation and reject a modified one", async () => {
   const receiver = await newReceiver();
   const old_secret = randomBytes(32);
   const endpoint = await newEndpoint(receiver.url);
@@ -146,12 +146,12 @@ test("a callback is accepted by two independent verifiers, under each secret of 
   await whileDelivering(async () => (await statesOf(endpoint)) === "delivered 1");
 });
 
-test("an endpoint hears of its types alone, and of no other account's events", async () => {
+test("an endpoint receives only its types, and no other account's events", async () => {
   const receiver = await newReceiver();
   const endpoint = await newEndpoint(receiver.url, null, ["chat.optout"]);
   const other = await newEndpoint(receiver.url);
   await record(other.account_id, { type: "chat.optout", data: { of: "other" } });
-  await record(endpoint.account_id, told, { type: "chat.optout", data: { of: "mine" } });
+  await record(endpoint.account_id, event, { type: "chat.optout", data: { of: "mine" } });
   await whileDelivering(() => receiver.received.length === 2);
   assert.deepEqual(
     new Set(receiver.received.map(({ data }) => data.of)),
@@ -160,12 +160,12 @@ test("an endpoint hears of its types alone, and of no other account's events", a
   assert.equal((await deliveriesOf(endpoint)).length, 1);
 });
 
-test("a failing endpoint is tried eight times, later each time, under one id, and each attempt is kept", async () => {
+test("attempts a failing delivery eight times, with growing delays, under one webhook-id, and stores each attempt", async () => {
   const receiver = await newReceiver();
   receiver.answer = (response) => void response.writeHead(500).end("out of order\u0000");
   const endpoint = await newEndpoint(receiver.url);
   api.clock.advance(0);
-  await record(endpoint.account_id, told);
+  await record(endpoint.account_id, event);
   const waits = [];
   for (let attempt = 1; attempt <= 8; attempt++) {
     const last = attempt === 8 ? "failed" : "pending";
@@ -188,7 +188,7 @@ test("a failing endpoint is tried eight times, later each time, under one id, an
   assert.deepEqual([attempts[0]!.status, attempts[0]!.response], [500, "out of order"]);
 });
 
-test("what is told of one call begins in order, each after the one before was answered; other calls wait for none of it", async () => {
+test("starts a call's callbacks in order, each after the response to the previous one, and without delaying other calls", async () => {
   const receiver = await newReceiver();
   const held: ServerResponse[] = [];
   receiver.answer = (response, { data }) =>
@@ -208,7 +208,7 @@ test("what is told of one call begins in order, each after the one before was an
   await whileDelivering(() => typesOf(2).length === 2);
   assert.deepEqual(typesOf(2), ["call.initiated", "call.completed"]);
   await whileDelivering(() => held.length === 1);
-  // Fails, and is tried again later: what comes after it need not wait for that.
+  // A failed callback is retried later; the next one does not wait for the retry.
   held[0]!.writeHead(503).end();
   await whileDelivering(() => held.length === 2);
   assert.deepEqual(typesOf(1), ["call.initiated", "call.ringing"]);
@@ -218,12 +218,12 @@ test("what is told of one call begins in order, each after the one before was an
   assert.deepEqual(typesOf(1), ["call.initiated", "call.ringing", "call.completed"]);
 });
 
-test("an endpoint that hangs delays no other", async () => {
+test("a hanging endpoint delays no other endpoint", async () => {
   const [hanging, healthy] = [await newReceiver(), await newReceiver()];
   hanging.answer = () => {};
   const bad = await newEndpoint(hanging.url);
   const good = await newEndpoint(healthy.url, bad.account_id);
-  await record(bad.account_id, ...Array.from({ length: 200 }, () => told));
+  await record(bad.account_id, ...Array.from({ length: 200 }, () => event));
   await whileDelivering(() => healthy.received.length === 200);
   await whileDelivering(async () =>
     (await statesOf(good)).split(",").every((s) => s === "delivered 1"),
@@ -231,11 +231,11 @@ test("an endpoint that hangs delays no other", async () => {
   assert.ok((await statesOf(bad)).split(",").every((state) => state.startsWith("pending")));
 });
 
-test("Retry-After is kept, by the delivery and by its endpoint", async () => {
+test("honors Retry-After for the delivery and its endpoint", async () => {
   const receiver = await newReceiver();
   receiver.answer = (response) => void response.writeHead(429, { "retry-after": "120" }).end();
   const endpoint = await newEndpoint(receiver.url);
-  await record(endpoint.account_id, told);
+  await record(endpoint.account_id, event);
   await whileDelivering(async () => (await statesOf(endpoint)) === "pending 1");
   const [delivery] = await deliveriesOf(endpoint);
   const { resume_at } = await endpointOf(endpoint);
@@ -243,16 +243,16 @@ test("Retry-After is kept, by the delivery and by its endpoint", async () => {
   assert.ok(resume_at!.getTime() - api.clock.now().getTime() >= 119_000);
 
   receiver.answer = (response) => void response.writeHead(200).end();
-  await record(endpoint.account_id, told);
+  await record(endpoint.account_id, event);
   const other = await newEndpoint((await newReceiver()).url);
-  await record(other.account_id, told);
+  await record(other.account_id, event);
   await whileDelivering(async () => (await statesOf(other)) === "delivered 1");
   assert.equal(receiver.received.length, 1);
   advance(121, endpoint.account_id);
   await whileDelivering(async () => (await statesOf(endpoint)) === "delivered 2,delivered 1");
 });
 
-async function disabledTold(account_id: number) {
+async function disabledRecords(account_id: number) {
   const db = api.app.db.query;
   const events = await db
     .selectFrom("events")
@@ -269,25 +269,25 @@ async function disabledTold(account_id: number) {
   return { events: events.map(({ data }) => data), audits: audits.map(({ detail }) => detail) };
 }
 
-test("410 disables the endpoint, and says so", async () => {
+test("a 410 response disables the endpoint and records an event and an audit entry", async () => {
   const receiver = await newReceiver();
   receiver.answer = (response) => void response.writeHead(410).end();
   const endpoint = await newEndpoint(receiver.url, null, ["lead.updated"]);
-  await record(endpoint.account_id, told);
+  await record(endpoint.account_id, event);
   await whileDelivering(async () => !(await endpointOf(endpoint)).enabled);
   await whileDelivering(async () => (await statesOf(endpoint)) === "failed 1");
   const { disabled_reason } = await endpointOf(endpoint);
   assert.equal(disabled_reason, "gone");
   const { account_id, endpoint_id } = endpoint;
-  assert.deepEqual(await disabledTold(account_id), {
+  assert.deepEqual(await disabledRecords(account_id), {
     events: [{ endpoint_id, url: receiver.url, reason: "gone" }],
     audits: [{ reason: "gone" }],
   });
-  await record(account_id, told);
+  await record(account_id, event);
   assert.equal(await statesOf(endpoint), "failed 1");
 });
 
-test("an endpoint that fails for five days is disabled, and says so; one success in between begins anew", async () => {
+test("disables and reports an endpoint that fails for five days; a success restarts the period", async () => {
   const receiver = await newReceiver();
   const endpoint = await newEndpoint(receiver.url);
   const fail = (response: ServerResponse) => void response.writeHead(500).end();
@@ -295,7 +295,7 @@ test("an endpoint that fails for five days is disabled, and says so; one success
   const tryOnce = async (answer: typeof receiver.answer) => {
     receiver.answer = answer;
     const before_count = receiver.received.length;
-    await record(endpoint.account_id, told);
+    await record(endpoint.account_id, event);
     await whileDelivering(async () => {
       const made = await deliveriesOf(endpoint);
       return receiver.received.length > before_count && made.at(-1)!.attempts === 1;
@@ -318,10 +318,10 @@ test("an endpoint that fails for five days is disabled, and says so; one success
   await tryOnce(fail);
   await whileDelivering(async () => !(await endpointOf(endpoint)).enabled);
   assert.equal((await endpointOf(endpoint)).disabled_reason, "failing");
-  assert.equal((await disabledTold(endpoint.account_id)).events.length, 1);
+  assert.equal((await disabledRecords(endpoint.account_id)).events.length, 1);
 });
 
-test("a click-to-call's callback_method is the method of its callbacks: GET carries type and plain values in a signed query", async () => {
+test("sends a click-to-call's callbacks by its callback_method; a GET has the type and scalar fields in a signed query", async () => {
   const receiver = await newReceiver();
   const endpoint = await newEndpoint(`${receiver.url}?key=a%20b`);
   const { account_id, secret } = endpoint;
@@ -362,7 +362,7 @@ test("a click-to-call's callback_method is the method of its callbacks: GET carr
     account_id,
     { type: "call.completed", data: data(0) },
     { type: "call.completed", data: data(1) },
-    told,
+    event,
   );
   await whileDelivering(() => receiver.received.length === 3);
   const byMethod = (method: string) => receiver.received.find((each) => each.method === method)!;
@@ -387,11 +387,11 @@ test("a click-to-call's callback_method is the method of its callbacks: GET carr
   assert.equal(headers["webhook-signature"], signed);
 });
 
-test("a redirect is a failure that says so, and leads nowhere", async () => {
+test("a redirect fails with its reason and is not followed", async () => {
   const [receiver, target] = [await newReceiver(), await newReceiver()];
   receiver.answer = (response) => void response.writeHead(302, { location: target.url }).end();
   const endpoint = await newEndpoint(receiver.url);
-  await record(endpoint.account_id, told);
+  await record(endpoint.account_id, event);
   await whileDelivering(async () => (await statesOf(endpoint)) === "pending 1");
   const [attempt] = await api.app.db.query
     .selectFrom("callback_attempts")
@@ -403,9 +403,9 @@ test("a redirect is a failure that says so, and leads nowhere", async () => {
   assert.equal(target.received.length, 0);
 });
 
-test("an address that is not allowed is never reached, and the attempt says why", async () => {
+test("never connects to a forbidden address, and stores the reason in the attempt", async () => {
   const endpoint = await newEndpoint("http://10.0.0.7/hook");
-  await record(endpoint.account_id, told);
+  await record(endpoint.account_id, event);
   await whileDelivering(async () => (await statesOf(endpoint)) === "pending 1");
   const [attempt] = await api.app.db.query
     .selectFrom("callback_attempts")
@@ -416,17 +416,17 @@ test("an address that is not allowed is never reached, and the attempt says why"
   assert.match(attempt!.error!, /10\.0\.0\.7.*private/);
 });
 
-test("a stop ends what hangs within seconds, and what was not recorded is delivered by the next process", async () => {
+test("a stop aborts hanging requests within seconds, and the next process repeats unrecorded attempts", async () => {
   const receiver = await newReceiver();
   receiver.answer = () => {};
   const endpoint = await newEndpoint(receiver.url);
-  await record(endpoint.account_id, told);
-  const leaving = openDeliverers(api.app, lasting_lease);
+  await record(endpoint.account_id, event);
+  const stopping = openDeliverers(api.app, lasting_lease);
   await eventually(async () => {
-    await leaving.startDue();
+    await stopping.startDue();
     return receiver.received.length === 1;
   });
-  await leaving.stop();
+  await stopping.stop();
   assert.equal(await statesOf(endpoint), "pending 0");
   receiver.answer = (response) => void response.writeHead(200).end();
   await whileDelivering(async () => (await statesOf(endpoint)) === "delivered 1");
@@ -434,7 +434,7 @@ test("a stop ends what hangs within seconds, and what was not recorded is delive
   assert.equal(first, second);
 });
 
-test("the largest fields of data beyond 20,000 bytes are left out, and named", async () => {
+test("omits and names the largest fields of data beyond 20,000 bytes", async () => {
   const receiver = await newReceiver();
   const endpoint = await newEndpoint(receiver.url);
   const data = { id: 1, notes: "é".repeat(15_000), customFields: { a: "x".repeat(9_000) } };
@@ -447,24 +447,24 @@ test("the largest fields of data beyond 20,000 bytes are left out, and named", a
   });
 });
 
-/** So many endpoints of one account, which all hang, and have something to deliver. */
+/** Creates this many hanging endpoints of one account, each with a due delivery. */
 async function makeHanging(count: number): Promise<{ account_id: number; url: string }> {
   const receiver = await newReceiver();
   receiver.answer = () => {};
   const { url } = receiver;
   const { account_id } = await makeAccount(api.app);
   for (let i = 0; i < count; i++) await newEndpoint(url, account_id, ["lead.updated"]);
-  await record(account_id, told);
+  await record(account_id, event);
   return { account_id, url };
 }
 
-test("an account whose endpoints all hang leaves places and connections to others, which it does not hide", async () => {
-  // More than are found at once, and all before the other's.
+test("an account whose endpoints all hang does not occupy every place and connection, and hides no other account", async () => {
+  // More than one page, all due before the other account's.
   const { account_id } = await makeHanging(150);
   api.clock.advance(1_000);
   const good = await newReceiver();
   const endpoint = await newEndpoint(good.url);
-  await record(endpoint.account_id, told);
+  await record(endpoint.account_id, event);
   const deliverers = openDeliverers(api.app, lasting_lease);
   both.push(deliverers);
   await deliverers.startDue();
@@ -479,7 +479,7 @@ test("an account whose endpoints all hang leaves places and connections to other
   assert.ok(leases.length <= 64, `${leases.length} endpoints`);
 });
 
-test("however many of an account's endpoints fail, those that do not find a place", async () => {
+test("working endpoints find a place, however many of the account's endpoints fail", async () => {
   const { account_id } = await makeHanging(70);
   await api.app.db.query
     .updateTable("callback_endpoints")
@@ -496,13 +496,13 @@ test("however many of an account's endpoints fail, those that do not find a plac
   await eventually(() => good.received.length === 1);
 });
 
-test("an endpoint with nothing to do is given back, however much others of its account have to do", async () => {
+test("the lease of an idle endpoint is released, however busy the account's other endpoints are", async () => {
   const receiver = await newReceiver();
   const { account_id, endpoint_id } = await newEndpoint(receiver.url);
-  await record(account_id, told);
+  await record(account_id, event);
   await whileDelivering(() => receiver.received.length === 1);
   await eventually(async () => {
-    // As with each event that another one is told of.
+    // As for each event of another endpoint.
     api.app.notifications.send("callback_work", String(account_id));
     const { rows } = await api.app.db.pool.query(
       "select from leases where account_id = $1 and name = $2 and holder is null",
@@ -512,12 +512,12 @@ test("an endpoint with nothing to do is given back, however much others of its a
   });
 });
 
-test("what the old URL answers after the endpoint has moved does not disable it", async () => {
+test("a response of the old URL after the URL was changed does not disable the endpoint", async () => {
   const receiver = await newReceiver();
   const held: ServerResponse[] = [];
   receiver.answer = (response) => void held.push(response);
   const endpoint = await newEndpoint(receiver.url);
-  await record(endpoint.account_id, told);
+  await record(endpoint.account_id, event);
   await whileDelivering(() => held.length === 1);
   const moved = await newReceiver();
   await api.app.db.query
@@ -530,12 +530,12 @@ test("what the old URL answers after the endpoint has moved does not disable it"
   assert.equal((await endpointOf(endpoint)).enabled, true);
 });
 
-test("an event that no request can be made of fails, and what else there is is told", async () => {
+test("an event that cannot be sent fails, and other events are delivered", async () => {
   const receiver = await newReceiver();
   const endpoint = await newEndpoint(receiver.url);
   const fields = Array.from({ length: 300 }, (_, i) => [`${"field".repeat(20)}${i}`, 1]);
   const data = Object.fromEntries(fields) as Record<string, number>;
-  await record(endpoint.account_id, { type: "lead.updated", data }, told);
+  await record(endpoint.account_id, { type: "lead.updated", data }, event);
   await whileDelivering(async () => (await statesOf(endpoint)) === "pending 1,delivered 1");
   assert.equal(receiver.received.length, 1);
 });

@@ -1,5 +1,5 @@
-// Delivers what endpoints are to be told: one leased deliverer per endpoint, in whichever process gets
-// it, so that a bad one delays no other.
+// Sends the deliveries of callback endpoints: one leased deliverer per endpoint, in any process, so that a
+// failing endpoint delays no other.
 import type { App } from "../../engine/app.ts";
 import {
   openLeasedWorkers,
@@ -15,9 +15,9 @@ export type Deliverers = LeasedWorkers;
 
 const limits = {
   workers: 1_000,
-  // More than an account has endpoints of its own: each keeps a lease while a bad one hangs.
+  // More than the account's endpoint limit, so that each can have a deliverer while failing ones hang.
   account_workers: 64,
-  // However many endpoints of an account fail, its good ones find a place.
+  // Reserves places for an account's working endpoints, however many others fail.
   account_failing_workers: 48,
 } as const satisfies PoolLimits;
 
@@ -32,7 +32,7 @@ const due_endpoints = statement<Candidate>(`
         and l.holder is not null and l.expires_at > clock_timestamp())
   order by c.work_at limit 100`);
 
-/** Opens the deliverers of this process; a stop ends what is under way within seconds. */
+/** Opens the deliverers of this process; a stop aborts requests in flight within seconds. */
 export function openDeliverers(app: App, times?: LeaseTimes): Deliverers {
   const deliverers = openLeasedWorkers(app, {
     role: "callbacks",

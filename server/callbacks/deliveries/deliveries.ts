@@ -1,4 +1,4 @@
-// What was delivered, and what waits: each event to each endpoint that wants it.
+// The deliveries of an account: one for each event and each endpoint that subscribes to it.
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
@@ -8,7 +8,7 @@ import { searches } from "../../lib/database/searches.ts";
 import { webhookId } from "../endpoints/callback-body.ts";
 import type { DeliveryRecord, DeliveryState } from "./delivery-schema.ts";
 
-/** What a list is narrowed to, by when deliveries were made: `from` is included, `to` is not. */
+/** The filter of a list; `from` (inclusive) and `to` (exclusive) apply to a delivery's creation time. */
 export type DeliveryFilter = {
   readonly endpoint_id?: number | undefined;
   readonly state?: DeliveryState | undefined;
@@ -19,7 +19,7 @@ export type DeliveryFilter = {
   readonly to?: Date | undefined;
 };
 
-/** The account's deliveries that pass the filter, newest first. */
+/** Returns the account's deliveries that match the filter, newest first. */
 export async function listDeliveries(
   db: Kysely<DB>,
   accountId: number,
@@ -33,7 +33,7 @@ export async function listDeliveries(
   return { data: rows.map((row) => recordOf(accountId, row)), next_cursor: next };
 }
 
-/** One delivery as lists show it. Refuses: not-found. */
+/** Returns one delivery as lists show it. Refuses: not-found. */
 export async function findDeliveryRecord(
   db: Kysely<DB>,
   accountId: number,
@@ -61,7 +61,7 @@ type DeliveryRow = {
   last_error: string | null;
 };
 
-/** The page is found first: attempts are looked up of what is shown and of nothing else. */
+/** Selects the page first, so that attempts are read only for the rows shown. */
 async function findRows(
   db: Kysely<DB>,
   accountId: number,
@@ -89,7 +89,7 @@ function conditionsOf(accountId: number, filter: DeliveryFilter): RawBuilder<unk
   const { endpoint_id, state, type, webhook_id, call_id, from, to } = filter;
   const all: RawBuilder<unknown>[] = [sql`true`];
   if (endpoint_id !== undefined) all.push(sql`d.endpoint_id = ${knownId(endpoint_id)}`);
-  // As a literal: the indexes of single states serve no parameter.
+  // A literal, because the partial indexes by state do not match a parameter.
   if (state !== undefined) all.push(sql`d.state = ${sql.lit(state)}`);
   if (type !== undefined) all.push(sql`d.type = ${type}`);
   if (webhook_id !== undefined) all.push(sql`d.event_id = ${readWebhookId(accountId, webhook_id)}`);
@@ -99,7 +99,7 @@ function conditionsOf(accountId: number, filter: DeliveryFilter): RawBuilder<unk
   return all;
 }
 
-/** The event that is meant; another account's is none. 422 on what is no webhook-id. */
+/** Returns the event's id, or 0 for another account's. Throws 422 when `text` is not a webhook-id. */
 function readWebhookId(accountId: number, text: string): number {
   const [, account, event] = /^evt_(\d+)_(\d+)$/.exec(text) ?? [];
   if (event === undefined)

@@ -1,4 +1,4 @@
-// What was delivered to whom, as the API shows it.
+// Callback deliveries in API form.
 import Type, { type Static } from "typebox";
 import { eventCatalogue } from "../../engine/event-catalogue.ts";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
@@ -8,70 +8,75 @@ export type DeliveryState = (typeof delivery_states)[number];
 
 const state = Type.Enum(delivery_states, {
   type: "string",
-  description: "failed: every attempt was made and none succeeded",
+  description: "failed: all attempts failed",
 });
 const webhook_id = {
-  description: "The event's: the same on every attempt, every replay and at every endpoint",
+  description:
+    "Identifies the event: the same on every attempt, on every replay and at every endpoint",
   examples: ["evt_1_17"],
 };
 
 const fields = {
-  id: id("Delivery id: of one event to one endpoint"),
+  id: id("Delivery id: one event for one endpoint"),
   endpoint_id: id("Callback endpoint"),
   webhook_id: Type.String(webhook_id),
-  type: Type.String({ description: "Of the event, such as call.completed" }),
+  type: Type.String({ description: "The event type, such as call.completed" }),
   seq: Type.Integer({
     format: "int64",
-    description: "The event's place in the order of its account",
+    description: "The event's place in the account's order",
   }),
-  call_id: nullable(id("Null: the event is of no call")),
+  call_id: nullable(id("Null if the event does not belong to a call")),
   method: Type.Enum(["GET", "POST", "PUT"], { type: "string" }),
   state,
   attempts: Type.Integer({
-    description: "Made since it was first due, or was last delivered or given up and then replayed",
+    description:
+      "Since the delivery was created or, if a finished one was replayed, since the replay",
   }),
-  due_at: nullable(timestamp("UTC: the next attempt is not made before; null when finished")),
+  due_at: nullable(timestamp("UTC: the earliest time of the next attempt; null when finished")),
   created_at: timestamp("UTC"),
-  finished_at: nullable(timestamp("UTC: when it was delivered, or given up")),
-  last_status: nullable(Type.Integer({ description: "What the last attempt was answered" })),
-  last_error: nullable(Type.String({ description: "Why the last attempt got no good answer" })),
+  finished_at: nullable(timestamp("UTC: when it was delivered or failed")),
+  last_status: nullable(Type.Integer({ description: "The HTTP status of the last attempt" })),
+  last_error: nullable(Type.String({ description: "Why the last attempt failed" })),
 };
 
 /** A row of the list. */
 export const DeliveryRecord = Type.Object(fields);
 export type DeliveryRecord = Static<typeof DeliveryRecord>;
 
-/** The newest that are shown of one delivery. */
+/** The number of attempts shown for a delivery, the newest ones. */
 export const attempts_shown_max = 200;
 
 const Attempt = Type.Object({
   at: timestamp("UTC: when it began"),
   duration_ms: Type.Integer(),
-  status: nullable(Type.Integer({ description: "Null: no answer came" })),
-  error: nullable(Type.String({ description: "Why it failed, where the status does not say so" })),
-  response: nullable(Type.String({ description: "The beginning of what came back" })),
+  status: nullable(Type.Integer({ description: "Null if there was no response" })),
+  error: nullable(Type.String({ description: "Why it failed, unless the status says so" })),
+  response: nullable(Type.String({ description: "The beginning of the response body" })),
 });
 
-/** One delivery, with what is sent and how each attempt went. */
+/** One delivery with its content and its attempts. */
 export const DeliveryDetail = Type.Object({
   ...fields,
-  url: Type.String({ description: "The endpoint's, as it is now" }),
+  url: Type.String({ description: "The endpoint's current URL" }),
   body: Type.String({
-    description: "What is sent and signed, byte for byte; a GET has it in its query",
+    description: "The content that is sent and signed, byte for byte; in the query of a GET",
   }),
   all_attempts: Type.Array(Attempt, {
-    description: `Since ever, the oldest first; of more than ${attempts_shown_max} the newest`,
+    description: `Oldest first, including those before replays; at most the newest ${attempts_shown_max}`,
   }),
 });
 export type DeliveryDetail = Static<typeof DeliveryDetail>;
 
-/** What a list of deliveries may be narrowed to, beside a time. */
+/** The filter of a list of deliveries, without its time range. */
 export const deliveryFilter = {
-  endpoint_id: Type.Optional(id("To one endpoint")),
+  endpoint_id: Type.Optional(id("Only this endpoint")),
   state: Type.Optional(state),
   type: Type.Optional(
-    Type.Enum(Object.keys(eventCatalogue), { type: "string", description: "Of the event" }),
+    Type.Enum(Object.keys(eventCatalogue), {
+      type: "string",
+      description: "Only events of this type",
+    }),
   ),
   webhook_id: Type.Optional(Type.String({ ...webhook_id, minLength: 1, maxLength: 64 })),
-  call_id: Type.Optional(id("What was told of one call")),
+  call_id: Type.Optional(id("Only events of this call")),
 };

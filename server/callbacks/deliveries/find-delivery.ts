@@ -5,17 +5,17 @@ import { callbackBody, callbackQuery } from "../endpoints/callback-body.ts";
 import { findDeliveryRecord } from "./deliveries.ts";
 import { attempts_shown_max, type DeliveryDetail } from "./delivery-schema.ts";
 
-/** One delivery with what is sent and every attempt. Refuses: not-found. */
+/** Returns one delivery with its content and its attempts. Refuses: not-found. */
 export async function findDelivery(
   db: Kysely<DB>,
   accountId: number,
   id: number,
 ): Promise<DeliveryDetail> {
   const record = await findDeliveryRecord(db, accountId, id);
-  const told = await findTold(db, accountId, id);
-  // Deleted meanwhile.
-  if (!told) throw notFound();
-  const { url, ...event } = told;
+  const content = await findContent(db, accountId, id);
+  // Deleted since the first query.
+  if (!content) throw notFound();
+  const { url, ...event } = content;
   return {
     ...record,
     url,
@@ -24,7 +24,7 @@ export async function findDelivery(
   };
 }
 
-async function findTold(db: Kysely<DB>, accountId: number, id: number) {
+async function findContent(db: Kysely<DB>, accountId: number, id: number) {
   const row = await db
     .selectFrom("callback_deliveries as d")
     .innerJoin("callback_endpoints as c", (join) =>

@@ -1,4 +1,4 @@
-// What is told of an event, to callbacks and to live streams alike (Standard Webhooks 1.0.0).
+// The content of an event in callbacks and live events (Standard Webhooks 1.0.0).
 
 export type ReceivedEvent = {
   readonly type: string;
@@ -8,14 +8,14 @@ export type ReceivedEvent = {
 
 const body_bytes_max = 20_000;
 
-/** The id of an event for whoever hears of it: the same on every retry, replay and endpoint; without a dot. */
+/** Returns an event's webhook-id: the same on every retry, replay and endpoint, and without a dot. */
 export function webhookId(accountId: number, eventId: number): string {
   return `evt_${accountId}_${eventId}`;
 }
 
 /**
- * `{type, timestamp, data}` as JSON, the same text each time, below 20,000 bytes: of larger data the
- * largest fields are left out and named in `data.omitted`.
+ * Returns `{type, timestamp, data}` as JSON, the same text each time, below 20,000 bytes: if the data is
+ * larger, its largest fields are omitted and named in `data.omitted`.
  */
 export function callbackBody(event: ReceivedEvent): string {
   const text = bodyOf(event);
@@ -23,8 +23,8 @@ export function callbackBody(event: ReceivedEvent): string {
 }
 
 /**
- * The same for a callback whose method is GET: type, timestamp and the plain values of data, to be put
- * behind the URL's question mark. A call's own type is `data_type` there.
+ * Returns the query of a GET callback: type, timestamp and the scalar fields of data. A field whose name is
+ * taken gets the prefix `data_`, such as `data_type` of a call.
  */
 export function callbackQuery({ type, occurred_at, data }: ReceivedEvent): string {
   const query = new URLSearchParams({ type, timestamp: occurred_at.toISOString() });
@@ -36,7 +36,7 @@ export function callbackQuery({ type, occurred_at, data }: ReceivedEvent): strin
   return query.toString();
 }
 
-/** URLs of more than some 8,000 characters are cut or refused on their way. */
+/** Many proxies and servers truncate or refuse URLs of more than about 8,000 characters. */
 const query_value_max = 255;
 
 function isScalar(value: unknown): boolean {

@@ -23,7 +23,7 @@ import { operatorOf } from "../../accounts/roles/grantor.ts";
 import { clearEndpoint } from "./clear-endpoint.ts";
 import { deleteEndpoint } from "./delete-endpoint.ts";
 import { openDeliverers, type Deliverers } from "../deliveries/deliver-callbacks.ts";
-import { keepCampaignEndpoint } from "./keep-campaign-endpoint.ts";
+import { ensureCampaignEndpoint } from "./ensure-campaign-endpoint.ts";
 import { eventCatalogue } from "../../engine/event-catalogue.ts";
 import { relayEvents } from "../../engine/relay-events.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
@@ -34,7 +34,7 @@ const never = new AbortController().signal;
 
 let voice: VoiceApi;
 let api: TestApi;
-/** The same database, as another process has it. */
+/** Another process on the same database. */
 let other: TestApi;
 let receiver: CallbackReceiver;
 let deliverers: Deliverers;
@@ -53,12 +53,12 @@ after(async () => {
   await api.close();
 });
 
-/** Where nobody listens. */
+/** A URL that refuses connections. */
 const nowhere = () => `http://127.0.0.1:9/${unique("callbacks")}`;
 
 type Sent = { json?: unknown; headers?: Record<string, string> };
 
-/** The routes, as one account's token sends to them. */
+/** A client of the routes with one account's token. */
 function ownerOf({ account_id, token }: TestAccount) {
   const send = (method: string, path: string, more: Sent = {}) =>
     api.send(method, `${endpoints}${path}`, { token, ...more });
@@ -84,7 +84,7 @@ function ownerOf({ account_id, token }: TestAccount) {
 }
 const newOwner = async () => ownerOf(await makeAccount(api.app));
 
-/** Relays and delivers until it is true. */
+/** Relays and delivers until the condition holds. */
 const whileDelivering = (holds: () => boolean) =>
   eventually(async () => {
     await relayEvents(api.app, never);
@@ -95,7 +95,7 @@ const callbacksAt = (path: string) =>
   receiver.received.filter((callback) => callback.path === path);
 const idOf = ({ headers }: Received) => String(headers["webhook-id"]);
 
-test("an endpoint is told of everything unless it has types, and its secret is shown when it is made", async () => {
+test("an endpoint receives all event types unless it names some, and its secret is returned on creation", async () => {
   const owner = await newOwner();
   const url = nowhere();
   const types = ["call.completed", "lead.created"];
@@ -127,14 +127,14 @@ test("an endpoint is told of everything unless it has types, and its secret is s
     assert.deepEqual([all.body.types, all.body.description], [null, ""]);
     assert.notEqual(all.body.secret, secret);
   }
-  const told = [
+  const entries = [
     ["secret_read", {}],
     ["created", { types }],
   ];
-  assert.deepEqual(await owner.audited(id), told);
+  assert.deepEqual(await owner.audited(id), entries);
 });
 
-test("every failing field is told at once: of the shape, of the address, and each type that nothing has", async () => {
+test("reports every invalid field at once: shape, URL and each unknown type", async () => {
   const owner = await newOwner();
   const reasons = assertRefused(
     await owner.create({
@@ -150,8 +150,8 @@ test("every failing field is told at once: of the shape, of the address, and eac
     "types.2",
   );
   assert.match(reasons[2]!, /^10\.0\.0\.1 is .*CALLBACK_ALLOW/);
-  assert.equal(reasons[3], "is no event type; did you mean call.completed?");
-  assert.equal(reasons[4], "is no event type");
+  assert.equal(reasons[3], "must be an event type; did you mean call.completed?");
+  assert.equal(reasons[4], "must be an event type");
   const id = await owner.take();
   const cases: [string, unknown[]][] = [
     ["url", [null, 1, "", "x", "ftp://example.com", "http://", "http://user@example.com/", "/x"]],
@@ -159,7 +159,7 @@ test("every failing field is told at once: of the shape, of the address, and eac
     ["url", ["http:example.com", " http://example.com", "http://exa\nmple.com/", "http://[::1"]],
     ["url", ["http://example.com:99999/", "http://0xa.1/", ["http://a.example"]]],
     ["types", [[], "call.completed", ["lead.created", "lead.created"]]],
-    // None of them is looked at one by one.
+    // None of them is checked individually.
     ["types", [Array.from({ length: 50_000 }, (_, i) => `call.${i}`)]],
     ["types.0", [["Lead.Created"], ["toString"], [1]]],
     ["description", [1, "x".repeat(256)]],
@@ -183,7 +183,7 @@ test("endpoints are listed in pages, by kind, by URL, and by whether they are en
   const { account_id } = owner;
   await api.app.db.query
     .transaction()
-    .execute((tx) => keepCampaignEndpoint(tx, account_id, nowhere(), api.clock.now()));
+    .execute((tx) => ensureCampaignEndpoint(tx, account_id, nowhere(), api.clock.now()));
   const ids = async (query: string) =>
     (await owner.list(query)).body.data.map(({ id }: { id: number }) => id);
   const [campaigns] = await ids("?kind=campaign");
@@ -198,7 +198,7 @@ test("endpoints are listed in pages, by kind, by URL, and by whether they are en
   assertRefused(await owner.list("?kind=all"), "kind");
 });
 
-test("an account has at most 50 endpoints of its own, also when several are made at once", async () => {
+test("an account has at most 50 endpoints, also when several are created concurrently", async () => {
   const owner = await newOwner();
   const { account_id } = owner;
   const made = {
@@ -225,7 +225,7 @@ test("an account has at most 50 endpoints of its own, also when several are made
   assert.equal((await owner.create({ url: nowhere() })).status, 201);
 });
 
-test("a repeated Idempotency-Key makes nothing twice and brings no secret back, and none is kept for it", async () => {
+test("a repeated Idempotency-Key creates nothing twice, returns no secret, and stores none", async () => {
   const owner = await newOwner();
   const headers = { "idempotency-key": unique("key") };
   const json = { url: nowhere() };
@@ -249,13 +249,13 @@ test("a repeated Idempotency-Key makes nothing twice and brings no secret back, 
     assert.ok(!rows[0]!.text.includes(shown.replace("whsec_", "")));
 });
 
-test("a rotated secret signs from now on, the one before for 24 hours, and one that is older no more", async () => {
+test("after a rotation the new secret signs, the previous one also for 24 hours, and older ones never", async () => {
   const owner = await newOwner();
   const path = `/${unique("rotated")}`;
   const { body } = await owner.create({ url: new URL(path, receiver.url).href });
   const { id } = body;
   const rotate = async () => (await owner.send("POST", `/${id}/rotate`)).body;
-  /** Whether a test event is signed with exactly these, the first one first. */
+  /** Returns whether a test event is signed with exactly these secrets, in this order. */
   const assertSigned = async (...secrets: string[]) => {
     const { webhook_id } = (await owner.send("POST", `/${id}/test`)).body;
     const find = () => callbacksAt(path).find((callback) => idOf(callback) === webhook_id);
@@ -288,7 +288,7 @@ test("a rotated secret signs from now on, the one before for 24 hours, and one t
   api.clock.set(new Date());
 });
 
-test("a test event goes to its endpoint alone, whatever its types are, with the body that the OpenAPI tells", async () => {
+test("a test event goes only to its endpoint, whatever its types, with the documented body", async () => {
   const owner = await newOwner();
   const [path, others] = [`/${unique("tested")}`, `/${unique("others")}`];
   const id = await owner.take({ url: new URL(path, receiver.url).href, types: ["lead.created"] });
@@ -329,15 +329,15 @@ test("a test event goes to its endpoint alone, whatever its types are, with the 
   assertProblem(await owner.send("POST", `/${id}/test`), 409, "conflict");
 });
 
-test("an endpoint that is disabled is sent nothing, others are told of it, and enabled again it is sent what waited", async () => {
+test("a disabled endpoint receives nothing, others receive an event about it, and enabling it sends its pending deliveries", async () => {
   const owner = await newOwner();
   const [path, others] = [`/${unique("disabled")}`, `/${unique("others")}`];
   const url = new URL(path, receiver.url).href;
   const id = await owner.take({ url });
   const types = ["callback.endpoint.disabled"];
   await owner.take({ url: new URL(others, receiver.url).href, types });
-  receiver.answer = (response, { path: asked }) =>
-    void response.writeHead(asked === path ? 503 : 204).end();
+  receiver.answer = (response, { path: requested }) =>
+    void response.writeHead(requested === path ? 503 : 204).end();
   api.clock.set(new Date());
   await owner.send("POST", `/${id}/test`);
   const read = async () => (await owner.send("GET", `/${id}`)).body;
@@ -351,12 +351,12 @@ test("an endpoint that is disabled is sent nothing, others are told of it, and e
   const { body: again } = await owner.patch(id, { enabled: false, description: "off" });
   assert.deepEqual({ ...disabled, description: "off" }, again);
   await whileDelivering(() => callbacksAt(others).length > 0);
-  const told = { endpoint_id: id, url, reason: "manual" };
+  const expected = { endpoint_id: id, url, reason: "manual" };
   assert.deepEqual(
     callbacksAt(others).map(({ data }) => data),
-    [told],
+    [expected],
   );
-  // By now its one delivery would be due.
+  // Its delivery would be due by now.
   api.clock.advance(10_000);
   await deliverers.startDue();
   assert.equal(callbacksAt(path).length, 1);
@@ -377,7 +377,7 @@ test("an endpoint that is disabled is sent nothing, others are told of it, and e
   api.clock.set(new Date());
 });
 
-test("an endpoint's new URL gets what waited at the old one", async () => {
+test("an endpoint's new URL receives the deliveries that were pending for the old one", async () => {
   const owner = await newOwner();
   const path = `/${unique("moved")}`;
   const id = await owner.take();
@@ -395,7 +395,7 @@ test("an endpoint's new URL gets what waited at the old one", async () => {
   await whileDelivering(() => callbacksAt(path).length > 0);
 });
 
-test("a deleted endpoint is gone at once, and a job clears it and its deliveries away in steps", async () => {
+test("a deleted endpoint disappears immediately, and a job deletes it and its deliveries in batches", async () => {
   const owner = await newOwner();
   const { account_id } = owner;
   const [id, kept] = [await owner.take(), await owner.take()];
@@ -449,7 +449,7 @@ test("a deleted endpoint is gone at once, and a job clears it and its deliveries
   await clear(id, 1_000_000);
 });
 
-test("a launch makes the endpoint of its callback_url, once, leaves one that a person disabled as it is, and gives one that failed another chance", async () => {
+test("a launch creates the endpoint of its callback_url once, keeps a manually disabled one disabled, and enables one that failed", async () => {
   const owner = ownerOf(voice.account);
   const callback_url = nowhere();
   const find = async () => {
@@ -490,7 +490,7 @@ test("a launch makes the endpoint of its callback_url, once, leaves one that a p
   assert.equal((await owner.list("?kind=campaign&limit=200")).body.data.length, count);
 });
 
-test("launches in two processes at once make one endpoint of each callback_url", async () => {
+test("concurrent launches in two processes create one endpoint for each callback_url", async () => {
   const urls = Array.from({ length: 3 }, nowhere);
   const launch = (callback_url: string, at: TestApi) =>
     at.send("POST", "/api/v1/voice/voiceCampaign", {
@@ -506,7 +506,7 @@ test("launches in two processes at once make one endpoint of each callback_url",
   assert.deepEqual(made.toSorted(), urls.toSorted());
 });
 
-test("an endpoint that launches made goes with the last that was told of their calls, unless somebody has asked for its secret or changed it", async () => {
+test("retention deletes a campaign endpoint with the last events of its calls, unless its secret was read or it was changed", async () => {
   const owner = ownerOf(voice.account);
   const { account_id } = voice.account;
   const db = api.app.db.query;
@@ -526,10 +526,10 @@ test("an endpoint that launches made goes with the last that was told of their c
   api.clock.set(new Date());
   const day_ms = 86_400_000;
   const now = api.clock.now();
-  const forgotten = await launch(now);
+  const expired = await launch(now);
   const live = await launch(null);
   const recent = await launch(new Date(now.getTime() + 2 * day_ms));
-  const told = await launch(now);
+  const tested = await launch(now);
   const [read, rotated, disabled] = [await launch(now), await launch(now), await launch(now)];
   await owner.send("GET", `/${read}/secret`);
   await owner.send("POST", `/${rotated}/rotate`);
@@ -537,13 +537,13 @@ test("an endpoint that launches made goes with the last that was told of their c
   const own = await owner.take();
   // Events are kept for 30 days.
   api.clock.advance(31 * day_ms);
-  await owner.send("POST", `/${told}/test`);
+  await owner.send("POST", `/${tested}/test`);
   await relayEvents(api.app, never);
   await applyRetention(api.app, never);
   const { data } = (await owner.list("?limit=200")).body;
   const left = new Set(data.map(({ id }: { id: number }) => id));
-  for (const id of [live, recent, told, read, rotated, disabled, own]) assert.ok(left.has(id));
-  assert.ok(!left.has(forgotten));
+  for (const id of [live, recent, tested, read, rotated, disabled, own]) assert.ok(left.has(id));
+  assert.ok(!left.has(expired));
   await eventually(async () => {
     await workJobs(api.app, { "callbacks.clear_endpoint": clearEndpoint }, never);
     const rows = await db
@@ -565,7 +565,7 @@ async function isAnyoneWaiting(): Promise<boolean> {
   return rows[0]!.waiting;
 }
 
-test("the endpoint of a callback_url is not deleted while a campaign with it is unfinished, nor under a launch", async () => {
+test("a campaign endpoint cannot be deleted while a campaign with it is unfinished or being launched", async () => {
   const owner = ownerOf(voice.account);
   const { account_id } = voice.account;
   const { actor } = operatorOf(account_id, "req_test");
@@ -589,25 +589,25 @@ test("the endpoint of a callback_url is not deleted while a campaign with it is 
       .execute();
   await finish(new Date());
 
-  // A launch is about to commit while the endpoint is to be deleted.
+  // A launch commits while the endpoint is being deleted.
   const deleted = await db.transaction().execute(async (tx) => {
-    await keepCampaignEndpoint(tx, account_id, callback_url, new Date());
+    await ensureCampaignEndpoint(tx, account_id, callback_url, new Date());
     await finish(null, tx);
-    const asked = owner.send("DELETE", `/${first}`);
+    const deletion = owner.send("DELETE", `/${first}`);
     await eventually(isAnyoneWaiting);
-    return { asked };
+    return { deletion };
   });
-  assertProblem(await deleted.asked, 409, "conflict");
+  assertProblem(await deleted.deletion, 409, "conflict");
 
-  // And the other way round.
+  // The endpoint is deleted while a launch is waiting.
   await finish(new Date());
   const launched = await db.transaction().execute(async (tx) => {
     await deleteEndpoint(tx, actor, first, new Date());
-    const asked = voice.take({ callback_url });
+    const launch_answer = voice.take({ callback_url });
     await eventually(isAnyoneWaiting);
-    return { asked };
+    return { launch_answer };
   });
-  await launched.asked;
+  await launched.launch_answer;
   const second = await find();
   assert.ok(second !== undefined && second !== first);
   assert.equal((await owner.send("GET", `/${first}`)).status, 404);

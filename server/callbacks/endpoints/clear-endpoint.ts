@@ -2,14 +2,14 @@ import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { statement } from "../../lib/database/database.ts";
 
-/** Each with its attempts. */
+/** Deliveries per statement, each with its attempts. */
 const batch_deliveries = 1_000;
-/** Then others' jobs have their turn. */
+/** After this time the job yields to other jobs. */
 const run_ms_max = 5_000;
 
 /**
- * The job callbacks.clear_endpoint: clears away an endpoint that was deleted, in small steps. Stopped on
- * the way, or after `ms_max`, it goes on with its next run.
+ * The job callbacks.clear_endpoint: deletes the rows of a deleted endpoint in batches. When stopped, or after
+ * `ms_max`, it continues in its next run.
  */
 export async function clearEndpoint(
   app: App,
@@ -29,8 +29,8 @@ export async function clearEndpoint(
   await clearRest(app.db.pool, [account_id, endpoint_id]);
 }
 
-// Each behind the one before it: what was deleted still stands at the front of the index for a while. By
-// an array: joined, of 150,000 deliveries all were read. The endpoint first, as whoever else takes them.
+// Continues behind the last batch, because deleted rows stay in the index until vacuum. Deletes by an array:
+// a join read all of 150,000 deliveries. Locks the endpoint first, in the order of the other writers.
 const clearDeliveries = statement<{ last: number | null }>(`
   with endpoint as materialized (
     select from callback_endpoints c
@@ -44,8 +44,8 @@ const clearDeliveries = statement<{ last: number | null }>(`
   )
   select max(id) as last from next`);
 
-// With what a relay that had begun before the deletion may have made since, and with the lease of whoever
-// delivered to it: a straggler's ends.
+// Also deletes what a relay that began before the deletion may have created since, and the deliverer's lease,
+// which ends a deliverer that is still running.
 const clearRest = statement(`
   with gone as (
     delete from callback_endpoints where account_id = $1 and id = $2 and deleted_at is not null returning id

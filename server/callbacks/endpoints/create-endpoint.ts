@@ -7,8 +7,8 @@ import { newSecret } from "./internal/new-secret.ts";
 import { secretText } from "./sign-callback.ts";
 
 /**
- * Creates an endpoint of the account, told of what happens from now on. Its body was validated. Refuses:
- * conflict when the account has 50 of them.
+ * Creates an endpoint that receives the account's events from now on. The body is validated before. Refuses:
+ * conflict when the account has 50 endpoints.
  */
 export async function createEndpoint(
   tx: Tx,
@@ -44,7 +44,7 @@ export async function createEndpoint(
 }
 
 async function refuseTooMany(tx: Tx, account_id: number): Promise<void> {
-  // Of two at once, the second counts the first's.
+  // Serializes concurrent creations, so that the second counts the first.
   await tx
     .selectFrom("accounts")
     .select("account_id")

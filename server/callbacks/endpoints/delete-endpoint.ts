@@ -4,8 +4,8 @@ import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, notFound } from "../../lib/errors.ts";
 
 /**
- * Deletes an endpoint: from now on nobody sees it and nothing is sent to it; a job clears it away with
- * its deliveries. Refuses: not-found; conflict while an unfinished campaign has it as callback_url.
+ * Deletes an endpoint: it disappears from the API and receives nothing; a job deletes its rows and deliveries.
+ * Refuses: not-found; conflict while an unfinished campaign uses it as callback_url.
  */
 export async function deleteEndpoint(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
@@ -15,7 +15,7 @@ export async function deleteEndpoint(tx: Tx, actor: Actor, id: number, now: Date
     .where("account_id", "=", account_id)
     .where("id", "=", id)
     .where("deleted_at", "is", null)
-    // The strongest lock: a launch that relies on the endpoint ends before its campaign is looked for.
+    // The strongest lock waits for launches that rely on the endpoint before their campaigns are searched.
     .forUpdate()
     .executeTakeFirst();
   if (!row) throw notFound();
@@ -41,6 +41,6 @@ async function refuseWhileNeeded(tx: Tx, account_id: number, url: string): Promi
     .limit(1)
     .executeTakeFirst();
   if (!campaign) return;
-  const detail = `Voice campaign ${campaign.id} is not finished and has it as callback_url`;
+  const detail = `Unfinished voice campaign ${campaign.id} uses the endpoint as its callback_url`;
   throw new Refusal("conflict", detail);
 }

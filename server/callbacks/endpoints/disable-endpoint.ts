@@ -3,9 +3,8 @@ import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 
 /**
- * Disables an endpoint whose URL takes nothing any more, unless it is disabled already or leads elsewhere
- * by now, and says so: in the audit trail and by an event, which the account's other endpoints and its live
- * streams are told.
+ * Disables a failing endpoint, unless it is already disabled or its URL has been changed. Records the change
+ * in the audit trail and as the event callback.endpoint.disabled.
  */
 export async function disableEndpoint(
   tx: Tx,

@@ -1,12 +1,12 @@
-// A callback endpoint as it goes in and comes out of the API.
+// Callback endpoints in API requests and responses.
 import Type, { type Static } from "typebox";
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
 
 const url_characters_max = 2_048;
-/** More than there are types, so that a list of all of them passes. */
+/** More than the number of event types, so that a list of all types is valid. */
 export const types_max = 200;
 
-/** Of an account. */
+/** The number of endpoints that an account can create. */
 export const endpoints_max = 50;
 
 export const endpoint_kinds = ["account", "campaign"] as const;
@@ -15,27 +15,28 @@ export type EndpointKind = (typeof endpoint_kinds)[number];
 const kind = Type.Enum(endpoint_kinds, {
   type: "string",
   description:
-    "account: made here, told of its types. campaign: the callback_url of voice campaigns, told of their calls",
+    "account: created by this API, receives its types. campaign: the callback_url of voice campaigns, receives the events of their calls",
 });
 
 const url = Type.String({
   minLength: 1,
   maxLength: url_characters_max,
   pattern: "^[Hh][Tt][Tt][Pp][Ss]?://\\S+$",
-  description: "http or https, without a user name; where callbacks are sent to",
+  description: "The http or https URL that receives callbacks, without a user name",
   "x-reason": `must be an http or https URL of at most ${url_characters_max} characters, without spaces`,
 });
-const description = Type.String({ maxLength: 255, description: "What it is for" });
+const description = Type.String({ maxLength: 255, description: "What the endpoint is for" });
 const types = nullable(
   Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
     minItems: 1,
     maxItems: types_max,
     uniqueItems: true,
-    description: "What it is told of (GET /api/v1/callbacks/event-types); null: everything",
+    description:
+      "The event types that it receives (GET /api/v1/callbacks/event-types); null for all",
   }),
 );
 
-/** The body of an endpoint's creation; validateEndpoint says what this schema cannot. */
+/** The body of an endpoint's creation; validateEndpoint checks what this schema cannot express. */
 export const NewEndpoint = closed(
   { url, description: optional(description), types: Type.Optional(types) },
   {
@@ -59,13 +60,13 @@ export const EndpointPatch = closed(
     enabled: Type.Optional(
       Type.Boolean({
         description:
-          "Enabled again, it is sent what waited; what happened meanwhile can be replayed",
+          "When enabled again, it receives its pending deliveries; events that occurred while it was disabled can be replayed",
       }),
     ),
   },
   {
     minProperties: 1,
-    description: "What to change; of a campaign's endpoint only enabled",
+    description: "The fields to change; of a campaign's endpoint, only enabled",
     examples: [{ enabled: false }],
   },
 );
@@ -76,18 +77,22 @@ const fields = {
   kind,
   url: Type.String(),
   description: Type.String(),
-  types: nullable(Type.Array(Type.String(), { description: "Null: everything" })),
-  enabled: Type.Boolean({ description: "Nothing is made for, or sent to, one that is not" }),
+  types: nullable(Type.Array(Type.String(), { description: "Null: all event types" })),
+  enabled: Type.Boolean({
+    description: "A disabled endpoint receives nothing, and no deliveries are created for it",
+  }),
   disabled_reason: nullable(
     Type.Enum(["manual", "failing", "gone"], {
       type: "string",
-      description: "failing: for days; gone: it answered 410",
+      description: "failing: it failed for days; gone: it responded with 410",
     }),
   ),
   disabled_at: nullable(timestamp("UTC")),
   failing_since: nullable(timestamp("UTC: the first failure since the last success")),
   resume_at: nullable(
-    timestamp("UTC: nothing is sent before, because it asked for a pause or keeps failing"),
+    timestamp(
+      "UTC: nothing is sent before, because the endpoint requested a pause or keeps failing",
+    ),
   ),
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
@@ -99,14 +104,14 @@ export type EndpointAnswer = Static<typeof EndpointAnswer>;
 const secret_text = "Signs callbacks (Standard Webhooks)";
 const secret_once = nullable(
   Type.String({
-    description: `${secret_text}; null when the answer is repeated under its Idempotency-Key`,
+    description: `${secret_text}; null in a response that is replayed for its Idempotency-Key`,
   }),
 );
 const old_secret_until = nullable(
-  timestamp("UTC: until then the secret before it signs, too; null when there was none"),
+  timestamp("UTC: until when the previous secret also signs; null if there is none"),
 );
 
-/** An endpoint just made. */
+/** A created endpoint with its secret. */
 export const CreatedEndpoint = Type.Object({ ...fields, secret: secret_once });
 export type CreatedEndpoint = Static<typeof CreatedEndpoint>;
 
@@ -121,15 +126,15 @@ export const EndpointSecret = Type.Object({
 export type EndpointSecret = Static<typeof EndpointSecret>;
 
 export const SentTest = Type.Object({
-  webhook_id: Type.String({ description: "The webhook-id that the callback will carry" }),
+  webhook_id: Type.String({ description: "The webhook-id of the callback" }),
 });
 export type SentTest = Static<typeof SentTest>;
 
-/** What a list of endpoints may be narrowed to. */
+/** The filter of a list of endpoints. */
 export const endpointFilter = {
   kind: Type.Optional(kind),
   url: Type.Optional(
-    Type.String({ maxLength: url_characters_max, description: "Letter for letter" }),
+    Type.String({ maxLength: url_characters_max, description: "Only this exact URL" }),
   ),
-  enabled: Type.Optional(Type.Boolean({ description: "Only enabled, or only disabled, ones" })),
+  enabled: Type.Optional(Type.Boolean({ description: "Only enabled or only disabled endpoints" })),
 };

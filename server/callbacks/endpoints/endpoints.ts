@@ -4,7 +4,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { EndpointAnswer, EndpointKind } from "./endpoint-schema.ts";
 
-/** What the API shows of an endpoint: nothing of its secrets. */
+/** The columns that the API shows, without secrets. */
 export const endpoint_columns = [
   "id",
   "kind",
@@ -20,7 +20,7 @@ export const endpoint_columns = [
   "updated_at",
 ] as const satisfies readonly (keyof DB["callback_endpoints"])[];
 
-/** The account's callback endpoints, by id, without their secrets. */
+/** Returns the account's callback endpoints, by id, without their secrets. */
 export async function listEndpoints(
   db: Kysely<DB>,
   accountId: number,
@@ -40,7 +40,7 @@ export async function listEndpoints(
   return { data: rows.map(endpointAnswer), next_cursor: next };
 }
 
-/** One endpoint of the account, or not-found. */
+/** Returns one endpoint of the account. Refuses: not-found. */
 export async function readEndpoint(
   db: Kysely<DB>,
   accountId: number,
@@ -61,7 +61,7 @@ function endpointRows(db: Kysely<DB>, accountId: number) {
 
 type Row = Pick<Selectable<DB["callback_endpoints"]>, (typeof endpoint_columns)[number]>;
 
-/** A row as the API shows it. */
+/** Converts a row to API form. */
 export function endpointAnswer(row: Row): EndpointAnswer {
   return {
     ...row,

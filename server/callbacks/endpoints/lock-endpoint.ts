@@ -2,8 +2,8 @@ import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 
 /**
- * The endpoint's row, which no one else changes before the transaction ends; nor is anything made for it
- * or taken of it. Refuses not-found.
+ * Locks the endpoint's row until the transaction ends: nothing else changes it, creates deliveries for it or
+ * claims them. Refuses: not-found.
  */
 export async function lockEndpoint(tx: Tx, accountId: number, id: number) {
   const row = await tx

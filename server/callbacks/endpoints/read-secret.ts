@@ -5,8 +5,8 @@ import type { EndpointSecret } from "./endpoint-schema.ts";
 import { secretText } from "./sign-callback.ts";
 
 /**
- * The secret that an endpoint's callbacks are signed with; who asked is in the audit trail before they
- * are told. From now on somebody relies on it: the endpoint does not go by itself. Refuses not-found.
+ * Returns the secret that signs an endpoint's callbacks, and records the reader in the audit trail. Marks the
+ * endpoint as adopted, so that retention does not delete it. Refuses: not-found.
  */
 export async function readSecret(
   tx: Tx,

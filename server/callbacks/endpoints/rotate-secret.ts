@@ -10,8 +10,8 @@ import { secretText } from "./sign-callback.ts";
 const overlap_ms = 24 * 3_600_000;
 
 /**
- * Gives an endpoint a new secret; the one before signs, too, for 24 hours, and one that was before that
- * no more. Refuses not-found.
+ * Rotates an endpoint's secret: the previous secret also signs for 24 hours, and older ones no longer do.
+ * Refuses: not-found.
  */
 export async function rotateSecret(
   tx: Tx,

@@ -7,7 +7,7 @@ import type { SentTest } from "./endpoint-schema.ts";
 import { readEndpoint } from "./endpoints.ts";
 
 /**
- * Has an endpoint told of callback.test, and no other one. Refuses: not-found; conflict when it is
+ * Records the event callback.test, which only this endpoint receives. Refuses: not-found; conflict when it is
  * disabled.
  */
 export async function sendTestEvent(

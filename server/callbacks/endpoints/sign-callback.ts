@@ -3,14 +3,14 @@ import { createHmac } from "node:crypto";
 
 export const secret_bytes = 32;
 
-/** A secret as its owner is shown it. */
+/** Returns a secret in the form that the API shows. */
 export function secretText(secret: Buffer): string {
   return `whsec_${secret.toString("base64")}`;
 }
 
 /**
- * The `webhook-signature` header: one signature for each secret, so that either verifies while one
- * replaces the other. `seconds`: unix time of the attempt; `content`: the body, or a GET's query.
+ * Returns the `webhook-signature` header: one signature for each secret, so that either verifies during a
+ * rotation. `seconds`: Unix time of the attempt; `content`: the body, or the query of a GET.
  */
 export function signCallback(
   secrets: readonly Buffer[],

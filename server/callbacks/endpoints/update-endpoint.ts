@@ -2,14 +2,15 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalid } from "../../lib/errors.ts";
-import { begunAnew } from "./internal/begun-anew.ts";
+import { resetDeliveryState } from "./internal/reset-delivery-state.ts";
 import type { EndpointAnswer, EndpointPatch } from "./endpoint-schema.ts";
 import { endpoint_columns, endpointAnswer } from "./endpoints.ts";
 import { lockEndpoint } from "./lock-endpoint.ts";
 
 /**
- * Changes an endpoint. Enabled again, or at another URL, it begins anew with what is pending.
- * Its body was validated. Refuses: not-found; validation-failed (a campaign's endpoint, but for enabled).
+ * Changes an endpoint. Enabling it or changing its URL resets its failures and makes its pending deliveries
+ * due. The body is validated before. Refuses: not-found; validation-failed (fields of a campaign's endpoint
+ * other than `enabled`).
  */
 export async function updateEndpoint(
   tx: Tx,
@@ -32,7 +33,7 @@ export async function updateEndpoint(
       updated_at: now,
       ...(isDisabled ? { disabled_reason: "manual", disabled_at: now } : {}),
       ...(isEnabled ? { disabled_reason: null, disabled_at: null } : {}),
-      ...(isEnabled || url !== before.url ? begunAnew(account_id, id, now) : {}),
+      ...(isEnabled || url !== before.url ? resetDeliveryState(account_id, id, now) : {}),
     })
     .where("account_id", "=", account_id)
     .where("id", "=", id)
@@ -57,9 +58,9 @@ export async function updateEndpoint(
   return endpointAnswer(row);
 }
 
-/** Its URL is what campaigns were launched with, and its types are their calls'. */
+/** A campaign's endpoint keeps the URL that campaigns were launched with, and receives their calls' events. */
 function refuseAllButEnabled(patch: EndpointPatch): void {
   const others = Object.keys(patch).filter((field) => field !== "enabled");
-  const reason = "cannot be changed: the endpoint is voice campaigns' callback_url";
+  const reason = "cannot be changed: the endpoint is the callback_url of voice campaigns";
   if (others.length > 0) throw invalid(others.map((field) => ({ field, reason })));
 }

@@ -7,8 +7,8 @@ import { types_max } from "./endpoint-schema.ts";
 const known_types = Object.keys(eventCatalogue);
 
 /**
- * All that a schema cannot see of an endpoint's creation or change, whose body may have any shape: an
- * address that may not be sent to, and types that nothing has.
+ * Returns the violations that the schema cannot detect in an endpoint's creation or change: a URL that the
+ * outgoing guard forbids, and unknown event types. The body may have any shape.
  */
 export function validateEndpoint({ outgoing }: Pick<App, "outgoing">, body: unknown): FieldError[] {
   if (typeof body !== "object" || body === null) return [];
@@ -16,14 +16,14 @@ export function validateEndpoint({ outgoing }: Pick<App, "outgoing">, body: unkn
   const violation = typeof url === "string" ? outgoing.validate(url) : null;
   return [
     ...(violation === null ? [] : [{ field: "url", reason: violation }]),
-    // Of more the schema says so; each costs a look for the name that was meant.
+    // The schema reports a longer list; each unknown type costs a search for the closest name.
     ...(Array.isArray(types) && types.length <= types_max ? types.flatMap(validateType) : []),
   ];
 }
 
 function validateType(type: unknown, i: number): FieldError[] {
   if (typeof type !== "string" || Object.hasOwn(eventCatalogue, type)) return [];
-  const meant = closestName(type, known_types);
-  const reason = `is no event type${meant === null ? "" : `; did you mean ${meant}?`}`;
+  const closest = closestName(type, known_types);
+  const reason = `must be an event type${closest === null ? "" : `; did you mean ${closest}?`}`;
   return [{ field: `types.${i}`, reason }];
 }

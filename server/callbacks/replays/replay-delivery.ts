@@ -5,15 +5,15 @@ import { notFound } from "../../lib/errors.ts";
 import { lockReplayedEndpoint } from "./internal/lock-replayed-endpoint.ts";
 
 /**
- * Delivers once more, under the same webhook-id; notification `callback_work` after the commit. One that is
- * finished begins anew, with all its attempts; one that waits for its next attempt is due now. Refuses:
+ * Replays a delivery under the same webhook-id; the caller sends the notification `callback_work` after the
+ * commit. A finished delivery starts again with all its attempts; a pending one is due now. Refuses:
  * not-found; conflict when its endpoint is disabled.
  */
 export async function replayDelivery(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
   const delivery = await tx
     .selectFrom("callback_deliveries as d")
-    // What is no longer kept can no longer be told.
+    // An event that retention has deleted cannot be replayed.
     .innerJoin("events as e", (join) =>
       join.onRef("e.account_id", "=", "d.account_id").onRef("e.id", "=", "d.event_id"),
     )

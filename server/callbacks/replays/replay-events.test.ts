@@ -19,7 +19,7 @@ import { replayRange } from "./replay-range.ts";
 import type { NewReplay } from "./replay-schema.ts";
 import { listReplays } from "./replays.ts";
 
-/** More than two steps. */
+/** More than two batches. */
 const many = 2_300;
 const began_at = Date.UTC(2026, 0, 1);
 
@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => api.close());
 
-/** Asks for a replay of everything, unless said. */
+/** Requests a replay of everything, unless the body says otherwise. */
 function ask(account: TestAccount, endpointId: number, body: Partial<NewReplay> = {}) {
   const { actor } = operatorOf(account.account_id, "req_test");
   const replay = { body: { from: "2026-01-01T00:00:00Z", ...body }, timeZone: "UTC" };
@@ -39,13 +39,13 @@ function ask(account: TestAccount, endpointId: number, body: Partial<NewReplay> 
 }
 
 const going = new AbortController().signal;
-/** Each account's due job once. */
+/** Runs each account's due job once. */
 const work = (handler: JobHandler) =>
   workJobs(api.app, { "callbacks.replay": handler }, going, lasting_lease, 0);
-/** One step and no more. */
+/** Runs exactly one batch. */
 const takeStep: JobHandler = (app, job, stopping) => replayEvents(app, job, stopping, 0);
 
-/** How many deliveries to the endpoint are in each state. */
+/** Counts the endpoint's deliveries by state. */
 async function statesOf(account: TestAccount, endpointId: number) {
   const rows = await api.app.db.query
     .selectFrom("callback_deliveries")
@@ -57,7 +57,7 @@ async function statesOf(account: TestAccount, endpointId: number) {
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 }
 
-/** What is shown of the account's one replay. */
+/** Reads the account's only replay. */
 async function progressOf({ account_id }: TestAccount) {
   const at = { limit: 2, cursor: undefined };
   const { data } = await listReplays(api.app.db.query, account_id, {}, at);
@@ -74,7 +74,7 @@ async function jobsOf({ account_id }: TestAccount) {
     .execute();
 }
 
-/** As when all that waits had been delivered. */
+/** Marks all pending deliveries as delivered. */
 async function deliverAll({ account_id }: TestAccount): Promise<void> {
   await api.app.db.query
     .updateTable("callback_deliveries")
@@ -83,8 +83,8 @@ async function deliverAll({ account_id }: TestAccount): Promise<void> {
     .execute();
 }
 
-/** An account whose one endpoint was told of more events than two steps replay. */
-async function makeTold() {
+/** An account whose endpoint received more events than two batches replay. */
+async function makeDelivered() {
   const account = await makeAccount(api.app);
   const endpoint = await makeEndpoint(api.app, account);
   await makeEvents(
@@ -97,8 +97,8 @@ async function makeTold() {
   return { account, endpoint };
 }
 
-test("a replay that is killed after a step goes on behind it, and tells nothing twice", async () => {
-  const { account, endpoint } = await makeTold();
+test("a replay that is killed after a batch continues behind it and delivers nothing twice", async () => {
+  const { account, endpoint } = await makeDelivered();
   const from = new Date(began_at).toISOString();
   const to = "2026-01-01T00:00:01.000Z";
   await ask(account, endpoint.id, { include: "all", to });
@@ -108,7 +108,7 @@ test("a replay that is killed after a step goes on behind it, and tells nothing 
     throw new Error("killed");
   });
   assert.deepEqual(await statesOf(account, endpoint.id), { pending: 1_000, delivered: 1_300 });
-  // 23 events have each time: the thousandth is of the 44th.
+  // 23 events share each time: the thousandth event has the 44th time.
   const reached = new Date(began_at + 43).toISOString();
   assert.deepEqual(await progressOf(account), ["processing", 1_000, 1_000, reached, null]);
   await deliverAll(account);
@@ -120,8 +120,8 @@ test("a replay that is killed after a step goes on behind it, and tells nothing 
   assert.deepEqual(await jobsOf(account), []);
 });
 
-test("a worker that has lost the replay to another writes nothing more of it", async () => {
-  const { account, endpoint } = await makeTold();
+test("a worker that lost the job of a replay writes nothing more", async () => {
+  const { account, endpoint } = await makeDelivered();
   await ask(account, endpoint.id, { include: "all" });
   let lost: Job | undefined;
   await work(async (app, job, stopping) => {
@@ -136,9 +136,9 @@ test("a worker that has lost the replay to another writes nothing more of it", a
   assert.deepEqual(await statesOf(account, endpoint.id), { pending: 300, delivered: 2_000 });
 });
 
-test("a replay to an endpoint that is disabled or deleted meanwhile ends, and leaves no job", async () => {
+test("a replay ends without a job when its endpoint is disabled or deleted meanwhile", async () => {
   for (const change of ["disabled_reason = 'manual'", "deleted_at = now()"]) {
-    const { account, endpoint } = await makeTold();
+    const { account, endpoint } = await makeDelivered();
     await ask(account, endpoint.id, { include: "all" });
     await work(takeStep);
     await api.app.db.pool.query(
@@ -156,8 +156,8 @@ test("a replay to an endpoint that is disabled or deleted meanwhile ends, and le
   }
 });
 
-test("an endpoint that is cleared away meanwhile ends its replay, too", async () => {
-  const { account, endpoint } = await makeTold();
+test("a replay ends when its endpoint's rows are deleted meanwhile", async () => {
+  const { account, endpoint } = await makeDelivered();
   await ask(account, endpoint.id);
   await api.app.db.query
     .deleteFrom("callback_endpoints")
@@ -167,11 +167,11 @@ test("an endpoint that is cleared away meanwhile ends its replay, too", async ()
   assert.deepEqual(await jobsOf(account), []);
 });
 
-test("an event that is being deleted is not told again", async () => {
+test("an event that is being deleted is not replayed", async () => {
   const account = await makeAccount(api.app);
   const endpoint = await makeEndpoint(api.app, account, { types: ["credit.low"] });
   const event = { occurred_at: new Date(began_at) };
-  const [kept, forgotten] = await makeEvents(api.app, account, [event, event]);
+  const [kept, deleted] = await makeEvents(api.app, account, [event, event]);
   await relay(api.app);
   const { account_id } = account;
   await api.app.db.query
@@ -185,7 +185,7 @@ test("an event that is being deleted is not told again", async () => {
     await tx
       .deleteFrom("events")
       .where("account_id", "=", account_id)
-      .where("id", "=", forgotten!)
+      .where("id", "=", deleted!)
       .execute();
     replaying = work(replayEvents);
     await eventually(async () => (await waitingForLocks()) > 0);
@@ -208,10 +208,10 @@ async function waitingForLocks(): Promise<number> {
 }
 
 type Planned = {
-  /** Milliseconds after the beginning. */
+  /** Milliseconds after the first time. */
   readonly at: number;
   readonly type: EventType;
-  /** Null: none was made. */
+  /** Null: without a delivery. */
   readonly state: "pending" | "delivered" | "failed" | null;
 };
 const planned = fc.record<Planned>({
@@ -231,7 +231,7 @@ const plan = fc.record({
   to: fc.integer({ min: 6, max: 10 }),
 });
 
-test("a replay tells what happened from its beginning to before its end, what the endpoint wants and what was asked for, and nothing else", async () => {
+test("a replay delivers exactly the events of its time range, of the endpoint's types and of the requested states", async () => {
   await fc.assert(
     fc.asyncProperty(plan, async ({ events, types, include, from, to }) => {
       const account = await makeAccount(api.app);
@@ -258,15 +258,15 @@ test("a replay tells what happened from its beginning to before its end, what th
       await work(replayEvents);
       const expected = events.map(({ type, at: ms, state }) => {
         const isMeant = ms >= from && ms < to && (types === null || types.includes(type));
-        return isMeant && (include === "all" || state !== "delivered") ? "told" : state;
+        return isMeant && (include === "all" || state !== "delivered") ? "replayed" : state;
       });
-      assert.deepEqual(await toldOf(account, ids), expected);
+      assert.deepEqual(await resultsOf(account, ids), expected);
     }),
     { numRuns: 25 },
   );
 });
 
-/** Brings what the relay made to the states planned; attempts tell what is begun anew from what is not. */
+/** Puts the relayed deliveries into the planned states; their attempts distinguish replayed from other ones. */
 async function setDeliveries({ account_id }: TestAccount, events: Planned[], ids: number[]) {
   for (const [i, { state }] of events.entries()) {
     const at = new Date(began_at);
@@ -286,8 +286,8 @@ async function setDeliveries({ account_id }: TestAccount, events: Planned[], ids
   }
 }
 
-/** For each event: told, when a delivery of it is due now; else its delivery's state, or null. */
-async function toldOf({ account_id }: TestAccount, ids: number[]) {
+/** For each event: "replayed" if its delivery is due now, else its delivery's state, or null. */
+async function resultsOf({ account_id }: TestAccount, ids: number[]) {
   const rows = await api.app.db.query
     .selectFrom("callback_deliveries")
     .select(["event_id", "state", "due_at", "finished_at"])
@@ -297,6 +297,6 @@ async function toldOf({ account_id }: TestAccount, ids: number[]) {
     const row = rows.find(({ event_id }) => event_id === id);
     if (!row) return null;
     const isDue = row.due_at <= api.app.clock.now() && row.finished_at === null;
-    return row.state === "pending" && isDue ? "told" : row.state;
+    return row.state === "pending" && isDue ? "replayed" : row.state;
   });
 }

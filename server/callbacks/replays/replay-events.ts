@@ -1,22 +1,22 @@
-// Tells an endpoint again of what happened in a time, step by step.
+// Replays the events of a time range to an endpoint, batch by batch.
 import type { App } from "../../engine/app.ts";
 import { checkJob, type Job } from "../../engine/work-jobs.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import type { ReplayAnswer } from "./replay-schema.ts";
 
 const batch_events = 1_000;
-/** Then others' jobs have their turn. */
+/** After this time the job yields to other jobs. */
 const run_ms_max = 5_000;
 
-/** Deliveries in these states begin anew, or are due at once. */
-const states_again: Readonly<Record<ReplayAnswer["include"], readonly string[]>> = {
+/** Deliveries in these states are replayed. */
+const replayed_states: Readonly<Record<ReplayAnswer["include"], readonly string[]>> = {
   undelivered: ["pending", "failed"],
   all: ["pending", "failed", "delivered"],
 };
 
 /**
- * The job callbacks.replay. A step and its place are one transaction, so that a crash repeats none.
- * Stopped on the way, or after `ms_max`, it goes on with its next run; it ends early when the endpoint is
+ * The job callbacks.replay. Each batch and the position reached are one transaction, so that a crash repeats
+ * none. When stopped, or after `ms_max`, it continues in its next run; it ends early when the endpoint is
  * deleted or disabled.
  */
 export async function replayEvents(
@@ -28,16 +28,16 @@ export async function replayEvents(
   const until_ms = performance.now() + ms_max;
   while (!stopping.aborted) {
     const now = app.clock.now();
-    const step = await app.db.query.transaction().execute((tx) => takeStep(tx, job, now));
-    if (!step) return;
-    if (step.deliveries > 0) app.notifications.send("callback_work", String(job.account_id));
+    const batch = await app.db.query.transaction().execute((tx) => replayBatch(tx, job, now));
+    if (!batch) return;
+    if (batch.deliveries > 0) app.notifications.send("callback_work", String(job.account_id));
     if (performance.now() >= until_ms) break;
   }
   return { again_at: app.clock.now() };
 }
 
-/** Null after the last step. */
-async function takeStep(tx: Tx, job: Job, now: Date): Promise<{ deliveries: number } | null> {
+/** Returns null after the last batch. */
+async function replayBatch(tx: Tx, job: Job, now: Date): Promise<{ deliveries: number } | null> {
   const { account_id } = job;
   await checkJob(tx, job);
   const [replay] = await findReplay(tx, [account_id, Number(job.subject)]);
@@ -46,28 +46,28 @@ async function takeStep(tx: Tx, job: Job, now: Date): Promise<{ deliveries: numb
     await finishReplay(tx, [account_id, replay.id, state, now]);
     return null;
   };
-  // Before its deliveries, as whoever delivers does.
+  // Before its deliveries, in the order of its deliverer.
   const isEnabled = (await lockEnabled(tx, [account_id, replay.endpoint_id])).length > 0;
   if (!isEnabled) return finish("failed");
   const { reached_at, reached_seq, to_at } = replay;
   const events = await nextEvents(tx, [account_id, reached_at, reached_seq, to_at, batch_events]);
   const last = events.at(-1);
   if (!last) return finish("completed");
-  const kept = await keepEvents(tx, [account_id, events.map(({ id }) => id)]);
+  const locked = await lockEvents(tx, [account_id, events.map(({ id }) => id)]);
   const [made] = await makeDeliveries(tx, [
     account_id,
-    kept.map(({ id }) => id),
+    locked.map(({ id }) => id),
     replay.endpoint_id,
-    states_again[replay.include],
+    replayed_states[replay.include],
     now,
   ]);
   const { deliveries } = made!;
-  const place = [last.occurred_at, last.seq];
-  await keepPlace(tx, [account_id, replay.id, ...place, events.length, deliveries]);
+  const position = [last.occurred_at, last.seq];
+  await savePosition(tx, [account_id, replay.id, ...position, events.length, deliveries]);
   return { deliveries };
 }
 
-/** Times as PostgreSQL writes them, to the microsecond. */
+/** Times are in PostgreSQL's text form, to the microsecond. */
 type ReplayRow = {
   id: number;
   endpoint_id: number;
@@ -91,16 +91,16 @@ const nextEvents = statement<{ id: number; seq: number; occurred_at: string }>(`
     and (occurred_at, seq) > ($2::text::timestamptz, $3) and occurred_at < $4::text::timestamptz
   order by occurred_at, seq limit $5`);
 
-// What retention deletes at this moment is gone; what it would delete next waits for its delivery. In the
-// order that retention locks them in.
-const keepEvents = statement<{ id: number }>(`
+// Skips events that retention has just deleted, and locks the others until their deliveries exist, in the
+// order in which retention locks them.
+const lockEvents = statement<{ id: number }>(`
   select id from events where account_id = $1 and id = any ($2::bigint[]) order by id for key share`);
 
 const makeDeliveries = statement<{ deliveries: number }>(
   "select make_deliveries($1, $2, $3, $4, $5) as deliveries",
 );
 
-const keepPlace = statement(`
+const savePosition = statement(`
   update callback_replays set reached_at = $3::text::timestamptz, reached_seq = $4,
     events_count = events_count + $5, deliveries_count = deliveries_count + $6
   where account_id = $1 and id = $2`);

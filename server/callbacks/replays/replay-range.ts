@@ -7,7 +7,7 @@ import { lockReplayedEndpoint } from "./internal/lock-replayed-endpoint.ts";
 import type { NewReplay, ReplayAnswer } from "./replay-schema.ts";
 import { replayAnswer } from "./replays.ts";
 
-/** What a schema cannot see of a replay. The body may have any shape. */
+/** Returns the violations that the schema cannot detect in a replay. The body may have any shape. */
 export function validateReplay(body: unknown, timeZone: string, now: Date): FieldError[] {
   const { from, to } = (body ?? {}) as Record<string, unknown>;
   const violations: FieldError[] = [];
@@ -24,9 +24,9 @@ export function validateReplay(body: unknown, timeZone: string, now: Date): Fiel
 }
 
 /**
- * Has the endpoint told again of what happened in a time, by the job callbacks.replay: notification `job` after
- * the commit. The body is one that validateReplay has no violation with. Refuses: not-found; conflict when the
- * endpoint is disabled, or has a replay under way.
+ * Starts a replay of a time range's events to an endpoint by the job callbacks.replay; the caller sends the
+ * notification `job` after the commit. The body is validated before. Refuses: not-found; conflict when the
+ * endpoint is disabled or a replay to it is in progress.
  */
 export async function replayRange(
   tx: Tx,
@@ -39,14 +39,14 @@ export async function replayRange(
   await lockReplayedEndpoint(tx, account_id, endpoint_id);
   await refuseSecond(tx, account_id, endpoint_id);
   const from_at = parseTimeOrDay(body.from, timeZone) as Date;
-  const asked = parseTimeOrDay(body.to ?? "", timeZone);
+  const requested_to = parseTimeOrDay(body.to ?? "", timeZone);
   const row = await tx
     .insertInto("callback_replays")
     .values({
       account_id,
       endpoint_id,
       from_at,
-      to_at: asked instanceof Date && asked < now ? asked : now,
+      to_at: requested_to instanceof Date && requested_to < now ? requested_to : now,
       include: body.include ?? "undelivered",
       reached_at: from_at,
       created_by: actor.user_id,
@@ -68,13 +68,13 @@ export async function replayRange(
 }
 
 async function refuseSecond(tx: Tx, account_id: number, endpoint_id: number): Promise<void> {
-  const underWay = await tx
+  const replay = await tx
     .selectFrom("callback_replays")
     .select("id")
     .where("account_id", "=", account_id)
     .where("endpoint_id", "=", endpoint_id)
     .where("state", "=", "processing")
     .executeTakeFirst();
-  if (underWay)
-    throw new Refusal("conflict", `Replay ${underWay.id} to this endpoint is still under way`);
+  if (replay)
+    throw new Refusal("conflict", `Replay ${replay.id} to this endpoint is still in progress`);
 }

@@ -1,4 +1,4 @@
-// What an endpoint is told of again, as it goes in and comes out of the API.
+// Replays in API requests and responses.
 import Type, { type Static } from "typebox";
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
 
@@ -6,46 +6,49 @@ const include = Type.Enum(["undelivered", "all"], {
   type: "string",
   default: "undelivered",
   description:
-    "undelivered: what failed or still waits, and what no delivery was made of; all: what was delivered, too",
+    "undelivered: failed and pending deliveries, and events without a delivery; all: also delivered ones",
 });
 
-/** Which events an endpoint is told of again; validateReplay says what this schema cannot. */
+/** Which events to replay; validateReplay checks what this schema cannot express. */
 export const NewReplay = closed(
   {
     from: Type.String({
       maxLength: 64,
       description:
-        "Events from this time on, or from the beginning of a day; without an offset it is local to the account's zone",
+        "Inclusive: a time, or the beginning of a day; without an offset, in the account's time zone",
     }),
     to: optional(
       Type.String({
         maxLength: 64,
-        description: "Events before this time, or before the beginning of a day; now",
+        description: "Exclusive: a time, or the beginning of a day. Defaults to now",
       }),
     ),
     include: optional(include),
   },
   {
-    description: "Which events to tell an endpoint of again",
+    description: "The events to replay to an endpoint",
     examples: [{ from: "2026-01-31T09:30:00Z", include: "undelivered" }],
   },
 );
 export type NewReplay = Static<typeof NewReplay>;
 
-/** A replay, and how far it is. */
+/** A replay and its progress. */
 export const ReplayAnswer = Type.Object({
   id: id("Replay id"),
   endpoint_id: id("Callback endpoint"),
   from: timestamp("UTC"),
-  to: timestamp("UTC: when it was asked for at most"),
+  to: timestamp("UTC: at the latest, when the replay was requested"),
   include,
   state: Type.Enum(["processing", "completed", "failed"], {
     type: "string",
-    description: "completed: the deliveries are made; failed: the endpoint was disabled on the way",
+    description:
+      "completed: the deliveries are created; failed: the endpoint was disabled during the replay",
   }),
-  reached: timestamp("UTC: between from and to, how far it is"),
-  events_count: Type.Integer({ description: "Gone through so far, wanted or not" }),
-  deliveries_count: Type.Integer({ description: "Made or begun anew so far" }),
+  reached: timestamp("UTC: the time between from and to that the replay has reached"),
+  events_count: Type.Integer({
+    description: "Events processed so far, including types that the endpoint does not receive",
+  }),
+  deliveries_count: Type.Integer({ description: "Deliveries created or restarted so far" }),
   created_by: nullable(id("User id")),
   created_at: timestamp("UTC"),
   finished_at: nullable(timestamp("UTC")),

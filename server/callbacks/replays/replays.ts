@@ -1,4 +1,4 @@
-// What endpoints are being, and have been, told again.
+// The replays of an account.
 import type { Kysely, Selectable } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
@@ -6,7 +6,7 @@ import { notFound } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import type { ReplayAnswer } from "./replay-schema.ts";
 
-/** The replays to the account's endpoints, or to one of them, newest first. */
+/** Returns the replays to the account's endpoints, or to one of them, newest first. */
 export async function listReplays(
   db: Kysely<DB>,
   accountId: number,
@@ -25,7 +25,7 @@ export async function listReplays(
   return { data: rows.map(replayAnswer), next_cursor: next };
 }
 
-/** One replay. Refuses: not-found. */
+/** Returns one replay. Refuses: not-found. */
 export async function findReplay(
   db: Kysely<DB>,
   accountId: number,
@@ -36,7 +36,7 @@ export async function findReplay(
   return replayAnswer(row);
 }
 
-/** Those of an endpoint that was deleted go with it. */
+/** Excludes the replays of deleted endpoints. */
 function replayRows(db: Kysely<DB>, accountId: number) {
   return db
     .selectFrom("callback_replays as r")
@@ -48,7 +48,7 @@ function replayRows(db: Kysely<DB>, accountId: number) {
     .where("c.deleted_at", "is", null);
 }
 
-/** A row as the API shows it. */
+/** Converts a row to API form. */
 export function replayAnswer(row: Selectable<DB["callback_replays"]>): ReplayAnswer {
   const state = row.state as ReplayAnswer["state"];
   return {

@@ -1,18 +1,18 @@
-// Calls to the person, one after the other: one that waits is taken back, one that is under way waited
-// for, and one that is over emptied; its recordings are left for the last part.
-import { takeBackCall } from "../../calls/controls/hang-up-call.ts";
+// Calls to the person, one at a time: a queued call is cancelled, a live call is awaited, and an ended call is
+// emptied. The last part deletes the recordings.
+import { cancelIfQueued } from "../../calls/controls/hang-up-call.ts";
 import { statement } from "../../lib/database/database.ts";
 import type { Part } from "./part.ts";
 
-/** For the end of a call. */
+/** Between checks for the end of a call. */
 const wait_ms = 30_000;
 
-/** Behind which call the next one is looked for; its time as PostgreSQL writes it, to the microsecond. */
+/** The call after which the next one is found; its time is in PostgreSQL's text form, to the microsecond. */
 type At = { readonly queued_at: string; readonly id: number; readonly some_left: boolean };
 
 const the_start: At = { queued_at: "-infinity", id: 0, some_left: false };
 
-/** A step is a call. Those that are left are looked at again once the others are done. */
+/** Each step handles one call. Live calls are checked again when the others are done. */
 export const eraseCalls: Part = async ({ app, person, progress, write }) => {
   const { account_id, phone } = person;
   const at = (progress.at ?? the_start) as At;
@@ -23,7 +23,7 @@ export const eraseCalls: Part = async ({ app, person, progress, write }) => {
     );
   const { id, queued_at } = call;
   return write(async (tx, now) => {
-    await takeBackCall(tx, { account_id, id }, now);
+    await cancelIfQueued(tx, { account_id, id }, now);
     const is_erased = (await eraseIfOver(tx, [account_id, id])).length > 0;
     return {
       at: { queued_at, id, some_left: at.some_left || !is_erased },

@@ -1,5 +1,5 @@
-// Recipients of chat campaigns: who waits is skipped, its credit given back, and then everybody emptied.
-// No index knows the phones of all of them, so the account's are read, some at a time.
+// Recipients of chat campaigns: pending ones are skipped and their credit released, then all are emptied. No
+// index contains all their phone numbers, so the account's recipients are scanned in pages.
 import { completeCampaigns } from "../../chat/campaigns/complete-campaigns.ts";
 import { moveRecipients } from "../../chat/recipients/move-recipients.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
@@ -9,7 +9,7 @@ import { readPage, type Page } from "./read-page.ts";
 /** A message whose outcome is unknown may take an hour to settle. */
 const wait_ms = 10_000;
 
-/** Looks through all recipients; those with a message under way are noted. */
+/** Scans all recipients, and records those with a message in flight. */
 export const scanChatRecipients: Part = async ({ app, person, progress, write }) => {
   const { account_id, phone } = person;
   const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
@@ -27,7 +27,7 @@ export const scanChatRecipients: Part = async ({ app, person, progress, write })
   return step;
 };
 
-/** Comes back until no message to the person is under way. */
+/** Repeats until no message to the person is in flight. */
 export const awaitChatRecipients: Part = async ({ app, person, progress, write }) => {
   const step = await write(async (tx, now) => {
     const { erased, open } = await eraseRecipients(tx, person, progress.chat, now);
@@ -39,7 +39,7 @@ export const awaitChatRecipients: Part = async ({ app, person, progress, write }
   return step;
 };
 
-/** A campaign may have nobody left; if this is lost, its sender sees to it. */
+/** Completes campaigns without pending recipients; if this is lost, their senders complete them. */
 async function complete(
   app: Parameters<typeof completeCampaigns>[0],
   accountId: number,
@@ -49,7 +49,7 @@ async function complete(
   if (ids.length > 0) await completeCampaigns(app, accountId, ids);
 }
 
-/** Returns how many were emptied, and those that something is still under way to. */
+/** Returns how many were emptied, and those with a message in flight. */
 async function eraseRecipients(
   tx: Tx,
   { account_id, phone }: Person,
@@ -92,7 +92,7 @@ const findThem = statement<Page<Place>>(`
     (select json_build_array(p.campaign_id, p.id) from page p order by p.campaign_id desc, p.id desc limit 1) as last,
     (select count(*)::int from page) as rows`);
 
-// A provider's id holds the number, too; what is reported later is known by the id that we gave it.
+// The provider's message id contains the number, too. Later delivery statuses refer to our own message id.
 const emptyRecipient = statement<{ is_open: boolean }>(`
   with found as materialized (
     select r.id, r.state in ('queued', 'deferred', 'dispatching', 'unknown') as is_open

@@ -1,4 +1,4 @@
-// What an index finds by the number: some rows at a time until there are no more.
+// Rows that an index finds by the number, a batch per step.
 import { statement } from "../../lib/database/database.ts";
 import type { ErasedKind } from "../erasure-schema.ts";
 import { change_rows, type Part } from "./part.ts";
@@ -15,7 +15,7 @@ export const eraseGroupMembers = repeat(
    returning 1`,
 );
 
-/** The provider's id of a message holds the number of who wrote it. */
+/** The provider's id of a message contains its sender's number, and is replaced too. */
 export const eraseReplies = repeat(
   "replies",
   `update chat_replies r set phone = '', text = null, payload = null,
@@ -25,7 +25,7 @@ export const eraseReplies = repeat(
    returning 1`,
 );
 
-/** Messages that were to go with a call: one that is being sent just now is a matter of seconds. */
+/** Pending chat notifications of calls; one that is being sent ends within seconds. */
 export const eraseNotices = repeat(
   null,
   `delete from jobs j

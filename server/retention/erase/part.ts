@@ -1,34 +1,34 @@
-// What an erasure consists of: parts, one after the other, each in steps.
+// An erasure consists of parts, one after the other, each in steps.
 import type { App } from "../../engine/app.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import type { Awaited, ErasedKind } from "../erasure-schema.ts";
+import type { WaitReason, ErasedKind } from "../erasure-schema.ts";
 
-/** Whose data is erased, in the forms in which a number is stored. */
+/** The person whose data is erased, with the forms in which the number is stored. */
 export type Person = {
   readonly account_id: number;
   /** E.164 digits. */
   readonly phone: string;
-  /** As people and files of the account's country write it: ten digits; of another country all of them. */
+  /** The national number (10 digits) if the number is of the account's country; otherwise all digits. */
   readonly digits: string;
-  /** Finds it in a text, in any form without spaces, but not within a longer number; for PostgreSQL. */
+  /** A PostgreSQL regular expression for the number in any form without spaces, not within a longer number. */
   readonly pattern: string;
 };
 
-/** A recipient: campaign and id. */
+/** A recipient: campaign and recipient id. */
 export type Place = readonly [campaign_id: number, id: number];
 
-/** How far an erasure is, as it is stored. */
+/** The stored progress of an erasure. */
 export type Progress = {
-  /** The place of the part in the list. */
+  /** The index of the part in the list. */
   readonly part: number;
-  /** Where the part goes on: its own; null at its beginning. */
+  /** The part's own position; null at its beginning. */
   readonly at: unknown;
-  /** Recipients to whom something is under way, to be looked at again. */
+  /** Recipients with a message or call in progress, which are checked again. */
   readonly chat: readonly Place[];
   readonly voice: readonly Place[];
-  /** Calls that were emptied, whose recordings are to be deleted. */
+  /** Emptied calls, whose recordings must be deleted. */
   readonly calls: readonly number[];
-  readonly waiting_for: Awaited | null;
+  readonly waiting_for: WaitReason | null;
 };
 
 export const first_progress: Progress = {
@@ -40,18 +40,18 @@ export const first_progress: Progress = {
   waiting_for: null,
 };
 
-/** What a step came to. */
+/** The result of a step. */
 export type Step = {
-  /** Where the next step of the part goes on; null: the part is done. */
+  /** The position of the part's next step; null: the part is done. */
   readonly at: unknown;
   readonly counts?: Partial<Record<ErasedKind, number>>;
   readonly chat?: readonly Place[];
   readonly voice?: readonly Place[];
   readonly calls?: readonly number[];
-  /** Nothing can be done before something else has come to its end: look again so much later. */
+  /** The part waits for something else to end: the job runs again after this time. */
   readonly wait_ms?: number;
-  /** What that is, where it may take longer than seconds. */
-  readonly waiting_for?: Awaited;
+  /** What it waits for, if that may take longer than seconds. */
+  readonly waiting_for?: WaitReason;
 };
 
 export type StepContext = {
@@ -59,13 +59,13 @@ export type StepContext = {
   readonly person: Person;
   readonly progress: Progress;
   readonly stopping: AbortSignal;
-  /** Runs in a transaction under the job's claim, which stores what the step came to as well: both or neither. */
+  /** Runs `effect` and stores the step's result in one transaction, under the job's claim. */
   write(effect: (tx: Tx, now: Date) => Promise<Step>): Promise<Step>;
 };
 
-/** A step must write exactly once. */
+/** Runs one step of a part; it must call `write` exactly once. */
 export type Part = (context: StepContext) => Promise<Step>;
 
-/** Rows that a step looks at where no index knows the number, and rows that one changes at most. */
+/** Rows that a step scans where no index contains the number, and rows that a step changes, at most. */
 export const scan_rows = 10_000;
 export const change_rows = 500;

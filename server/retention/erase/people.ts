@@ -1,11 +1,11 @@
-// The person in the CRM: leads under the number and leads of the contact who has it, each with its
-// timeline and collaborators, and then the contacts.
+// The person in the CRM: leads with the number and leads of the contact with the number, with their timelines
+// and collaborators, and then the contacts.
 import { statement } from "../../lib/database/database.ts";
 import { change_rows, type Part } from "./part.ts";
 
 const leads_max = 50;
 
-/** Leads of a workspace have ten digits beside the whole number. */
+/** Leads and contacts store the last ten digits beside the whole number. */
 const ten = 10;
 
 export const erasePeople: Part = ({ person, write }) => {
@@ -21,7 +21,7 @@ export const erasePeople: Part = ({ person, write }) => {
       const gone = await deleteLeads(tx, [account_id, leads]);
       return { at: "leads", counts: { leads: gone.length } };
     }
-    // Nobody gives them another lead before the commit.
+    // The lock prevents new leads of these contacts before the commit.
     const contacts = (await lockContacts(tx, person_values)).map(({ id }) => id);
     const gone = await deleteContacts(tx, [account_id, contacts]);
     const is_done = gone.length === contacts.length;
@@ -29,7 +29,7 @@ export const erasePeople: Part = ({ person, write }) => {
   });
 };
 
-// Locked, so that nothing is added to them; each found through the index of its workspace.
+// Locks the leads, so that nothing is added to them. Searches by workspace, as the indexes require.
 const findLeads = statement<{ id: number }>(`
   with found as materialized (
     select l.id from workspaces w

@@ -3,7 +3,7 @@ import type { App } from "../../engine/app.ts";
 import type { statement } from "../../lib/database/database.ts";
 import { change_rows } from "./part.ts";
 
-/** Some of an account's rows in the order of their places: which of them are the person's, and where they end. */
+/** A page of an account's rows, in the order of an index: the person's rows among them and the last row. */
 export type Page<Place> = {
   readonly found: readonly Place[];
   /** Null when there are none. */
@@ -11,20 +11,20 @@ export type Page<Place> = {
   readonly rows: number;
 };
 
-/** What a step does of a page; `next` is null when that was all there is. */
-export type Stretch<Place> = { readonly found: readonly Place[]; readonly next: Place | null };
+/** The rows of a page that one step changes; `next` is null when there are no further rows. */
+export type StepRows<Place> = { readonly found: readonly Place[]; readonly next: Place | null };
 
 /**
- * Reads a page of at most `rows_max` rows, and of it as many of the person's as a step may change. In the
- * order of an index, whatever the planner believes: of a table that was not analysed yet it would sort
- * all that is left of the account for each page (2.4 million rows for 200,000).
+ * Reads a page of at most `rows_max` rows, and returns as many of the person's as a step may change. Forces an
+ * index scan: on a table that was never analyzed, the planner sorted all remaining rows of the account for
+ * each page (2.4 million rows for 200,000).
  */
 export async function readPage<Place>(
   app: Pick<App, "db">,
   read: ReturnType<typeof statement<Page<Place>>>,
   values: unknown[],
   rows_max: number,
-): Promise<Stretch<Place>> {
+): Promise<StepRows<Place>> {
   const page = await app.db.query.transaction().execute(async (tx) => {
     await sql`select set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true),
       set_config('enable_sort', 'off', true)`.execute(tx);

@@ -1,18 +1,18 @@
-// Recordings of the person's calls, and messages that were left, at the nodes that made them. A node that
-// does not answer is asked again later, once in a round.
+// Recordings of the person's calls, including voice messages, on the nodes that made them. A node that does
+// not respond is tried again in the next round.
 import { deleteRecordings, recordingName } from "../../calls/audio/delete-recordings.ts";
 import { statement } from "../../lib/database/database.ts";
 import type { Part } from "./part.ts";
 
-/** For a node that did not answer. */
+/** Between rounds, for nodes that did not respond. */
 const wait_ms = 30_000;
 
-/** The last call that was looked at in this round, and the nodes that did not answer. */
+/** The last call handled in this round, and the nodes that did not respond. */
 type At = { readonly id: number; readonly silent: readonly number[] };
 
 const the_start: At = { id: 0, silent: [] };
 
-/** A step is a call. */
+/** Each step handles one call. */
 export const eraseRecordings: Part = async ({ app, person, progress, stopping, write }) => {
   const { account_id } = person;
   const at = (progress.at ?? the_start) as At;
@@ -25,12 +25,12 @@ export const eraseRecordings: Part = async ({ app, person, progress, stopping, w
   const names = is_recorded ? [recordingName(account_id, id), ...messages] : messages;
   const { deleted, failure } = await deleteRecordings(app, node_id, names, stopping);
   if (failure !== null)
-    app.log.warn({ node_id, reason: failure }, "a node did not delete recordings");
+    app.log.warn({ node_id, reason: failure }, "voice node could not delete recordings");
   return write(async (tx) => {
     if (failure !== null) return { at: { id, silent: [...at.silent, node_id] } };
-    // Stopped on the way.
+    // Stopped before all were deleted.
     if (deleted.length < names.length) return { at };
-    await markGone(tx, [account_id, id]);
+    await markDeleted(tx, [account_id, id]);
     await deleteMessages(tx, [account_id, id]);
     return { at: { ...at, id }, counts: { recordings: names.length } };
   });
@@ -53,7 +53,7 @@ const findCall = statement<FoundCall>(`
     and (c.recording_state in ('ready', 'failed') or cardinality(m.messages) > 0)
   order by c.id limit 1`);
 
-const markGone = statement(`
+const markDeleted = statement(`
   update calls set recording_state = 'deleted'
   where account_id = $1 and id = $2 and recording_state in ('ready', 'failed')`);
 

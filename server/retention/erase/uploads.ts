@@ -1,5 +1,5 @@
-// Rows of uploads, as they came: those to be made leads of, and those that became none. No index knows
-// the numbers in them, so the account's are read, some at a time.
+// Rows of uploads as they were received: rows waiting to be imported, and rejects. No index contains the
+// numbers in them, so the account's rows are scanned in pages.
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { scan_rows, type Part, type Person } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
@@ -7,11 +7,11 @@ import { readPage, type Page } from "./read-page.ts";
 /** The upload or campaign, and the row in it. */
 type RowPlace = readonly [of: number, row: number];
 
-/** Emptied, such a row becomes no lead. */
+/** An emptied row creates no lead. */
 export const eraseImportRows = scanRows({
   find: findIn("lead_import_rows", "import_id", "row_number", anyCell("r.cells")),
-  // Whoever makes leads of an upload's rows just now is waited for.
-  hold: holdImports,
+  // Waits for a batch of the import that is in progress.
+  lock: lockImportsOf,
   empty: statement(`
     update lead_import_rows r set cells = array_fill(''::text, array[cardinality(r.cells)])
     where r.account_id = $1 and r.import_id = $2 and r.row_number = $3 and cardinality(r.cells) > 0
@@ -35,7 +35,7 @@ export const eraseVoiceRejects = scanRows({
 
 function scanRows(how: {
   readonly find: ReturnType<typeof statement<Page<RowPlace>>>;
-  readonly hold?: (tx: Tx, person: Person, found: readonly RowPlace[]) => Promise<unknown>;
+  readonly lock?: (tx: Tx, person: Person, found: readonly RowPlace[]) => Promise<unknown>;
   readonly empty: ReturnType<typeof statement>;
 }): Part {
   return async ({ app, person, progress, write }) => {
@@ -44,7 +44,7 @@ function scanRows(how: {
     const values = [account_id, of, row, scan_rows, digits, pattern];
     const { found, next } = await readPage(app, how.find, values, scan_rows);
     return write(async (tx) => {
-      if (found.length > 0) await how.hold?.(tx, person, found);
+      if (found.length > 0) await how.lock?.(tx, person, found);
       let import_rows = 0;
       for (const place of found)
         import_rows += (await how.empty(tx, [account_id, ...place])).length;
@@ -57,13 +57,13 @@ const lockImports = statement(`
   select i.id from lead_imports i
   where i.account_id = $1 and i.id = any ($2::bigint[]) order by i.id for no key update`);
 
-function holdImports(tx: Tx, { account_id }: Person, found: readonly RowPlace[]) {
+function lockImportsOf(tx: Tx, { account_id }: Person, found: readonly RowPlace[]) {
   return lockImports(tx, [account_id, [...new Set(found.map(([import_id]) => import_id))]]);
 }
 
 /**
- * Rather a row too many: what stands around the number does not matter. But for a number of less than ten
- * digits, which is part of many others' numbers.
+ * Returns SQL that is true when a text contains the number. Ignores the surrounding digits, so that a row too
+ * many is erased rather than one too few, unless the number has fewer than ten digits and is part of many others.
  */
 function hasDigits(text: string): string {
   return `case when length($5) >= 10 then position($5 in regexp_replace(${text}, '[^0-9]', '', 'g')) > 0

@@ -1,13 +1,13 @@
-// Recipients of voice campaigns: who waits is passed over like one who asked for it, and then everybody
-// emptied. No index knows their phones, so the account's are read, some at a time.
+// Recipients of voice campaigns: waiting ones are suppressed, then all are emptied. No index contains their
+// phone numbers, so the account's recipients are scanned in pages.
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { scan_rows, type Part, type Person, type Place } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 
-/** For the end of a call. */
+/** Between checks for the end of a call. */
 const wait_ms = 10_000;
 
-/** Looks through all recipients; those who are being called are noted. */
+/** Scans all recipients, and records those who are being called. */
 export const scanVoiceRecipients: Part = async ({ app, person, progress, write }) => {
   const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
   const values = [person.account_id, campaign_id, id, scan_rows, person.phone];
@@ -22,7 +22,7 @@ export const scanVoiceRecipients: Part = async ({ app, person, progress, write }
   });
 };
 
-/** Comes back until the person is not being called. */
+/** Repeats until the person is not being called. */
 export const awaitVoiceRecipients: Part = ({ person, progress, write }) =>
   write(async (tx, now) => {
     const { erased, open } = await eraseRecipients(tx, person, progress.voice, now);

@@ -79,7 +79,7 @@ const writeRoutes = [
     method: "POST",
     url: endpoints,
     id: "createCallbackEndpoint",
-    summary: "Create a callback endpoint; the answer contains its secret",
+    summary: "Create a callback endpoint; the response contains its secret",
     tag,
     access: manage,
     body: NewEndpoint,

@@ -1,4 +1,4 @@
-// Telling callback endpoints again of what happened in a time, and how far that is.
+// Replays of time ranges to callback endpoints.
 import { deliveryFilter } from "../../../callbacks/deliveries/delivery-schema.ts";
 import { validateReplay, replayRange } from "../../../callbacks/replays/replay-range.ts";
 import { NewReplay, ReplayAnswer } from "../../../callbacks/replays/replay-schema.ts";

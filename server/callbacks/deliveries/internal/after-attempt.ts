@@ -1,58 +1,60 @@
-// What follows an attempt: the one place that decides it.
+// Decides what follows an attempt: delivered, retried or failed, and whether the endpoint is paused or
+// disabled.
 
-/** From one attempt of a delivery to the next; after the last it has failed. */
+/** The delay after each attempt of a delivery; after the last attempt it has failed. */
 const retry_seconds = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000] as const;
-/** An endpoint that fails for so long is disabled. */
+/** An endpoint that has failed for this long is disabled. */
 const failing_days_max = 5;
-/** A pause that is asked for is kept, up to this. */
+/** The longest pause that a Retry-After header can request. */
 const pause_seconds_max = 86_400;
-/** When it is told to slow down, and not for how long. */
+/** The pause after a throttling status without Retry-After. */
 const throttle_ms = 2_000;
-/** An endpoint that keeps failing is tried less often: after a tenth of the time that it fails already. */
+/** An endpoint that keeps failing is tried less often: after a tenth of the time since its first failure, at most this. */
 const probe_ms_max = 60_000;
-const slow_down: ReadonlySet<number> = new Set([429, 502, 504]);
+const throttling_statuses: ReadonlySet<number> = new Set([429, 502, 504]);
 
 export type Attempted = {
-  /** Made before this one. */
+  /** Attempts before this one. */
   readonly attempts: number;
-  /** Null: no answer came. */
+  /** Null if there was no response. */
   readonly answer: { readonly status: number; readonly retry_after: string | null } | null;
-  /** Since when the endpoint fails, this attempt aside. */
+  /** The endpoint's first failure since its last success, without this attempt. */
   readonly failing_since: Date | null;
 };
 
-export type Following = {
+export type AttemptResult = {
   readonly state: "delivered" | "pending" | "failed";
-  /** When a pending one is tried again. */
+  /** When a pending delivery is retried. */
   readonly due_at: Date | null;
-  /** Nothing is sent to the endpoint before. */
+  /** Until when the endpoint is paused. */
   readonly resume_at: Date | null;
-  /** Why the endpoint is to be disabled. */
+  /** Why the endpoint must be disabled. */
   readonly disable: "gone" | "failing" | null;
 };
 
-/** `random`: from 0 up to 1, so that what failed together does not come back together. */
-export function afterAttempt(attempted: Attempted, now: Date, random: number): Following {
+/** Decides what follows an attempt. `random` (0 to 1) is the jitter, so that deliveries are not retried together. */
+export function afterAttempt(attempted: Attempted, now: Date, random: number): AttemptResult {
   const { answer, attempts } = attempted;
   if (answer && answer.status >= 200 && answer.status < 300)
     return { state: "delivered", due_at: null, resume_at: null, disable: null };
   if (answer?.status === 410)
     return { state: "failed", due_at: null, resume_at: null, disable: "gone" };
   const failing_ms = now.getTime() - (attempted.failing_since ?? now).getTime();
-  const asked_ms = answer === null ? null : readRetryAfter(answer.retry_after, now);
-  const told_ms = asked_ms ?? (answer && slow_down.has(answer.status) ? throttle_ms : 0);
-  const pause_ms = Math.max(told_ms, Math.min(probe_ms_max, failing_ms / 10));
+  const retry_after_ms = answer === null ? null : readRetryAfter(answer.retry_after, now);
+  const requested_ms =
+    retry_after_ms ?? (answer && throttling_statuses.has(answer.status) ? throttle_ms : 0);
+  const pause_ms = Math.max(requested_ms, Math.min(probe_ms_max, failing_ms / 10));
   const retry = retry_seconds[attempts];
   const delay_ms = retry === undefined ? null : retry * 1_000 * (1 + random / 5);
   return {
     state: delay_ms === null ? "failed" : "pending",
-    due_at: delay_ms === null ? null : after(now, Math.max(delay_ms, asked_ms ?? 0)),
+    due_at: delay_ms === null ? null : after(now, Math.max(delay_ms, retry_after_ms ?? 0)),
     resume_at: pause_ms > 0 ? after(now, pause_ms) : null,
     disable: failing_ms >= failing_days_max * 86_400_000 ? "failing" : null,
   };
 }
 
-/** The header's pause: seconds or a date (RFC 9110, 10.2.3); null when it is neither. */
+/** Returns the pause of a Retry-After header, in seconds or as a date (RFC 9110, 10.2.3), in ms; null if invalid. */
 function readRetryAfter(header: string | null, now: Date): number | null {
   if (header === null) return null;
   const text = header.trim();

@@ -16,10 +16,10 @@ import {
   type Result,
 } from "./deliverer.ts";
 
-/** Standard Webhooks asks for 15 to 30 s. */
+/** Standard Webhooks recommends 15 to 30 s. */
 const timeout_ms = 15_000;
 
-/** One attempt, from request to result, which stays with the deliverer. One that `cut` ends has none. */
+/** Makes one attempt and adds its result to the deliverer's; an attempt that `cut` aborts has no result. */
 export async function attemptDelivery(
   deliverer: Deliverer,
   due: DueDelivery,
@@ -39,7 +39,7 @@ export async function attemptDelivery(
   const { attempts } = due;
   const follows = afterAttempt({ attempts, answer, failing_since }, now, app.random());
   adjustWindow(deliverer, follows.state === "delivered");
-  // What was said at a URL that the endpoint has left counts for nothing.
+  // A failure at a URL that was changed during the attempt does not count.
   const isPast = (deliverer.endpoint ?? endpoint).url !== endpoint.url;
   const isAgain = isPast && follows.state !== "delivered";
   if (!isPast) {
@@ -74,12 +74,12 @@ async function exchange(
   } catch (error) {
     if (error instanceof OutgoingError) return { answer: null, error: error.message };
     const about = { account_id: lease.account_id, subject_id: endpoint_id };
-    app.log.error({ err: error, ...about }, "a callback could not be sent");
+    app.log.error({ err: error, ...about }, "could not send callback");
     return { answer: null, error: "the request could not be made" };
   }
 }
 
-/** The request, signed for this attempt. */
+/** Returns the request, signed for this attempt. */
 function callbackRequest(
   accountId: number,
   { url, secrets }: Pick<EndpointState, "url" | "secrets">,

@@ -1,4 +1,4 @@
-// What the one process that delivers to an endpoint knows.
+// The state of a deliverer: the one process that sends an endpoint's deliveries.
 import type { App } from "../../../engine/app.ts";
 import type { Lease } from "../../../engine/leases.ts";
 
@@ -12,10 +12,10 @@ export type DueDelivery = {
   readonly data: Readonly<Record<string, unknown>>;
 };
 
-/** How an attempt went, and what follows. */
+/** The result of an attempt and what follows it. */
 export type Result = {
   readonly id: number;
-  /** Made before it. */
+  /** Attempts before this one. */
   readonly attempts: number;
   readonly at: Date;
   readonly duration_ms: number;
@@ -29,12 +29,12 @@ export type Result = {
 export type EndpointState = {
   readonly url: string;
   readonly enabled: boolean;
-  /** The one that replaced the other first. */
+  /** The current secret first, then the rotated one while it is valid. */
   readonly secrets: readonly Buffer[];
   readonly failing_since: Date | null;
-  /** Nothing is sent before. */
+  /** Until when the endpoint is paused. */
   readonly resume_at: Date | null;
-  /** When something is to be delivered next; null: nothing waits. */
+  /** When the next delivery is due; null if none is pending. */
   readonly work_at: Date | null;
 };
 
@@ -42,29 +42,29 @@ export type Deliverer = {
   readonly app: App;
   readonly lease: Lease;
   readonly endpoint_id: number;
-  /** Aborted: nothing more is begun, and what is under way has little time left. */
+  /** When aborted, no request starts, and requests in flight are cut off after a few seconds. */
   readonly stopping: AbortSignal;
-  /** As of the last turn. */
+  /** As of the last iteration. */
   endpoint: EndpointState | null;
-  /** Due, and handed to this process; not yet begun. */
+  /** Claimed and not started. */
   readonly waiting: DueDelivery[];
-  readonly under_way: Set<number>;
-  /** Not yet recorded. */
+  readonly in_flight: Set<number>;
+  /** Not recorded yet. */
   readonly results: Result[];
-  /** Until when the endpoint is to be left alone, as far as that is not recorded. */
+  /** A pause of the endpoint that is not recorded yet. */
   resume_at: Date | null;
-  /** What the endpoint at this URL is to be disabled for. */
+  /** Why the endpoint with this URL must be disabled. */
   disable: { readonly reason: "gone" | "failing"; readonly url: string } | null;
-  /** Requests at once: as many as the endpoint takes. */
+  /** The limit of concurrent requests, which adapts to the endpoint. */
   window: number;
-  /** Makes the loop look again. */
+  /** Makes the loop iterate immediately. */
   wake: () => void;
 };
 
 const window_first = 8;
 const window_max = 32;
 
-/** A deliverer that knows nothing yet but its endpoint's id. */
+/** Returns the initial state of a deliverer. */
 export function openDeliverer(
   parts: Pick<Deliverer, "app" | "lease" | "endpoint_id" | "stopping">,
 ): Deliverer {
@@ -72,7 +72,7 @@ export function openDeliverer(
     ...parts,
     endpoint: null,
     waiting: [],
-    under_way: new Set(),
+    in_flight: new Set(),
     results: [],
     resume_at: null,
     disable: null,
@@ -81,7 +81,7 @@ export function openDeliverer(
   };
 }
 
-/** More after each success, half after a failure: one that hangs keeps one connection busy, no more. */
+/** Adds 1 after a success and halves after a failure, so that a hanging endpoint occupies one connection. */
 export function adjustWindow(deliverer: Deliverer, delivered: boolean): void {
   const { window } = deliverer;
   deliverer.window = delivered
@@ -89,7 +89,7 @@ export function adjustWindow(deliverer: Deliverer, delivered: boolean): void {
     : Math.max(1, Math.floor(window / 2));
 }
 
-/** The later of the pauses counts. */
+/** Pauses the endpoint; the later of two pauses applies. */
 export function pauseUntil(deliverer: Deliverer, resume_at: Date | null): void {
   const { resume_at: before } = deliverer;
   if (resume_at && !(before && before > resume_at)) deliverer.resume_at = resume_at;

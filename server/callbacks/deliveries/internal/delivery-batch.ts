@@ -2,8 +2,8 @@ import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
 import { pauseUntil, type Deliverer, type DueDelivery, type EndpointState } from "./deliverer.ts";
 
-type TurnRow = {
-  turn: {
+type BatchRow = {
+  batch: {
     url: string;
     enabled: boolean;
     secrets: (string | null)[];
@@ -14,25 +14,25 @@ type TurnRow = {
   } | null;
 };
 
-const turn = statement<TurnRow>(
-  "select record_and_claim_deliveries($1, $2, $3, $4, $5, $6, $7, $8) as turn",
+const recordAndClaim = statement<BatchRow>(
+  "select record_and_claim_deliveries($1, $2, $3, $4, $5, $6, $7, $8) as batch",
 );
 
 /**
- * Records the deliverer's results and takes at most `take` more that are due; null when the endpoint is
- * gone. Throws when the lease is lost, or the database away: the results stay.
+ * Records the deliverer's results and claims at most `take` due deliveries; returns null when the endpoint
+ * is deleted. Throws when the lease is lost or the database is unavailable, and then keeps the results.
  */
-export async function callbackTurn(
+export async function recordAndClaimDeliveries(
   app: App,
   deliverer: Deliverer,
   take: number,
 ): Promise<{ endpoint: EndpointState; due: DueDelivery[] } | null> {
-  const { lease, endpoint_id, results, resume_at, waiting, under_way } = deliverer;
+  const { lease, endpoint_id, results, resume_at, waiting, in_flight } = deliverer;
   const batch = results.splice(0);
   deliverer.resume_at = null;
-  const busy = [...under_way, ...waiting.map(({ id }) => id)];
+  const busy = [...in_flight, ...waiting.map(({ id }) => id)];
   try {
-    const [row] = await turn(app.db.pool, [
+    const [row] = await recordAndClaim(app.db.pool, [
       lease.account_id,
       endpoint_id,
       lease.fence,
@@ -42,7 +42,7 @@ export async function callbackTurn(
       busy,
       app.clock.now(),
     ]);
-    return row!.turn && readTurn(row!.turn);
+    return row!.batch && readBatch(row!.batch);
   } catch (error) {
     results.unshift(...batch);
     pauseUntil(deliverer, resume_at);
@@ -50,7 +50,7 @@ export async function callbackTurn(
   }
 }
 
-function readTurn({ due, ...found }: NonNullable<TurnRow["turn"]>) {
+function readBatch({ due, ...found }: NonNullable<BatchRow["batch"]>) {
   const endpoint: EndpointState = {
     url: found.url,
     enabled: found.enabled,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { secret_bytes } from "../sign-callback.ts";
 
-/** A secret that nobody can guess. */
+/** Returns a new random secret. */
 export function newSecret(): Buffer {
   return randomBytes(secret_bytes);
 }

@@ -1,13 +1,13 @@
-// Answers that were stored under an Idempotency-Key and hold the number: leads, suppressions, members of
-// groups. They are deleted, so that a request which is repeated after all makes those anew; no answer
-// about a message or a call holds one, and so none of these is ever done twice.
+// Stored responses of idempotency keys that contain the number: of leads, suppressions and group members.
+// They are deleted, so that a repeated request creates these again. Responses about messages and calls contain
+// no number and stay, so that no message or call is ever repeated.
 import { statement } from "../../lib/database/database.ts";
 import { change_rows, type Part } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 
 type At = readonly [endpoint: string, key: string];
 
-export const eraseAnswers: Part = async ({ app, person, progress, write }) => {
+export const eraseStoredResponses: Part = async ({ app, person, progress, write }) => {
   const { account_id, digits, pattern } = person;
   const at = (progress.at ?? ["", ""]) as At;
   const values = [account_id, ...at, change_rows, digits, pattern];

@@ -1,41 +1,41 @@
 import type { Tx } from "../../lib/database/database.ts";
-import { begunAnew } from "./internal/begun-anew.ts";
+import { resetDeliveryState } from "./internal/reset-delivery-state.ts";
 import { newSecret } from "./internal/new-secret.ts";
 
 /**
- * Sees that the account has an endpoint for voice campaigns with this callback_url, of at most 2,048
- * bytes. One that was disabled because it failed or was gone is given another chance; one that a person
- * disabled stays so. To be called late in a launch: until the transaction ends, others that make the same
- * endpoint wait, and it is not deleted.
+ * Ensures that the account has a campaign endpoint with this callback_url, of at most 2,048 bytes. An endpoint
+ * that was disabled because it failed or was gone is enabled again; one that a user disabled stays disabled.
+ * Call it late in a launch: until the transaction ends, concurrent creations of the same endpoint wait, and it
+ * cannot be deleted.
  */
-export async function keepCampaignEndpoint(
+export async function ensureCampaignEndpoint(
   tx: Tx,
   account_id: number,
   url: string,
   now: Date,
 ): Promise<void> {
   const endpoint = { account_id, kind: "campaign", url, created_at: now, updated_at: now };
-  let kept = await findEndpoint(tx, account_id, url);
-  // One that is being deleted is waited for, and made anew.
-  while (!kept) {
+  let found = await findEndpoint(tx, account_id, url);
+  // Waits for a concurrent deletion, and then creates the endpoint again.
+  while (!found) {
     await tx
       .insertInto("callback_endpoints")
       .values({ ...endpoint, secret: newSecret() })
       .onConflict((conflict) => conflict.doNothing())
       .execute();
-    kept = await findEndpoint(tx, account_id, url);
+    found = await findEndpoint(tx, account_id, url);
   }
-  if (kept.disabled_reason === null || kept.disabled_reason === "manual") return;
+  if (found.disabled_reason === null || found.disabled_reason === "manual") return;
   await tx
     .updateTable("callback_endpoints")
     .set({ enabled: true, disabled_reason: null, disabled_at: null, updated_at: now })
-    .set(begunAnew(account_id, kept.id, now))
+    .set(resetDeliveryState(account_id, found.id, now))
     .where("account_id", "=", account_id)
-    .where("id", "=", kept.id)
+    .where("id", "=", found.id)
     .execute();
 }
 
-/** Locked against deleteEndpoint; whoever makes or sends deliveries does not wait. */
+/** Locks the endpoint against deleteEndpoint, but not against the relay and its deliverer. */
 function findEndpoint(tx: Tx, account_id: number, url: string) {
   return tx
     .selectFrom("callback_endpoints")

@@ -1,40 +1,40 @@
-// Deletes recordings that have been kept as long as their account wants, at the nodes that made them. The
-// database says so only once the node has: a crash in between deletes once more what is gone.
+// Deletes recordings whose retention period has ended, from the nodes that made them. They are marked as
+// deleted afterwards: a crash in between repeats the deletion.
 import { deleteRecordings, recordingName } from "../calls/audio/delete-recordings.ts";
 import type { App } from "../engine/app.ts";
 import { statement, type Database } from "../lib/database/database.ts";
 import { isDatabaseUnavailable, isOfOneStatement } from "../lib/database/database-errors.ts";
-import { anew_ms, findDueAccounts, type DueAccount } from "./due-accounts.ts";
+import { nextCheckMs, findDueAccounts, type DueAccount } from "./due-accounts.ts";
 
-/** Of one account in a turn. */
+/** Recordings of one account per iteration. */
 const recordings_max = 100;
-/** So long a node that did not answer is asked for nothing more, and others wait for it no second time. */
+/** How long a node that did not respond is skipped, so that it does not delay other accounts again. */
 const silent_ms = 600_000;
 
 type Recording = {
   readonly call_id: number;
   readonly node_id: number;
-  /** Null: the call's own. */
+  /** The name of a voice message; null for the recording of the call. */
   readonly message: string | null;
 };
 
 /**
- * A turn: some recordings of each account that is due. What a node did not do is tried again minutes
- * later. Any number of processes may run it. Returns how many are gone.
+ * Deletes expired recordings of each due account, a batch each, and returns how many it deleted. Recordings on
+ * a node that does not respond are retried minutes later. Any number of processes may run it.
  */
-export async function forgetRecordings(app: App, stopping: AbortSignal): Promise<number> {
-  let forgotten = 0;
+export async function purgeRecordings(app: App, stopping: AbortSignal): Promise<number> {
+  let purged = 0;
   for await (const account of findDueAccounts(app, "recordings")) {
     if (stopping.aborted) break;
     try {
-      forgotten += await visit(app, account, stopping);
+      purged += await visit(app, account, stopping);
     } catch (err) {
       if (isDatabaseUnavailable(err) && !isOfOneStatement(err)) throw err;
       const { account_id } = account;
-      app.log.error({ err, account_id }, "an account's recordings could not be deleted");
+      app.log.error({ err, account_id }, "could not delete the account's expired recordings");
     }
   }
-  return forgotten;
+  return purged;
 }
 
 async function visit(
@@ -49,13 +49,13 @@ async function visit(
   const gone = await deleteAtNodes(app, account_id, found, stopping);
   await markDeleted(app, account_id, gone);
   if (stopping.aborted) return gone.length;
-  const again_ms = silent.size > 0 ? silent_ms : anew_ms(app);
+  const again_ms = silent.size > 0 ? silent_ms : nextCheckMs(app);
   if (found.length < recordings_max || gone.length === 0)
-    await putOff(app.db.pool, [account_id, due_at, again_ms, now]);
+    await postpone(app.db.pool, [account_id, due_at, again_ms, now]);
   return gone.length;
 }
 
-/** All nodes at once, each one recording after the other. */
+/** Deletes recordings from all nodes concurrently, and from each node one after the other. */
 async function deleteAtNodes(
   app: App,
   accountId: number,
@@ -69,7 +69,7 @@ async function deleteAtNodes(
       const names = recordings.map(nameOf);
       const { deleted, failure } = await deleteRecordings(app, node_id, names, stopping);
       if (failure !== null) {
-        app.log.warn({ node_id, reason: failure }, "a node did not delete recordings");
+        app.log.warn({ node_id, reason: failure }, "voice node could not delete recordings");
         const until_ms = app.clock.now().getTime() + silent_ms;
         silentNodes(app.db, app.clock.now()).set(node_id, until_ms);
       }
@@ -95,7 +95,7 @@ async function markDeleted(
     ]);
 }
 
-/** Until when each node that did not answer is left alone, by the business clock; of each database. */
+/** For each database, until when each node that did not respond is skipped, by the business clock. */
 const silences = new WeakMap<Database, Map<number, number>>();
 
 function silentNodes(db: Database, now: Date): Map<number, number> {
@@ -105,7 +105,7 @@ function silentNodes(db: Database, now: Date): Map<number, number> {
   return silent;
 }
 
-// A recording goes at the latest together with its call.
+// A recording is deleted at the latest with its call.
 const findExpired = statement<Recording>(`
   with kept as materialized (
     select $2::timestamptz - least(a.retention_recordings_days, a.retention_calls_days) * interval '24 hours' as until
@@ -137,7 +137,7 @@ const markMessages = statement(`
   update call_messages set state = 'deleted'
   where account_id = $1 and call_id = any ($2) and recording = any ($3)`);
 
-// Unless the settings have been changed meanwhile.
-const putOff = statement(`
+// Unless the settings were changed meanwhile.
+const postpone = statement(`
   update accounts set recordings_due_at = $4::timestamptz + $3 * interval '1 ms'
   where account_id = $1 and recordings_due_at::text = $2`);

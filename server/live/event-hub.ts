@@ -1,4 +1,4 @@
-// What the live events of a process hold: its accounts that are listened to, and their readers.
+// The event hub of a process: the accounts with open streams, and their readers.
 import type { Caller } from "../accounts/caller.ts";
 import type { App } from "../engine/app.ts";
 import { Refusal } from "../lib/errors.ts";
@@ -11,48 +11,48 @@ import { page_events_max, type EventsPage } from "./read-events-page.ts";
 
 export const streams_of_account_max = 50;
 const streams_max = 1_000;
-/** Connections of the pool that streams read on at once. */
+/** Database connections that streams may use concurrently. */
 const reads_max = 4;
 
 export type Listener = {
   readonly caller: Caller;
-  /** The caller as they are now, or null when the token is none any more. */
-  readonly again: () => Promise<Caller | null>;
-  /** Of what the caller may hear, only these types. */
+  /** Resolves with the caller's current state; null when the token has become invalid. */
+  readonly reauthenticate: () => Promise<Caller | null>;
+  /** The requested types; the stream contains those that the caller may receive. */
   readonly types: ReadonlySet<string>;
-  /** The place after which to begin; null: now. */
+  /** The seq after which the stream begins; null: the newest. */
   readonly from: number | null;
-  /** Breaks the connection, unless all was sent. */
-  readonly cut: () => void;
+  /** Closes the connection, unless everything was sent. */
+  readonly disconnect: () => void;
 };
 
 export type Reader = {
   readonly listener: Listener;
   readonly stream: EventStream;
-  /** What is told to it. */
+  /** The types that the stream contains. */
   types: ReadonlySet<string>;
-  /** When its token is checked again. */
+  /** When its token is checked next. */
   check_at_ms: number;
-  /** Counts the checks: only what the last one says holds. */
+  /** The number of checks: the result of an earlier check is ignored. */
   checks: number;
 };
 
 export type Account = {
   readonly id: number;
-  /** Also those being opened. */
+  /** Open streams, including those that are being opened. */
   streams: number;
   readonly readers: Set<Reader>;
-  /** Counts what was heard of new events. */
-  news: number;
-  /** The newest place that was seen. */
+  /** Incremented by each notification about new events. */
+  revision: number;
+  /** The newest seq that was read. */
   head: number;
-  /** Reads under way, by place and news: readers at one place share one. */
+  /** Reads in flight, by position and revision: readers at the same position share one. */
   readonly reads: Map<string, Promise<EventsPage>>;
-  /** Events that are asked for at once. */
+  /** Events to read per page. */
   page_events: number;
   progress: CampaignProgress;
-  /** The news when its campaigns were looked at last. */
-  looked_news: number;
+  /** The revision at the last refresh of the campaigns. */
+  campaigns_revision: number;
 };
 
 export type Hub = {
@@ -85,24 +85,28 @@ export function readersOf(hub: Hub): Reader[] {
   return [...hub.accounts.values()].flatMap(({ readers }) => [...readers]);
 }
 
-export function hearNews(account: Account | undefined): void {
+export function announceEvents(account: Account | undefined): void {
   if (!account) return;
-  account.news += 1;
+  account.revision += 1;
   for (const { stream } of account.readers) stream.wake();
 }
 
-/** Counts the stream before anything is waited for, so that the bounds hold. */
-export function takePlace(hub: Hub, accountId: number): Account {
+/** Reserves a stream synchronously, so that the limits hold. Refuses: unavailable, rate-limited. */
+export function acquireSlot(hub: Hub, accountId: number): Account {
   if (hub.closed) throw stopping();
   if (hub.streams >= streams_max)
-    throw new Refusal("unavailable", `This process has ${streams_max} streams open, its most`, {
-      headers: { "retry-after": "5" },
-    });
+    throw new Refusal(
+      "unavailable",
+      `This process has the maximum of ${streams_max} open streams`,
+      {
+        headers: { "retry-after": "5" },
+      },
+    );
   const account = hub.accounts.get(accountId) ?? newAccount(hub, accountId);
   if (account.streams >= streams_of_account_max)
     throw new Refusal(
       "rate-limited",
-      `This account has ${streams_of_account_max} streams open, its most; close one first`,
+      `This account has the maximum of ${streams_of_account_max} open streams; close one first`,
       { headers: { "retry-after": "5" } },
     );
   hub.accounts.set(accountId, account);
@@ -112,7 +116,7 @@ export function takePlace(hub: Hub, accountId: number): Account {
   return account;
 }
 
-export function leavePlace(hub: Hub, account: Account): void {
+export function releaseSlot(hub: Hub, account: Account): void {
   account.streams -= 1;
   hub.streams -= 1;
   hub.metrics.eventStreams.set(hub.streams);
@@ -124,16 +128,16 @@ function newAccount({ app }: Hub, id: number): Account {
     id,
     streams: 0,
     readers: new Set(),
-    news: 0,
+    revision: 0,
     head: 0,
     reads: new Map(),
     page_events: page_events_max,
     progress: followCampaigns(app, id),
-    looked_news: -1,
+    campaigns_revision: -1,
   };
 }
 
-/** 503: the process is about to end. */
+/** Returns the refusal of a process that is stopping (503). */
 export function stopping(): Refusal {
   return new Refusal("unavailable", "The service is stopping; connect again", {
     headers: { "retry-after": "1" },

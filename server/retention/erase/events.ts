@@ -1,32 +1,32 @@
-// What the outbox tells of the person, in the order of seq: emptied, not deleted, so that whoever follows
-// the order misses nothing. What is delivered from now on is told without the person, and what receivers
-// answered to it, which may repeat it, goes.
+// Events about the person, in the order of seq. They are emptied and not deleted, so that readers of the order
+// see no gap; later deliveries contain no personal data. Stored responses of their receivers, which may repeat
+// it, are deleted.
 import { statement } from "../../lib/database/database.ts";
 import { scan_rows, type Part } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 
-/** For the relay, that gives events their seq. */
+/** Between checks for the relay, which assigns seq. */
 const wait_ms = 2_000;
 
-/** The last seq that was looked at, and the last id that may tell of the person. */
+/** The last seq scanned, and the last event id that may be about the person. */
 type At = { readonly seq: number; readonly to_id: number };
 
 type EventPlace = readonly [seq: number, id: number];
 
-export const eraseNews: Part = async ({ app, person, progress, write }) => {
+export const eraseEvents: Part = async ({ app, person, progress, write }) => {
   const { account_id, digits, pattern } = person;
   const at = (progress.at as At | null) ?? {
     seq: 0,
     to_id: (await findLastId(app.db.pool, [account_id]))[0]?.id ?? 0,
   };
-  // Before the page: what gets its seq in between may stand behind it.
+  // Before the page, because an event that is relayed in between may be behind the page.
   const [open] = await findUnordered(app.db.pool, [account_id, at.to_id]);
   const values = [account_id, at.seq, scan_rows, digits, pattern];
   const { found, next } = await readPage(app, findThem, values, scan_rows);
   const ids = found.map(([, id]) => id);
   return write(async (tx) => {
     const counts = { events: (await emptyEvents(tx, [account_id, ids])).length };
-    if (ids.length > 0) await emptyAnswers(tx, [account_id, ids]);
+    if (ids.length > 0) await emptyResponses(tx, [account_id, ids]);
     if (next) return { at: { ...at, seq: next[0] }, counts };
     return open ? { at, counts, wait_ms } : { at: null, counts };
   });
@@ -62,7 +62,7 @@ const emptyEvents = statement<{ id: number }>(`
   where e.account_id = $1 and e.id = any (array(select f.id from found f))
   returning e.id`);
 
-const emptyAnswers = statement(`
+const emptyResponses = statement(`
   update callback_attempts a set response = null
   where a.account_id = $1 and a.response is not null and a.delivery_id = any (array(
     select d.id from callback_deliveries d

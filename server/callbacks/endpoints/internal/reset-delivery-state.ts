@@ -1,7 +1,10 @@
 import { sql } from "kysely";
 
-/** What an endpoint's row becomes that is enabled, or leads elsewhere: it has not failed yet, and what is pending is due. */
-export function begunAnew(account_id: number, id: number, now: Date) {
+/**
+ * Returns the columns to set when an endpoint is enabled or its URL changes: its failures are reset, and its
+ * pending deliveries are due now.
+ */
+export function resetDeliveryState(account_id: number, id: number, now: Date) {
   const work_at = sql<Date | null>`case when exists (
     select from callback_deliveries d
     where d.account_id = ${account_id} and d.endpoint_id = ${id} and d.state = 'pending'
