@@ -15,7 +15,7 @@ function violationsOf(env: NodeJS.ProcessEnv): readonly string[] {
   return [];
 }
 
-test("an empty environment starts everything on this machine alone", () => {
+test("an empty environment runs everything on this machine", () => {
   assert.deepEqual(readConfig({}), {
     host: "127.0.0.1",
     port: 8080,
@@ -35,7 +35,7 @@ test("an empty environment starts everything on this machine alone", () => {
   });
 });
 
-test("WhatsApp is configured by all of its secrets, or by none", () => {
+test("WhatsApp needs all of its secrets or none", () => {
   const secrets = {
     WHATSAPP_ACCESS_TOKEN: "token",
     WHATSAPP_APP_SECRET: "secret",
@@ -57,11 +57,11 @@ test("WhatsApp is configured by all of its secrets, or by none", () => {
   );
   assert.match(violationsOf({ WHATSAPP_API_URL: "graph" }).join(), /WHATSAPP_API_URL: "graph"/);
   assert.deepEqual(violationsOf({ ...secrets, WHATSAPP_ACCESS_TOKEN: "two\nlines" }), [
-    "WHATSAPP_ACCESS_TOKEN: has characters that no token has",
+    "WHATSAPP_ACCESS_TOKEN: contains characters that are not allowed in a token",
   ]);
 });
 
-test("addresses that callbacks may go to are listed, each with a port or without", () => {
+test("CALLBACK_ALLOW lists addresses and networks, with or without ports", () => {
   const listed = "127.0.0.1, 10.1.0.0/16:9000,,[::1]:9000,fd00::/8 ,[fd00::/8]:80";
   assert.deepEqual(readConfig({ CALLBACK_ALLOW: listed }).callback_allow, [
     "127.0.0.1",
@@ -78,10 +78,13 @@ test("addresses that callbacks may go to are listed, each with a port or without
     ),
     wrong,
   );
-  assert.match(violationsOf({ CALLBACK_ALLOW: "x" }).join(), /^CALLBACK_ALLOW: "x" is neither/);
+  assert.match(
+    violationsOf({ CALLBACK_ALLOW: "x" }).join(),
+    /^CALLBACK_ALLOW: "x" must be an address or a network/,
+  );
 });
 
-test("a realtime server is named by its address, or by a key for OpenAI's", () => {
+test("a realtime server needs a URL, or only a key for OpenAI's", () => {
   assert.deepEqual(readConfig({ REALTIME_API_KEY: "key" }).realtime, {
     url: "wss://api.openai.com/v1/realtime",
     api_key: "key",
@@ -98,12 +101,12 @@ test("a realtime server is named by its address, or by a key for OpenAI's", () =
     REALTIME_API_KEY: "a\nhunter2",
   });
   assert.deepEqual(violations, [
-    "REALTIME_URL: not of the form wss://host/path",
-    "REALTIME_API_KEY: has characters that no key has",
+    "REALTIME_URL: must have the form wss://host/path",
+    "REALTIME_API_KEY: contains characters that are not allowed in a key",
   ]);
 });
 
-test("every violation is told at once, and none echoes the database's password", () => {
+test("reports every violation at once and never echoes the database's password", () => {
   const violations = violationsOf({
     PORT: "99999",
     DATABASE_URL: "mysql://user:hunter2@host/db",
@@ -132,11 +135,11 @@ test("every violation is told at once, and none echoes the database's password",
   assert.doesNotMatch(violations.join("\n"), /hunter2/);
 });
 
-test("a wrong port is one violation, not also one of the address made from it", () => {
-  assert.deepEqual(violationsOf({ PORT: "abc" }), ['PORT: "abc" is no port (0-65535)']);
+test("an invalid port is one violation, not a second one of the address built from it", () => {
+  assert.deepEqual(violationsOf({ PORT: "abc" }), ['PORT: "abc" is not a valid port (0-65535)']);
 });
 
-test("a secret may stand in a file, not in both places, and an unreadable file is a violation", () => {
+test("a secret comes from a variable or a file, not both, and an unreadable file is a violation", () => {
   const dir = mkdtempSync(join(tmpdir(), "trunkline-config-"));
   const file = join(dir, "url");
   writeFileSync(file, "postgres://u:p@db/trunkline\n");
@@ -145,16 +148,16 @@ test("a secret may stand in a file, not in both places, and an unreadable file i
     violationsOf({ DATABASE_URL_FILE: file, DATABASE_URL: "postgres://x/y" }).join(),
     /both set/,
   );
-  assert.match(violationsOf({ DATABASE_URL_FILE: join(dir, "none") }).join(), /cannot be read/);
+  assert.match(violationsOf({ DATABASE_URL_FILE: join(dir, "none") }).join(), /cannot read/);
   rmSync(dir, { recursive: true });
 });
 
-test("a process with one role needs a database that others can reach", () => {
+test("a process with one role needs a shared database", () => {
   assert.match(violationsOf({ ROLES: "api" }).join(), /needs DATABASE_URL/);
   assert.deepEqual(violationsOf({ ROLES: "worker", DATABASE_URL: "postgres://u@db/t" }), []);
 });
 
-test(".env.example lists every setting that is read, and nothing else", () => {
+test(".env.example lists every setting, and nothing else", () => {
   const source = readFileSync(new URL("config.ts", import.meta.url), "utf8");
   const read = new Set(
     [...source.matchAll(/env\["([A-Z_]+)"\]|readSecret\(env, "([A-Z_]+)"/g)].map(

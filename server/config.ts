@@ -6,7 +6,7 @@ import { parseOpening } from "./lib/outgoing/parse-opening.ts";
 export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
 export type Role = "api" | "worker";
 
-/** What the process was told by its environment; `.env.example` describes each setting. */
+/** The settings of the process; `.env.example` describes each of them. */
 export type Config = {
   readonly host: string;
   readonly port: number;
@@ -15,28 +15,28 @@ export type Config = {
   readonly database_url: string | null;
   readonly roles: readonly Role[];
   readonly log_level: LogLevel;
-  /** The address people and callbacks reach us at, without a trailing slash. */
+  /** The address at which users and webhooks reach the service, without a trailing slash. */
   readonly public_url: string;
   readonly seed: "demo" | "none";
-  /** How long a role that one process holds stays its own after the process died. */
+  /** How long a lease outlives a process that died. */
   readonly lease_seconds: number;
-  /** How long a message whose outcome is unknown is waited for. */
+  /** How long to wait for delivery statuses of a message of unknown outcome. */
   readonly chat_settle_seconds: number;
-  /** Addresses and networks that callbacks may go to beside public ones, as parseOpening reads them. */
+  /** Non-public addresses and networks that callbacks may go to, as parseOpening reads them. */
   readonly callback_allow: readonly string[];
   /** Null: WhatsApp numbers cannot send from this process. */
   readonly whatsapp: WhatsappConfig | null;
-  /** Null: espeak-ng where it is on the PATH, else npm's. */
+  /** Null: espeak-ng from the PATH, or else from npm. */
   readonly speech_command: string | null;
-  /** Null: what callers say is not understood. */
+  /** Null: no speech recognition. */
   readonly speech_recognize_command: string | null;
-  /** Null: AI agents follow their script; no model can be talked to. */
+  /** Null: AI agents follow their script; realtime models are unavailable. */
   readonly realtime: RealtimeConfig | null;
 };
 
-/** The access to the WhatsApp Cloud API. */
+/** Credentials of the WhatsApp Cloud API. */
 export type WhatsappConfig = {
-  /** With its version, without a trailing slash. */
+  /** Includes the version; has no trailing slash. */
   readonly api_url: string;
   readonly access_token: string;
   readonly app_secret: string;
@@ -45,11 +45,11 @@ export type WhatsappConfig = {
 
 /** A server of the OpenAI Realtime protocol. */
 export type RealtimeConfig = {
-  /** ws: or wss:, without the model. */
+  /** A ws: or wss: URL without the model. */
   readonly url: string;
-  /** Null: the server wants none. */
+  /** Null: the server requires no key. */
   readonly api_key: string | null;
-  /** Of agents that name none. */
+  /** The default model of realtime AI agents. */
   readonly model: string;
 };
 
@@ -58,7 +58,7 @@ export class ConfigError extends Error {
   readonly violations: readonly string[];
   constructor(violations: readonly string[]) {
     super(
-      `The environment has ${violations.length} violation(s):\n${violations.map((f) => `  - ${f}`).join("\n")}`,
+      `Invalid settings (${violations.length}):\n${violations.map((f) => `  - ${f}`).join("\n")}`,
     );
     this.violations = violations;
   }
@@ -74,7 +74,7 @@ const logLevels: readonly LogLevel[] = [
   "silent",
 ];
 
-/** Reads the settings, or throws a ConfigError that names every setting that is wrong. */
+/** Reads the settings; throws a ConfigError that names every invalid one. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const violations: string[] = [];
   const violation = (text: string) => void violations.push(text);
@@ -127,7 +127,7 @@ function readSecret(env: NodeJS.ProcessEnv, name: string, violation: Violation):
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {
-    violation(`${name}_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    violation(`${name}_FILE: cannot read ${file} (${(error as NodeJS.ErrnoException).code})`);
     return null;
   }
 }
@@ -135,16 +135,16 @@ function readSecret(env: NodeJS.ProcessEnv, name: string, violation: Violation):
 function readPort(text: string, violation: Violation): number {
   const port = Number(text);
   if (!/^[0-9]{1,5}$/.test(text) || port > 65_535)
-    violation(`PORT: "${text}" is no port (0-65535)`);
+    violation(`PORT: "${text}" is not a valid port (0-65535)`);
   return port;
 }
 
 function readDatabaseUrl(text: string | null, violation: Violation): string | null {
   if (text === null) return null;
   const isPostgres = URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
-  // The value is not echoed: it holds a password.
+  // The value contains a password and is not echoed.
   if (!isPostgres)
-    violation("DATABASE_URL: not of the form postgres://user:password@host:port/database");
+    violation("DATABASE_URL: must have the form postgres://user:password@host:port/database");
   return text;
 }
 
@@ -168,13 +168,13 @@ function readOpenings(name: string, text: string, violation: Violation): string[
   for (const entry of given) {
     if (parseOpening(entry) !== null) continue;
     violation(
-      `${name}: "${entry}" is neither an address nor a network, each with a port or without (127.0.0.1, 10.1.0.0/16, [::1]:9000)`,
+      `${name}: "${entry}" must be an address or a network, with or without a port (127.0.0.1, 10.1.0.0/16, [::1]:9000)`,
     );
   }
   return given;
 }
 
-/** All of the access or none of it: half of it would send, and hear nothing back. */
+/** Requires all credentials or none: with a part of them, messages could be sent but no statuses received. */
 function readWhatsapp(env: NodeJS.ProcessEnv, violation: Violation): WhatsappConfig | null {
   const access_token = readSecret(env, "WHATSAPP_ACCESS_TOKEN", violation);
   const app_secret = readSecret(env, "WHATSAPP_APP_SECRET", violation);
@@ -184,35 +184,35 @@ function readWhatsapp(env: NodeJS.ProcessEnv, violation: Violation): WhatsappCon
     env["WHATSAPP_API_URL"] || "https://graph.facebook.com/v23.0",
     violation,
   );
-  // No header can hold it, so every message would count as never sent, for ever.
+  // An HTTP header cannot carry it, so every send would fail as never sent.
   if (access_token && !/^[!-~]+$/.test(access_token))
-    violation("WHATSAPP_ACCESS_TOKEN: has characters that no token has");
+    violation("WHATSAPP_ACCESS_TOKEN: contains characters that are not allowed in a token");
   if (access_token && app_secret && verify_token)
     return { api_url, access_token, app_secret, verify_token };
   if (access_token || app_secret || verify_token)
     violation(
-      "WHATSAPP_ACCESS_TOKEN, WHATSAPP_APP_SECRET, WHATSAPP_VERIFY_TOKEN: set all of them, or none",
+      "WHATSAPP_ACCESS_TOKEN, WHATSAPP_APP_SECRET, WHATSAPP_VERIFY_TOKEN: set all of them or none",
     );
   return null;
 }
 
-/** The address alone is enough for a server that wants no key; a key alone is one for OpenAI. */
+/** The URL alone is enough for a server without authentication; a key alone means OpenAI's server. */
 function readRealtime(env: NodeJS.ProcessEnv, violation: Violation): RealtimeConfig | null {
   const api_key = readSecret(env, "REALTIME_API_KEY", violation);
   const given = env["REALTIME_URL"] || null;
   const url = given ?? "wss://api.openai.com/v1/realtime";
-  // Neither is echoed: an address may hold a password, and a key is one.
+  // Neither is echoed: the URL may contain a password, and the key is a secret.
   if (!URL.canParse(url) || !/^wss?:$/.test(new URL(url).protocol) || url.includes("#"))
-    violation("REALTIME_URL: not of the form wss://host/path");
+    violation("REALTIME_URL: must have the form wss://host/path");
   if (api_key && !/^[!-~]+$/.test(api_key))
-    violation("REALTIME_API_KEY: has characters that no key has");
+    violation("REALTIME_API_KEY: contains characters that are not allowed in a key");
   const model = env["REALTIME_MODEL"] || "gpt-realtime";
   return given === null && api_key === null ? null : { url, api_key, model };
 }
 
 function readUrl(name: string, text: string, violation: Violation): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    violation(`${name}: "${text}" is no http(s) address`);
+    violation(`${name}: "${text}" is not a valid http(s) address`);
   }
   return text.replace(/\/+$/, "");
 }
@@ -224,7 +224,7 @@ function oneOf<T extends string>(
   violation: Violation,
 ): T {
   const found = allowed.find((value) => value === text);
-  if (found === undefined) violation(`${name}: "${text}" is not one of ${allowed.join(", ")}`);
+  if (found === undefined) violation(`${name}: "${text}" must be one of ${allowed.join(", ")}`);
   return found ?? allowed[0]!;
 }
 

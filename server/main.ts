@@ -1,11 +1,11 @@
-// The composition root: settings, database, schema, demo, server; and a graceful stop.
+// The composition root: settings, database, schema, demo, server, worker and a graceful stop.
 import { mkdir } from "node:fs/promises";
 import { saveLastUses } from "./accounts/tokens/save-last-uses.ts";
 import { openApiApp } from "./api/api-app.ts";
 import { buildHttpServer } from "./api/http-server.ts";
 import { openWebhookReceiver } from "./chat/inbound/webhook-receiver.ts";
 import { ConfigError, readConfig, type Config } from "./config.ts";
-import { openAgentDrivers } from "./drivers/ai-agent/open-agent-drivers.ts";
+import { openAiAgentDrivers } from "./drivers/ai-agent/open-ai-agent-drivers.ts";
 import { openMetaDriver } from "./drivers/chat/meta/open-meta-driver.ts";
 import { openSandboxDriver } from "./drivers/chat/sandbox/open-sandbox-driver.ts";
 import { openSpeech } from "./drivers/speech/open-speech.ts";
@@ -29,12 +29,12 @@ import { seedDemo } from "./seed-demo/seed-demo.ts";
 import { startWorker, workerSettings } from "./worker.ts";
 import { printWelcome } from "./print-welcome.ts";
 
-/** A stop that takes longer is cut short: what is left then is refused or rolled back. */
+/** Time limit of a stop; work still in flight is then refused or rolled back. */
 const stop_ms = 9_000;
 
-/** What works for others, ended all at once: a request that never ends must not keep a sender sending. */
+/** Stops the server and the worker, all at once: a request that never ends must not keep a sender running. */
 const ends: (() => Promise<unknown>)[] = [];
-/** What to undo after that, newest first. */
+/** Closes resources after that, newest first. */
 const stops: (() => Promise<unknown>)[] = [];
 
 try {
@@ -55,19 +55,19 @@ async function start(config: Config): Promise<void> {
   const notifications = openNotifications(database_url, log);
   stops.unshift(() => notifications.close());
   const sandbox = openSandboxDriver({
-    // Through the same receiver as a provider's webhooks.
+    // Sandbox webhooks take the same path as a provider's.
     deliver: (webhook) =>
       void receiver
         .take("sandbox", JSON.stringify(webhook))
-        .catch((err: unknown) => log.warn({ err }, "a report of the sandbox is lost")),
+        .catch((err: unknown) => log.warn({ err }, "a sandbox webhook was lost")),
   });
   const whatsapp = config.whatsapp && openMetaDriver(config.whatsapp);
   const chatDrivers = { sandbox, ...(whatsapp ? { whatsapp } : {}) };
   const voiceSandbox = openSandboxVoiceDriver();
   const voiceDrivers = { sandbox: voiceSandbox, asterisk: openAsteriskDriver(log) };
   const speech = openSpeech(config);
-  const agentDrivers = openAgentDrivers(config.realtime, speech, log);
-  const drivers = { chatDrivers, voiceDrivers, agentDrivers, speech };
+  const aiAgentDrivers = openAiAgentDrivers(config.realtime, speech, log);
+  const drivers = { chatDrivers, voiceDrivers, aiAgentDrivers, speech };
   const outgoing = openOutgoingHttp(config.callback_allow);
   stops.unshift(() => outgoing.close());
   const app: App = {
@@ -86,8 +86,8 @@ async function start(config: Config): Promise<void> {
   const seeded =
     config.seed === "demo" &&
     (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;
-  // First: what makes the server's validators keeps the processor busy for seconds, and the worker's
-  // connections would give up meanwhile.
+  // Start the server first: compiling its validators blocks the event loop for seconds, which would
+  // time out the worker's connections.
   if (config.roles.includes("api")) await serve(config, app);
   if (config.roles.includes("worker")) {
     const work = startWorker(app, workerSettings(config));
@@ -114,28 +114,28 @@ async function serve(config: Config, app: App): Promise<void> {
   await server.listen({ host: config.host, port: config.port });
 }
 
-/** Requests in flight finish, new ones are refused, and the process is gone within 10 s. */
+/** Finishes requests in flight, refuses new ones and exits within 10 s. */
 function stopOnSignals(log: Log): void {
   let stopping = false;
   const stop = async (signal: NodeJS.Signals) => {
-    // A terminal's Ctrl-C arrives twice: from the terminal and from npm.
+    // Ctrl-C arrives twice: from the terminal and from npm.
     if (stopping) return;
     stopping = true;
     log.info({ signal }, "stopping");
     setTimeout(() => process.exit(1), stop_ms).unref();
-    await stopAll((err) => log.error({ err }, "a part did not stop cleanly"));
+    await stopAll((err) => log.error({ err }, "a component did not stop cleanly"));
     process.exit(0);
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
 }
 
-async function stopAll(tell: (err: unknown) => void): Promise<void> {
-  await Promise.all(ends.map((end) => end().catch(tell)));
-  for (const undo of stops) await undo().catch(tell);
+async function stopAll(onError: (err: unknown) => void): Promise<void> {
+  await Promise.all(ends.map((end) => end().catch(onError)));
+  for (const undo of stops) await undo().catch(onError);
 }
 
-/** What an operator can act on, in a sentence; the whole error where nobody foresaw it. */
+/** Returns a message for expected start-up failures, and the whole error for unexpected ones. */
 function explain(error: unknown): unknown {
   if (
     error instanceof ConfigError ||
@@ -146,7 +146,7 @@ function explain(error: unknown): unknown {
   }
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE" || code === "EACCES")
-    return `HOST and PORT: this process cannot listen there (${message})`;
+    return `HOST and PORT: cannot listen on this address (${message})`;
   if (isDatabaseUnavailable(error))
     return `DATABASE_URL: the database cannot be reached (${message})`;
   return error;

@@ -3,37 +3,40 @@ import { readFileSync } from "node:fs";
 import type { Config } from "./config.ts";
 import { demoFile, type Demo } from "./seed-demo/seed-demo.ts";
 
-/** Tells a person at a terminal where everything is, with a line to try each write. */
+/** Prints the service's addresses, and with demo data one example request for each write. */
 export function printWelcome(config: Config, seeded: boolean): void {
   const lines = [
-    `Trunkline answers at ${config.public_url}`,
-    `  API documents  ${config.public_url}/docs`,
+    `Trunkline is running at ${config.public_url}`,
+    `  API documentation  ${config.public_url}/docs`,
   ];
   const demo = readDemo(config);
   if (demo) {
     lines.push(
-      `  Demo tokens    ${demoFile(config.data_dir)}${seeded ? " (just made)" : ""}`,
+      `  Demo tokens        ${demoFile(config.data_dir)}${seeded ? " (just created)" : ""}`,
+      "",
+      "The demo account uses the sandbox: it sends no real messages and places no real calls.",
+      "Paste these commands into another terminal.",
       "",
       "Create a lead:",
-      ...leadLine(config, demo),
+      ...leadExample(config, demo),
       "",
-      "Send a chat campaign (in the sandbox, so to nobody):",
-      ...campaignLine(config, demo),
+      "Send a chat campaign to one recipient:",
+      ...campaignExample(config, demo),
       "",
-      "Call an agent and then a customer (in the sandbox, so nobody's phone rings):",
-      ...callLine(config, demo),
+      "Place a click-to-call from an agent to a customer:",
+      ...callExample(config, demo),
       "",
-      "Call many and talk to them by a menu (in the sandbox, too):",
-      ...voiceLine(config, demo),
+      "Start a voice campaign with an IVR menu:",
+      ...voiceExample(config, demo),
       "",
-      "Watch what happens, as it happens:",
-      ...watchLine(config, demo),
+      "Follow live events:",
+      ...eventsExample(config, demo),
     );
   }
   console.log(`\n${lines.join("\n")}\n`);
 }
 
-function leadLine(config: Config, demo: Demo): string[] {
+function leadExample(config: Config, demo: Demo): string[] {
   return [
     `  curl -X POST ${config.public_url}/api/v1/crm/workspaces/${demo.workspace_id}/leads/create \\`,
     `    -H 'Authorization: Bearer ${demo.tokens["account"]}' \\`,
@@ -42,7 +45,7 @@ function leadLine(config: Config, demo: Demo): string[] {
   ];
 }
 
-function campaignLine(config: Config, demo: Demo): string[] {
+function campaignExample(config: Config, demo: Demo): string[] {
   const campaign = {
     name: "First campaign",
     chat_number_id: demo.chat_number_id,
@@ -58,7 +61,7 @@ function campaignLine(config: Config, demo: Demo): string[] {
   ];
 }
 
-function callLine(config: Config, demo: Demo): string[] {
+function callExample(config: Config, demo: Demo): string[] {
   const call = { to_number: "9876543210", from_number: demo.agent_number };
   return [
     `  curl -X POST ${config.public_url}/api/v1/clickToCallApis/clickToCall \\`,
@@ -68,7 +71,7 @@ function callLine(config: Config, demo: Demo): string[] {
   ];
 }
 
-function voiceLine(config: Config, demo: Demo): string[] {
+function voiceExample(config: Config, demo: Demo): string[] {
   const campaign = {
     campaign_name: "First calls",
     voice_file_id: demo.voice_file_id,
@@ -84,12 +87,12 @@ function voiceLine(config: Config, demo: Demo): string[] {
   ];
 }
 
-function watchLine(config: Config, demo: Demo): string[] {
+function eventsExample(config: Config, demo: Demo): string[] {
   const authorization = `'Authorization: Bearer ${demo.tokens["account"]}'`;
   return [`  curl -N ${config.public_url}/api/v1/events -H ${authorization}`];
 }
 
-/** The demo of this data folder, or null where none was seeded. */
+/** Reads the demo of the data folder; null if none was seeded. */
 function readDemo(config: Config): Demo | null {
   if (config.seed === "none") return null;
   try {

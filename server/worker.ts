@@ -1,4 +1,4 @@
-// The explicit list of background work.
+// The explicit list of background loops and job handlers.
 import { clearEndpoint } from "./callbacks/endpoints/clear-endpoint.ts";
 import { openDeliverers } from "./callbacks/deliveries/deliver-callbacks.ts";
 import { replayEvents } from "./callbacks/replays/replay-events.ts";
@@ -22,7 +22,7 @@ import { runLoop, type Loop } from "./engine/run-loop.ts";
 import { workJobs, type JobHandler } from "./engine/work-jobs.ts";
 import { applyRetention } from "./retention/apply-retention.ts";
 import { erasePerson } from "./retention/erase-person.ts";
-import { forgetRecordings } from "./retention/forget-recordings.ts";
+import { purgeRecordings } from "./retention/purge-recordings.ts";
 import { completeCampaigns } from "./voice/campaigns/complete-campaigns.ts";
 import { decodeFile } from "./voice/files/decode-file.ts";
 import { moveStrandedCampaigns } from "./voice/campaigns/move-stranded-campaigns.ts";
@@ -31,27 +31,27 @@ import { startVoiceCampaign } from "./voice/campaigns/start-voice-campaign.ts";
 import { drainVoiceCampaign } from "./voice/campaigns/drain-voice-campaign.ts";
 
 export type BackgroundWork = {
-  /** Ends each loop after the transaction it is in. */
+  /** Ends each loop after its current transaction. */
   stop(): Promise<void>;
 };
 
-/** Who does which job. */
+/** The handler of each kind of job. */
 const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "chat.start_campaign": startCampaign,
-  "chat.wind_down": drainCampaign,
+  "chat.drain_campaign": drainCampaign,
   "chat.settle_unknown": settleUnknown,
   "chat.sync_templates": syncTemplatesDaily,
   "chat.notify_call": notifyCall,
   "voice.decode_file": decodeFile,
   "voice.start_campaign": startVoiceCampaign,
-  "voice.wind_down": drainVoiceCampaign,
+  "voice.drain_campaign": drainVoiceCampaign,
   "crm.record_call": recordCallOutcome,
   "retention.erase_person": erasePerson,
   "callbacks.clear_endpoint": clearEndpoint,
   "callbacks.replay": replayEvents,
 };
 
-/** Jobs at once: a long one holds up none of the others. */
+/** Jobs that run at once, so that a long one does not delay the others. */
 const job_loops = 4;
 
 export type WorkerSettings = SenderSettings & {
@@ -59,10 +59,10 @@ export type WorkerSettings = SenderSettings & {
   readonly leaders: LeaderTimes;
 };
 
-/** Requests of one number under way at once: at 1,000 a second, answers may take a quarter of one. */
+/** Requests in flight per number: at 1,000 per second, a response may take a quarter of a second. */
 const in_flight_max = 250;
 
-/** The worker's times; with the defaults, a lease of 10 s of which 4 are margin. */
+/** The worker's timings; with the defaults, a lease lasts 10 s, of which 4 s are margin. */
 export function workerSettings(config: {
   readonly lease_seconds: number;
   readonly chat_settle_seconds: number;
@@ -77,14 +77,14 @@ export function workerSettings(config: {
       margin_ms: lease_times.margin_ms * share,
     },
     leaders: {
-      survey_ms: 30_000 * share,
+      reconcile_ms: 30_000 * share,
       missing_ms: 5_000 * share,
       recording_ms: 10_000 * share,
     },
   };
 }
 
-/** As when nothing is configured. */
+/** The settings when nothing is configured. */
 export const default_settings = workerSettings({ lease_seconds: 10, chat_settle_seconds: 3_600 });
 
 /** Starts every loop of the worker role. Any number of processes may run them. */
@@ -98,95 +98,95 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       name: "chat-senders",
       channel: "chat_work",
       poll_ms: 500,
-      turn: () => senders.startDue(),
+      iterate: () => senders.startDue(),
     }),
     runLoop(app, {
       name: "chat-reports",
       channel: "chat_report",
       poll_ms: 1_000,
-      turn: (stopping) => applyWebhooks(app, stopping, settings.leases),
+      iterate: (stopping) => applyWebhooks(app, stopping, settings.leases),
     }),
     runLoop(app, {
       name: "lead-imports",
       channel: "lead_import",
       poll_ms: 2_000,
-      turn: (stopping) => runLeadImports(app, stopping),
+      iterate: (stopping) => runLeadImports(app, stopping),
     }),
     runLoop(app, {
       name: "retention",
       poll_ms: 60_000,
-      turn: (stopping) => applyRetention(app, stopping),
+      iterate: (stopping) => applyRetention(app, stopping),
     }),
-    // Apart, for it waits for nodes.
+    // A loop of its own, because it waits for nodes.
     runLoop(app, {
       name: "retention-recordings",
       poll_ms: 60_000,
-      turn: (stopping) => forgetRecordings(app, stopping),
+      iterate: (stopping) => purgeRecordings(app, stopping),
     }),
-    // No notification: an event comes with every lead, and a notification with each would slow them down.
+    // No notification: every lead records an event, and a notification for each would slow lead creation.
     runLoop(app, {
       name: "relay",
       poll_ms: 500,
-      turn: (stopping) => relayEvents(app, stopping),
+      iterate: (stopping) => relayEvents(app, stopping),
     }),
     runLoop(app, {
       name: "callbacks",
       channel: "callback_work",
       poll_ms: 500,
-      turn: () => deliverers.startDue(),
+      iterate: () => deliverers.startDue(),
     }),
     ...Array.from({ length: job_loops }, () =>
       runLoop(app, {
         name: "jobs",
         channel: "job",
         poll_ms: 1_000,
-        // A killed worker holds its jobs up no longer than its numbers.
-        turn: (stopping) => workJobs(app, jobHandlers, stopping, settings.leases),
+        // Leased like chat numbers: the jobs of a killed worker are delayed no longer.
+        iterate: (stopping) => workJobs(app, jobHandlers, stopping, settings.leases),
       }),
     ),
   ];
   return {
     async stop() {
-      // All at once: a sender begins nothing more while a loop's turn comes to its end.
+      // All at once, so that senders start nothing new while a loop finishes its iteration.
       const holders = [senders, leaders, deliverers];
       await Promise.all([...holders, ...loops].map((part) => part.stop()));
     },
   };
 }
 
-/** Of calls, and of the campaigns that make them. */
+/** The loops for calls and voice campaigns. */
 function callLoops(app: App, leaders: ReturnType<typeof openNodeLeaders>): Loop[] {
   return [
     runLoop(app, {
       name: "voice-nodes",
       poll_ms: 500,
-      turn: () => leaders.startDue(),
+      iterate: () => leaders.startDue(),
     }),
     runLoop(app, {
       name: "stranded-calls",
       poll_ms: 5_000,
-      turn: () => moveStrandedCalls(app),
+      iterate: () => moveStrandedCalls(app),
     }),
     runLoop(app, {
       name: "stranded-voice-campaigns",
       poll_ms: 5_000,
-      turn: () => moveStrandedCampaigns(app),
+      iterate: () => moveStrandedCampaigns(app),
     }),
     runLoop(app, {
       name: "completed-voice-campaigns",
       poll_ms: 1_000,
-      turn: () => completeCampaigns(app),
+      iterate: () => completeCampaigns(app),
     }),
     runLoop(app, {
       name: "voice-scripts",
       channel: "voice_work",
       poll_ms: 1_000,
-      turn: (stopping) => synthesizeScripts(app, stopping),
+      iterate: (stopping) => synthesizeScripts(app, stopping),
     }),
     runLoop(app, {
-      name: "unused-clips",
+      name: "unused-audio",
       poll_ms: 600_000,
-      turn: () => purgeUnusedAudio(app),
+      iterate: () => purgeUnusedAudio(app),
     }),
   ];
 }

@@ -1,17 +1,17 @@
 import type { Feature, Permission } from "./permissions.ts";
 
-/** Who is asking: the user a token acts as, within what its account, role and scopes allow. */
+/** The authenticated user of a request, with the permissions that account, role and scopes allow. */
 export type Caller = {
   readonly account: {
     readonly id: number;
     readonly name: string;
     readonly features: ReadonlySet<Feature>;
-    /** Without a plus; turns ten-digit numbers into E.164. */
+    /** Country code that is prefixed to ten-digit numbers, without a plus. */
     readonly country_code: string;
     readonly time_zone: string;
-    /** Requests a minute that may create chat campaigns. */
+    /** Chat campaigns the account may create per minute. */
     readonly chat_writes_a_minute: number;
-    /** Whether chat trims numbers that are possible but not valid, too. */
+    /** Whether chat also trims numbers that are possible but not valid. */
     readonly chat_valid_numbers_only: boolean;
   };
   readonly user_id: number;

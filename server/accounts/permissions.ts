@@ -1,11 +1,11 @@
 /**
- * What an account has bought or switched on; each write of the contract belongs to one. `operator`
- * is for who runs the installation: its nodes and trunks, which serve every account.
+ * The product areas that an account may have; each write of the contract belongs to one. `operator`
+ * is for those who run the installation: its nodes and trunks serve every account.
  */
 export const features = ["crm", "bulk_chat", "voice", "calls", "operator"] as const;
 export type Feature = (typeof features)[number];
 
-/** What a role may allow its users, and a token's scopes may narrow. */
+/** The permissions that a role grants and a token's scopes narrow. */
 export const permissions = {
   "crm.leads.create": "Create leads",
   "crm.read": "See workspaces, contacts and leads",
@@ -21,7 +21,7 @@ export const permissions = {
   "voice.campaigns.create": "Create voice campaigns",
   "voice.content.read": "See voice files, menus and AI agents",
   "voice.content.manage": "Manage voice files, menus and AI agents",
-  "voice.campaigns.read": "See voice campaigns and whom they call",
+  "voice.campaigns.read": "See voice campaigns and their recipients",
   "voice.campaigns.export": "Export the recipients of voice campaigns to CSV",
   "voice.campaigns.manage": "Pause, resume and cancel voice campaigns",
   "calls.read": "See calls and their recordings",
@@ -29,15 +29,15 @@ export const permissions = {
   "calls.manage": "Hang up, transfer and retry calls",
   "agents.read": "See extensions and agent groups",
   "agents.manage": "Manage extensions and agent groups",
-  "suppressions.read": "See whom not to write to or call",
+  "suppressions.read": "See the suppression list",
   "suppressions.manage": "Suppress numbers and end suppressions",
   "groups.read": "See groups and their members",
   "groups.manage": "Manage groups and their members",
-  "callbacks.read": "See callback endpoints and what was delivered",
-  "callbacks.manage": "Manage callback endpoints and their secrets, and deliver again",
+  "callbacks.read": "See callback endpoints and their deliveries",
+  "callbacks.manage": "Manage callback endpoints and their secrets, and replay events",
   "reports.read": "See reports",
   "reports.export": "Export reports to CSV",
-  "people.erase": "Erase what is kept of a person",
+  "people.erase": "Erase a person's data",
   "account.read": "See the account and its settings",
   "account.manage": "Change the account's settings",
   "users.read": "See users and roles",

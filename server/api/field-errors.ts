@@ -1,8 +1,8 @@
-// Turns Ajv's errors into the contract's errors array: each invalid field once, with a reason that says
+// Converts Ajv's errors to the contract's errors array: each invalid field once, with a reason that says
 // what is expected.
 import type { ErrorObject } from "ajv";
 import { closestName } from "../lib/closest-name.ts";
-import { errors_told_max, type FieldError } from "../lib/errors.ts";
+import { errors_shown_max, type FieldError } from "../lib/errors.ts";
 
 type SchemaError = Pick<ErrorObject, "keyword" | "instancePath" | "params"> & {
   parentSchema?: Record<string, unknown>;
@@ -12,7 +12,7 @@ type SchemaError = Pick<ErrorObject, "keyword" | "instancePath" | "params"> & {
 export function fieldErrors(schemaErrors: readonly unknown[]): FieldError[] {
   const byField = new Map<string, string>();
   for (const error of schemaErrors as SchemaError[]) {
-    const { field, reason } = describe(error, byField.size < errors_told_max);
+    const { field, reason } = describe(error, byField.size < errors_shown_max);
     if (!byField.has(field)) byField.set(field, reason);
   }
   return [...byField].map(([field, reason]) => ({ field, reason }));

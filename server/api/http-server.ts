@@ -91,12 +91,7 @@ export async function buildHttpServer(
   server.setValidatorCompiler(compileValidator);
   server.setErrorHandler((error, request, reply) => sendError(error, request, reply, app.log));
   server.setNotFoundHandler((request, reply) => {
-    sendError(
-      new Refusal("not-found", "There is no resource at this path"),
-      request,
-      reply,
-      app.log,
-    );
+    sendError(new Refusal("not-found", "This path does not exist"), request, reply, app.log);
   });
   parseJson(server);
   addHooks(server, app);

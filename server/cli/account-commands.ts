@@ -25,7 +25,7 @@ export const accountCommands: readonly Command[] = [
       name: { value: "name", about: "The account's name", required: true },
       "owner-name": { value: "name", about: "The owner's name", required: true },
       "owner-email": { value: "email", about: "The owner's e-mail", required: true },
-      features: { value: "list", about: `${feature_list}; none unless given` },
+      features: { value: "list", about: `${feature_list}; default none` },
       "country-code": { value: "digits", about: "Of ten-digit numbers; default 91" },
       "time-zone": { value: "zone", about: "IANA name; default UTC" },
     },
@@ -42,17 +42,19 @@ export const accountCommands: readonly Command[] = [
   },
   {
     name: "account features",
-    summary: "Show an account's features, or switch exactly these on",
+    summary: "Show or set an account's features",
     operands: ["account"],
-    options: { set: { value: "list", about: `${feature_list}; "" for none` } },
+    options: {
+      set: { value: "list", about: `${feature_list}; replaces the current ones; "" for none` },
+    },
     run: async (session, words) => {
       const id = readId("account", words.operands[0]!);
       const set = words.option("set");
-      if (set === undefined) return told(await session.account(id));
+      if (set === undefined) return accountOutcome(await session.account(id));
       const wanted = readAs(Type.Object({ features: AccountRequest.properties.features }), {
         features: readList(set),
       });
-      return told(
+      return accountOutcome(
         await session.change(id, (tx, { actor }) =>
           setAccountFeatures(tx, actor, wanted.features, session.now()),
         ),
@@ -61,16 +63,16 @@ export const accountCommands: readonly Command[] = [
   },
   {
     name: "account limits",
-    summary: "Show what an account may do at most, or change it",
+    summary: "Show or set an account's limits",
     operands: ["account"],
     options: {
       "chat-writes-a-minute": {
         value: "number",
-        about: "Requests a minute that may create chat campaigns, 1 to 100000",
+        about: "Chat campaigns the account may create per minute, 1 to 100000",
       },
       "call-pulse-seconds": {
         value: "number",
-        about: "What a call credit pays for, of each leg, 1 to 3600",
+        about: "Seconds of each leg that one call credit pays for, 1 to 3600",
       },
     },
     run: async (session, words) => {
@@ -80,9 +82,9 @@ export const accountCommands: readonly Command[] = [
         call_pulse_seconds: readNumber(words.option("call-pulse-seconds")),
       };
       if (Object.values(given).every((value) => value === undefined))
-        return toldLimits(await session.account(id));
+        return limitsOutcome(await session.account(id));
       const wanted = readAs(AccountLimits, given);
-      return toldLimits(
+      return limitsOutcome(
         await session.change(id, (tx, { actor }) =>
           setAccountLimits(tx, actor, wanted, session.now()),
         ),
@@ -93,11 +95,11 @@ export const accountCommands: readonly Command[] = [
 
 type Account = Awaited<ReturnType<typeof findAccount>>;
 
-function told(account: Account): Outcome {
+function accountOutcome(account: Account): Outcome {
   return { json: account, text: textTable([account], columns) };
 }
 
-function toldLimits({ id, name, chat, calls }: Account): Outcome {
+function limitsOutcome({ id, name, chat, calls }: Account): Outcome {
   const limits = {
     id,
     name,
@@ -136,6 +138,6 @@ async function create(session: Session, words: Words): Promise<Outcome> {
     return { ...(await findAccount(tx, account_id)), owner_id };
   });
   const next = `npx trunkline token create --account ${made.id} --kind account --name first`;
-  const text = `${textTable([made], [...columns, "owner_id"])}\n\nIts first token: ${next}`;
+  const text = `${textTable([made], [...columns, "owner_id"])}\n\nCreate its first token with: ${next}`;
   return { json: made, text };
 }

@@ -1,4 +1,4 @@
-// Every command of the command line, in one list.
+// Every command of the command line.
 import { accountCommands } from "./account-commands.ts";
 import type { Command } from "./command.ts";
 import { creditCommands } from "./credit-commands.ts";

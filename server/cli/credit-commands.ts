@@ -13,7 +13,7 @@ export const creditCommands: readonly Command[] = [
     options: {
       kind: { value: "kind", about: "chat or call", required: true },
       amount: { value: "number", about: "1 to 1000000000000", required: true },
-      note: { value: "text", about: "Shown in the ledger" },
+      note: { value: "text", about: "Appears in the ledger" },
     },
     run: async (session, words) => {
       const id = readId("account", words.operands[0]!);
@@ -26,23 +26,23 @@ export const creditCommands: readonly Command[] = [
         transfer_id: await grantCredits(tx, actor, grant, session.now()),
         credits: await findCredits(tx, id),
       }));
-      return { json: done, text: told(done.credits) };
+      return { json: done, text: creditsTable(done.credits) };
     },
   },
   {
     name: "credits show",
-    summary: "Show what credit an account has",
+    summary: "Show an account's credit",
     operands: ["account"],
     run: async (session, words) => {
       const { id } = await session.account(readId("account", words.operands[0]!));
       const db = await session.database();
       const credits = await findCredits(db.query, id);
-      return { json: credits, text: told(credits) };
+      return { json: credits, text: creditsTable(credits) };
     },
   },
 ];
 
-function told({ chat, call }: CreditsAnswer): string {
+function creditsTable({ chat, call }: CreditsAnswer): string {
   const rows = [
     { kind: "chat", ...chat },
     { kind: "call", ...call },

@@ -1,4 +1,4 @@
-// Looks for what makes an installation fail, and changes nothing.
+// Checks an installation for common problems and changes nothing.
 import { access, constants } from "node:fs/promises";
 import type { Config } from "../config.ts";
 import { pendingMigrations } from "../lib/database/migrate.ts";
@@ -7,7 +7,7 @@ import type { Command } from "./command.ts";
 import { databaseExists } from "./find-database.ts";
 import type { Session } from "./session.ts";
 
-/** One thing looked at; `detail` says what was found, or what to do. */
+/** The result of one check; `detail` says what was found, or what to do. */
 export type Finding = { readonly check: string; readonly ok: boolean; readonly detail: string };
 
 export const doctorCommand: Command = {
@@ -24,14 +24,14 @@ export const doctorCommand: Command = {
 };
 
 async function examine(session: Session): Promise<Finding[]> {
-  const config = await look("configuration", async () => session.config());
+  const config = await attempt("configuration", async () => session.config());
   if ("finding" in config) return [config.finding];
   const findings = [
     finding("configuration", true, whereOf(config.found)),
     await findingOf("data folder", () => checkDataDir(config.found.data_dir)),
   ];
   if (!databaseExists(config.found))
-    return [...findings, finding("database", false, "there is none yet; run: trunkline migrate")];
+    return [...findings, finding("database", false, "does not exist yet; run: trunkline migrate")];
   for (const check of database_checks) {
     const result = await findingOf(check.name, () => check.run(session));
     findings.push(result);
@@ -46,11 +46,11 @@ function whereOf({ database_url, data_dir }: Config): string {
     : `database at ${new URL(database_url).host || "a local socket"}`;
 }
 
-/** What is fine, as a sentence; throws an Error that says what is not. */
+/** A check that returns what is in order as a sentence, or throws an Error that says what is not. */
 type Check = {
   readonly name: string;
   readonly run: (session: Session) => Promise<string>;
-  /** Without it the checks below cannot run. */
+  /** The checks below cannot run when this one fails. */
   readonly needed?: true;
 };
 
@@ -70,10 +70,10 @@ async function reach(session: Session): Promise<string> {
   );
   const { version, number } = rows[0]!;
   if (number < 150_000) throw new Error(`PostgreSQL 15 or newer is needed; this is ${version}`);
-  return `PostgreSQL ${version} answers`;
+  return `PostgreSQL ${version} is reachable`;
 }
 
-/** Leases run by the database's clock and business by ours: they must agree. */
+/** Leases use the database's clock and business time uses ours, so the two must agree. */
 const skew_max_ms = 2_000;
 
 async function compareClocks(session: Session): Promise<string> {
@@ -82,20 +82,21 @@ async function compareClocks(session: Session): Promise<string> {
   const { rows } = await db.pool.query<{ now: Date }>("select clock_timestamp() as now");
   const answered_ms = session.now().getTime();
   const theirs_ms = rows[0]!.now.getTime();
-  // Their reading was taken between ours: only what lies outside is surely skew.
+  // The database read its clock between our two readings; only a difference beyond them is skew.
   const skew_ms = Math.max(asked_ms - theirs_ms, theirs_ms - answered_ms, 0);
   if (skew_ms > skew_max_ms)
     throw new Error(
-      `this machine and the database are ${skew_ms} ms apart; synchronise them (NTP)`,
+      `the clocks of this machine and the database differ by ${skew_ms} ms; synchronize them (NTP)`,
     );
-  return "this machine and the database agree";
+  return "the clocks of this machine and the database agree";
 }
 
 async function compareSchema(session: Session): Promise<string> {
   const db = await session.database();
   const pending = await pendingMigrations(db.pool).catch(() => ["all"]);
-  if (pending.length > 0) throw new Error(`missing: ${pending.join(", ")}; run: trunkline migrate`);
-  return "the schema is this version's";
+  if (pending.length > 0)
+    throw new Error(`not applied: ${pending.join(", ")}; run: trunkline migrate`);
+  return "the schema is up to date";
 }
 
 async function findOwnerless(session: Session): Promise<string> {
@@ -107,7 +108,9 @@ async function findOwnerless(session: Session): Promise<string> {
      order by a.account_id`,
   );
   if (rows.length === 0) return "every account has an active owner";
-  throw new Error(`accounts without one: ${rows.map(({ account_id }) => account_id).join(", ")}`);
+  throw new Error(
+    `accounts without an active owner: ${rows.map(({ account_id }) => account_id).join(", ")}`,
+  );
 }
 
 async function findWithoutDefaults(session: Session): Promise<string> {
@@ -136,8 +139,8 @@ type Asterisk = {
 };
 
 /**
- * An Asterisk that the service does not hear: calls over it wait; one whose sounds cannot be written from
- * here: campaigns' calls over it fail. The sandbox needs nothing to be set.
+ * Reports each Asterisk that is not connected, so its calls wait, and each whose sounds folder is not
+ * writable from here, so its campaign calls fail. Sandbox nodes are always in order.
  */
 async function findFaultyNodes(session: Session): Promise<string> {
   const db = await session.database();
@@ -145,16 +148,21 @@ async function findFaultyNodes(session: Session): Promise<string> {
     `select id, name, ari_url, sounds_dir, connected_at is not null as connected from voice_nodes
      where active and driver = 'asterisk' order by id`,
   );
-  const deaf = rows.filter(({ connected }) => !connected);
-  const faults = deaf.map(({ id, name, ari_url }) => `${id} (${name}, ${ari_url})`);
-  const told =
-    deaf.length === 0 ? [] : [`not connected: ${faults.join(", ")}; the service's log says why`];
+  const disconnected = rows
+    .filter(({ connected }) => !connected)
+    .map(({ id, name, ari_url }) => `${id} (${name}, ${ari_url})`);
+  const problems =
+    disconnected.length === 0
+      ? []
+      : [`not connected: ${disconnected.join(", ")}; see the service's log`];
   for (const { id, name, sounds_dir } of rows) {
     if (sounds_dir !== null && !(await isWritable(sounds_dir)))
-      told.push(`the sounds of ${id} (${name}) cannot be written to ${sounds_dir} from here`);
+      problems.push(
+        `${sounds_dir}, the sounds folder of ${id} (${name}), is not writable from here`,
+      );
   }
-  if (told.length > 0) throw new Error(told.join("; "));
-  return "no active Asterisk was out of reach when last heard of";
+  if (problems.length > 0) throw new Error(problems.join("; "));
+  return "every active Asterisk is connected";
 }
 
 function isWritable(folder: string): Promise<boolean> {
@@ -165,11 +173,11 @@ function isWritable(folder: string): Promise<boolean> {
 }
 
 async function findingOf(check: string, run: () => Promise<string>): Promise<Finding> {
-  const looked = await look(check, run);
-  return "finding" in looked ? looked.finding : finding(check, true, looked.found);
+  const attempted = await attempt(check, run);
+  return "finding" in attempted ? attempted.finding : finding(check, true, attempted.found);
 }
 
-async function look<T>(
+async function attempt<T>(
   check: string,
   run: () => Promise<T>,
 ): Promise<{ found: T } | { finding: Finding }> {

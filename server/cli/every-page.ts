@@ -1,4 +1,4 @@
-/** All rows of a list that comes in pages. */
+/** Reads all pages of a list and returns their rows. */
 export async function everyPage<Row>(
   list: (page: {
     limit: number;

@@ -1,4 +1,4 @@
-// Where the database is: DATABASE_URL, the embedded server that runs already, or one started for the command.
+// Finds the database: DATABASE_URL, a running embedded server, or one started for the command.
 import { readFileSync, statSync } from "node:fs";
 import type { Config } from "../config.ts";
 import { database_user } from "../embedded-postgres/create-cluster.ts";
@@ -8,11 +8,11 @@ import { startEmbeddedPostgres } from "../embedded-postgres/start-embedded-postg
 
 export type FoundDatabase = {
   readonly url: string;
-  /** Ends what was started for it, and only that. */
+  /** Stops the server if it was started for this command. */
   close(): Promise<void>;
 };
 
-/** A database that takes connections. Throws EmbeddedPostgresError, or what reading its password throws. */
+/** Returns a database that accepts connections. Throws EmbeddedPostgresError, or the error of reading its password. */
 export async function findDatabase(config: Config): Promise<FoundDatabase> {
   const url = config.database_url ?? runningEmbeddedUrl(config.data_dir);
   if (url !== null) return { url, close: async () => {} };
@@ -23,7 +23,7 @@ export async function findDatabase(config: Config): Promise<FoundDatabase> {
   return { url: started.url, close: started.stop };
 }
 
-/** Whether there is a database to look at: doctor must not make one. */
+/** Reports whether a database exists; doctor must not create one. */
 export function databaseExists(config: Config): boolean {
   if (config.database_url !== null) return true;
   return statSync(placeIn(config.data_dir).cluster_dir, { throwIfNoEntry: false }) !== undefined;

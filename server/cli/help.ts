@@ -1,7 +1,7 @@
 import type { Command, Option } from "./command.ts";
 import { common_options } from "./read-words.ts";
 
-/** What the program can do. */
+/** Returns the help that lists all commands. */
 export function generalHelp(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   return [
@@ -9,13 +9,13 @@ export function generalHelp(commands: readonly Command[]): string {
     "",
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
     "",
-    "Every command takes --json and --help. Settings come from the environment, as for the server:",
-    "DATABASE_URL, or DATA_DIR with the embedded database, which may be running.",
-    "Exit codes: 0 done, 1 failed, 2 not understood.",
+    "Every command takes --json and --help. Settings come from the server's environment variables:",
+    "DATABASE_URL, or DATA_DIR for the embedded database, which may be running.",
+    "Exit codes: 0 success, 1 failure or problems found, 2 invalid command line.",
   ].join("\n");
 }
 
-/** What one command takes. */
+/** Returns the help of one command. */
 export function commandHelp(command: Command): string {
   const own = Object.entries(command.options ?? {});
   const options: [string, Option][] = [...own, ...Object.entries(common_options)];

@@ -36,14 +36,14 @@ type Ran = {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** What `--json` printed. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  /** The parsed output of `--json`. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read outputs of every shape
   readonly json: any;
 };
 
 const main = join(import.meta.dirname, "main.ts");
 
-/** Runs the command line as a process of its own. */
+/** Runs the command line in its own process. */
 function runIn(env: Record<string, string>, ...args: string[]): Promise<Ran> {
   const { promise, resolve } = Promise.withResolvers<Ran>();
   const { PATH, NODE_COMPILE_CACHE } = process.env;
@@ -59,7 +59,7 @@ function runIn(env: Record<string, string>, ...args: string[]): Promise<Ran> {
 const run = (...args: (string | string[])[]) =>
   runIn({ DATABASE_URL: api.database_url }, ...args.flat());
 
-/** The same with --json, which must have worked. */
+/** Runs a command with --json and asserts that it succeeds. */
 async function done(...args: (string | string[])[]) {
   const ran = await run(...args, "--json");
   assert.equal(ran.code, 0, ran.stderr);
@@ -68,7 +68,7 @@ async function done(...args: (string | string[])[]) {
 
 const ofAccount = () => ["--account", String(account.account_id)];
 
-test("an operator makes an account, a role, a user and tokens that work at once, and no one is named in its trail", async () => {
+test("an operator creates an account, a role, a user and tokens that work immediately, and the audit trail names no user", async () => {
   const made = await done(
     ["account", "create", "--name", "Acme", "--features", "crm,voice"],
     ["--owner-name", "Ola", "--owner-email", "Ola@Acme.Example", "--time-zone", "Asia/Kolkata"],
@@ -127,7 +127,7 @@ test("an operator makes an account, a role, a user and tokens that work at once,
   assert.match(audit.body.data[0].request_id, /^cli_/);
 });
 
-test("an operator alone changes how many campaigns an account may create a minute", async () => {
+test("only an operator changes how many campaigns an account may create per minute", async () => {
   const limited = await makeAccount(api.app);
   const id = String(limited.account_id);
   const rate = async () => (await api.app.tokens.find(limited.token))!.account.chat_writes_a_minute;
@@ -149,7 +149,7 @@ test("an operator alone changes how many campaigns an account may create a minut
   assert.deepEqual(audit.body.data[0].detail, { chat_writes_a_minute: 2 });
 });
 
-test("an operator alone changes what a call credit pays for", async () => {
+test("only an operator changes the length of a pulse", async () => {
   const limited = await makeAccount(api.app);
   const id = String(limited.account_id);
   const shown = await done("account", "limits", id);
@@ -192,11 +192,11 @@ test("an operator adds, changes and removes nodes and trunks, and the password i
     ["--active", "no"],
   );
   assert.deepEqual([shared.only_account_id, shared.active], [null, false]);
-  const heard: string[] = [];
-  api.app.notifications.on("call_work", (subject) => heard.push(subject));
+  const received: string[] = [];
+  api.app.notifications.on("call_work", (subject) => received.push(subject));
   const off = await done("node", "set", String(node.id), ...ofAccount(), "--active", "no");
   assert.deepEqual({ ...node, active: false, updated_at: off.updated_at }, off);
-  await eventually(async () => heard.includes(`${node.id}:0`));
+  await eventually(async () => received.includes(`${node.id}:0`));
   for (const kind of ["node", "trunk"]) {
     const listed = await done(kind, "list");
     assert.deepEqual(listed.data.at(-1), kind === "node" ? off : shared);
@@ -214,16 +214,16 @@ test("an operator adds, changes and removes nodes and trunks, and the password i
   assert.equal(audit.body.data[0].subject_id, String(node.id));
 });
 
-test("what is wrong with a node or a trunk is told", async () => {
+test("reports what is invalid about a node or a trunk", async () => {
   const load = ["--calls-per-second", "10", "--calls-max", "100"];
   const node = ["node", "add", ...ofAccount(), "--name", "n"];
   const trunk = ["trunk", "add", ...ofAccount(), "--name", "t", "--endpoint", "t"];
-  for (const [words, told] of [
+  for (const [words, message] of [
     [[...node, "--driver", "asterisk", ...load], /ari/],
     [[...node, "--driver", "sandbox", ...load, "--ari-url", "x"], /ari/],
     [
       [...node, "--driver", "asterisk", ...load, "--ari-password-file", "/nowhere"],
-      /^--ari-password-file cannot be read: ENOENT/,
+      /^cannot read --ari-password-file: ENOENT/,
     ],
     [["node", "set", "1", ...ofAccount(), "--active", "perhaps"], /must be yes or no/],
     [[...trunk, "--nodes", "1:x"], /nodes\.0/],
@@ -232,11 +232,11 @@ test("what is wrong with a node or a trunk is told", async () => {
   ] as const) {
     const { code, stderr } = await run(...words);
     assert.notEqual(code, 0, words.join(" "));
-    assert.match(stderr, told);
+    assert.match(stderr, message);
   }
 });
 
-test("lists show what there is, for machines and for people, and never a token's secret", async () => {
+test("lists are readable by machines and people and never contain a token's secret", async () => {
   const email = `${unique("listed")}@test.example`;
   await done("user", "create", ...ofAccount(), "--name", "Listed", "--email", email, "--inactive");
   const users = await done("user", "list", ...ofAccount());
@@ -255,7 +255,7 @@ test("lists show what there is, for machines and for people, and never a token's
   assert.ok(text.stdout.includes(email));
 });
 
-test("an operator grants credit, which the account can use at once and sees in its ledger", async () => {
+test("an operator grants credit, which the account can use immediately and finds in its ledger", async () => {
   const granted = await makeAccount(api.app);
   const id = String(granted.account_id);
   const none = { available: 0, reserved: 0 };
@@ -286,7 +286,7 @@ test("an operator grants credit, which the account can use at once and sees in i
   });
 });
 
-test("revoking and switching features reach a running server that has the caller in memory", async () => {
+test("revocations and feature changes reach a running server that has cached the caller", async () => {
   const token = await makeToken(api.app, account);
   const lead = async () =>
     (
@@ -311,12 +311,12 @@ test("revoking and switching features reach a running server that has the caller
   await eventually(async () => (await lead()) === 401);
 });
 
-test("what was typed wrongly ends with 2 and says what was wrong, before anything is done", async () => {
+test("an invalid command line exits with 2 and says why, before anything changes", async () => {
   const cases: [string[], RegExp][] = [
-    [["frobnicate"], /there is no command frobnicate/],
-    [["token"], /which one\? token create, token list, token revoke/],
+    [["frobnicate"], /unknown command "frobnicate"/],
+    [["token"], /incomplete command; use one of: token create, token list, token revoke/],
     [["user", "list"], /--account missing/],
-    [["user", "list", "--account", "x"], /--account: "x" is no id/],
+    [["user", "list", "--account", "x"], /--account: "x" is not a valid ID/],
     [["user", "list", "--acount", "1"], /Unknown option '--acount'/],
     [["account", "features"], /<account> missing/],
     [["account", "list", "more"], /unexpected: more/],
@@ -344,17 +344,20 @@ test("what was typed wrongly ends with 2 and says what was wrong, before anythin
   }
 });
 
-test("what fails ends with 1 and says why, as JSON when asked", async () => {
+test("a failure exits with 1 and says why, as JSON if requested", async () => {
   const owner = "--owner-email o@x.example --owner-name o --name n".split(" ");
   const cases: [string[], RegExp][] = [
-    [["user", "list", "--account", "999999"], /There is no account 999999/],
-    [["credits", "show", "999999"], /There is no account 999999/],
-    [["credits", "grant", "999999", "--kind", "chat", "--amount", "1"], /There is no account/],
+    [["user", "list", "--account", "999999"], /Account 999999 does not exist/],
+    [["credits", "show", "999999"], /Account 999999 does not exist/],
+    [
+      ["credits", "grant", "999999", "--kind", "chat", "--amount", "1"],
+      /Account 999999 does not exist/,
+    ],
     [["account", "create", ...owner, "--time-zone", "Mars/Base"], /time_zone must be an IANA/],
-    [["token", "revoke", "999999", ...ofAccount()], /no such resource/],
+    [["token", "revoke", "999999", ...ofAccount()], /The resource does not exist/],
     [
       ["token", "create", ...ofAccount(), "--kind", "agent", "--name", "x", "--user", "999999"],
-      /user_id matches no active user/,
+      /user_id must be the ID of an active user/,
     ],
   ];
   for (const [args, reason] of cases) {
@@ -378,7 +381,7 @@ test("what fails ends with 1 and says why, as JSON when asked", async () => {
   assert.match(misset.stderr, /PORT[\s\S]*LOG_LEVEL/);
 });
 
-test("every command explains itself", async () => {
+test("every command has a help page", async () => {
   const all = await run("--help");
   assert.equal(all.code, 0);
   for (const command of commands) {
@@ -388,14 +391,14 @@ test("every command explains itself", async () => {
     for (const option of [...Object.keys(options), "json", "help"])
       assert.ok(help.includes(`--${option}`), `${name} --${option}`);
   }
-  // What is printed; the way from words to command is the same for all.
+  // Checks the text only; every command is parsed in the same way.
   for (const command of [commands.at(0)!, commands.at(-1)!]) {
     const { code, stdout } = await run(...command.name.split(" "), "--help");
     assert.deepEqual([code, stdout], [0, `${commandHelp(command)}\n`]);
   }
 });
 
-test("migrate brings an empty database up, and commands before it say so", async () => {
+test("migrate sets up an empty database, and other commands say that it is missing", async () => {
   const database = await emptyDatabase();
   try {
     const env = { DATABASE_URL: database.url };
@@ -412,7 +415,7 @@ test("migrate brings an empty database up, and commands before it say so", async
   }
 });
 
-test("the doctor passes a sound installation and changes nothing", async () => {
+test("doctor passes a healthy installation and changes nothing", async () => {
   const { code, json } = await run("doctor", "--json");
   assert.equal(code, 0, JSON.stringify(json));
   assert.equal(json.ok, true);
@@ -432,11 +435,11 @@ test("the doctor passes a sound installation and changes nothing", async () => {
   const fresh = join(data_dir, "fresh");
   const none = await runIn({ DATA_DIR: fresh }, "doctor");
   assert.equal(none.code, 1);
-  assert.match(none.stdout, /FAILED {2}database: there is none yet; run: trunkline migrate/);
+  assert.match(none.stdout, /FAILED {2}database: does not exist yet; run: trunkline migrate/);
   await assert.rejects(stat(fresh), { code: "ENOENT" });
 });
 
-test("the doctor finds each thing that is wrong, by name", async () => {
+test("doctor reports each problem by name", async () => {
   const found = async (env: Record<string, string> = {}) => {
     const ran = await runIn({ DATABASE_URL: api.database_url, ...env }, "doctor");
     assert.equal(ran.code, 1);
@@ -452,23 +455,29 @@ test("the doctor finds each thing that is wrong, by name", async () => {
   await chmod(secret, 0o644);
   await sql(`insert into voice_nodes (name, driver, ari_url, ari_user, ari_password, ari_app,
       sounds_dir, calls_per_second, calls_max, created_at, updated_at)
-    values ('deaf', 'asterisk', 'http://127.0.0.1:1/ari', 'u', 'hidden', 'a', '/nowhere', 1, 1,
+    values ('unreachable', 'asterisk', 'http://127.0.0.1:1/ari', 'u', 'hidden', 'a', '/nowhere', 1, 1,
       now(), now())`);
   const text = await found();
   assert.match(
     text,
-    /FAILED {2}voice nodes: not connected: \d+ \(deaf, http:\/\/127\.0\.0\.1:1\/ari\)/,
+    /FAILED {2}voice nodes: not connected: \d+ \(unreachable, http:\/\/127\.0\.0\.1:1\/ari\)/,
   );
-  assert.match(text, /; the sounds of \d+ \(deaf\) cannot be written to \/nowhere from here/);
+  assert.match(
+    text,
+    /; \/nowhere, the sounds folder of \d+ \(unreachable\), is not writable from here/,
+  );
   assert.doesNotMatch(text, /hidden/);
-  await sql("update voice_nodes set active = false where name = 'deaf'");
+  await sql("update voice_nodes set active = false where name = 'unreachable'");
   assert.match(await found(), /ok {4} {2}voice nodes: /);
-  assert.match(text, new RegExp(`FAILED {2}owners: accounts without one: ${sick.account_id}`));
+  assert.match(
+    text,
+    new RegExp(`FAILED {2}owners: accounts without an active owner: ${sick.account_id}`),
+  );
   assert.match(
     text,
     new RegExp(`FAILED {2}workspaces: no default in workspace ${sick.workspace_id} of account`),
   );
-  assert.match(text, /FAILED {2}data folder: .*demo\.json can be read by others; run: chmod 600/);
+  assert.match(text, /FAILED {2}data folder: other users can read .*demo\.json; run: chmod 600/);
   await rm(secret);
   assert.match(await found({ PORT: "x" }), /FAILED {2}configuration: [\s\S]*PORT/);
   assert.match(
@@ -476,11 +485,11 @@ test("the doctor finds each thing that is wrong, by name", async () => {
     /FAILED {2}database: .*ECONNREFUSED/,
   );
   await sql("update migrations set name = '9' || name where name = '0003-idempotency.sql'");
-  assert.match(await found(), /FAILED {2}migrations: missing: 0003-idempotency\.sql/);
+  assert.match(await found(), /FAILED {2}migrations: not applied: 0003-idempotency\.sql/);
   await sql("update migrations set name = '0003-idempotency.sql' where name like '90003%'");
 });
 
-test("beside a running server with the embedded database it works on that very database", async () => {
+test("uses the embedded database of a running server", async () => {
   const service = await startService({});
   try {
     const env = { DATA_DIR: service.data_dir };
@@ -500,14 +509,18 @@ test("beside a running server with the embedded database it works on that very d
     service.kill("SIGTERM");
     await service.ended();
     const alone = await runIn(env, "account", "list", "--json");
-    assert.equal(alone.code, 0, "without the server it starts the database and ends it again");
+    assert.equal(
+      alone.code,
+      0,
+      "without the server it starts the database and stops it afterwards",
+    );
     assert.equal(alone.json.data[0].name, "Demo");
   } finally {
     await service.dispose();
   }
 });
 
-test("the database the command line used has no connection of it left", async () => {
+test("the command line closes all its database connections", async () => {
   await done("account", "list");
   const client = new pg.Client({ connectionString: api.database_url });
   await client.connect();

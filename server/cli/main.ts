@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The operator's command line. Exit codes: 0 done, 1 failed, 2 not understood.
+// The operator's command line. Exit codes: 0 success, 1 failure or problems found, 2 invalid command line.
 import { ConfigError } from "../config.ts";
 import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import { Refusal } from "../lib/errors.ts";
@@ -15,16 +15,16 @@ try {
   process.exitCode = await main();
 } catch (error) {
   process.exitCode = error instanceof UsageError ? 2 : 1;
-  tellError(error);
+  printError(error);
 }
 
 async function main(): Promise<number> {
   const command = commands.find(({ name }) => startsWith(name));
-  if (!command) return tellGeneralHelp();
+  if (!command) return printGeneralHelp();
   const session = openSession(process.env);
   try {
     const words = readWords(command, args.slice(command.name.split(" ").length));
-    if (!words.flag("help")) return tell(await command.run(session, words));
+    if (!words.flag("help")) return printOutcome(await command.run(session, words));
     console.log(commandHelp(command));
     return 0;
   } catch (error) {
@@ -39,12 +39,12 @@ function startsWith(name: string): boolean {
   return name.split(" ").every((word, i) => args[i] === word);
 }
 
-function tell({ json, text, bad = false }: Outcome): number {
+function printOutcome({ json, text, bad = false }: Outcome): number {
   console.log(as_json ? JSON.stringify(json, null, 2) : text);
   return bad ? 1 : 0;
 }
 
-function tellGeneralHelp(): number {
+function printGeneralHelp(): number {
   const known = commands.filter(({ name }) => name.split(" ")[0] === args[0]);
   const asked = args[0] === undefined || args[0] === "--help" || args[0] === "help";
   if (asked || (known.length > 0 && args.includes("--help"))) {
@@ -52,15 +52,17 @@ function tellGeneralHelp(): number {
     return 0;
   }
   if (known.length > 0)
-    throw new UsageError(`which one? ${known.map(({ name }) => name).join(", ")}`);
-  throw new UsageError(`there is no command ${args[0]}; see trunkline --help`);
+    throw new UsageError(
+      `incomplete command; use one of: ${known.map(({ name }) => name).join(", ")}`,
+    );
+  throw new UsageError(`unknown command "${args[0]}"; see trunkline --help`);
 }
 
 function withHelp(error: UsageError, { name }: Command): UsageError {
   return new UsageError(`${error.message}\nSee trunkline ${name} --help`, { cause: error });
 }
 
-function tellError(error: unknown): void {
+function printError(error: unknown): void {
   const message = messageOf(error);
   if (!as_json) return console.error(message);
   const more = error instanceof Refusal ? { type: error.type, errors: error.errors } : {};

@@ -3,11 +3,13 @@ import type { Command } from "./command.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
-  summary: "Bring the database to this version's schema",
+  summary: "Apply pending database migrations",
   run: async (session) => {
     const applied = await migrate(await session.databaseUrl());
     const text =
-      applied.length === 0 ? "up to date" : applied.map((name) => `ran ${name}`).join("\n");
+      applied.length === 0
+        ? "the schema is up to date"
+        : applied.map((name) => `applied ${name}`).join("\n");
     return { json: { applied }, text };
   },
 };

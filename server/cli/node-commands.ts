@@ -29,32 +29,32 @@ const columns = [
   "calls_max",
 ] as const;
 
-/** Nodes and trunks are nobody's: the trail of the operator's own account tells of them. */
+/** Nodes and trunks belong to no account: their changes are audited in the operator's own account. */
 export const trail: Option = {
   value: "id",
-  about: "The operator's account, whose audit trail tells of it",
+  about: "The operator's account, whose audit trail records the change",
   required: true,
 };
 
 const changes = {
   account: trail,
-  "ari-url": { value: "url", about: "Of an Asterisk: http://127.0.0.1:8088/ari" },
-  "ari-user": { value: "name", about: "As in its ari.conf" },
-  "ari-password-file": { value: "file", about: "A file that holds the password" },
-  "ari-app": { value: "name", about: "A name that no other program uses there" },
-  "cdr-path": { value: "file", about: "Its file of call records" },
-  "sounds-dir": { value: "folder", about: "Where it reads what campaigns play; we write there" },
+  "ari-url": { value: "url", about: "Address of an Asterisk's ARI: http://127.0.0.1:8088/ari" },
+  "ari-user": { value: "name", about: "User name from its ari.conf" },
+  "ari-password-file": { value: "file", about: "File that contains the password" },
+  "ari-app": { value: "name", about: "ARI application name that no other program uses" },
+  "cdr-path": { value: "file", about: "Its file of call detail records (CDR)" },
+  "sounds-dir": { value: "folder", about: "Folder it plays audio from; Trunkline writes to it" },
 } satisfies Record<string, Option>;
 
 const load = {
-  "calls-per-second": { value: "number", about: "New legs a second, 1 to 1000" },
-  "calls-max": { value: "number", about: "Calls at once, 1 to 100000" },
+  "calls-per-second": { value: "number", about: "New legs per second, 1 to 1000" },
+  "calls-max": { value: "number", about: "Simultaneous calls, 1 to 100000" },
 } satisfies Record<string, Option>;
 
 export const nodeCommands: readonly Command[] = [
   {
     name: "node add",
-    summary: "Add a node to place calls on",
+    summary: "Add a voice node",
     options: {
       name: { value: "name", about: "Unique in the installation", required: true },
       driver: { value: "driver", about: "asterisk or sandbox", required: true },
@@ -66,7 +66,7 @@ export const nodeCommands: readonly Command[] = [
   },
   {
     name: "node list",
-    summary: "List the nodes",
+    summary: "List the voice nodes",
     run: async (session) => {
       const db = await session.migratedDatabase();
       const nodes = await everyPage((page) => listVoiceNodes(db.query, page));
@@ -75,19 +75,19 @@ export const nodeCommands: readonly Command[] = [
   },
   {
     name: "node set",
-    summary: "Change a node, or take it out of use",
+    summary: "Change or deactivate a voice node",
     operands: ["node"],
     options: {
       name: { value: "name", about: "Unique in the installation" },
       ...changes,
       ...load,
-      active: { value: "yes|no", about: "An inactive one takes no new calls" },
+      active: { value: "yes|no", about: "An inactive node takes no new calls" },
     },
     run: set,
   },
   {
     name: "node remove",
-    summary: "Delete a node that no call was ever placed on",
+    summary: "Delete a voice node that no call was ever placed on",
     operands: ["node"],
     options: { account: trail },
     run: async (session, words) => {
@@ -96,7 +96,7 @@ export const nodeCommands: readonly Command[] = [
         deleteVoiceNode(tx, actor, id, session.now()),
       );
       await notifyNodes(session, [id]);
-      return { json: { id }, text: `Node ${id} is deleted` };
+      return { json: { id }, text: `Node ${id} deleted` };
     },
   },
 ];
@@ -108,7 +108,7 @@ async function add(session: Session, words: Words): Promise<Outcome> {
   });
   refuse(validateNewVoiceNode(wanted));
   const account = readId("account", words.option("account")!);
-  return told(
+  return nodeOutcome(
     await session.change(account, (tx, { actor }) =>
       createVoiceNode(tx, actor, wanted, session.now()),
     ),
@@ -127,13 +127,13 @@ async function set(session: Session, words: Words): Promise<Outcome> {
     updateVoiceNode(tx, actor, id, patch, session.now()),
   );
   await notifyNodes(session, [id], moved);
-  return told(node);
+  return nodeOutcome(node);
 }
 
-/** The file's text without the line's end. */
+/** Reads a password from a file, without surrounding white space. */
 async function readPassword(file: string): Promise<string> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new UsageError(`--ari-password-file cannot be read: ${(error as Error).message}`);
+    throw new UsageError(`cannot read --ari-password-file: ${(error as Error).message}`);
   });
   return text.trim();
 }
@@ -161,11 +161,11 @@ function refuse(violations: Parameters<typeof invalid>[0]): void {
   if (violations.length > 0) throw invalid(violations);
 }
 
-function told(node: VoiceNodeAnswer): Outcome {
+function nodeOutcome(node: VoiceNodeAnswer): Outcome {
   return { json: node, text: textTable([node], columns) };
 }
 
-/** Tells the leaders of nodes that were changed, and of those that calls were moved to. */
+/** Notifies the leaders of changed nodes, and of nodes that calls were moved to. */
 export async function notifyNodes(
   session: Session,
   nodeIds: readonly number[],

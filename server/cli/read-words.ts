@@ -4,13 +4,13 @@ import { compileValidator } from "../api/compile-validator.ts";
 import { fieldErrors } from "../api/field-errors.ts";
 import { UsageError, type Command, type Words } from "./command.ts";
 
-/** Options that every command has. */
+/** Options of every command. */
 export const common_options = {
   json: { about: "Print JSON" },
-  help: { about: "Print what the command takes" },
+  help: { about: "Print this help" },
 } as const;
 
-/** The words of a command line for one command. Throws UsageError for what it does not take or lacks. */
+/** Parses the arguments of a command. Throws UsageError for an unknown argument and for a missing one. */
 export function readWords(command: Command, args: readonly string[]): Words {
   const own = { ...command.options, ...common_options };
   const options = Object.fromEntries(
@@ -33,7 +33,7 @@ function parse(args: readonly string[], options: Record<string, { type: "string"
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
-    // parseArgs appends advice about dashes after the first sentence.
+    // Only the first sentence: parseArgs appends advice about dashes.
     throw new UsageError((error as Error).message.replace(/\. .*$/s, ""));
   }
 }
@@ -51,27 +51,27 @@ function requireAll(command: Command, words: Words): void {
   if (surplus.length > 0) throw new UsageError(`unexpected: ${surplus.join(" ")}`);
 }
 
-/** An id among the words. `label` is how the word is called in the help. */
+/** Parses an ID. `label` is the argument's name in the help. */
 export function readId(label: string, text: string): number {
   const id = Number(text);
   if (!/^[0-9]{1,16}$/.test(text) || !Number.isSafeInteger(id))
-    throw new UsageError(`${label}: "${text}" is no id`);
+    throw new UsageError(`${label}: "${text}" is not a valid ID`);
   return id;
 }
 
-/** A number; what is no plain one stays text, which the schema refuses. */
+/** Parses a number. Any other text is returned as it is, for the schema to reject. */
 export function readNumber(text: string | undefined): number | string | undefined {
   return text !== undefined && /^[0-9]+$/.test(text) ? Number(text) : text;
 }
 
-/** yes or no. `name` is the option's. */
+/** Parses yes or no. `name` is the option's name. */
 export function readSwitch(name: string, text: string | undefined): boolean | undefined {
   if (text === undefined) return undefined;
   if (text !== "yes" && text !== "no") throw new UsageError(`--${name}: must be yes or no`);
   return text === "yes";
 }
 
-/** A comma-separated list; empty for "". */
+/** Parses a comma-separated list; "" is an empty list. */
 export function readList(text: string): string[] {
   return text
     .split(",")
@@ -79,7 +79,7 @@ export function readList(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-/** `input` as the schema of the API takes it, without what is undefined; else UsageError with every violation. */
+/** Validates `input`, without undefined values, against an API schema; throws UsageError with every violation. */
 export function readAs<S extends TSchema>(schema: S, input: Record<string, unknown>): Static<S> {
   const given = Object.fromEntries(
     Object.entries(input).filter(([, value]) => value !== undefined),

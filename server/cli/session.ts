@@ -1,4 +1,4 @@
-// One run of the command line: its settings, its database, and who it is in the audit trail.
+// The settings, the database and the actor of one run of the command line.
 import { randomBytes } from "node:crypto";
 import type { AccountAnswer } from "../accounts/accounts/account-schema.ts";
 import { findAccount } from "../accounts/accounts/accounts.ts";
@@ -18,20 +18,20 @@ export type Session = {
   now(): Date;
   /** Throws ConfigError. */
   config(): Config;
-  /** The database's address; starts the embedded server when it does not run. */
+  /** The database's address; starts the embedded server if it is not running. */
   databaseUrl(): Promise<string>;
-  /** The database as it is. */
+  /** The database, with whatever schema it has. */
   database(): Promise<Database>;
-  /** The database, when it has exactly this version's schema; else an Error that says what to do. */
+  /** The database with the current schema; throws an Error that says what to do otherwise. */
   migratedDatabase(): Promise<Database>;
-  /** An account of the migrated database; else an Error. */
+  /** An account of the migrated database; throws an Error if it does not exist. */
   account(id: number): Promise<AccountAnswer>;
-  /** One transaction of an operator on an account, after which no process keeps an outdated caller. */
+  /** Runs one operator transaction on an account, and invalidates every process's cached callers. */
   change<T>(accountId: number, effect: (tx: Tx, operator: Grantor) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 };
 
-/** Opens nothing before it is asked for. */
+/** Opens a session. Settings and database are opened on first use. */
 export function openSession(env: NodeJS.ProcessEnv): Session {
   let found: FoundDatabase | null = null;
   let opened: Database | null = null;
@@ -54,13 +54,13 @@ export function openSession(env: NodeJS.ProcessEnv): Session {
       const db = await session.database();
       const pending = await pendingMigrations(db.pool).catch(whenThereIsNone);
       if (pending?.length === 0) return db;
-      throw new Error("The database lacks this version's schema; run: trunkline migrate");
+      throw new Error("The database schema is out of date; run: trunkline migrate");
     },
     async account(id) {
       const db = await session.migratedDatabase();
       return findAccount(db.query, id).catch((error: unknown) => {
         if (error instanceof Refusal)
-          throw new Error(`There is no account ${id}`, { cause: error });
+          throw new Error(`Account ${id} does not exist`, { cause: error });
         throw error;
       });
     },
@@ -81,7 +81,7 @@ export function openSession(env: NodeJS.ProcessEnv): Session {
   return session;
 }
 
-/** The table of migrations is made by the first of them. */
+/** The first migration creates the table of migrations. */
 function whenThereIsNone(error: unknown): null {
   if ((error as { code?: unknown }).code === "42P01") return null;
   throw error;

@@ -1,4 +1,4 @@
-/** Rows as aligned columns under their names; "-" stands for null, "none" for no rows. */
+/** Formats rows as aligned columns with a header; "-" stands for null, "none" for no rows. */
 export function textTable<Row extends object>(
   rows: readonly Row[],
   columns: readonly (keyof Row & string)[],

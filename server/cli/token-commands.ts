@@ -23,30 +23,30 @@ const account = { value: "id", about: "The account", required: true } as const;
 export const tokenCommands: readonly Command[] = [
   {
     name: "token create",
-    summary: "Create a token and print it, once",
+    summary: "Create a token and print it once",
     options: {
       account,
       kind: {
         value: "kind",
-        about: "account (acts as the owner) or agent (acts as --user)",
+        about: "account (authenticates as the owner) or agent (as --user)",
         required: true,
       },
-      name: { value: "name", about: "What it is for", required: true },
-      user: { value: "id", about: "Whom an agent token acts as" },
+      name: { value: "name", about: "Purpose of the token", required: true },
+      user: { value: "id", about: "User of an agent token" },
       scopes: {
         value: "list",
-        about: "Permissions it is narrowed to; all its user has unless given",
+        about: "Permissions to limit the token to; default all permissions of its user",
       },
       expires: {
         value: "time",
-        about: "Never unless given; local to the account without an offset",
+        about: "Default never; a time without an offset is in the account's time zone",
       },
     },
     run: create,
   },
   {
     name: "token list",
-    summary: "List an account's tokens, without their secrets",
+    summary: "List an account's tokens, without secrets",
     options: { account },
     run: async (session, words) => {
       const { id } = await session.account(readId("--account", words.option("account")!));
@@ -57,7 +57,7 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: "token revoke",
-    summary: "End a token at once",
+    summary: "Revoke a token immediately",
     operands: ["token id"],
     options: { account },
     run: async (session, words) => {

@@ -28,25 +28,29 @@ const columns = [
 
 const changes = {
   account: trail,
-  "only-account": { value: "id", about: `The one account that may use it; "" for every account` },
+  "only-account": { value: "id", about: `The only account that may use it; "" for every account` },
   "number-format": { value: "format", about: "e164, plus_e164 or national" },
-  "number-prefix": { value: "digits", about: "Dialled before each number" },
-  "caller-ids": { value: "list", about: "Numbers to show; the first where a call names none" },
-  "caller-ids-only": { value: "yes|no", about: "Whether the carrier refuses others" },
+  "number-prefix": { value: "digits", about: "Dialed before each number" },
+  "caller-ids": { value: "list", about: "Allowed caller IDs; the first is the default" },
+  "caller-ids-only": { value: "yes|no", about: "Whether the carrier refuses other caller IDs" },
   nodes: {
     value: "list",
-    about: "Where it is set up: node:new legs a second:calls at once, such as 1:10:100,2:10:100",
+    about: "Its nodes, as node:legs per second:simultaneous calls, such as 1:10:100,2:10:100",
   },
-  active: { value: "yes|no", about: "An inactive one takes no new calls" },
+  active: { value: "yes|no", about: "An inactive trunk takes no new calls" },
 } satisfies Record<string, Option>;
 
 export const trunkCommands: readonly Command[] = [
   {
     name: "trunk add",
-    summary: "Add a trunk to place calls over",
+    summary: "Add a trunk",
     options: {
       name: { value: "name", about: "Unique in the installation", required: true },
-      endpoint: { value: "name", about: "In the nodes' PJSIP configuration", required: true },
+      endpoint: {
+        value: "name",
+        about: "Endpoint in the nodes' PJSIP configuration",
+        required: true,
+      },
       ...changes,
     },
     run: add,
@@ -62,18 +66,18 @@ export const trunkCommands: readonly Command[] = [
   },
   {
     name: "trunk set",
-    summary: "Change a trunk, or take it out of use",
+    summary: "Change or deactivate a trunk",
     operands: ["trunk"],
     options: {
       name: { value: "name", about: "Unique in the installation" },
-      endpoint: { value: "name", about: "In the nodes' PJSIP configuration" },
+      endpoint: { value: "name", about: "Endpoint in the nodes' PJSIP configuration" },
       ...changes,
     },
     run: set,
   },
   {
     name: "trunk remove",
-    summary: "Delete a trunk without calls under way",
+    summary: "Delete a trunk that has no live calls",
     operands: ["trunk"],
     options: { account: trail },
     run: async (session, words) => {
@@ -83,7 +87,7 @@ export const trunkCommands: readonly Command[] = [
         (tx, { actor }) => deleteTrunk(tx, actor, id, session.now()),
       );
       await notifyNodes(session, nodes);
-      return { json: { id }, text: `Trunk ${id} is deleted` };
+      return { json: { id }, text: `Trunk ${id} deleted` };
     },
   },
 ];
@@ -99,7 +103,7 @@ async function add(session: Session, words: Words): Promise<Outcome> {
     session,
     trunk.nodes.map(({ node_id }) => node_id),
   );
-  return told(trunk);
+  return trunkOutcome(trunk);
 }
 
 async function set(session: Session, words: Words): Promise<Outcome> {
@@ -111,7 +115,7 @@ async function set(session: Session, words: Words): Promise<Outcome> {
     updateTrunk(tx, actor, id, patch, session.now()),
   );
   await notifyNodes(session, nodes, moved);
-  return told(trunk);
+  return trunkOutcome(trunk);
 }
 
 function readTrunk(words: Words): Record<string, unknown> {
@@ -144,7 +148,7 @@ function refuse(violations: Parameters<typeof invalid>[0]): void {
   if (violations.length > 0) throw invalid(violations);
 }
 
-/** Shares as they are typed. */
+/** Formats a trunk's nodes as the --nodes option takes them. */
 function row({ nodes, ...trunk }: TrunkAnswer) {
   const shares = nodes.map(
     ({ node_id, calls_per_second, calls_max }) => `${node_id}:${calls_per_second}:${calls_max}`,
@@ -152,6 +156,6 @@ function row({ nodes, ...trunk }: TrunkAnswer) {
   return { ...trunk, nodes: shares };
 }
 
-function told(trunk: TrunkAnswer): Outcome {
+function trunkOutcome(trunk: TrunkAnswer): Outcome {
   return { json: trunk, text: textTable([row(trunk)], columns) };
 }

@@ -19,8 +19,8 @@ export const userCommands: readonly Command[] = [
       email: { value: "email", about: "Unique in the account", required: true },
       phone: { value: "digits", about: "Ten digits" },
       extension: { value: "digits", about: "2 to 6 digits" },
-      role: { value: "id", about: "A role's id; without one the user may do nothing" },
-      inactive: { about: "Not active yet" },
+      role: { value: "id", about: "Role of the user; default none, without permissions" },
+      inactive: { about: "Create the user inactive" },
     },
     run: async (session, words) => {
       const role = words.option("role");

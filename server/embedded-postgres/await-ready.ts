@@ -5,14 +5,14 @@ import type { Place } from "./place.ts";
 import { isServerOf, liveServer, type LiveServer } from "./postmaster-pid.ts";
 
 const poll_ms = 5;
-/** The first word of a slow start, and the pause between the next ones. */
+/** Delay before the first progress line, and between later ones. */
 const report_after_ms = 1_000;
 const report_every_ms = 5_000;
 
 /**
- * Waits until the server `pid` accepts connections and returns its port; null when it ends
- * instead. A replay of the log takes the time it takes, and `log` hears about it; a server that is
- * still not ready after `patience_ms` is left to go on, and an EmbeddedPostgresError is thrown.
+ * Waits until the server `pid` accepts connections and returns its port, or null if it exits. Crash recovery
+ * may take long, and progress is logged. After `patience_ms` the server is left running and an
+ * EmbeddedPostgresError is thrown.
  */
 export async function awaitReady(
   place: Place,
@@ -35,7 +35,7 @@ export async function awaitReady(
   }
 }
 
-/** Waits until the server `pid` has ended. */
+/** Waits until the server `pid` has exited. */
 export async function awaitGone(place: Place, pid: number): Promise<void> {
   while (isServerOf(place, pid)) await delay(poll_ms);
 }
@@ -48,14 +48,14 @@ function notReady(
 ): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     `PostgreSQL (pid ${pid}) in ${place.cluster_dir} did not become ready within ` +
-      `${Math.round(patience_ms / 1000)} s: it is still ${activity(place, live)}. It was left to ` +
-      `go on: start again later, and see ${place.log_file}.`,
+      `${Math.round(patience_ms / 1000)} s: it is still ${activity(place, live)}. It was left ` +
+      `running: start again later, and see ${place.log_file}.`,
   );
 }
 
 function activity(place: Place, live: LiveServer | null): string {
   if (live?.status === "stopping") return "stopping";
   return latestLog(place).includes("automatic recovery in progress")
-    ? "replaying its log after a crash"
+    ? "recovering from a crash"
     : "starting";
 }

@@ -5,13 +5,13 @@ import { closedFolder } from "../lib/closed-folder.ts";
 import { EmbeddedPostgresError, or_database_url } from "./embedded-postgres-error.ts";
 import type { NativePackage } from "./native-package.ts";
 
-/** What only compilers need; a third of the size. */
+/** Files that only compilers need: a third of the size. */
 const build_only = new Set(["pkgconfig", "pgxs", "include"]);
 
 /**
- * The folder of a copy of the programs that every user may read and only this one may change, in
- * the first of `parents` where that is possible. Made once per version: under a name of its own,
- * then renamed, so that no start ever sees half a copy. Throws EmbeddedPostgresError.
+ * Returns a folder with a copy of the programs that every user can read and only this one can change, in the
+ * first usable one of `parents`. Created once per version under a temporary name and renamed, so that no start
+ * sees an incomplete copy. Throws EmbeddedPostgresError.
  */
 export async function cacheBinaries(
   native: NativePackage,
@@ -29,14 +29,14 @@ export async function cacheBinaries(
     }
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL's programs cannot be copied to a place where they can be run: ${violations.join("; ")}. ` +
-      `Make one of them usable, ${or_database_url}.`,
+    `PostgreSQL's programs cannot be copied to a folder where they can run: ${violations.join("; ")}. ` +
+      `Make one of the folders usable, ${or_database_url}.`,
   );
 }
 
 /**
- * Root runs what lies there, so a folder that somebody else made (anybody can, in /tmp) or may
- * change is refused, and so is a link to one.
+ * Returns the private folder in `parent`. Root runs what it contains, so a folder that another user created
+ * (anyone can, in /tmp) or can change is refused, and so is a link.
  */
 function ownDirectory(parent: string): string {
   mkdirSync(parent, { recursive: true });
@@ -44,7 +44,7 @@ function ownDirectory(parent: string): string {
   const dir = join(parent, `trunkline-postgres-${process.getuid?.()}`);
   try {
     mkdirSync(dir);
-    chmodSync(dir, 0o755); // Whatever the umask.
+    chmodSync(dir, 0o755); // Regardless of the umask.
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
@@ -55,10 +55,10 @@ function ownDirectory(parent: string): string {
   return dir;
 }
 
-/** As root, the server's user must be able to get there. */
+/** Refuses, as root, a folder that the server's user cannot enter. */
 function refuseHiddenParent(parent: string): void {
   const closed = process.getuid?.() === 0 ? closedFolder(parent) : null;
-  if (closed !== null) throw new Error(`${closed} is closed to others`);
+  if (closed !== null) throw new Error(`${closed} is closed to other users`);
 }
 
 function isPresent(copy: string): boolean {
@@ -84,11 +84,11 @@ async function makeCopy(native: NativePackage, dir: string, copy: string): Promi
     await rename(draft, copy);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    if (!isPresent(copy)) throw error; // Otherwise another start was quicker.
+    if (!isPresent(copy)) throw error; // Another start was faster.
   }
 }
 
-/** Readable to all whatever the umask, and on the disk before the name is: a power cut leaves no husks. */
+/** Makes the copy readable to all regardless of the umask, and syncs it before it gets its name. */
 async function publish(draft: string): Promise<void> {
   const entries = await readdir(draft, { recursive: true, withFileTypes: true });
   const paths = entries

@@ -3,31 +3,30 @@ import pg from "pg";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import type { Place } from "./place.ts";
 
-/** Held for as long as this process is the one that uses the server. */
+/** Held while this process is the one that uses the server. */
 export type Ownership = {
   /** The connection that holds the lock; in the database `postgres`. */
   readonly client: pg.Client;
   /** True when another process took the server over while the connection was broken. */
   isLost(): boolean;
-  /** From now on nothing is brought back; resolves when nothing is being brought back any more. */
+  /** Stops reconnecting; resolves when no reconnection is in progress. */
   settle(): Promise<void>;
-  /** Ends the connection, and with it the claim. */
+  /** Closes the connection, and thereby releases the claim. */
   release(): Promise<void>;
 };
 
-/** Any fixed number. Advisory locks are per database: this one is apart from the program's own. */
+/** An arbitrary fixed key. Advisory locks are per database, so it cannot collide with the program's own. */
 const lock_key = 7_286_542_002;
-/** A killed owner's lock goes when PostgreSQL has noticed that its connection is closed. */
+/** PostgreSQL releases a killed owner's lock once it notices the closed connection. */
 const lock_patience_ms = 1_000;
 const retry_min_ms = 100;
 const retry_max_ms = 5_000;
 const application = "trunkline-owner-";
 
 /**
- * Takes the advisory lock that says "a live process uses this server", on a connection of its own.
- * When that breaks, `revive` sees to it that a server runs, and the lock is taken anew; neither
- * ever throws out of here. Throws EmbeddedPostgresError when a live process has the lock, and what
- * pg throws when there is no way in.
+ * Acquires, on its own connection, the advisory lock that marks the server as used by a live process. When the
+ * connection breaks, `revive` ensures that a server runs, and the lock is acquired again; neither ever throws
+ * out of here. Throws EmbeddedPostgresError if a live process has the lock, or pg's error if it cannot connect.
  */
 export async function claimOwnership(
   place: Place,
@@ -46,8 +45,8 @@ export async function claimOwnership(
   }
 
   async function restore(): Promise<void> {
-    log("The connection to PostgreSQL broke; bringing it back");
-    let told = "";
+    log("lost the connection to PostgreSQL; restoring it");
+    let logged = "";
     for (let pause_ms = retry_min_ms; state === "held"; pause_ms *= 2) {
       await delay(Math.min(pause_ms, retry_max_ms));
       try {
@@ -55,18 +54,18 @@ export async function claimOwnership(
         const taken = await takeLock(url, 0, onBreak);
         if (typeof taken === "string") return lose(taken);
         client = taken;
-        return log("PostgreSQL is back");
+        return log("the connection to PostgreSQL is restored");
       } catch (error) {
         const { message } = error as Error;
-        if (message !== told) log(`PostgreSQL is not back yet: ${message}`);
-        told = message;
+        if (message !== logged) log(`PostgreSQL is not available yet: ${message}`);
+        logged = message;
       }
     }
   }
 
   function lose(holder: string): void {
     state = "lost";
-    log(`Another process took PostgreSQL over meanwhile. ${alreadyRunning(place, holder).message}`);
+    log(`another process took over PostgreSQL meanwhile. ${alreadyRunning(place, holder).message}`);
   }
 
   return {
@@ -80,7 +79,7 @@ export async function claimOwnership(
   };
 }
 
-/** A connection with the lock, or else who has it. `onBreak` is called when the connection ends. */
+/** Returns a connection with the lock, or the name of its holder. `onBreak` is called when the connection ends. */
 async function takeLock(
   url: string,
   patience_ms: number,
@@ -134,6 +133,6 @@ async function holderPid(client: pg.Client): Promise<string> {
 function alreadyRunning(place: Place, holder: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     `Trunkline is already running on ${place.data_dir} (pid ${holder}). ` +
-      `Stop it first, or choose another DATA_DIR for this one.`,
+      `Stop it first, or use another DATA_DIR.`,
   );
 }

@@ -17,8 +17,8 @@ import {
   type ClusterFixture,
 } from "./test/cluster-fixture.ts";
 
-/** A fixture whose program and server were killed after they had committed, besides, `rows` of ballast. */
-async function crashedScene(t: TestContext, rows = 0): Promise<ClusterFixture> {
+/** Opens a fixture whose program and server were killed after they had committed; adds `rows` of ballast. */
+async function openCrashedFixture(t: TestContext, rows = 0): Promise<ClusterFixture> {
   const fixture = await openFixtureWithCluster(t);
   const starter = fixture.start();
   const { url } = await starter.ready;
@@ -44,29 +44,29 @@ test("after SIGKILL of its owner the server is taken over by the next start, and
   const second = fixture.start();
   assert.deepEqual(await second.ready, { ...before, adopted: true });
   assert.deepEqual(await query(before.url, "select n from kept"), [{ n: 7 }]);
-  assert.match(second.lines.join(), /Took over the PostgreSQL that was running \(pid \d+\)/);
+  assert.match(second.lines.join(), /took over the running PostgreSQL \(pid \d+\)/);
   await second.stop();
   assert.equal(liveServer(fixture.place), null);
 });
 
-test("after SIGKILL of owner and server the next start replays the log; nothing committed is lost", async (t) => {
-  const fixture = await crashedScene(t);
+test("after SIGKILL of owner and server, the next start recovers and loses nothing that was committed", async (t) => {
+  const fixture = await openCrashedFixture(t);
   const { url, adopted } = await fixture.start().ready;
   assert.equal(adopted, false);
   assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
 });
 
-test("a long replay is reported and waited for; a start that gives up leaves it alone", async (t) => {
+test("a long recovery is reported and awaited; a start that gives up does not interrupt it", async (t) => {
   const { fixture, starter, replaying } = await frozenReplay(t);
   await until("the replay is reported", () =>
-    starter.lines.some((line) => /replaying its log after a crash \(\d+ s so far\)/.test(line)),
+    starter.lines.some((line) => /recovering from a crash \(\d+ s so far\)/.test(line)),
   );
   const binaries = await locateBinaries(fixture.place.account !== null);
   const impatience = { max_connections: 20, patience_ms: 100, log: () => {} };
   await assert.rejects(obtainServer(fixture.place, binaries, impatience), {
     name: "EmbeddedPostgresError",
     message:
-      /did not become ready within 0 s: it is still replaying its log after a crash\. .*start again later/,
+      /did not become ready within 0 s: it is still recovering from a crash\. .*start again later/,
   });
   process.kill(replaying, "SIGCONT");
   const { url } = await starter.ready;
@@ -74,12 +74,12 @@ test("a long replay is reported and waited for; a start that gives up leaves it 
 });
 
 /**
- * A start whose replay of the log is stopped in its tracks, as by a very slow disk; one that was over
- * before we looked is tried again.
+ * Starts a server whose recovery is frozen, as by a very slow disk; tries again if recovery was over before
+ * it could be frozen.
  */
 async function frozenReplay(t: TestContext) {
   for (;;) {
-    const fixture = await crashedScene(t, 100_000);
+    const fixture = await openCrashedFixture(t, 100_000);
     const starter = fixture.start();
     let isReady = false;
     void starter.ready.then(
@@ -98,11 +98,11 @@ async function frozenReplay(t: TestContext) {
   }
 }
 
-test("what a killed server left behind is waited for, then ended, before a new one starts", async (t) => {
+test("processes of a killed server are awaited, then killed, before a new one starts", async (t) => {
   const fixture = await openFixtureWithCluster(t);
   const first = fixture.start();
   const { url } = await first.ready;
-  // A loop that never looks whether its server still lives.
+  // An endless loop that does not notice the death of its server.
   const busy = query(url, "do $$ begin loop end loop; end $$").catch(() => {});
   await until("the loop runs", () =>
     orphanedBackends(fixture.place).some(({ command }) => /trunkline .* DO$/.test(command)),
@@ -112,14 +112,17 @@ test("what a killed server left behind is waited for, then ended, before a new o
   const second = fixture.start();
   const { adopted } = await second.ready;
   assert.equal(adopted, false);
-  assert.match(second.lines.join(), /Waiting for what a killed PostgreSQL left behind: pids \d+/);
+  assert.match(
+    second.lines.join(),
+    /waiting for processes of a killed PostgreSQL to exit: pids \d+/,
+  );
   await busy;
 });
 
 test("a postmaster.pid whose number now belongs to another program is removed", async (t) => {
-  const fixture = await crashedScene(t);
+  const fixture = await openCrashedFixture(t);
   const file = join(fixture.place.cluster_dir, "postmaster.pid");
-  // Of the server's own user: of others PostgreSQL itself knows that they are no server.
+  // Run by the server's user: PostgreSQL itself ignores processes of other users.
   const other = spawn("sleep", ["60"], { ...fixture.place.account, stdio: "ignore" });
   await once(other, "spawn");
   t.after(() => other.kill("SIGKILL"));
@@ -130,18 +133,20 @@ test("a postmaster.pid whose number now belongs to another program is removed", 
   assert.equal(adopted, false);
   assert.match(
     starter.lines.join(),
-    new RegExp(`Removed a stale postmaster.pid: process ${other.pid} is no server of this folder`),
+    new RegExp(
+      `removed a stale postmaster.pid: process ${other.pid} is not the server of this folder`,
+    ),
   );
   assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
   assert.notEqual(liveProcess(other.pid!), null, "the other program was harmed");
 });
 
 test("a postmaster.pid that a power cut left empty is removed", async (t) => {
-  const fixture = await crashedScene(t);
+  const fixture = await openCrashedFixture(t);
   fs.truncateSync(join(fixture.place.cluster_dir, "postmaster.pid"));
   const starter = fixture.start();
   const { url } = await starter.ready;
-  assert.match(starter.lines.join(), /Removed a stale postmaster.pid: it names no process/);
+  assert.match(starter.lines.join(), /removed a stale postmaster.pid: it names no process/);
   assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
 });
 
@@ -164,7 +169,9 @@ test("when PostgreSQL restarts itself its owner survives and owns it again", asy
     "select pid as backend from pg_stat_activity where backend_type = 'checkpointer'",
   );
   process.kill(backend, "SIGKILL"); // PostgreSQL then ends every connection and starts over.
-  await until("the owner is back", () => owner.lines.includes("PostgreSQL is back"));
+  await until("the owner is back", () =>
+    owner.lines.includes("the connection to PostgreSQL is restored"),
+  );
   assert.equal(liveServer(fixture.place)?.pid, pid);
   await assert.rejects(
     fixture.start().ready,
@@ -178,22 +185,24 @@ test("when its server is killed a living owner starts it again at the same addre
   const { url, pid } = await owner.ready;
   await query(url, "create table kept as select 7 as n");
   await killServer(fixture.place);
-  await until("the owner is back", () => owner.lines.includes("PostgreSQL is back"));
+  await until("the owner is back", () =>
+    owner.lines.includes("the connection to PostgreSQL is restored"),
+  );
   assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
   assert.notEqual(liveServer(fixture.place)?.pid, pid);
   await owner.stop();
   assert.equal(liveServer(fixture.place), null);
 });
 
-test("an initdb that was killed half way is not taken for a cluster, and leaves nothing", async (t) => {
-  const fixture = await halfMadeScene(t);
+test("an interrupted initdb is not mistaken for a cluster, and its files are removed", async (t) => {
+  const fixture = await openInterruptedFixture(t);
   const { url } = await fixture.start().ready;
   assert.equal((await query(url, "select")).length, 1);
   assert.equal(draftFiles(fixture), 0);
 });
 
-/** A fixture whose first initdb was killed; one that was done before we looked is tried again. */
-async function halfMadeScene(t: TestContext): Promise<ClusterFixture> {
+/** Opens a fixture whose first initdb was killed; tries again if it finished too early. */
+async function openInterruptedFixture(t: TestContext): Promise<ClusterFixture> {
   for (;;) {
     const fixture = await openClusterFixture(t);
     const first = fixture.start();

@@ -13,13 +13,13 @@ import type { Binaries } from "./locate-binaries.ts";
 import { folder, serverUid, type Place } from "./place.ts";
 import { pidIsTaken } from "./processes.ts";
 
-/** The superuser and the database of the program. */
+/** The superuser and the database of Trunkline. */
 export const database_user = "trunkline";
 
 /**
- * Makes sure that `place` holds a complete cluster of this PostgreSQL version and returns its
- * password. A new one is made under another name and renamed when it is whole and on the disk, so
- * that a killed or failed attempt is never taken for a cluster. Throws EmbeddedPostgresError.
+ * Ensures that `place` holds a complete cluster of this PostgreSQL version and returns its password. A new
+ * cluster is created under another name and renamed once it is complete and synced, so a killed or failed
+ * attempt is never mistaken for a cluster. Throws EmbeddedPostgresError.
  */
 export async function ensureCluster(
   place: Place,
@@ -29,13 +29,13 @@ export async function ensureCluster(
   await removeAbandonedDrafts(place);
   if (!isEmpty(place)) return existingPassword(place, binaries);
   const began_ms = performance.now();
-  log(`Making a new PostgreSQL ${binaries.major} cluster in ${place.cluster_dir}`);
+  log(`creating a PostgreSQL ${binaries.major} cluster in ${place.cluster_dir}`);
   const password = newPassword(place);
   const draft = await mkdtemp(join(place.data_dir, draftPrefix()));
   try {
     await runInitdb(place, binaries, draft, password);
     if (!(await putInPlace(draft, place))) return existingPassword(place, binaries);
-    log(`The cluster is made (${((performance.now() - began_ms) / 1000).toFixed(1)} s)`);
+    log(`created the cluster (${((performance.now() - began_ms) / 1000).toFixed(1)} s)`);
     return password;
   } finally {
     await rm(draft, { recursive: true, force: true });
@@ -50,28 +50,28 @@ function existingPassword(place: Place, binaries: Binaries): string {
   const version = readText(join(place.cluster_dir, "PG_VERSION"))?.trim();
   if (version === undefined) {
     throw new EmbeddedPostgresError(
-      `${place.cluster_dir} is not empty, yet no PostgreSQL cluster. ` +
-        `Move it away, or choose another DATA_DIR.`,
+      `${place.cluster_dir} is not empty but does not contain a PostgreSQL cluster. ` +
+        `Move it away, or use another DATA_DIR.`,
     );
   }
   if (version !== binaries.major) {
     throw new EmbeddedPostgresError(
-      `${place.cluster_dir} was made by PostgreSQL ${version}; this release brings PostgreSQL ` +
-        `${binaries.major}, which cannot read it. Dump the database with the release that made it, ` +
+      `${place.cluster_dir} was created by PostgreSQL ${version}; this release contains PostgreSQL ` +
+        `${binaries.major}, which cannot read it. Dump the database with the release that created it, ` +
         `move the folder away, start this release and load the dump.`,
     );
   }
   const password = readText(place.password_file);
   if (password === null) {
     throw new EmbeddedPostgresError(
-      `${place.password_file} is missing, and with it the way into ${place.cluster_dir}. ` +
+      `${place.password_file} is missing, so ${place.cluster_dir} cannot be opened. ` +
         `Restore the file from the backup of the data folder.`,
     );
   }
   return password;
 }
 
-/** The password that is there already (left by a start that was cut short) or a new one. */
+/** Returns the existing password (from an interrupted start), or a new one. */
 function newPassword(place: Place): string {
   const draft = `${place.password_file}.${randomBytes(6).toString("hex")}`;
   try {
@@ -79,7 +79,7 @@ function newPassword(place: Place): string {
     fs.writeSync(file, randomBytes(24).toString("base64url"));
     fs.fsyncSync(file);
     fs.closeSync(file);
-    // A link does not overwrite: of two first starts both go on with the same password.
+    // A link does not overwrite: two concurrent first starts use the same password.
     linkUnlessThere(draft, place.password_file);
     return fs.readFileSync(place.password_file, "utf8");
   } finally {
@@ -96,8 +96,8 @@ function linkUnlessThere(from: string, to: string): void {
 }
 
 /**
- * initdb reads the password from a file and wants an empty folder, so the draft holds both side by
- * side. As root it runs in that folder: by its path it may not be reachable for the server's user.
+ * Runs initdb, which reads the password from a file and needs an empty folder, so the draft holds both. As
+ * root it runs in that folder, because its path may be closed to the server's user.
  */
 async function runInitdb(
   place: Place,
@@ -122,7 +122,7 @@ async function runInitdb(
     "--auth=scram-sha-256",
     "--data-checksums",
     "--encoding=UTF8",
-    // Text compares by code point, the same on every system, yet upper and lower know all letters.
+    // Text is ordered by code point, the same on every system, while upper and lower handle all letters.
     "--locale=C",
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
@@ -135,7 +135,7 @@ async function runInitdb(
     ? ` User ${serverUid(place)} needs a name: give it one in /etc/passwd, ${or_database_url}.`
     : "";
   throw new EmbeddedPostgresError(
-    `No PostgreSQL cluster could be made in ${place.data_dir}. ${violations(output)}.${advice}`,
+    `Cannot create a PostgreSQL cluster in ${place.data_dir}. ${violations(output)}.${advice}`,
   );
 }
 
@@ -151,7 +151,7 @@ async function run(
     env: { LC_ALL: "C" },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // Until then it may have no streams (EMFILE), and its "error" must have a listener.
+  // A failed spawn (EMFILE) may have no streams, and its "error" needs a listener.
   await once(child, "spawn");
   let output = "";
   child.stdout.on("data", (part: Buffer) => (output += part.toString()));
@@ -165,7 +165,7 @@ function violations(output: string): string {
   return (lines.length > 0 ? lines : output.split("\n")).join(" ").trim();
 }
 
-/** False when another start has put its cluster there first. */
+/** Renames the draft; false if another start was faster. */
 async function putInPlace(draft: string, place: Place): Promise<boolean> {
   try {
     await rename(join(draft, "cluster"), place.cluster_dir);
@@ -180,7 +180,7 @@ async function putInPlace(draft: string, place: Place): Promise<boolean> {
   return true;
 }
 
-/** The process, and when it began: in a container the same id comes back at every start. */
+/** Contains the process and its start time, because containers reuse process IDs. */
 function draftPrefix(): string {
   return `postgres.draft-${process.pid}-${Math.round(performance.timeOrigin)}-`;
 }
@@ -192,7 +192,7 @@ async function removeAbandonedDrafts(place: Place): Promise<void> {
   for (const name of drafts) {
     const pid = Number(name.split("-")[1]);
     const in_use = pid === process.pid ? name.startsWith(draftPrefix()) : pidIsTaken(pid);
-    // An initdb that outlived its killed parent may still be adding files; the next start gets them.
+    // An initdb that outlived its killed parent may still add files; the next start removes them.
     if (!in_use) await rm(join(place.data_dir, name), { recursive: true }).catch(() => {});
   }
 }

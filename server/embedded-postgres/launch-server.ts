@@ -6,20 +6,19 @@ import type { Binaries } from "./locate-binaries.ts";
 import type { Place } from "./place.ts";
 import { serverSettings } from "./server-settings.ts";
 
-/** Beyond it the log is put aside (one old one is kept) before a start. */
+/** Size at which the log is rotated at a start; one old log is kept. */
 const log_size_max_bytes = 10 * 1024 * 1024;
 
-/** A server process that was started; whether it comes up shows later. */
+/** A started server process, which may still fail to come up. */
 export type Launched = {
   readonly pid: number;
-  /** What it has written so far. */
+  /** Its output so far. */
   output(): string;
 };
 
 /**
- * Starts PostgreSQL in a session of its own, so that a Ctrl-C in the terminal and the death of
- * this process leave it alone. As root it runs as the place's account, with the folder as working
- * directory: by its path the folder may be closed to that account.
+ * Starts PostgreSQL in its own session, so that neither Ctrl-C nor the death of this process ends it. As root
+ * it runs as the place's account, in the folder, whose path may be closed to that account.
  */
 export async function launchServer(
   place: Place,
@@ -28,7 +27,7 @@ export async function launchServer(
 ): Promise<Launched> {
   const settings = serverSettings(place, await freePort(place), max_connections);
   const pgdata = place.account ? "/proc/self/cwd" : place.cluster_dir;
-  // The open file is handed over, since the account may not be able to open it.
+  // Passes the open file, because the account may not be able to open it.
   const log = openLog(place);
   const from_bytes = fs.fstatSync(log).size;
   try {
@@ -51,7 +50,7 @@ export async function launchServer(
   }
 }
 
-/** The end of the server's log, from its latest start on. */
+/** Returns the end of the server's log since its latest start. */
 export function latestLog(place: Place): string {
   const { size } = fs.statSync(place.log_file);
   const text = readFrom(place.log_file, Math.max(0, size - 64 * 1024));
@@ -75,7 +74,7 @@ function readFrom(file: string, position_bytes: number): string {
   }
 }
 
-/** The port of the last time, or any other when somebody else has it now. */
+/** Returns the port of the last start, or another one if that is taken. */
 async function freePort(place: Place): Promise<number> {
   const last = fs.existsSync(place.port_file)
     ? Number(fs.readFileSync(place.port_file, "utf8"))
@@ -87,7 +86,7 @@ async function freePort(place: Place): Promise<number> {
   return port;
 }
 
-/** The port that could be listened on (any free one for 0), or null when it is taken. */
+/** Returns a port that is free (any one for 0), or null if it is taken. */
 function listenBriefly(port: number): Promise<number | null> {
   return new Promise((resolve) => {
     const server = createServer();

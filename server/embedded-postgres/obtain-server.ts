@@ -16,7 +16,7 @@ import { signalProcess } from "./processes.ts";
 export type Server = {
   readonly pid: number;
   readonly port: number;
-  /** True when it ran already. */
+  /** True if it was already running. */
   readonly found: boolean;
 };
 
@@ -27,16 +27,15 @@ export type ObtainOptions = {
   readonly log: (line: string) => void;
 };
 
-/** Starts that lost to something passing: a port taken meanwhile, another process that starts too. */
+/** Starts that fail for a temporary reason: a port was taken, or another process is starting too. */
 const attempts_max = 10;
-/** What a killed server left behind usually ends by itself; what is still busy then is told to. */
+/** Processes of a killed server usually exit by themselves; those still alive after this are signalled. */
 const orphan_grace_ms = 2_000;
 const poll_ms = 100;
 
 /**
- * The server of this folder, ready: the one that runs already, or a new one. Whoever else starts
- * at the same time gets the same server, because PostgreSQL lets only one run in a folder. Throws
- * EmbeddedPostgresError when it does not come up.
+ * Returns the folder's running server, or a new one. Concurrent starts get the same server, because PostgreSQL
+ * allows only one per folder. Throws EmbeddedPostgresError if it does not come up.
  */
 export async function obtainServer(
   place: Place,
@@ -48,7 +47,7 @@ export async function obtainServer(
     if (live !== null) {
       const port = await awaitReady(place, live.pid, options);
       if (port !== null) return { pid: live.pid, port, found: true };
-      continue; // It was about to stop. Now a new one can start.
+      continue; // It was stopping; now a new one can start.
     }
     removeForeignPidFile(place, options.log);
     const launched = await launchServer(place, binaries, options.max_connections);
@@ -61,7 +60,7 @@ export async function obtainServer(
   }
 }
 
-/** True when the reason for a failed start is of the passing kind, after it has passed. */
+/** Reports whether a start failed for a temporary reason, once that has passed. */
 async function canRetry(place: Place, output: string, options: ObtainOptions): Promise<boolean> {
   if (output.includes("pre-existing shared memory block")) {
     await awaitOrphansGone(place, options);
@@ -74,25 +73,25 @@ async function canRetry(place: Place, output: string, options: ObtainOptions): P
   return false;
 }
 
-/** Children of a killed server hold its memory, and may still write, until they have ended. */
+/** Waits for children of a killed server, which hold its memory and may still write until they exit. */
 async function awaitOrphansGone(place: Place, options: ObtainOptions): Promise<void> {
   const began_ms = performance.now();
-  let told = false;
+  let is_logged = false;
   for (;;) {
     await delay(poll_ms);
     const pids = orphanedBackends(place).map(({ pid }) => pid);
     if (pids.length === 0) return;
-    if (!told)
-      options.log(`Waiting for what a killed PostgreSQL left behind: pids ${pids.join(", ")}`);
-    told = true;
+    if (!is_logged)
+      options.log(`waiting for processes of a killed PostgreSQL to exit: pids ${pids.join(", ")}`);
+    is_logged = true;
     const waited_ms = performance.now() - began_ms;
     if (waited_ms > options.patience_ms) {
       throw new EmbeddedPostgresError(
-        `PostgreSQL cannot start in ${place.cluster_dir}: processes of the one before ` +
-          `(pids ${pids.join(", ")}) do not end. End them (kill -9) and start again.`,
+        `PostgreSQL cannot start in ${place.cluster_dir}: processes of its previous server ` +
+          `(pids ${pids.join(", ")}) do not exit. End them (kill -9) and start again.`,
       );
     }
-    // What PostgreSQL itself sends its children in an emergency: they end without touching anything.
+    // PostgreSQL's own emergency signal: the children exit without touching anything.
     if (waited_ms > orphan_grace_ms && !anyServerOf(place)) {
       for (const pid of pids) signalProcess(pid, "SIGQUIT");
     }
@@ -107,7 +106,7 @@ function failedStart(place: Place, output: string): EmbeddedPostgresError {
   return (
     fullDiskError(place.data_dir, output) ??
     new EmbeddedPostgresError(
-      `PostgreSQL ended while it was starting in ${place.cluster_dir}` +
+      `PostgreSQL exited while starting in ${place.cluster_dir}` +
         `${said === "" ? "" : ` (${said})`}. See ${place.log_file}.`,
     )
   );

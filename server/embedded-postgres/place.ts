@@ -2,7 +2,7 @@ import { mkdirSync, statSync, type Stats } from "node:fs";
 import { join, resolve } from "node:path";
 import { EmbeddedPostgresError, or_database_url } from "./embedded-postgres-error.ts";
 
-/** Where a server lives and as whom it runs; paths are absolute. */
+/** The paths of a server and the user it runs as; paths are absolute. */
 export type Place = {
   readonly data_dir: string;
   /** PostgreSQL's own folder, `postgres` in `data_dir`. */
@@ -10,16 +10,16 @@ export type Place = {
   readonly log_file: string;
   /** The superuser's password, readable only by the user of this process. */
   readonly password_file: string;
-  /** The port of the last start, so that the address stays the same over restarts. */
+  /** The port of the last start, so that the address survives restarts. */
   readonly port_file: string;
-  /** Whom the server runs as when this process is root; null: as the user of this process. */
+  /** The user the server runs as if this process is root; null: this process's user. */
   readonly account: { readonly uid: number; readonly gid: number } | null;
 };
 
-/** `nobody` of every distribution we know: PostgreSQL refuses to run as root. */
+/** The user `nobody` on every known distribution: PostgreSQL refuses to run as root. */
 const nobody = 65_534;
 
-/** Names the files of the server in `data_dir`; touches nothing. */
+/** Returns the paths of the server in `data_dir` and touches nothing. */
 export function placeIn(data_dir: string): Place {
   const dir = resolve(data_dir);
   return {
@@ -33,14 +33,14 @@ export function placeIn(data_dir: string): Place {
 }
 
 /**
- * The place in `data_dir`, which is made when missing. Throws EmbeddedPostgresError when a cluster
- * is there that belongs to another user than the one the server would run as.
+ * Returns the place in `data_dir`, which is created if missing. Throws EmbeddedPostgresError if an existing
+ * cluster belongs to a different user than the server would run as.
  */
 export function preparePlace(data_dir: string): Place {
   const place = placeIn(data_dir);
   if (place.account !== null && process.platform !== "linux") {
     throw new EmbeddedPostgresError(
-      `PostgreSQL does not run as root. Start this program as an ordinary user, ${or_database_url}.`,
+      `PostgreSQL does not run as root. Start Trunkline as an ordinary user, ${or_database_url}.`,
     );
   }
   mkdirSync(place.data_dir, { recursive: true });
@@ -55,24 +55,24 @@ function refuseOtherOwner(place: Place): void {
   const as = place.account ? `user ${uid} (nobody), because this process is root` : `user ${uid}`;
   throw new EmbeddedPostgresError(
     `${place.cluster_dir} belongs to user ${found.uid}, but PostgreSQL would run as ${as}. ` +
-      `Start this program as the user that made the folder, give it away ` +
-      `(chown -R ${uid} ${place.cluster_dir}) while nothing runs in it, or choose another DATA_DIR.`,
+      `Start Trunkline as the user that created the folder, change its owner ` +
+      `(chown -R ${uid} ${place.cluster_dir}) while nothing runs in it, or use another DATA_DIR.`,
   );
 }
 
-/** The user that the server runs as. */
+/** Returns the user that the server runs as. */
 export function serverUid(place: Place): number {
   return place.account?.uid ?? process.getuid?.() ?? -1;
 }
 
-/** PostgreSQL's folder as it is now, or null when there is none. */
+/** Returns the current state of PostgreSQL's folder, or null if it does not exist. */
 export function folder(place: Place): Stats | null {
   return statSync(place.cluster_dir, { throwIfNoEntry: false }) ?? null;
 }
 
 /**
- * A name by which the processes of this very folder are known: it is on the command line of the
- * server and in the titles of its children. A copy of the folder gets another, a moved one keeps it.
+ * Returns a name that identifies the processes of this folder: it is on the server's command line and in its
+ * children's titles. A copied folder gets another name; a moved one keeps its name.
  */
 export function serverName(place: Place): string {
   const { dev, ino } = statSync(place.cluster_dir);

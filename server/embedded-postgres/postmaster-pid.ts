@@ -3,17 +3,17 @@ import { join } from "node:path";
 import { serverName, type Place } from "./place.ts";
 import { liveProcess, liveProcesses, pidIsTaken, type Process } from "./processes.ts";
 
-/** What a running server says of itself in postmaster.pid. */
+/** The contents of a running server's postmaster.pid. */
 export type LiveServer = {
   readonly pid: number;
-  /** Null while it has not come that far. */
+  /** Null early in its start. */
   readonly port: number | null;
   readonly status: "starting" | "ready" | "stopping";
 };
 
 /**
- * The server that runs on this very folder, or null. The id in postmaster.pid is not believed: it
- * may have been given to an unrelated process since.
+ * Returns the server that runs on this folder, or null. Verifies the process ID in postmaster.pid, which an
+ * unrelated process may have by now.
  */
 export function liveServer(place: Place): LiveServer | null {
   const text = readPidFile(place);
@@ -28,7 +28,7 @@ export function liveServer(place: Place): LiveServer | null {
   };
 }
 
-/** True while this process is the server of this folder. */
+/** Reports whether this process is the folder's server. */
 export function isServerOf(place: Place, pid: number): boolean {
   const found = liveProcess(pid);
   if (found === null) return false;
@@ -39,7 +39,7 @@ function isNamedFor(place: Place, { command }: Process): boolean {
   return command.split(" ").includes(`cluster_name=${serverName(place)}`);
 }
 
-/** A server that somebody started by hand has no name of ours, but it works in its folder. */
+/** A server that was started by hand does not have our name, but runs in its folder. */
 function runsIn(place: Place, { pid, command }: Process): boolean {
   if (!command.includes("postgres")) return false;
   try {
@@ -51,9 +51,9 @@ function runsIn(place: Place, { pid, command }: Process): boolean {
 }
 
 /**
- * Removes a postmaster.pid that PostgreSQL itself would stumble over although no server of this
- * folder runs: one that names a living process of another kind, or one that names none (a power
- * cut can leave it empty). The ordinary stale file stays, PostgreSQL learns from it what to wait for.
+ * Removes a postmaster.pid that would block PostgreSQL although no server of this folder runs: one that names
+ * another live process, or none (it may be empty after a power cut). An ordinary stale file stays, because
+ * PostgreSQL learns from it what to wait for.
  */
 export function removeForeignPidFile(place: Place, log: (line: string) => void): void {
   const text = readPidFile(place);
@@ -61,11 +61,12 @@ export function removeForeignPidFile(place: Place, log: (line: string) => void):
   const pid = pidOf(text);
   const stumbles = pid === null ? !anyServerOf(place) : pidIsTaken(pid) && !isServerOf(place, pid);
   if (!stumbles) return;
-  const why = pid === null ? "it names no process" : `process ${pid} is no server of this folder`;
-  if (removeIfStill(place, text)) log(`Removed a stale postmaster.pid: ${why}`);
+  const why =
+    pid === null ? "it names no process" : `process ${pid} is not the server of this folder`;
+  if (removeIfStill(place, text)) log(`removed a stale postmaster.pid: ${why}`);
 }
 
-/** Renames first and reads again: another start may have put its own file there meanwhile. */
+/** Renames and reads again before removing, because another start may have written its own file. */
 function removeIfStill(place: Place, text: string): boolean {
   const file = pidFile(place);
   const aside = `${file}.${process.pid}`;
@@ -81,13 +82,13 @@ function removeIfStill(place: Place, text: string): boolean {
   return same;
 }
 
-/** The children that a killed server left behind: they hold its shared memory until they end. */
+/** Returns the children of a killed server, which hold its shared memory until they exit. */
 export function orphanedBackends(place: Place): Process[] {
   const title = `postgres: ${serverName(place)}: `;
   return liveProcesses().filter(({ command }) => command.startsWith(title));
 }
 
-/** True when a server of this folder runs, whatever postmaster.pid says. */
+/** Reports whether any server of this folder runs, whatever postmaster.pid says. */
 export function anyServerOf(place: Place): boolean {
   return liveProcesses().some((found) => isNamedFor(place, found));
 }

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 /** A live process and its command line, arguments joined by spaces. */
 export type Process = { readonly pid: number; readonly command: string };
 
-/** The process with this id, or null when there is none or only a corpse that waits for its parent. */
+/** Returns the process with this ID, or null if there is none or only a zombie. */
 export function liveProcess(pid: number): Process | null {
   if (process.platform !== "linux") return listWithPs("-p", String(pid))[0] ?? null;
   try {
@@ -15,7 +15,7 @@ export function liveProcess(pid: number): Process | null {
   }
 }
 
-/** Every process that can be seen from here. */
+/** Returns every visible process. */
 export function liveProcesses(): Process[] {
   if (process.platform !== "linux") return listWithPs("-A");
   return readdirSync("/proc")
@@ -24,7 +24,7 @@ export function liveProcesses(): Process[] {
     .filter((found) => found !== null);
 }
 
-/** True when the id is taken, be it by a corpse or by another user's process. */
+/** Reports whether the ID is in use, including by a zombie or another user's process. */
 export function pidIsTaken(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -33,7 +33,7 @@ export function pidIsTaken(pid: number): boolean {
   }
 }
 
-/** Sends a signal; a process that has gone meanwhile is no error. */
+/** Sends a signal; ignores a process that has exited. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -42,7 +42,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Systems without /proc. ps exits with 1 when it finds nothing. */
+/** For systems without /proc. ps exits with 1 if it finds nothing. */
 function listWithPs(...selection: string[]): Process[] {
   try {
     const lines = execFileSync("ps", ["-ww", "-o", "pid=,args=", ...selection], {

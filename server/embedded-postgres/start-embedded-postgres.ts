@@ -1,4 +1,4 @@
-// Real PostgreSQL on a folder of ours, from the binaries of an optional npm package.
+// Runs PostgreSQL on a folder of ours, from the binaries of an optional npm package.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "pg";
 import { awaitGone } from "./await-ready.ts";
@@ -21,23 +21,23 @@ export { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 export type EmbeddedPostgres = {
   /** `postgres://trunkline:<password>@127.0.0.1:<port>/trunkline`; the user is superuser. */
   readonly url: string;
-  /** True when a server that a dead process left running was taken over. */
+  /** True if a running server of a dead process was taken over. */
   readonly adopted: boolean;
   /** The server's main process. */
   readonly pid: number;
-  /** Ends the server in good order (open transactions are rolled back) and waits until it is gone. */
+  /** Stops the server cleanly (open transactions are rolled back) and waits until it has exited. */
   stop(): Promise<void>;
 };
 
-/** A redo is bounded by max_wal_size, but on a slow disk it may take minutes. */
+/** max_wal_size bounds crash recovery, but it may take minutes on a slow disk. */
 const ready_patience_ms = 10 * 60_000;
 
 /**
- * Starts PostgreSQL on `${dataDir}/postgres`, which is made when missing, or takes over the server
- * that a dead process left running there. Durable like any PostgreSQL; listens on 127.0.0.1 only.
- * `log` gets lines for a human. Throws EmbeddedPostgresError, with a message that says what to do,
- * when a live process owns the folder, it belongs to another user, the disk is full, another
- * version made the cluster, there is no PostgreSQL for this platform, or it does not become ready.
+ * Starts PostgreSQL on `${dataDir}/postgres`, which is created if missing, or takes over the server that a dead
+ * process left running there. Fully durable; listens on 127.0.0.1 only. `log` receives lines for people.
+ * Throws EmbeddedPostgresError, whose message says what to do, if a live process owns the folder, it belongs to
+ * another user, the disk is full, another version created the cluster, the platform is not supported, or the
+ * server does not become ready.
  */
 export async function startEmbeddedPostgres(options: {
   readonly dataDir: string;
@@ -51,7 +51,7 @@ export async function startEmbeddedPostgres(options: {
     const password = await ensureCluster(place, binaries, log);
     const start = { max_connections: maxConnections, patience_ms: ready_patience_ms, log };
     const { server, ownership } = await ownServer(place, binaries, password, start);
-    if (server.found) log(`Took over the PostgreSQL that was running (pid ${server.pid})`);
+    if (server.found) log(`took over the running PostgreSQL (pid ${server.pid})`);
     let stopped: Promise<void> | null = null;
     return {
       url: urlOf(server, password, database_user),
@@ -64,7 +64,7 @@ export async function startEmbeddedPostgres(options: {
   }
 }
 
-/** A ready server that this process holds the lock of, with the program's database in it. */
+/** Returns a ready server that this process holds the lock of, with Trunkline's database in it. */
 async function ownServer(
   place: Place,
   binaries: Binaries,
@@ -91,23 +91,23 @@ async function ownServer(
         await delay(100);
         continue;
       }
-      // Nobody can have any use for a server of ours that does not let us in.
+      // A server of ours that rejects our password is of no use to anyone.
       if (!server.found) signalProcess(server.pid, "SIGINT");
       throw explainRefusal(place, server, error);
     }
   }
 }
 
-/** Everybody in this process has the address of before. */
+/** Throws unless the port is the same: the whole process uses the previous address. */
 function requireSamePort(before: Server, now: Server): void {
   if (before.port === now.port) return;
   throw new EmbeddedPostgresError(
-    `PostgreSQL had to come back on another port (${now.port}, before ${before.port}), because ` +
-      `another process listens on the old one. Restart this program.`,
+    `PostgreSQL had to restart on another port (${now.port}, previously ${before.port}), because ` +
+      `another process uses the old one. Restart Trunkline.`,
   );
 }
 
-/** The server restarts after a crash of one of its processes, or was just told to stop. */
+/** Reports whether the server is restarting after the crash of one of its processes, or stopping. */
 function isPassing(error: unknown): boolean {
   const { code } = error as { code?: string };
   return ["57P01", "57P02", "57P03", "ECONNREFUSED", "ECONNRESET"].includes(code ?? "");
@@ -119,7 +119,7 @@ function explainRefusal(place: Place, server: Server, error: unknown): EmbeddedP
   if (full !== null) return full;
   const advice =
     code === "28P01"
-      ? `${place.password_file} does not hold its password: restore that file from a backup`
+      ? `${place.password_file} does not contain its password: restore that file from a backup`
       : `see ${place.log_file}`;
   return new EmbeddedPostgresError(
     `PostgreSQL (pid ${server.pid}, port ${server.port}) in ${place.cluster_dir} runs, but cannot ` +
@@ -142,7 +142,7 @@ function urlOf(server: Server, password: string, database: string): string {
 async function stopServer(place: Place, ownership: Ownership): Promise<void> {
   await ownership.settle();
   const live = ownership.isLost() ? null : liveServer(place);
-  // Signalled while the lock is still held: nobody takes the server over in between.
+  // Signalled while the lock is held, so that no other process takes the server over in between.
   if (live !== null) signalProcess(live.pid, "SIGINT");
   await ownership.release();
   if (live !== null) await awaitGone(place, live.pid);

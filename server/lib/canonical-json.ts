@@ -1,4 +1,4 @@
-/** JSON with sorted keys: two parsed values that are equal have the same text. */
+/** Formats JSON with sorted keys: equal parsed values have the same text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, child: unknown) => {
     if (typeof child !== "object" || child === null || Array.isArray(child)) return child;

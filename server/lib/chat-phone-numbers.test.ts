@@ -13,7 +13,7 @@ const calling_codes = [
   ...Object.keys(metadata.nonGeographic),
 ];
 
-/** What the library alone says of bare digits. */
+/** Reads bare digits with the library only. */
 function byLibrary(digits: string): string | null {
   const phone = parsePhoneNumberFromString(`+${digits}`, { extract: false });
   return phone?.isPossible() ? phone.number.slice(1) : null;
@@ -22,7 +22,7 @@ function byLibrary(digits: string): string | null {
 const digits = (min: number, max: number) =>
   fc.stringMatching(new RegExp(`^[0-9]{${min},${max}}$`));
 
-test("the table has every calling code, those of no country too", () => {
+test("the table has every calling code, including non-geographic ones", () => {
   for (const code of ["1", "7", "44", "91", "800", "808", "870", "878", "881", "882", "883", "888"])
     assert.ok(calling_codes.includes(code), code);
   assert.equal(read("979123456789"), "979123456789");
@@ -63,7 +63,7 @@ test("random digits are validated as the library validates them", () => {
   );
 });
 
-test("signs that people write around the digits change nothing", () => {
+test("punctuation around the digits changes nothing", () => {
   const sign = fc.constantFrom(
     "",
     " ",
@@ -96,7 +96,7 @@ test("signs that people write around the digits change nothing", () => {
   );
 });
 
-test("no text whatever makes the readers throw, and what they read they read again", () => {
+test("no text makes the readers throw, and their output is valid input", () => {
   const text = fc.oneof(
     fc.string({ unit: "binary", maxLength: 300 }),
     fc.string({ unit: fc.constantFrom(..."+-() .0123456789x".split("")) }),
@@ -122,7 +122,7 @@ test("digits of other scripts are read as far as the library reads them", () => 
   assert.equal(read("९१९८७६५४३२१०"), null);
 });
 
-test("what is no number with its calling code is none", () => {
+test("text that is not a number with its calling code is refused", () => {
   for (const text of [
     "",
     " ",
@@ -143,7 +143,7 @@ test("what is no number with its calling code is none", () => {
   }
 });
 
-test("a possible number in a range that is not assigned is taken, but not where only valid ones are", () => {
+test("a possible number in an unassigned range is accepted unless only valid numbers are", () => {
   assert.equal(read("+1 555 555 5555"), "15555555555");
   assert.equal(readValid("+1 555 555 5555"), null);
   assert.equal(readValid("+91 98765 43210"), "919876543210");

@@ -1,20 +1,20 @@
-// Which texts are phone numbers that a chat can be sent to. A campaign asks this up to a million
-// times, so that most answers come from tables; the library decides the rest.
+// Recognizes phone numbers that chat messages can be sent to. A campaign checks up to a million, so tables
+// answer most of them and libphonenumber the rest.
 import metadata from "libphonenumber-js/max/metadata";
 import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 
-/** The E.164 digits of a number, without the plus, or null when the text is none. Never throws. */
+/** Returns the E.164 digits of a number, without the plus, or null if the text is not a valid number. Never throws. */
 export type PhoneReader = (text: string) => string | null;
 
 /**
- * A reader of numbers with their country calling code, as people write them: `+`, spaces, dashes,
- * dots and brackets are dropped wherever they stand, invisible signs too. No calling code is
- * guessed, and `00` is none. A national 0 between the calling code and the number (+44 (0) 7911 …)
- * goes, so that both spellings are one number. Digits are those that libphonenumber takes: ASCII,
- * full-width, Arabic-Indic and Eastern Arabic. Letters, extensions and slashes make a text no number.
+ * Opens a reader of numbers with their country calling code, as people write them. `+`, spaces, dashes, dots,
+ * brackets and invisible characters are dropped anywhere. No calling code is guessed, and `00` is not
+ * accepted. A national 0 after the calling code (+44 (0) 7911 …) is dropped, so both spellings are one number.
+ * Accepts libphonenumber's digits: ASCII, full-width, Arabic-Indic and Eastern Arabic. Letters, extensions and
+ * slashes are invalid.
  *
- * A number is good when its length is possible under its calling code; with `valid_only` it must be
- * in a range that is assigned, which the metadata learns of late.
+ * A number's length must be possible under its calling code; with `valid_only` it must be in an assigned
+ * range, which the metadata learns with a delay.
  */
 export function openPhoneReader(options: { readonly valid_only: boolean }): PhoneReader {
   const validate = options.valid_only ? readValid : readPossible;
@@ -24,12 +24,12 @@ export function openPhoneReader(options: { readonly valid_only: boolean }): Phon
   };
 }
 
-/** No calling code begins with 0; no number of any country has more than 20 digits. */
+/** No calling code starts with 0; no country's numbers have more than 20 digits. */
 const plain = /^[1-9][0-9]{2,19}$/;
-/** What may stand in a number. Bidirectional marks come along from address books. */
+/** Characters that a number may contain. Contact lists add bidirectional marks. */
 const ignored = /[+\uFF0B\s.\uFF0E()[\]\uFF08\uFF09\uFF3B\uFF3D\p{Pd}\u2212\u30FC\p{Cf}]/gu;
 const foreign_digits = /[\uFF10-\uFF19\u0660-\u0669\u06F0-\u06F9]/g;
-/** No more is read of a text; what is longer is no number, however it is punctuated. */
+/** Longer text is not a valid number, whatever its punctuation. */
 const characters_max = 250;
 
 function strip(text: string): string | null {
@@ -55,8 +55,8 @@ function readPossibleByLibrary(digits: string): string | null {
 }
 
 /**
- * As the library decides, from the tables wherever they are enough: 22 million bare digits a second
- * and 3.6 million with signs in them, where the library takes 0.34 million with isPossible alone.
+ * Decides like the library, from the tables where they suffice: 22 million bare numbers a second and 3.6 million
+ * with punctuation; the library's isPossible handles 0.34 million.
  */
 function readPossible(digits: string): string | null {
   const plan = planOf(digits);
@@ -64,7 +64,7 @@ function readPossible(digits: string): string | null {
   const national_prefix = plan.national_prefix;
   if (national_prefix !== null) {
     const match = national_prefix.exec(digits);
-    // Stripping a national prefix follows rules of its own. An optional one may match nothing at all.
+    // Stripping a national prefix has its own rules. An optional one may match the empty text.
     if (match !== null && match[0].length > plan.code_length) return readPossibleByLibrary(digits);
   }
   const length = 1 << (digits.length - plan.code_length);
@@ -72,17 +72,17 @@ function readPossible(digits: string): string | null {
   return plan.some_country & length ? readPossibleByLibrary(digits) : null;
 }
 
-/** What decides about the numbers of one calling code; lengths are bits, without the code. */
+/** The rules of one calling code; lengths are bits, without the code. */
 type Plan = {
   readonly code_length: number;
-  /** The calling code and what counts as a national prefix behind it. */
+  /** Matches the calling code and its national prefix. */
   readonly national_prefix: RegExp | null;
-  /** Countries that share a calling code may differ in their lengths. */
+  /** Lengths possible in all countries of the code, which may differ. */
   readonly every_country: number;
   readonly some_country: number;
 };
 
-/** By the first three digits: no calling code is the beginning of another. */
+/** By the first three digits: no calling code is a prefix of another. */
 const plans: readonly (Plan | null)[] = readPlans();
 
 function planOf(digits: string): Plan | null {
@@ -109,14 +109,14 @@ function readPlans(): (Plan | null)[] {
   return found;
 }
 
-/** The minified metadata: 3 holds the lengths, 5 and 7 the national prefix and how it is parsed. */
+/** An entry of the minified metadata: 3 holds the lengths, 5 and 7 the national prefix and its parsing. */
 type MetadataEntry = {
   readonly 3: readonly number[];
   readonly 5: string | 0 | undefined;
   readonly 7: string | 0 | undefined;
 };
 
-/** The first of a code's countries speaks for it, as the library does. */
+/** Uses the first country of a code, as the library does. */
 function planFrom(code: string, entries: readonly MetadataEntry[]): Plan {
   const lengths = entries.map((entry) =>
     entry[3].reduce((bits, length) => bits | (1 << length), 0),

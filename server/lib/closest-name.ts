@@ -1,4 +1,4 @@
-/** Of the known names the one that a misspelt name most likely means, or null. */
+/** Returns the known name that a misspelled name most likely means, or null. */
 export function closestName(name: string, known: readonly string[]): string | null {
   if (name.length > 64) return null;
   const simple = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
@@ -9,7 +9,7 @@ export function closestName(name: string, known: readonly string[]): string | nu
   return best && best.distance <= Math.max(1, Math.floor(name.length / 4)) ? best.candidate : null;
 }
 
-/** Levenshtein's, one row at a time. */
+/** Computes the Levenshtein distance, one row at a time. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

@@ -1,6 +1,6 @@
 /**
- * An id from outside, as a parameter: our ids are below 2^53, so one beyond is simply unknown,
- * and 0 is an id nothing has.
+ * Returns an external ID as a query parameter. IDs are below 2^53, so a larger one does not exist and becomes 0,
+ * which no row has.
  */
 export function knownId(id: number): number {
   return Number.isSafeInteger(id) ? id : 0;

@@ -27,7 +27,7 @@ test("any JSON value of modest depth is taken as it is", () => {
   );
 });
 
-test("what is not JSON, not UTF-8, or empty is malformed-body", () => {
+test("text that is not JSON, not UTF-8 or empty is malformed-body", () => {
   for (const text of ["", " ", "{", '{"a":}', "{'a':1}", "[1,]", "nul", '{"a":1}x', '"\0"']) {
     assert.equal(refusal(() => parse(text)).type, "malformed-body", JSON.stringify(text));
   }
@@ -37,7 +37,7 @@ test("what is not JSON, not UTF-8, or empty is malformed-body", () => {
   );
 });
 
-test("a byte order mark is no violation", () => {
+test("accepts a byte order mark", () => {
   assert.deepEqual(parse('\uFEFF{"a":1}'), { a: 1 });
 });
 

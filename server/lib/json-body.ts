@@ -1,21 +1,21 @@
-// JSON as this service takes it: UTF-8, bounded depth, no text that PostgreSQL cannot hold, and
-// integers told apart beyond 2^53. What is not JSON at all is a Refusal `malformed-body`.
+// Parses JSON bodies: UTF-8, limited depth, no text that PostgreSQL cannot store, exact integers. Anything that
+// is not JSON is a Refusal `malformed-body`.
 import { isUtf8 } from "node:buffer";
 import { Refusal, invalid, type FieldError } from "./errors.ts";
 
-/** How deep a body may nest. */
+/** The deepest nesting of a body. */
 export const depth_max = 32;
 const int64_max = 2n ** 63n - 1n;
 
 /**
- * Parses a body. Throws `malformed-body` for what is not JSON in UTF-8, `validation-failed` for
- * nesting beyond 32 levels, NUL, lone surrogates, and integers beyond 64 bits.
+ * Parses a body. Throws `malformed-body` unless it is JSON in UTF-8; `validation-failed` for nesting beyond
+ * 32 levels, NUL, lone surrogates, and integers beyond 64 bits.
  */
 export function parseJsonBody(body: Buffer): unknown {
   if (body.length === 0) throw malformed("the body is empty");
   if (!isUtf8(body)) throw malformed("the body is not UTF-8");
   const text = body.toString("utf8").replace(/^\uFEFF/, "");
-  // Before parsing: neither a parser nor a validator should meet 100,000 levels.
+  // Before parsing: neither parser nor validator should process 100,000 levels.
   if (isNestedDeeperThan(text, depth_max)) {
     throw tooDeep();
   }
@@ -31,7 +31,7 @@ export function tooDeep(): Refusal {
   return invalid([{ field: "body", reason: `is nested deeper than ${depth_max} levels` }]);
 }
 
-/** JSON.parse, whose complaint says nothing of the text itself. */
+/** Parses JSON; its error does not quote the text. */
 export function parseJsonText(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -40,7 +40,7 @@ export function parseJsonText(text: string): unknown {
   }
 }
 
-/** What is no JSON at all. */
+/** Returns the error for text that is not valid JSON. */
 export function malformed(reason: string): Refusal {
   return new Refusal("malformed-body", `The body could not be parsed as JSON: ${reason}`);
 }
@@ -62,7 +62,7 @@ function isNestedDeeperThan(text: string, limit: number): boolean {
   return false;
 }
 
-/** Only for a text that shows a sign of one: the walk is not for every request. */
+/** Runs only if the text shows signs of a violation, because it walks the whole value. */
 function violationsOf(value: unknown, text: string): FieldError[] {
   const violations: FieldError[] = [];
   walk(value, "", violations);
@@ -72,15 +72,15 @@ function violationsOf(value: unknown, text: string): FieldError[] {
   return violations;
 }
 
-/** The reviver alone sees the digits: as a number, 2^63 - 1 and 2^63 are the same. */
+/** Only the reviver sees the digits: as numbers, 2^63 - 1 and 2^63 are equal. */
 function pathsOfOverlong(text: string): string[] {
-  // Runs from the leaves up: each value becomes the list of the overlong integers' paths below it.
+  // Runs bottom-up: each value becomes the list of paths of overlong integers below it.
   const collect = (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source;
     if (source !== undefined) {
       return /^-?\d{16,}$/.test(source) && !fitsInt64(source) ? [""] : undefined;
     }
-    // Where a key comes twice, JSON.parse may tell no digits of what its values hold.
+    // For a repeated key, JSON.parse may not provide the digits of its values.
     if (typeof value !== "object" || value === null)
       return Number.isInteger(value) && Math.abs(value as number) > 2 ** 63 ? [""] : undefined;
     const below = Object.entries(value as Record<string, string[]>).flatMap(([key, paths]) =>
@@ -113,7 +113,7 @@ function walk(value: unknown, path: string, violations: FieldError[]): void {
   }
 }
 
-/** Why PostgreSQL cannot hold this text, or null. */
+/** Returns why PostgreSQL cannot store this text, or null. */
 export function unstorable(text: string): string | null {
   if (text.includes("\0")) return "contains a NUL character";
   return text.isWellFormed() ? null : "contains half of a surrogate pair";

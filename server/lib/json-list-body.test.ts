@@ -46,7 +46,7 @@ function compare(text: string): void {
   else assert.deepEqual(found, JSON.parse(text));
 }
 
-test("a body read entry by entry is the body read whole", () => {
+test("a body read entry by entry equals the body read as a whole", () => {
   fc.assert(
     fc.property(body, fc.constantFrom(0, 1, 2), (value, indent) =>
       compare(JSON.stringify(value, null, indent)),
@@ -55,7 +55,7 @@ test("a body read entry by entry is the body read whole", () => {
   );
 });
 
-test("what is no JSON when read whole is none when read entry by entry", () => {
+test("text that is invalid JSON as a whole is also invalid entry by entry", () => {
   const signs = ["", ",", "]", "}", "[", "{", '"', "\\", ":", "x", " "];
   const damaged = fc.tuple(body, fc.nat(), fc.constantFrom(...signs));
   fc.assert(
@@ -78,7 +78,7 @@ test("of two lists under one name the last one counts, as in JSON", () => {
   });
 });
 
-test("a list may be long, what stands beside it not", () => {
+test("a list may be long, the rest of the body may not", () => {
   const long = "x".repeat(70_000);
   assert.deepEqual(reassemble(`{"list":["${long}"]}`), { list: [long] });
   assert.equal(

@@ -1,27 +1,27 @@
-// A JSON body most of which is one long list. The list is parsed entry by entry: a parser that took it
-// whole would need many times the body's size, and a hostile body would end the process.
+// Parses a JSON body that is mostly one long list, entry by entry: parsing it whole would need many times its
+// size, and a hostile body could exhaust memory.
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { invalidField } from "./errors.ts";
 import { depth_max, malformed, parseJsonBody, tooDeep } from "./json-body.ts";
 
-/** Where the entries go. */
+/** Receives the entries. */
 export type ListReader = {
-  /** A list begins; what came before belongs to a field of the same name, of which the last one counts. */
+  /** Starts a list; entries so far belong to an earlier field of the same name, of which the last counts. */
   begin(): void;
-  /** One entry, not yet parsed: `parseJsonText` does. */
+  /** Receives one unparsed entry, for `parseJsonText`. */
   entry(json: Buffer, index: number): void;
 };
 
-/** Of what is not in the list, and of a list that is not found at first sight. */
+/** Limit of the body without the list, and of a list that cannot be located. */
 const rest_bytes_max = 65_536;
-/** Stands for the list in the rest; no sender can know it. */
+/** Replaces the list in the rest; unguessable. */
 const place = randomUUID();
 
 /**
- * Parses a body as parseJsonBody does, but hands the entries of the list in its field `name` to
- * `reader`. Returns the body without them: the field is `place_of_list` there. What the field holds
- * otherwise (no list, or one under an escaped name) is part of the rest, which has a limit.
+ * Parses a body like parseJsonBody, but passes the entries of the list in field `name` to `reader`. Returns the
+ * body with `place_of_list` in that field. Any other value of the field (not a list, or under an escaped
+ * name) is part of the rest, whose size is limited.
  */
 export function parseListBody(body: Buffer, name: string, reader: ListReader): unknown {
   if (body.length === 0) throw malformed("the body is empty");
@@ -35,7 +35,7 @@ export function parseListBody(body: Buffer, name: string, reader: ListReader): u
   return parseJsonBody(Buffer.concat(rest));
 }
 
-/** What the field of the list is in the rest of a body. */
+/** The value of the list's field in the rest of a body. */
 export const place_of_list: unknown = place;
 
 const code = {
@@ -50,8 +50,8 @@ const code = {
 } as const;
 
 /**
- * Finds the last list in a field `name` of the outermost object, and hands out its entries. Brackets
- * are only counted here: those that do not match are found when the parts are parsed.
+ * Finds the last list in a field `name` of the outermost object and passes on its entries. Only counts
+ * brackets: mismatches are found when the parts are parsed.
  */
 function findList(
   body: Buffer,
@@ -104,7 +104,7 @@ function findList(
   return found;
 }
 
-/** The position of the quote that ends the text which begins at `at`, or the last of the body. */
+/** Returns the position of the quote that ends the text at `at`, or of the body's last byte. */
 function endOfText(body: Buffer, at: number): number {
   for (let i = at + 1; i < body.length; i++) {
     if (body[i] === code.backslash) i++;

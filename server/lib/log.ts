@@ -4,8 +4,8 @@ import { prettyFactory } from "pino-pretty";
 export type Log = Logger;
 
 /**
- * The only fields that reach the log. A list of what may be written, because a list of what may
- * not (redact paths) misses the secret that sits one level deeper. No field holds personal data.
+ * The only fields that are logged. An allow-list, because a deny-list (redaction paths) misses secrets that are
+ * nested deeper. No field contains personal data.
  */
 const allowed = new Set([
   "account_id",
@@ -32,8 +32,8 @@ const allowed = new Set([
 ]);
 
 /**
- * JSON lines, or a readable form on a terminal. Fields that are not on the allow-list are dropped;
- * of an error its type, code, message and stack remain, of a message text everything.
+ * Opens a log of JSON lines, or readable lines on a terminal. Fields outside the allow-list are dropped; errors
+ * keep type, code, message and stack; message texts are kept in full.
  */
 export function openLog(level: string, options: { readable?: boolean } = {}): Log {
   const readable = options.readable ?? process.stdout.isTTY;
@@ -64,9 +64,9 @@ function keepAllowed(fields: Record<string, unknown>): Record<string, unknown> {
   return kept;
 }
 
-/** PostgreSQL puts the offending row into `detail`, so only these parts of an error are written. */
+/** Keeps only these parts of an error, because PostgreSQL puts the offending row into `detail`. */
 function describeError(value: unknown): unknown {
-  if (!(value instanceof Error)) return { message: "a value that is no Error was thrown" };
+  if (!(value instanceof Error)) return { message: "the thrown value is not an Error" };
   const code = (value as { code?: unknown }).code;
   const message = withoutData(value.message, code);
   return {
@@ -78,7 +78,7 @@ function describeError(value: unknown): unknown {
   };
 }
 
-/** Of SQLSTATE class 22 (data exceptions) also the message quotes the value: `…: "Ada Lovelace"`. */
+/** In SQLSTATE class 22 (data exceptions), the message also quotes the value: `…: "Ada Lovelace"`. */
 function withoutData(message: string, code: unknown): string {
   if (typeof code !== "string" || !/^22[0-9A-Z]{3}$/.test(code)) return message;
   return message.replaceAll(/".*"/gs, '"…"');

@@ -15,7 +15,7 @@ export type Metrics = {
   readonly callsWaitedSeconds: Gauge<"node">;
 };
 
-/** The process's figures in Prometheus' terms; one registry per server, so that tests can run several. */
+/** Opens the process's Prometheus metrics; one registry per server, so that tests can run several. */
 export function openMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -24,7 +24,7 @@ export function openMetrics(): Metrics {
     registry,
     httpRequestSeconds: new Histogram({
       name: "trunkline_http_request_duration_seconds",
-      help: "Time from a request's headers to the end of its answer",
+      help: "Time from a request's headers to the end of its response",
       labelNames: ["method", "route", "status"],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
@@ -47,18 +47,18 @@ export function openMetrics(): Metrics {
     }),
     chatWebhooks: new Counter({
       name: "trunkline_chat_webhooks_total",
-      help: "Changes in chat providers' webhooks: stored, about a number that is not ours, or not of a known form",
+      help: "Changes in chat providers' webhooks: stored, for an unknown number, or of an unknown form",
       labelNames: ["outcome"],
       registers,
     }),
     eventStreams: new Gauge({
       name: "trunkline_event_streams",
-      help: "Streams of live events that are open",
+      help: "Open live event streams",
       registers,
     }),
     eventReads: new Counter({
       name: "trunkline_event_reads_total",
-      help: "Pages of events read for the streams",
+      help: "Pages of events read for live event streams",
       registers,
     }),
     ...nodeGauges(registry),
@@ -67,7 +67,7 @@ export function openMetrics(): Metrics {
 
 type OfNodes = "nodesConnected" | "callsLive" | "callsWaiting" | "callsWaitedSeconds";
 
-/** Of the whole installation, as read when they are asked for. */
+/** Gauges of the whole installation, read on each scrape. */
 function nodeGauges(registry: Registry): Pick<Metrics, OfNodes> {
   const gauge = (name: string, help: string) =>
     new Gauge({ name, help, labelNames: ["node"], registers: [registry] });
@@ -76,14 +76,14 @@ function nodeGauges(registry: Registry): Pick<Metrics, OfNodes> {
       "trunkline_voice_node_connected",
       "Whether the active voice node's leader has a connection to its switch: 1 or 0",
     ),
-    callsLive: gauge("trunkline_calls_live", "Calls that are placed and not over, by voice node"),
+    callsLive: gauge("trunkline_calls_live", "Live calls, by voice node"),
     callsWaiting: gauge(
       "trunkline_calls_waiting",
-      "Calls that are due and not placed yet, by voice node",
+      "Due calls that are not placed yet, by voice node",
     ),
     callsWaitedSeconds: gauge(
       "trunkline_calls_waiting_seconds",
-      "For how long the oldest call that is due has been waiting, by voice node",
+      "Seconds that the oldest due call has been waiting, by voice node",
     ),
   };
 }

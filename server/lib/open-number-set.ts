@@ -1,18 +1,18 @@
 import { randomInt } from "node:crypto";
 
-/** Remembers phone numbers: true for one that it has not seen. */
+/** A set of phone numbers; `add` returns true for a new one. */
 export type NumberSet = { add(digits: string): boolean };
 
-/** The most digits that a number in JavaScript holds exactly, whatever they are. */
+/** The most digits that a JavaScript number holds exactly. */
 const exact_digits = 15;
 const slots_at_first = 1_024;
 
 /**
- * Digits as numbers in an open table, half full at most: 16 bytes each, where a Set of numbers takes
- * four times as much and fifteen times as long (190 ms for 100,000).
+ * Opens a set that stores digits as numbers in an open-addressing table, at most half full: 16 bytes each; a
+ * Set of numbers takes four times as much and fifteen times as long (190 ms for 100,000).
  */
 export function openNumberSet(): NumberSet {
-  // Nobody can send numbers that all fall into one place.
+  // The seed is random, so that no sender can provoke collisions.
   const seed = randomInt(2 ** 32);
   const longer = new Set<string>();
   let slots = new Float64Array(slots_at_first);
@@ -43,7 +43,7 @@ export function openNumberSet(): NumberSet {
   };
 }
 
-/** Both halves of a number, well mixed. No number with its country code is 0. */
+/** Mixes both halves of a number. No number with its country code is 0. */
 function hash(number: number, seed: number): number {
   let mixed = Math.imul((number >>> 0) ^ seed, 0x85ebca6b);
   mixed ^= Math.imul((number / 2 ** 32) >>> 0, 0x9e3779b1) ^ (mixed >>> 15);

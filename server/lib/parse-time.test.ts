@@ -27,7 +27,7 @@ test("every spelling of one instant is that instant", () => {
   assert.equal(iso("2026-03-04 10:15", "Asia/Kolkata"), "2026-03-04T04:45:00.000Z");
 });
 
-test("what is no time is refused with a reason", () => {
+test("refuses text that is not a time with a reason", () => {
   for (const text of [
     "",
     " ",
@@ -51,7 +51,7 @@ test("what is no time is refused with a reason", () => {
     "2026-00-01T10:00Z",
     "2025-02-29 10:00",
   ])
-    assert.equal(iso(text), "must be a day of the calendar", text);
+    assert.equal(iso(text), "must be a date that exists", text);
   for (const text of ["2026-03-04T24:00Z", "2026-03-04T10:60Z", "2026-03-04T10:15:60Z"])
     assert.equal(iso(text), "must be a time of day from 00:00:00 to 23:59:59", text);
   for (const text of ["2026-03-04T10:15+19:00", "2026-03-04T10:15-0560"])
@@ -59,13 +59,13 @@ test("what is no time is refused with a reason", () => {
   assert.equal(iso("0026-03-04T10:15Z"), "must be a time from 1970 on");
 });
 
-test("a local time that comes twice is the first one", () => {
+test("a local time that occurs twice is the first one", () => {
   // New York goes from EDT (-4) back to EST (-5) at 2026-11-01 06:00Z.
   assert.equal(iso("2026-11-01T01:30", "America/New_York"), "2026-11-01T05:30:00.000Z");
   assert.equal(iso("2026-11-01T02:00", "America/New_York"), "2026-11-01T07:00:00.000Z");
 });
 
-test("a local time that clocks skip is later by what they skip", () => {
+test("a local time that clocks skip is moved forward by the gap", () => {
   // New York skips 02:00 to 03:00 on 2026-03-08.
   assert.equal(iso("2026-03-08T02:30", "America/New_York"), "2026-03-08T07:30:00.000Z");
   assert.equal(iso("2026-03-08T01:59", "America/New_York"), "2026-03-08T06:59:00.000Z");

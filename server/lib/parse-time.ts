@@ -1,4 +1,4 @@
-// The one reader of times from outside (design: Times, one parser for all).
+// The only parser of external times.
 import { LRUCache } from "lru-cache";
 
 const form =
@@ -6,11 +6,10 @@ const form =
 const day_ms = 86_400_000;
 
 /**
- * The instant a text names, or the reason why it names none, fit to follow a field's name. Takes
- * `2026-01-31T09:30:00.250+05:30` with T or a space, seconds and fraction optional (beyond the
- * millisecond cut off), and Z, ±hh:mm or ±hhmm. Without an offset it is local time in `timeZone`
- * (IANA, see isTimeZone): a local time that comes twice as clocks go back is the first one, and one
- * that clocks skip as they go forward is later by what they skip.
+ * Parses a time, or returns the reason why it is invalid, to follow a field's name. Takes
+ * `2026-01-31T09:30:00.250+05:30` with T or a space, optional seconds and fraction (truncated to milliseconds),
+ * and Z, ±hh:mm or ±hhmm. Without an offset it is local time in `timeZone` (IANA, see isTimeZone): a local
+ * time that occurs twice is the first one, and one that clocks skip is moved forward by the gap.
  */
 export function parseTime(text: string, timeZone: string): Date | string {
   const match = form.exec(text);
@@ -20,9 +19,9 @@ export function parseTime(text: string, timeZone: string): Date | string {
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
     return "must be a time of day from 00:00:00 to 23:59:59";
   const midnight = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
-  // 30 February rolls over into March.
+  // Date would convert 30 February to a day in March.
   if (!midnight.toISOString().startsWith(`${year}-${month}-${day}`))
-    return "must be a day of the calendar";
+    return "must be a date that exists";
   const local = new Date(
     midnight.getTime() +
       Number(hour) * 3_600_000 +
@@ -37,14 +36,14 @@ export function parseTime(text: string, timeZone: string): Date | string {
   return new Date(local.getTime() - (sign === "-" ? -1 : 1) * (hours * 60 + minutes) * 60_000);
 }
 
-/** The same, for a time that something is narrowed to: a day, `2026-01-31`, is the midnight it begins with. */
+/** Parses a time for a filter: a day, `2026-01-31`, means the midnight at its start. */
 export function parseTimeOrDay(text: string, timeZone: string): Date | string {
   return parseTime(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00` : text, timeZone);
 }
 
-/** Whether `name` is a time zone of the IANA database, such as Asia/Kolkata or UTC. */
+/** Reports whether `name` is a time zone of the IANA database, such as Asia/Kolkata or UTC. */
 export function isTimeZone(name: string): boolean {
-  // Intl also takes offsets (+05:30), which are no zones.
+  // Intl also takes offsets (+05:30), which are not time zones.
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
   try {
     zoneFormat(name);
@@ -54,10 +53,10 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** `local` holds the wall clock's figures as if they were UTC. */
+/** Converts local time; `local` holds the wall clock's values as if they were UTC. */
 function inZone(local: Date, timeZone: string): Date {
   const wall_ms = local.getTime();
-  // No zone changes its offset twice within two days, so the offset is one of these two.
+  // No zone changes its offset twice within two days, so one of these two offsets applies.
   const before_ms = zoneOffset(timeZone, wall_ms - day_ms);
   const after_ms = zoneOffset(timeZone, wall_ms + day_ms);
   const instants = [before_ms, after_ms]
@@ -66,7 +65,7 @@ function inZone(local: Date, timeZone: string): Date {
   return new Date(instants.length > 0 ? Math.min(...instants) : wall_ms - before_ms);
 }
 
-/** How far the zone's wall clock is ahead of UTC at an instant, in milliseconds. */
+/** Returns how far the zone's wall clock is ahead of UTC at an instant, in milliseconds. */
 export function zoneOffset(timeZone: string, instant_ms: number): number {
   const whole_ms = Math.floor(instant_ms / 1_000) * 1_000;
   const parts = new Map(
@@ -86,10 +85,10 @@ export function zoneOffset(timeZone: string, instant_ms: number): number {
   return wall_ms - whole_ms;
 }
 
-/** More than there are zones: spellings in another case count too. */
+/** More than the number of zones, because spellings in another case count too. */
 const formats = new LRUCache<string, Intl.DateTimeFormat>({ max: 2_000 });
 
-/** Making a format costs a thousand times its use. Throws RangeError when there is no such zone. */
+/** Returns a cached format; creating one costs a thousand times its use. Throws RangeError for an unknown zone. */
 function zoneFormat(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known) return known;

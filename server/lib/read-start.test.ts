@@ -9,7 +9,7 @@ test("a start at most 60 s from now, before or after, means now; one millisecond
   for (const text of ["", "2026-05-01T11:59:00Z", "2026-05-01T12:00:00Z", "2026-05-01T12:01:00Z"])
     assert.equal(start(text), null, `"${text}" means now`);
   assert.deepEqual(start("2026-05-01T12:01:00.001Z"), new Date("2026-05-01T12:01:00.001Z"));
-  assert.equal(start("2026-05-01T11:58:59.999Z"), "is in the past; leave it out to start now");
+  assert.equal(start("2026-05-01T11:58:59.999Z"), "must not be in the past; omit it to start now");
 });
 
 test("a text that is not a time is reported, and a local time is read in the account's zone", () => {

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 const readInto = promisify(read);
 const statOf = promisify(fstat);
 
-/** All bytes of an open file, wherever its descriptor stands. */
+/** Reads all bytes of an open file, regardless of its position. */
 export async function readWholeFile(fd: number): Promise<Buffer> {
   const { size } = await statOf(fd);
   const bytes = Buffer.allocUnsafe(size);

@@ -1,8 +1,8 @@
-// The schema pieces that many routes share. The same schemas validate and document.
+// The schema parts that routes share. The same schemas validate and document.
 import Type, { type Static, type TSchema } from "typebox";
 import { ten_digits } from "./phone-numbers.ts";
 
-/** An id without a minimum (design: ids): whatever fits 64 bits, as a JSON number can say it. */
+/** An ID: any 64-bit integer that a JSON number can represent. */
 export const id = (description: string) =>
   Type.Integer({
     format: "int64",
@@ -12,7 +12,7 @@ export const id = (description: string) =>
     examples: [1],
   });
 
-/** An id in a path: anything else is simply not there (404). */
+/** An ID in a path: any other text is a 404. */
 export const pathId = (description: string) =>
   Type.Integer({ format: "int64", description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
@@ -21,7 +21,7 @@ export const phone10 = (description: string) =>
 
 export const timestamp = (description: string) => Type.String({ format: "date-time", description });
 
-/** `null` besides the schema's own type, in one schema: an anyOf would fail with three messages. */
+/** A schema that also takes null. One schema, because an anyOf would fail with three messages. */
 export function nullable<T extends TSchema>(schema: T) {
   const { type, enum: values } = schema as unknown as { type: string; enum?: unknown[] };
   return Type.Unsafe<Static<T> | null>({
@@ -31,12 +31,12 @@ export function nullable<T extends TSchema>(schema: T) {
   });
 }
 
-/** Null equals omitted. */
+/** An optional field; null equals omitted. */
 export function optional<T extends TSchema>(schema: T) {
   return Type.Optional(nullable(schema));
 }
 
-/** An object that takes no unknown field. */
+/** An object without unknown fields. */
 export function closed<T extends Record<string, TSchema>>(
   properties: T,
   options: Record<string, unknown> = {},
@@ -44,22 +44,26 @@ export function closed<T extends Record<string, TSchema>>(
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
-/** Query fields of every list. */
+/** The query fields of every list. */
 export const pageQuery = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 200, default: 50, description: "Rows a page" }),
+    Type.Integer({ minimum: 1, maximum: 200, default: 50, description: "Rows per page" }),
   ),
   cursor: Type.Optional(
-    Type.String({ description: "Where the page before ended", minLength: 1, maxLength: 200 }),
+    Type.String({
+      description: "The next cursor of the previous page",
+      minLength: 1,
+      maxLength: 200,
+    }),
   ),
 };
 
-/** `{data, next_cursor}`. */
+/** A page, `{data, next_cursor}`. */
 export function pageOf<T extends TSchema>(row: T) {
   return Type.Object({ data: Type.Array(row), next_cursor: nullable(Type.String()) });
 }
 
-/** `{data, nextCursor}`: lists under /crm are camelCase, like the lead. */
+/** A page, `{data, nextCursor}`: lists under /crm are camelCase, like the lead. */
 export function crmPageOf<T extends TSchema>(row: T) {
   return Type.Object({ data: Type.Array(row), nextCursor: nullable(Type.String()) });
 }
@@ -67,14 +71,14 @@ export function crmPageOf<T extends TSchema>(row: T) {
 /** The error body of the standard endpoints (RFC 9457, contract 7.1). */
 export const Problem = Type.Object(
   {
-    type: Type.String({ description: "The kind of error, as the contract spells it" }),
+    type: Type.String({ description: "The error type" }),
     title: Type.String(),
     status: Type.Integer(),
     detail: Type.String(),
     request_id: Type.String(),
     errors: Type.Optional(
       Type.Array(Type.Object({ field: Type.String(), reason: Type.String() }), {
-        description: "Every failing field",
+        description: "Every violation",
       }),
     ),
   },

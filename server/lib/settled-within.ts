@@ -1,4 +1,4 @@
-/** Resolves with the promise, at the latest after so long. */
+/** Resolves with the promise, or after `ms` at the latest. */
 export async function settledWithin(promise: Promise<void>, ms: number): Promise<void> {
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, Math.max(0, ms));

@@ -4,7 +4,7 @@ import { setImmediate as settled } from "node:timers/promises";
 import { Refusal } from "./errors.ts";
 import { openShares } from "./shares.ts";
 
-/** Work that ends when it is told to. */
+/** Starts work that ends on request. */
 function openWork(shares: ReturnType<typeof openShares>) {
   const running: string[] = [];
   const ends = new Map<string, () => void>();
@@ -18,7 +18,7 @@ function openWork(shares: ReturnType<typeof openShares>) {
   return { running, start, end: (name: string) => ends.get(name)!() };
 }
 
-test("one holder has at most its share, and what it has waiting takes nobody else's slot", async () => {
+test("a holder has at most its share, and its waiting work takes no other holder's slot", async () => {
   const { running, start, end } = openWork(openShares(3, 2, 10));
   const all = [start(1, "a"), start(1, "b"), start(1, "c"), start(1, "d"), start(2, "e")];
   await settled();
@@ -44,7 +44,7 @@ test("all holders together have at most the slots", async () => {
   await Promise.all(all);
 });
 
-test("beyond a holder's line it is 503 for that holder alone, and a share that failed is given back", async () => {
+test("a holder's full queue is 503 for that holder only, and failed work releases its share", async () => {
   const shares = openShares(3, 1, 0);
   const { start, end } = openWork(shares);
   const held = start(1, "a");

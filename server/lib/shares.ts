@@ -1,15 +1,15 @@
 import { openSlots, type Slots } from "./slots.ts";
 
-/** A bounded number of something at once, of which no single holder has more than a share. */
+/** A limit on concurrent work, of which no holder has more than a share. */
 export type Shares = {
-  /** Runs `work` when the holder's share and a slot are free; 503 when too many of the holder's wait already. */
+  /** Runs `work` when the holder's share and a slot are free; 503 if too many of the holder's are waiting. */
   use<Answer>(holder: number, work: () => Promise<Answer>): Promise<Answer>;
 };
 
-/** `slots_max` run at once, `share_max` of one holder; `waiting_max` of a holder wait. */
+/** Opens `slots_max` slots, at most `share_max` per holder; at most `waiting_max` per holder wait. */
 export function openShares(slots_max: number, share_max: number, waiting_max: number): Shares {
   const holders = new Map<number, { slots: Slots; users: number }>();
-  // Bounded all the same: each holder lets no more than its share come this far.
+  // Bounded too: each holder's share limits what reaches this queue.
   const slots = openSlots(slots_max, Number.POSITIVE_INFINITY);
   return {
     async use(holder, work) {

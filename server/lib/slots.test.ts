@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Refusal } from "./errors.ts";
 import { openSlots } from "./slots.ts";
 
-test("no more than the slots run at once, the others wait their turn, and those beyond the line are 503", async () => {
+test("at most the slots run at once, others wait, and those beyond the queue are 503", async () => {
   const slots = openSlots(2, 3);
   const order: number[] = [];
   const ends: (() => void)[] = [];
@@ -27,7 +27,7 @@ test("no more than the slots run at once, the others wait their turn, and those 
   assert.deepEqual(order, [1, 2, 3, 4, 5]);
 });
 
-test("work that fails gives its slot back", async () => {
+test("failed work releases its slot", async () => {
   const slots = openSlots(1, 0);
   await assert.rejects(
     slots.use(() => Promise.reject(new Error("failed"))),

@@ -1,12 +1,12 @@
 import { unavailable } from "./errors.ts";
 
-/** A bounded number of something at once, and a bounded line before it. */
+/** A limit on concurrent work, with a bounded queue. */
 export type Slots = {
-  /** Runs `work` when a slot is free; 503 when too many wait already. */
+  /** Runs `work` when a slot is free; 503 if too many are waiting. */
   use<Answer>(work: () => Promise<Answer>): Promise<Answer>;
 };
 
-/** `slots_max` run at once, `waiting_max` wait; first come, first served. */
+/** Opens `slots_max` slots with a queue of `waiting_max`, first come, first served. */
 export function openSlots(slots_max: number, waiting_max: number): Slots {
   const waiting: (() => void)[] = [];
   let taken = 0;

@@ -1,8 +1,8 @@
-/** Time, as tests may move it. */
+/** Monotonic time and timers, which tests can replace. */
 export type Timers = {
-  /** Milliseconds since some beginning; never goes back. */
+  /** Returns milliseconds since an arbitrary start; never decreases. */
   now(): number;
-  /** Runs once, after the delay, unless the answer is called first. Keeps no process alive. */
+  /** Runs `run` once after the delay; the returned function cancels it. Does not keep the process alive. */
   schedule(run: () => void, delay_ms: number): () => void;
 };
 

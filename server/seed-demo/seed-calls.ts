@@ -1,10 +1,10 @@
-// The demo's part for calls: a sandbox to place them in, and agents to ring.
+// The demo's call data: a sandbox node and trunk, and agents to ring.
 import type { Tx } from "../lib/database/database.ts";
 
 /** The agents' extensions; the first is the demo agent's. */
 const seeded_extensions = ["101", "102", "103"] as const;
 
-/** A node and a trunk for every account, on which nobody's phone rings. */
+/** Creates a sandbox node and a trunk for every account; its calls ring no real phone. */
 export async function seedSandboxTrunk(tx: Tx, now: Date): Promise<void> {
   const stamps = { created_at: now, updated_at: now };
   const room = { calls_per_second: 200, calls_max: 2_000 };
@@ -30,7 +30,7 @@ export async function seedSandboxTrunk(tx: Tx, now: Date): Promise<void> {
     .execute();
 }
 
-/** Three extensions with a key each, the first one `user_id`'s, and a group of them in that order. */
+/** Creates three extensions with one key each, the first for `user_id`, and a group of them in that order. */
 export async function seedCallAgents(
   tx: Tx,
   account_id: number,
@@ -44,7 +44,7 @@ export async function seedCallAgents(
       seeded_extensions.map((extension, i) => ({
         account_id,
         extension,
-        name: i === 0 ? "Asha Agent" : `Desk ${extension}`,
+        name: i === 0 ? "Asha Agent" : `Agent ${extension}`,
         user_id: i === 0 ? user_id : null,
         endpoint: extension,
         digit: String(i + 1),
@@ -72,7 +72,7 @@ export async function seedCallAgents(
   return { agent_number: seeded_extensions[0], agent_group_id: String(group.id) };
 }
 
-/** When the account may call: at any time, or at none, for its window ends as it begins. */
+/** Sets when the account may call: at any time, or never, by a window whose start equals its end. */
 export async function seedCallingTime(
   tx: Tx,
   account_id: number,

@@ -1,4 +1,4 @@
-// The demo's part for chat: everything a campaign needs, in the sandbox, and credit to try it with.
+// The demo's chat data: everything that a campaign in the sandbox needs, with credit.
 import type { Actor } from "../accounts/audit/record-audit.ts";
 import { addGroupMembers } from "../audience/groups/add-group-members.ts";
 import { createGroup } from "../audience/groups/create-group.ts";
@@ -10,7 +10,7 @@ import type { Tx } from "../lib/database/database.ts";
 
 const blacklisted_number = "919000000099";
 
-/** Credit, a sandbox number, and an approved template with the body variable `1` and its default. */
+/** Creates credit, a sandbox number, and an approved template with the body variable `1` and its default. */
 export async function seedChat(
   tx: Tx,
   accountId: number,
@@ -50,7 +50,7 @@ export async function seedChat(
   return { chat_number_id: number.id, template_id: id };
 }
 
-/** Credit of each kind. */
+/** Grants credit of each kind. */
 export async function seedCredits(
   tx: Tx,
   accountId: number,
@@ -63,7 +63,7 @@ export async function seedCredits(
   }
 }
 
-/** A chat flow and an automation flow, both opening a conversation. */
+/** Creates a chat flow and an automation flow, each with an opening message. */
 export async function seedFlows(
   tx: Tx,
   account_id: number,
@@ -89,7 +89,7 @@ export async function seedFlows(
   return { flow_id: flow.id, automation_flow_id: automation.id };
 }
 
-/** A number that is never written to, and a group of people. */
+/** Creates a suppressed number and a group of people. */
 export async function seedAudience(
   tx: Tx,
   account_id: number,

@@ -1,4 +1,4 @@
-// The demo: what a newcomer needs to try every endpoint, written once on an empty database.
+// The demo: what a newcomer needs to try every endpoint, created once on an empty database.
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "kysely";
@@ -17,7 +17,7 @@ import { seedCallAgents, seedCallingTime, seedSandboxTrunk } from "./seed-calls.
 import { seedAudience, seedChat, seedCredits, seedFlows } from "./seed-chat.ts";
 import { seedCsv, seedVoice } from "./seed-voice.ts";
 
-/** What `demo.json` holds: where the service is, tokens for each situation, and ids to use. */
+/** The content of `demo.json`: the service's address, tokens for each situation, and IDs to use. */
 export type Demo = {
   readonly base_url: string;
   readonly tokens: Readonly<Record<string, string>>;
@@ -38,20 +38,20 @@ export type Demo = {
   readonly low_credit_template_id: number;
   /** E.164 digits without the plus. */
   readonly blacklisted_number: string;
-  /** As text, as the contract takes it. */
+  /** A string, as the contract takes it. */
   readonly group_id: string;
   /** An extension. */
   readonly agent_number: string;
-  /** As text, as the contract takes it. */
+  /** A string, as the contract takes it. */
   readonly agent_group_id: string;
-  /** Serves every call type. */
+  /** A voice file that serves every call type. */
   readonly voice_file_id: number;
-  /** A path: people to call, their numbers in the column csv_number_column. */
+  /** Path of a CSV of people to call; their numbers are in the column csv_number_column. */
   readonly csv_file: string;
   readonly csv_number_column: string;
 };
 
-/** Seeds an empty database and writes `demo.json` (mode 0600); null when there are accounts already. */
+/** Seeds an empty database and writes `demo.json` (mode 0600); returns null if any account exists. */
 export async function seedDemo(
   db: Database,
   dataDir: string,
@@ -59,11 +59,11 @@ export async function seedDemo(
   now: Date,
 ): Promise<Demo | null> {
   return db.query.transaction().execute(async (tx) => {
-    // Two processes that start at once on one empty database seed it once.
+    // Of two processes that start at once on an empty database, only one seeds it.
     await sql`select pg_advisory_xact_lock(${seed_lock_key}::bigint)`.execute(tx);
     const existing = await tx.selectFrom("accounts").select("account_id").limit(1).execute();
     if (existing.length > 0) return null;
-    // Before the commit: tokens that nobody can read again must never be committed without their file.
+    // Before the commit: tokens are unrecoverable, so they are never committed without their file.
     await mkdir(dataDir, { recursive: true });
     const demo: Demo = { ...(await seed(tx, baseUrl, now)), ...(await seedCsv(dataDir)) };
     await writeFile(demoFile(dataDir), `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
@@ -72,7 +72,7 @@ export async function seedDemo(
   });
 }
 
-/** Any fixed number, for the advisory lock. */
+/** An arbitrary fixed key of the advisory lock. */
 const seed_lock_key = 7_286_542_002;
 
 export function demoFile(dataDir: string): string {
@@ -132,7 +132,7 @@ async function seed(
 
 type Owned = { account_id: number; owner_id: number };
 
-/** Who is rung, and what is played. */
+/** Creates the agents to ring and the audio to play. */
 async function seedCalled(tx: Tx, main: Owned, agent_id: number, now: Date) {
   const agents = await seedCallAgents(tx, main.account_id, agent_id, now);
   const agent_group_id = Number(agents.agent_group_id);
@@ -184,7 +184,7 @@ function accountToken(owned: Owned, name: string): NewToken {
   };
 }
 
-/** A user with a role of these permissions, or without a role. */
+/** Creates a user with a role of these permissions, or without a role. */
 async function seedAgent(
   tx: Tx,
   agent: {

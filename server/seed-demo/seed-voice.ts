@@ -1,9 +1,9 @@
-// The demo's part for voice campaigns: something to play for every kind of call, and numbers to call.
+// The demo's voice campaign data: content for every call type, and numbers to call.
 import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Actor } from "../accounts/audit/record-audit.ts";
 import { storeAudio } from "../calls/audio/audio-files.ts";
-import { gatherSamples } from "../lib/audio/gather-samples.ts";
+import { collectSamples } from "../lib/audio/collect-samples.ts";
 import { readWav } from "../lib/audio/wav.ts";
 import type { Tx } from "../lib/database/database.ts";
 import { createAiAgent } from "../voice/ai-agents/create-ai-agent.ts";
@@ -11,7 +11,7 @@ import { createMenu } from "../voice/menus/create-menu.ts";
 
 const audio_ms_max = 60_000;
 
-/** A voice file with a recording, a script, a menu and an AI agent, so that it serves every call type. */
+/** Creates a voice file with a recording, a script, a menu and an AI agent, so that it serves every call type. */
 export async function seedVoice(
   tx: Tx,
   {
@@ -28,8 +28,8 @@ export async function seedVoice(
   const actor: Actor = { account_id, user_id: null, token_id: null, request_id: "demo" };
   const menu = await createMenu(tx, actor, menuTo(agent_group_id), now);
   const agent = await createAiAgent(tx, actor, agentTo(agent_group_id), now);
-  const sound = gatherSamples(audio_ms_max);
-  readWav(await readFile(new URL("demo-clip.wav", import.meta.url)), sound);
+  const sound = collectSamples(audio_ms_max);
+  readWav(await readFile(new URL("demo-message.wav", import.meta.url)), sound);
   const audio = await storeAudio(tx, account_id, sound.samples(), now);
   const file = await tx
     .insertInto("voice_files")
@@ -44,7 +44,7 @@ export async function seedVoice(
       menu_id: menu.id,
       ai_agent_id: agent.id,
       opt_out_key: "9",
-      // The report tells machines from people.
+      // Answering machines are detected and counted separately.
       answering_machine: "play",
       created_by: owner_id,
       created_at: now,
@@ -56,7 +56,7 @@ export async function seedVoice(
 }
 
 function menuTo(agent_group_id: number): Parameters<typeof createMenu>[2] {
-  const choices = "Press 1 to say thank you, 2 to talk to somebody, or 9 to be called no more.";
+  const choices = "Press 1 to say thank you, 2 to talk to someone, or 9 to opt out of these calls.";
   return {
     name: "Demo menu",
     start: "main",
@@ -87,9 +87,9 @@ function agentTo(agent_group_id: number): Parameters<typeof createAiAgent>[2] {
     greeting: "Hello {{name|there}}! Press 1 for our hours, 2 for a person, or 9 to opt out.",
     rules: [
       rule("1", "hours", "We are here from nine to five. What else can I do for you?"),
-      // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+      // oxlint-disable-next-line unicorn/no-thenable -- `then` is a field of the plan, not a method
       { ...rule("2", "person", "One moment please."), then: "transfer" },
-      // oxlint-disable-next-line unicorn/no-thenable -- a word of the plan, no function
+      // oxlint-disable-next-line unicorn/no-thenable -- `then` is a field of the plan, not a method
       { ...rule("9", "stop", "We will not call again. Goodbye."), then: "opt_out" },
     ],
     transfer_to: { agent_group_id },
@@ -97,7 +97,7 @@ function agentTo(agent_group_id: number): Parameters<typeof createAiAgent>[2] {
 }
 
 const number_column = "phone";
-// No number ends in what the sandbox takes for an order.
+// The numbers end in no digits that give the sandbox an instruction.
 const csv_rows = [
   [number_column, "name", "city"],
   ["9000000021", "Asha", "Pune"],
@@ -105,7 +105,7 @@ const csv_rows = [
   ["9000000023", "Meera", ""],
 ];
 
-/** Writes a CSV file of people to call into the data folder. */
+/** Writes a CSV of people to call into the data folder. */
 export async function seedCsv(
   dataDir: string,
 ): Promise<{ csv_file: string; csv_number_column: string }> {

@@ -1,4 +1,4 @@
-// Contract 2.1: the lead as it comes back.
+// Contract 2.1: the lead in responses.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeContact, makeCustomField, optionId } from "../support/crm-factory.ts";

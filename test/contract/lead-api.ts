@@ -1,4 +1,4 @@
-// The lead endpoint with an account that may use it: what the contract's tests stand on.
+// A fixture with an account that may create leads, for the contract tests.
 import assert from "node:assert/strict";
 import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
 import { makeAccount, type TestAccount } from "../support/account-factory.ts";
@@ -8,9 +8,9 @@ export type LeadApi = {
   readonly account: TestAccount;
   /** Creates a lead in the account's workspace with the account's token. */
   create(json: unknown, more?: RequestOptions): Promise<Answer>;
-  /** The same, of a body that is sent as it is, as JSON unless the headers say otherwise. */
+  /** Creates a lead from a raw body, as JSON unless the headers say otherwise. */
   createRaw(raw: string | Buffer, headers?: Record<string, string>): Promise<Answer>;
-  /** The same, refused with 422 on exactly this field; returns the reason. */
+  /** Asserts a 422 on exactly this field, and returns the reason. */
   refuse(json: unknown, field: string): Promise<string>;
   leadCount(): Promise<number>;
 };
@@ -53,7 +53,7 @@ export async function startLeadApi(options: Parameters<typeof startApi>[0] = {})
   };
 }
 
-/** The contract's path for a workspace, or for what stands in its place. */
+/** Returns the contract's path for a workspace, or for any other text in its place. */
 export function leadPath(workspaceId: number | string): string {
   return `/api/v1/crm/workspaces/${workspaceId}/leads/create`;
 }

@@ -15,7 +15,7 @@ const fieldsOf = (body: { errors: { field: string }[] }) => body.errors.map(({ f
 
 test("phone is required", async () => {
   assert.equal(await lead.refuse({}, "phone"), "is required");
-  assert.equal(await lead.refuse({ name: "Nobody" }, "phone"), "is required");
+  assert.equal(await lead.refuse({ name: "Ada" }, "phone"), "is required");
 });
 
 test("phone takes exactly 10 digits and nothing else", async () => {
@@ -79,7 +79,7 @@ test("email takes a valid email address as it is", async () => {
   }
 });
 
-test("email that is no address fails, the empty string too", async () => {
+test("an invalid email fails, including the empty string", async () => {
   const tooLong = `${"x".repeat(250)}@example.com`;
   for (const email of [
     "",
@@ -211,7 +211,7 @@ test("an unknown field fails and the reason names the field that was meant", asy
   assert.deepEqual(fieldsOf(proto.body), ["__proto__"]);
 });
 
-test("all failing fields are told at once, each with its reason", async () => {
+test("reports every invalid field at once with its reason", async () => {
   const answer = await lead.create({
     phone: "1",
     name: 5,
@@ -239,14 +239,14 @@ test("all failing fields are told at once, each with its reason", async () => {
   ]);
 });
 
-test("at most 100 failing fields are told", async () => {
+test("reports at most 100 invalid fields", async () => {
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`extra${i}`, i]));
   const answer = await lead.create({ phone, ...many });
   assertProblem(answer, 422, "validation-failed");
   assert.equal(answer.body.errors.length, 100);
 });
 
-test("a body that is JSON but no object fails as a body", async () => {
+test("a JSON body that is not an object fails as a body", async () => {
   for (const raw of ["[]", '"text"', "1", "true", "null", '[{"phone":"9876543210"}]']) {
     const answer = await lead.createRaw(raw);
     assertProblem(answer, 422, "validation-failed");
@@ -283,7 +283,7 @@ test("the last of a repeated key counts", async () => {
   assert.equal(answer.body.phone, phone);
 });
 
-test("a refused lead leaves neither a lead nor a contact", async () => {
+test("a refused lead creates neither a lead nor a contact", async () => {
   const count = await lead.leadCount();
   await lead.refuse({ phone: "9111111111", email: "x" }, "email");
   assertProblem(

@@ -70,7 +70,7 @@ test("with contactId the lead keeps the phone as sent, and contact shows the lin
   assert.deepEqual(await contactsOf("9200000005"), []);
 });
 
-test("twenty concurrent creates on one new phone make twenty leads and one contact", async () => {
+test("twenty concurrent requests for a new phone create twenty leads and one contact", async () => {
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) => lead.create({ phone: "9200000006", name: `N${i}` })),
   );
@@ -237,7 +237,7 @@ test("an integer beyond 64 bits in a custom field fails on its path", async () =
   assert.equal(answer.body.errors[0].field, "customFields.budget");
 });
 
-test("a key that is no custom field of the workspace fails on customFields.<key>", async () => {
+test("a key that is not a custom field of the workspace fails on customFields.<key>", async () => {
   await makeCustomField(lead.api.app, sibling, { key: "elsewhere", type: "text" });
   for (const key of ["elsewhere", "Note", "constructor", "toString", "", "a.b"]) {
     await lead.refuse(custom({ [key]: "x" }), `customFields.${key}`);

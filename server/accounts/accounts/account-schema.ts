@@ -1,9 +1,9 @@
-// The account as it goes in and comes out of the API.
+// The account in API requests and responses.
 import Type, { type Static } from "typebox";
 import { closed, id, nullable, optional } from "../../lib/schemas.ts";
 import { features, type Feature } from "../permissions.ts";
 
-/** A name of something people read: not empty, not blank. */
+/** A name for people: neither empty nor blank. */
 export const shownName = (description: string) =>
   Type.String({
     minLength: 1,
@@ -15,7 +15,7 @@ export const shownName = (description: string) =>
 
 const country_code = Type.String({
   pattern: "^[1-9][0-9]{0,2}$",
-  description: "Turns ten-digit numbers into E.164, without a plus",
+  description: "Country code that is prefixed to ten-digit numbers, without a plus",
   "x-reason": "must be 1 to 3 digits and not begin with 0",
 });
 const time_zone = Type.String({
@@ -34,10 +34,10 @@ const quiet_time = (description: string) =>
     }),
   );
 
-/** What an account decides of its chat campaigns. */
+/** Settings of the account's chat campaigns. */
 const chat = {
   valid_numbers_only: Type.Boolean({
-    description: "Trim numbers that are possible but not valid, too",
+    description: "Also trim numbers that are possible but not valid",
   }),
   stop_words: Type.Array(
     Type.String({
@@ -48,38 +48,36 @@ const chat = {
     }),
     {
       maxItems: 50,
-      description: "Replies that opt out, compared without case",
+      description: "Replies that opt out, ignoring case",
     },
   ),
-  quiet_from: quiet_time(
-    "No messages from here, in the account's time zone; null for no quiet time",
-  ),
-  quiet_to: quiet_time("Until here, the next day where it is earlier than quiet_from"),
+  quiet_from: quiet_time("Start of the quiet time, in the account's time zone; null for none"),
+  quiet_to: quiet_time("End of the quiet time, on the next day if it is earlier than quiet_from"),
   error_percent: Type.Integer({
     minimum: 1,
     maximum: 100,
-    description: "A campaign pauses when this share of its last attempts failed",
+    description: "A campaign is paused when this share of its last attempts failed",
   }),
 };
 
 const ring_seconds = (description: string) =>
   Type.Integer({ minimum: 5, maximum: 120, description });
 
-/** What an account decides of its calls. */
+/** Settings of the account's calls. */
 const calls = {
-  night_calling: Type.Boolean({ description: "Calls are placed at any time, whatever the window" }),
+  night_calling: Type.Boolean({ description: "Place calls at any time, regardless of the window" }),
   calling_from: Type.String({
     pattern: `^${time_of_day}$`,
-    description: "Without night calling, calls are placed from here, in the account's time zone",
+    description: "Start of the calling window, in the account's time zone",
     "x-reason": "must be a time of day such as 09:00",
   }),
   calling_to: Type.String({
     pattern: `^(${time_of_day}|24:00)$`,
     description:
-      "Until here, the next day where it is earlier than calling_from; never, where it is the same",
+      "End of the window, on the next day if it is earlier than calling_from; equal times allow no calls",
     "x-reason": "must be a time of day such as 21:00, or 24:00",
   }),
-  recorded: Type.Boolean({ description: "Calls are recorded from when both sides talk" }),
+  recorded: Type.Boolean({ description: "Record calls from when both sides are connected" }),
   agent_ring_seconds: ring_seconds("How long an agent's phone rings"),
   customer_ring_seconds: ring_seconds("How long a customer's phone rings"),
 };
@@ -90,34 +88,34 @@ const days = (description: string) =>
       minimum: 1,
       maximum: 3650,
       description,
-      "x-reason": "must be 1 to 3650 days, or null for ever",
+      "x-reason": "must be 1 to 3650 days, or null for no limit",
     }),
   );
 
-/** How long an account's records are kept (docs/guides/retention.md). */
+/** Retention periods (docs/guides/retention.md). */
 const retention = {
-  messages_days: days("Recipients of finished chat campaigns, and replies; null: for ever"),
-  calls_days: days("Calls, and whom finished voice campaigns called; null: for ever"),
-  recordings_days: days("Recordings, where they go before their calls; null: as long as those"),
-  events_days: days("What callbacks and live progress are told of; null: for ever"),
+  messages_days: days("Recipients of finished chat campaigns, and replies; null: no limit"),
+  calls_days: days("Calls, and the recipients of finished voice campaigns; null: no limit"),
+  recordings_days: days("Recordings, if deleted before their calls; null: as long as the calls"),
+  events_days: days("Events, their callback deliveries and live progress; null: no limit"),
 };
 
 const credit_low = (kind: string) =>
   Type.Integer({
     minimum: 0,
     maximum: 1_000_000_000_000_000,
-    description: `Below so many available ${kind} credits, credit.low is told; 0: never`,
+    description: `Low-credit threshold: records credit.low below this many available ${kind} credits; 0: never`,
   });
 
-/** What an account wants to be told of its credit. */
+/** Low-credit thresholds. */
 const credits = { chat_low: credit_low("chat"), call_low: credit_low("call") };
 
 const Notice = closed(
   { chat_number_id: id("Chat number id"), template_id: id("A template of that number's") },
-  { description: "The message that goes with a call when it is asked for; null: none" },
+  { description: "The chat notification that accompanies a call on request; null: none" },
 );
 
-/** What only an operator changes. */
+/** Limits that only an operator changes. */
 export const AccountLimits = closed(
   {
     chat_writes_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
@@ -127,7 +125,7 @@ export const AccountLimits = closed(
 );
 export type AccountLimits = Static<typeof AccountLimits>;
 
-/** An account to create, with the owner that its account tokens act as. */
+/** An account to create, with its owner. */
 export const AccountRequest = closed({
   name: shownName("The account's name"),
   owner_name: shownName("The owner's name"),
@@ -138,7 +136,7 @@ export const AccountRequest = closed({
 });
 export type AccountRequest = Static<typeof AccountRequest>;
 
-/** What may be changed of an account. Its features are the operator's to change. */
+/** What an account's users may change; an operator changes its features. */
 export const AccountPatch = closed(
   {
     name: Type.Optional(shownName("The account's name")),
@@ -200,14 +198,14 @@ export const AccountAnswer = Type.Object({
   time_zone: Type.String(),
   chat: Type.Object({
     writes_a_minute: Type.Integer({
-      description: "Requests a minute that may create campaigns. Read only: an operator changes it",
+      description: "Campaigns the account may create per minute. Read only: an operator changes it",
     }),
     ...chat,
   }),
   calls: Type.Object({
     pulse_seconds: Type.Integer({
       description:
-        "Each started one costs a credit a leg, from its answer. Read only: an operator changes it",
+        "Billing increment in seconds: each started one of an answered leg costs a credit. Read only: an operator changes it",
     }),
     ...calls,
     notice: nullable(Notice),

@@ -54,7 +54,7 @@ test("an account reads itself and nothing else", async () => {
   });
 });
 
-test("changed settings hold for the very next request and are audited without their values", async () => {
+test("changed settings apply to the next request and are audited without their values", async () => {
   const own = await makeAccount(api.app);
   const settings = { name: "Renamed", country_code: "44", time_zone: "Asia/Kolkata" };
   const { status, body } = await patch(settings, own.token);
@@ -76,7 +76,7 @@ test("changed settings hold for the very next request and are audited without th
   assert.deepEqual(audit.body.data[0].detail, { changed: ["name", "country_code", "time_zone"] });
 });
 
-test("chat settings are changed field by field, hold for the very next request, and are audited by name", async () => {
+test("chat settings change field by field, apply to the next request and are audited by name", async () => {
   const own = await makeAccount(api.app);
   const other = await makeAccount(api.app);
   const first = {
@@ -119,7 +119,7 @@ test("chat settings are changed field by field, hold for the very next request, 
   );
 });
 
-test("chat settings that cannot be are told by field, and change nothing", async () => {
+test("reports every invalid chat setting by field and changes nothing", async () => {
   const together = (other: string) => `must be set, or null, together with ${other}`;
   const not_a_time = "must be a time of day such as 21:00, or null";
   const not_a_word = "must have 1 to 64 characters and not be blank";
@@ -146,15 +146,15 @@ test("chat settings that cannot be are told by field, and change nothing", async
     [{ error_percent: 0 }, "chat.error_percent", "must be at least 1"],
     [{ error_percent: 101 }, "chat.error_percent", "must be at most 100"],
   ] as const) {
-    const { status, body } = await patch({ chat, name: "Changed all the same" });
+    const { status, body } = await patch({ chat, name: "Must not be stored" });
     assert.equal(status, 422, JSON.stringify(chat));
     assert.deepEqual(body.errors, [{ field, reason }], JSON.stringify(chat));
   }
   const { body } = await api.send("GET", "/api/v1/account", { token: account.token });
-  assert.notEqual(body.name, "Changed all the same");
+  assert.notEqual(body.name, "Must not be stored");
 });
 
-test("how long records are kept is 1 to 3650 days or for ever, changed field by field and audited by name", async () => {
+test("retention periods are 1 to 3650 days or unlimited, change field by field and are audited by name", async () => {
   const own = await makeAccount(api.app);
   const changed = await patch({ retention: { calls_days: 3_650, events_days: null } }, own.token);
   assert.equal(changed.status, 200, changed.text);
@@ -209,7 +209,7 @@ test("call settings are changed field by field, and are audited by name", async 
   );
 });
 
-test("call settings that cannot be are told by field, and change nothing", async () => {
+test("reports every invalid call setting by field and changes nothing", async () => {
   const other = await makeAccount(api.app);
   const theirs = await makeChatNumber(api.app, other);
   const mine = await makeChatNumber(api.app, account);
@@ -241,15 +241,15 @@ test("call settings that cannot be are told by field, and change nothing", async
       "matches no template",
     ],
   ] as const) {
-    const { status, body } = await patch({ calls, name: "Changed all the same" });
+    const { status, body } = await patch({ calls, name: "Must not be stored" });
     assert.equal(status, 422, JSON.stringify(calls));
     assert.deepEqual(body.errors, [{ field, reason }], JSON.stringify(calls));
   }
   const { body } = await api.send("GET", "/api/v1/account", { token: account.token });
-  assert.notEqual(body.name, "Changed all the same");
+  assert.notEqual(body.name, "Must not be stored");
 });
 
-test("a notice's template is one of its number's", async () => {
+test("the template of a chat notification must belong to its number", async () => {
   const sandbox = await makeChatNumber(api.app, account);
   const template_id = await makeChatTemplate(api.app, account, sandbox);
   const { id: chat_number_id } = await api.app.db.query
@@ -273,7 +273,7 @@ test("a notice's template is one of its number's", async () => {
   ]);
 });
 
-test("every failing setting is told at once, each with its reason", async () => {
+test("reports every invalid setting at once with its reason", async () => {
   const { status, body } = await patch({
     name: " ",
     country_code: "091",
@@ -294,7 +294,7 @@ test("every failing setting is told at once, each with its reason", async () => 
   );
 });
 
-test("a change that names no field, or clears one that must be there, is refused", async () => {
+test("refuses a change without fields or with null for a required field", async () => {
   assert.equal((await patch({})).status, 422);
   for (const field of ["name", "country_code", "time_zone"]) {
     const { status, body } = await patch({ [field]: null });

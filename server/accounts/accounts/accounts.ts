@@ -4,14 +4,14 @@ import { notFound } from "../../lib/errors.ts";
 import type { AccountAnswer } from "./account-schema.ts";
 import type { Feature } from "../permissions.ts";
 
-/** The account, or not-found. */
+/** Returns the account, or throws not-found. */
 export async function findAccount(db: Kysely<DB>, accountId: number): Promise<AccountAnswer> {
   const row = await accountRows(db).where("account_id", "=", accountId).executeTakeFirst();
   if (!row) throw notFound();
   return accountAnswer(row);
 }
 
-/** Every account of the installation, for its operator. */
+/** Lists every account of the installation, for its operator. */
 export async function listAccounts(db: Kysely<DB>): Promise<AccountAnswer[]> {
   return (await accountRows(db).orderBy("account_id").execute()).map(accountAnswer);
 }
@@ -86,12 +86,12 @@ function accountAnswer(row: Row): AccountAnswer {
   };
 }
 
-/** Hours and minutes of a time as the database tells it. */
+/** Returns the hours and minutes of a database time. */
 function timeOfDay(time: string): string {
   return time.slice(0, "hh:mm".length);
 }
 
-/** The table's check: both or neither. */
+/** A constraint ensures that both are set or neither. */
 function noticeAnswer({
   call_notice_chat_number_id: chat_number_id,
   call_notice_template_id: template_id,

@@ -18,7 +18,7 @@ const may = (window: CallingWindow, at: string) => mayCallAt(window, new Date(at
 const from = (window: CallingWindow, at: string) =>
   callableFrom(window, new Date(at))?.toISOString().replace(":00.000Z", "Z") ?? null;
 
-test("the window takes in its beginning and leaves out its end", () => {
+test("the window includes its start and excludes its end", () => {
   const window = windowOf("UTC", "09:00:00", "21:00:00");
   assert.equal(may(window, "2026-05-01T08:59:59.999Z"), false);
   assert.equal(may(window, "2026-05-01T09:00:00Z"), true);
@@ -29,7 +29,7 @@ test("the window takes in its beginning and leaves out its end", () => {
   assert.equal(from(window, "2026-05-01T12:34:00Z"), "2026-05-01T12:34Z");
 });
 
-test("a window goes across midnight where it ends before it begins", () => {
+test("a window that ends before it starts crosses midnight", () => {
   const window = windowOf("UTC", "22:00", "06:00");
   assert.equal(may(window, "2026-05-01T21:59:00Z"), false);
   assert.equal(may(window, "2026-05-01T22:00:00Z"), true);
@@ -37,7 +37,7 @@ test("a window goes across midnight where it ends before it begins", () => {
   assert.equal(from(window, "2026-05-02T06:00:00Z"), "2026-05-02T22:00Z");
 });
 
-test("24:00 is the end of the day: from 00:00 it is always, and from 24:00 never", () => {
+test("24:00 is the end of the day: 00:00 to 24:00 is always, and from 24:00 on is never", () => {
   assert.equal(may(windowOf("UTC", "09:00", "24:00"), "2026-05-01T23:59:59.999Z"), true);
   assert.equal(may(windowOf("UTC", "09:00", "24:00"), "2026-05-02T00:00:00Z"), false);
   for (const hour of ["00:00", "12:00", "23:59"]) {
@@ -47,7 +47,7 @@ test("24:00 is the end of the day: from 00:00 it is always, and from 24:00 never
   }
 });
 
-test("a window that ends as it begins is never, and with night calling every time is good", () => {
+test("a window whose start equals its end is never, and night calling allows any time", () => {
   const never = windowOf("UTC", "09:00", "09:00");
   assert.equal(may(never, "2026-05-01T09:00:00Z"), false);
   assert.equal(from(never, "2026-05-01T09:00:00Z"), null);
@@ -56,7 +56,7 @@ test("a window that ends as it begins is never, and with night calling every tim
   assert.equal(from(night, "2026-05-01T03:00:00Z"), "2026-05-01T03:00Z");
 });
 
-test("it goes by the account's zone, also on days on which clocks change", () => {
+test("uses the account's time zone, including on days on which clocks change", () => {
   assert.equal(may(windowOf("Asia/Kolkata", "09:00", "21:00"), "2026-05-01T03:30:00Z"), true);
   assert.equal(may(windowOf("Asia/Kolkata", "09:00", "21:00"), "2026-05-01T03:29:00Z"), false);
   // Berlin: 02:00 becomes 03:00 at 01:00Z on 29 March, and 03:00 becomes 02:00 at 01:00Z on 25 October.
@@ -91,7 +91,7 @@ const wallClocks = new Map(
   ]),
 );
 
-/** By the clock's figures alone. */
+/** Compares wall-clock times only. */
 function isOpen({ time_zone, calling_from, calling_to }: CallingWindow, at_ms: number): boolean {
   const shown = wallClocks.get(time_zone)!.format(at_ms);
   if (calling_from < calling_to) return shown >= calling_from && shown < calling_to;
@@ -114,7 +114,7 @@ const instant = fc
     ),
   );
 
-test("in every zone, also as clocks change, calls may be placed when the clock shows it, and from the first such instant on", () => {
+test("in every zone and across clock changes, calls may be placed when the wall clock is within the window, from its first instant on", () => {
   fc.assert(
     fc.property(instant, timeOfDay, timeOfDay, ([zone, day_at, offset_ms], begins, ends) => {
       // 24:00 as a beginning has an example above.
@@ -136,7 +136,7 @@ test("in every zone, also as clocks change, calls may be placed when the clock s
   );
 });
 
-test("calling time adds up over the days, also where clocks change, and never ends where there is none", () => {
+test("calling time adds up over days and across clock changes, and returns null for a window that is never", () => {
   const until = (window: CallingWindow, at: string, length_ms: number) =>
     callableFor(window, new Date(at), length_ms)?.toISOString() ?? null;
   const window = windowOf("Europe/Berlin", "01:00", "03:00");

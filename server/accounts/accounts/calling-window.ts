@@ -1,4 +1,4 @@
-// When calls may be placed for an account, by the wall clock of the account's zone.
+// When an account may place calls, by the wall clock of its time zone.
 import { dailySpan, endOfSpan, isWithin, restOfDay } from "./internal/daily-span.ts";
 
 const day_ms = 86_400_000;
@@ -6,20 +6,20 @@ const day_ms = 86_400_000;
 export type CallingWindow = {
   /** IANA name. */
   readonly time_zone: string;
-  /** Calls may be placed at any time. */
+  /** Disables the window. */
   readonly night_calling: boolean;
-  /** `HH:MM` or `HH:MM:SS`: from here on, */
+  /** Start of the window, `HH:MM` or `HH:MM:SS`. */
   readonly calling_from: string;
-  /** and before here, the next day where it is earlier. 00:00 to 24:00 is always; equal is never. */
+  /** End of the window, on the next day if earlier. 00:00 to 24:00 is always; equal times are never. */
   readonly calling_to: string;
 };
 
-/** Whether a call may be placed at that instant. */
+/** Reports whether a call may be placed at `at`. */
 export function mayCallAt(settings: CallingWindow, at: Date): boolean {
   return settings.night_calling || isWithin(spanOf(settings), at);
 }
 
-/** The first instant from `at` on at which a call may be placed; null: there is none. */
+/** Returns the first instant from `at` on at which a call may be placed; null if there is none. */
 export function callableFrom(settings: CallingWindow, at: Date): Date | null {
   if (mayCallAt(settings, at)) return at;
   const open = spanOf(settings);
@@ -27,8 +27,8 @@ export function callableFrom(settings: CallingWindow, at: Date): Date | null {
 }
 
 /**
- * The instant at which, from `at` on, calls could be placed for `length_ms` in all; null: there is none
- * within a year.
+ * Returns the instant by which calls could be placed for `length_ms` in total from `at` on; null if
+ * that is more than a year away.
  */
 export function callableFor(settings: CallingWindow, at: Date, length_ms: number): Date | null {
   const open = spanOf(settings);

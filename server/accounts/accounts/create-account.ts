@@ -1,4 +1,4 @@
-// An account comes with its owner: the user that account tokens act as.
+// An account is created with its owner, the user that account tokens authenticate as.
 import type { Tx } from "../../lib/database/database.ts";
 import type { Feature } from "../permissions.ts";
 
@@ -10,7 +10,7 @@ export type NewAccount = {
   readonly time_zone?: string | undefined;
 };
 
-/** Creates the account and its owner; the owner needs no role. */
+/** Creates the account and its owner, who needs no role. */
 export async function createAccount(
   tx: Tx,
   account: NewAccount,

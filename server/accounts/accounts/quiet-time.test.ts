@@ -12,7 +12,7 @@ const until = (time_zone: string, from: string, to: string, now: string): string
     ?.toISOString()
     .replace(":00.000Z", "Z") ?? null;
 
-test("quiet time ends when it says, within a day and across midnight, and its end is not quiet", () => {
+test("quiet time ends at its configured end, within a day and across midnight, and its end is not quiet", () => {
   assert.equal(until("UTC", "12:00", "14:00", "2026-05-01T12:00:00Z"), "2026-05-01T14:00Z");
   assert.equal(until("UTC", "12:00", "14:00", "2026-05-01T14:00:00Z"), null);
   assert.equal(until("UTC", "12:00", "14:00", "2026-05-01T11:59:59.999Z"), null);
@@ -31,7 +31,7 @@ test("an account without quiet times is never quiet", () => {
   assert.equal(quietUntil(off, new Date("2026-05-01T03:00:00Z")), null);
 });
 
-test("an end that clocks skip is where they skip it; one they show twice is there twice", () => {
+test("an end that clocks skip is at the skip; one that they repeat occurs twice", () => {
   // Berlin: 02:00 becomes 03:00 at 01:00Z on 29 March, and 03:00 becomes 02:00 at 01:00Z on 25 October.
   const zone = "Europe/Berlin";
   assert.equal(until(zone, "22:00", "02:30", "2026-03-29T00:30:00Z"), "2026-03-29T01:00Z");
@@ -76,7 +76,7 @@ const wallClocks = new Map(
   ]),
 );
 
-/** By the clock's figures alone. */
+/** Compares wall-clock times only. */
 function isQuiet(zone: string, from: string, to: string, at_ms: number): boolean {
   const shown = wallClocks.get(zone)!.format(at_ms);
   return from < to ? shown >= from && shown < to : shown >= from || shown < to;
@@ -98,7 +98,7 @@ const instant = fc
     ),
   );
 
-test("in every zone, also as clocks change, the clock shows quiet time until the end told, and none at it", () => {
+test("in every zone and across clock changes, the wall clock is in quiet time until the returned end, and not at it", () => {
   fc.assert(
     fc.property(instant, timeOfDay, timeOfDay, ([zone, day_at, offset_ms], from, to) => {
       fc.pre(from !== to);

@@ -4,7 +4,7 @@ import { findAccount } from "./accounts.ts";
 import type { Feature } from "../permissions.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
-/** Switches exactly these features on; an operator's verb. Refuses: not-found. */
+/** Sets the account's features, on behalf of an operator. Throws not-found. */
 export async function setAccountFeatures(
   tx: Tx,
   actor: Actor,

@@ -3,7 +3,7 @@ import type { AccountAnswer, AccountLimits } from "./account-schema.ts";
 import { findAccount } from "./accounts.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
-/** Sets what the account may do at most; an operator's verb. Refuses: not-found. */
+/** Sets the account's limits, on behalf of an operator. Throws not-found. */
 export async function setAccountLimits(
   tx: Tx,
   actor: Actor,

@@ -6,8 +6,8 @@ import { validateAccount } from "./validate-account.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
 /**
- * Changes the actor's account and returns it; that the notice's number and template exist is validated
- * before. Refuses: validation-failed (time_zone, chat), not-found.
+ * Changes the actor's account and returns it. The caller validates that the chat notification's number and
+ * template exist. Throws validation-failed (time_zone, chat), not-found.
  */
 export async function updateAccount(
   tx: Tx,
@@ -48,7 +48,7 @@ export async function updateAccount(
   return account;
 }
 
-/** Columns are called as the fields, after `chat_`. */
+/** Columns are named `chat_` and the field. */
 function chatColumns(chat: NonNullable<AccountPatch["chat"]>) {
   const { stop_words, ...others } = chat;
   return {
@@ -57,7 +57,7 @@ function chatColumns(chat: NonNullable<AccountPatch["chat"]>) {
   };
 }
 
-/** Most columns are called as the fields. */
+/** Most columns are named like the fields. */
 function callColumns({ recorded, notice, ...others }: NonNullable<AccountPatch["calls"]>) {
   return {
     ...others,
@@ -71,7 +71,7 @@ function callColumns({ recorded, notice, ...others }: NonNullable<AccountPatch["
   };
 }
 
-/** Columns are called as the fields, after `retention_`. What is over by a new setting goes soon. */
+/** Columns are named `retention_` and the field. Records past a new period are purged soon. */
 function retentionColumns(retention: NonNullable<AccountPatch["retention"]>, now: Date) {
   const fields = Object.entries(retention);
   if (fields.length === 0) return {};
@@ -82,7 +82,7 @@ function retentionColumns(retention: NonNullable<AccountPatch["retention"]>, now
   };
 }
 
-/** Null is off, which is stored as 0. */
+/** Null means off, which is stored as 0. */
 function creditColumns({ chat_low, call_low }: NonNullable<AccountPatch["credits"]>) {
   return {
     ...(chat_low === undefined ? {} : { chat_credit_low: chat_low ?? 0 }),
@@ -90,7 +90,7 @@ function creditColumns({ chat_low, call_low }: NonNullable<AccountPatch["credits
   };
 }
 
-/** Trimmed, each once whatever its case, as first spelt. */
+/** Trims the words and removes duplicates ignoring case; the first spelling is kept. */
 function distinctWords(words: readonly string[]): string[] {
   const byFolded = new Map<string, string>();
   for (const word of words.map((each) => each.trim())) {

@@ -1,7 +1,7 @@
 import type { FieldError } from "../../lib/errors.ts";
 import { isTimeZone } from "../../lib/parse-time.ts";
 
-/** What a schema cannot see of an account's settings. The body may have any shape. */
+/** Returns the violations that a schema cannot express. The body may have any shape. */
 export function validateAccount(body: unknown): FieldError[] {
   const { time_zone, chat } = (body ?? {}) as { time_zone?: unknown; chat?: unknown };
   const zone =
@@ -11,7 +11,7 @@ export function validateAccount(body: unknown): FieldError[] {
   return [...zone, ...validateQuietTime(chat ?? {})];
 }
 
-/** Both or neither, so that a change never depends on what was set before. */
+/** Requires both or neither, so that a change never depends on the current values. */
 function validateQuietTime(chat: { quiet_from?: unknown; quiet_to?: unknown }): FieldError[] {
   const { quiet_from, quiet_to } = chat;
   if (typeof quiet_from === "string" && quiet_from === quiet_to) {

@@ -1,4 +1,4 @@
-// The audit trail: who changed what, newest first.
+// The audit trail, newest first.
 import type { Kysely } from "kysely";
 import Type, { type Static } from "typebox";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
@@ -10,15 +10,15 @@ export const AuditEntry = Type.Object({
   id: id("Entry id"),
   at: timestamp("UTC"),
   user_id: nullable(id("Null: an operator at the command line")),
-  token_id: nullable(id("The token used")),
+  token_id: nullable(id("The token of the request")),
   request_id: Type.String(),
-  action: Type.String({ description: "What was done, such as token.revoked" }),
-  subject_id: nullable(Type.String({ description: "Id of what it was done to" })),
+  action: Type.String({ description: "The change, such as token.revoked" }),
+  subject_id: nullable(Type.String({ description: "ID of the changed resource" })),
   detail: Type.Record(Type.String(), Type.Unknown()),
 });
 export type AuditEntry = Static<typeof AuditEntry>;
 
-/** What an audit trail is narrowed to; `from` is included, `to` is not. */
+/** Filters of the audit trail; `from` is inclusive, `to` exclusive. */
 export type AuditFilter = {
   readonly action?: string | undefined;
   readonly user_id?: number | undefined;
@@ -27,7 +27,7 @@ export type AuditFilter = {
   readonly to?: Date | undefined;
 };
 
-/** The account's entries that pass the filter, newest first. */
+/** Lists the account's entries that match the filter, newest first. */
 export async function listAudit(
   db: Kysely<DB>,
   accountId: number,

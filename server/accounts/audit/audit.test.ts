@@ -40,7 +40,7 @@ const list = (query = "", token = account.token) =>
 const hours = async (query: string) =>
   (await list(query)).body.data.map((entry: { detail: { hour: number } }) => entry.detail.hour);
 
-test("the audit trail is shown newest first, in pages that follow one another", async () => {
+test("lists the audit trail newest first, in consecutive pages", async () => {
   const first = await list("?limit=3");
   assert.equal(first.status, 200);
   assert.deepEqual(first.body.data[1], {
@@ -62,7 +62,7 @@ test("the audit trail is shown newest first, in pages that follow one another", 
   );
 });
 
-test("the trail is narrowed by action, user, subject and time, and by several at once", async () => {
+test("filters the audit trail by action, user, subject and time, and by several at once", async () => {
   assert.deepEqual(await hours("?action=role.deleted"), [4, 2]);
   assert.deepEqual(await hours(`?user_id=${account.owner_id}`), [4, 3, 2, 1]);
   assert.deepEqual(await hours("?subject_id=3"), [3]);
@@ -79,12 +79,12 @@ test("a time without an offset is local to the account's zone", async () => {
   await zone("UTC");
 });
 
-test("every failing filter is told at once", async () => {
+test("reports every invalid filter at once", async () => {
   const { status, body } = await list("?from=yesterday&to=2026-02-30T00:00Z");
   assert.equal(status, 422);
   assert.deepEqual(body.errors, [
     { field: "from", reason: "must be a time such as 2026-01-31T09:30:00Z" },
-    { field: "to", reason: "must be a day of the calendar" },
+    { field: "to", reason: "must be a date that exists" },
   ]);
   for (const query of ["user_id=x", "actor=1", "limit=0", "cursor=x"]) {
     const answer = await list(`?${query}`);

@@ -1,6 +1,6 @@
 import type { Tx } from "../../lib/database/database.ts";
 
-/** Who did something: a token's user within a request, or an operator at the command line. */
+/** The actor of a change: the user and token of a request, or an operator at the command line. */
 export type Actor = {
   readonly account_id: number;
   /** Null at the command line. */
@@ -9,10 +9,10 @@ export type Actor = {
   readonly request_id: string;
 };
 
-/** The actor of an HTTP request: every token acts as a user. */
+/** The actor of an HTTP request: every token authenticates as a user. */
 export type UserActor = Actor & { readonly user_id: number };
 
-/** Adds a line to the account's audit trail, in the transaction of what it tells. No personal data in `detail`. */
+/** Adds an audit entry in the transaction of the change. `detail` must not contain personal data. */
 export async function recordAudit(
   tx: Tx,
   actor: Actor,

@@ -6,7 +6,7 @@ import { recordAudit } from "../audit/record-audit.ts";
 import type { NewRole, RoleAnswer } from "./role-schema.ts";
 import { role_columns, roleAnswer } from "./roles.ts";
 
-/** Creates a role. Refuses: forbidden beyond the grantor's permissions, validation-failed (name taken). */
+/** Creates a role. Throws forbidden beyond the grantor's permissions, validation-failed (name taken). */
 export async function createRole(
   tx: Tx,
   grantor: Grantor,
@@ -36,7 +36,7 @@ export async function createRole(
   return roleAnswer(created);
 }
 
-/** Turns the violated constraint into 422 on `name`; throws everything else on. */
+/** Converts the violated constraint into a 422 on `name`; rethrows any other error. */
 export function refuseTakenName(error: unknown): never {
   if (violatesUnique(error, "roles_account_id_name_key"))
     throw invalidField("name", "is already the name of a role");

@@ -2,9 +2,9 @@ import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, notFound } from "../../lib/errors.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
-/** Deletes a role that no user has. Refuses: not-found; conflict while a user, active or not, has it. */
+/** Deletes a role. Throws not-found; conflict while any user, active or not, has it. */
 export async function deleteRole(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
-  // Locked first: a user who is given the role meanwhile waits for it, and then finds it gone.
+  // Locked first: a concurrent assignment of the role waits, and then finds it gone.
   const role = await tx
     .selectFrom("roles")
     .select("id")

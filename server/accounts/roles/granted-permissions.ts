@@ -1,8 +1,8 @@
 import { permissionNames, type Permission } from "../permissions.ts";
 
 /**
- * What a user may do, and a token that acts as them: the owner everything, others what their role
- * says, nobody anything without one; scopes only narrow.
+ * Returns the permissions of a user or token: all for the owner, those of the role for other users, none
+ * without a role. Scopes only narrow them.
  */
 export function grantedPermissions(
   user: { readonly is_owner: boolean; readonly role_permissions: readonly string[] | null },

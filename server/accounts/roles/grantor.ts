@@ -1,38 +1,41 @@
-// Nobody grants more than they have: roles, users and tokens are made under this rule.
+// Roles, users and tokens are created under one rule: no grantor grants more than they have.
 import { Refusal } from "../../lib/errors.ts";
 import type { Caller } from "../caller.ts";
 import { permissionNames, type Permission } from "../permissions.ts";
 import type { Actor } from "../audit/record-audit.ts";
 
-/** Who grants something, and how much they have to give. */
+/** The actor of a grant and the permissions that they may grant. */
 export type Grantor = {
   readonly actor: Actor;
   readonly permissions: ReadonlySet<Permission>;
-  /** Whether they may hand out tokens that act as the owner with less than every permission. */
-  readonly acts_as_owner: boolean;
+  /** True for the owner and operators; others need every permission to create an account token. */
+  readonly may_issue_account_tokens: boolean;
 };
 
-/** The caller of a request, as a grantor. */
+/** Returns the caller of a request as a grantor. */
 export function grantorOf({ caller, actor }: { caller: Caller; actor: Actor }): Grantor {
   return {
     actor,
     permissions: caller.permissions,
-    acts_as_owner: caller.token_kind === "account",
+    may_issue_account_tokens: caller.token_kind === "account",
   };
 }
 
-/** An operator at the command line: may grant everything, and stands in the audit trail as nobody. */
+/** Returns an operator at the command line, who may grant everything and is recorded without a user. */
 export function operatorOf(accountId: number, requestId: string): Grantor {
   return {
     actor: { account_id: accountId, user_id: null, token_id: null, request_id: requestId },
     permissions: new Set(permissionNames),
-    acts_as_owner: true,
+    may_issue_account_tokens: true,
   };
 }
 
-/** Refuses (forbidden) unless the grantor has every one of these permissions. */
+/** Throws forbidden unless the grantor has every one of these permissions. */
 export function refuseBeyond(grantor: Grantor, granted: Iterable<Permission>): void {
   const beyond = [...granted].filter((permission) => !grantor.permissions.has(permission));
   if (beyond.length === 0) return;
-  throw new Refusal("forbidden", `This would grant more than you have: ${beyond.join(", ")}`);
+  throw new Refusal(
+    "forbidden",
+    `You cannot grant permissions that you do not have: ${beyond.join(", ")}`,
+  );
 }

@@ -1,10 +1,10 @@
-// A role as it goes in and comes out of the API.
+// The role in API requests and responses.
 import Type, { type Static } from "typebox";
 import { closed, id, timestamp } from "../../lib/schemas.ts";
 import { shownName } from "../accounts/account-schema.ts";
 import { permissionNames, type Permission } from "../permissions.ts";
 
-/** A list of permissions of the catalogue. */
+/** A list of permissions from the catalogue. */
 export const permissionList = (description: string) =>
   Type.Array(Type.Unsafe<Permission>({ type: "string", enum: permissionNames }), {
     uniqueItems: true,
@@ -12,7 +12,7 @@ export const permissionList = (description: string) =>
   });
 
 const name = shownName("Unique in the account");
-const permissions = permissionList("What its users may do");
+const permissions = permissionList("Permissions of its users");
 
 export const NewRole = closed(
   { name, permissions },

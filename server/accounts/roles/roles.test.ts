@@ -61,7 +61,7 @@ test("a role is created, read, listed, changed and deleted", async () => {
   assert.equal((await remove(id)).status, 404);
 });
 
-test("a role's name is one role's, and each failing field is told with its reason", async () => {
+test("a role's name is unique, and every invalid field is reported with its reason", async () => {
   const { body: taken } = await create(newRole());
   const { body: role } = await create(newRole());
   for (const answer of [
@@ -109,7 +109,7 @@ test("a role that a user has, active or not, is not deleted", async () => {
   assert.equal((await remove(role.id)).status, 204);
 });
 
-test("a role deleted while users are given it leaves no user with a role that is gone", async () => {
+test("deleting a role while it is assigned to users never keeps a user with a deleted role", async () => {
   for (let round = 0; round < 5; round++) {
     const { body: role } = await create(newRole());
     const users = [1, 2, 3].map(() => createUserWith(role.id));
@@ -120,7 +120,7 @@ test("a role deleted while users are given it leaves no user with a role that is
   }
 });
 
-test("what a role allows changes for its users' tokens with the next request", async () => {
+test("a change to a role applies to its users' tokens from the next request on", async () => {
   const { body: role } = await create(newRole(["users.read"]));
   const user_id = await userWith(role.id);
   const token = await makeToken(api.app, account, { kind: "agent", user_id });
@@ -132,13 +132,13 @@ test("what a role allows changes for its users' tokens with the next request", a
   assert.equal(await status(), 200);
 });
 
-test("nobody makes or widens a role beyond what they may do, but may keep and narrow it", async () => {
+test("refuses to create or extend a role beyond the grantor's permissions, but not to keep or narrow it", async () => {
   const token = await makeAgentToken(api.app, account, ["users.manage", "crm.read"]);
   const refused = await create(newRole(["crm.read", "crm.write", "tokens.manage"]), token);
   assert.equal(refused.status, 403);
   assert.equal(
     refused.body.detail,
-    "This would grant more than you have: crm.write, tokens.manage",
+    "You cannot grant permissions that you do not have: crm.write, tokens.manage",
   );
   assert.equal((await create(newRole(["crm.read"]), token)).status, 201);
   const { body: role } = await create(newRole(["crm.write", "audit.read"]));
@@ -154,7 +154,7 @@ test("nobody makes or widens a role beyond what they may do, but may keep and na
   assert.equal((await create(newRole(["crm.read"]), scoped)).status, 403);
 });
 
-test("another account's role answers like an unknown one", async () => {
+test("another account's role is indistinguishable from an unknown one", async () => {
   const other = await makeAccount(api.app);
   const { body: foreign } = await create(newRole(), other.token);
   const without = (text: string) => text.replace(/"request_id":"[^"]*"/, "");
@@ -180,7 +180,7 @@ test("roles are read with users.read and changed only with users.manage", async 
   assert.equal((await api.send("GET", "/api/v1/permissions", { token: none })).status, 403);
 });
 
-test("the audit trail tells a role's making, change and end", async () => {
+test("the audit trail records a role's creation, change and deletion", async () => {
   const { body: role } = await create(newRole(["crm.read"]));
   await patch(role.id, { permissions: [] });
   await remove(role.id);

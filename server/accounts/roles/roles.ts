@@ -4,7 +4,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { RoleAnswer } from "./role-schema.ts";
 
-/** The account's roles, by id. */
+/** Lists the account's roles by ID. */
 export async function listRoles(
   db: Kysely<DB>,
   accountId: number,
@@ -22,21 +22,21 @@ export async function listRoles(
   return { data: rows.map(roleAnswer), next_cursor: next };
 }
 
-/** One role of the account, or not-found. */
+/** Returns a role of the account, or throws not-found. */
 export async function findRole(db: Kysely<DB>, accountId: number, id: number): Promise<RoleAnswer> {
   const row = await roleRows(db, accountId).where("id", "=", id).executeTakeFirst();
   if (!row) throw notFound();
   return roleAnswer(row);
 }
 
-/** The columns of a role's answer. */
+/** The columns that roleAnswer needs. */
 export const role_columns = ["id", "name", "permissions", "created_at", "updated_at"] as const;
 
 function roleRows(db: Kysely<DB>, accountId: number) {
   return db.selectFrom("roles").select(role_columns).where("account_id", "=", accountId);
 }
 
-/** A role as the API shows it. */
+/** Returns a role as the API shows it. */
 export function roleAnswer(row: {
   id: number;
   name: string;

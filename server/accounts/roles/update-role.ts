@@ -7,8 +7,8 @@ import type { RoleAnswer, RolePatch } from "./role-schema.ts";
 import { role_columns, roleAnswer } from "./roles.ts";
 
 /**
- * Changes a role, and with it what all its users may do. Refuses: not-found; forbidden when it adds
- * a permission the grantor has not; validation-failed (name taken).
+ * Changes a role, and thereby the permissions of its users. Throws not-found; forbidden when it adds
+ * a permission that the grantor does not have; validation-failed (name taken).
  */
 export async function updateRole(
   tx: Tx,

@@ -1,4 +1,4 @@
-// A token is shown once, in the answer to its creation; only the hash of its secret is kept.
+// A token is shown once, in the response to its creation; only the hash of its secret is stored.
 import type { Tx } from "../../lib/database/database.ts";
 import type { Permission } from "../permissions.ts";
 import { hashSecret, newSecret, writeToken } from "./internal/token-text.ts";
@@ -6,16 +6,16 @@ import { hashSecret, newSecret, writeToken } from "./internal/token-text.ts";
 export type NewToken = {
   readonly account_id: number;
   readonly kind: "account" | "agent";
-  /** Whom it acts as: the owner for kind account. */
+  /** The user it authenticates as: the owner for kind account. */
   readonly user_id: number;
   readonly name: string;
-  /** Null: everything its user may do. */
+  /** Null: all permissions of its user. */
   readonly scopes: readonly Permission[] | null;
   readonly expires_at: Date | null;
   readonly created_by: number;
 };
 
-/** Stores the token and returns its text, which nobody can read again. */
+/** Stores a token and returns its text, which cannot be read again. */
 export async function createToken(
   tx: Tx,
   token: NewToken,

@@ -1,4 +1,4 @@
-// Makes a token on someone's behalf, who never gives more than they have themselves.
+// Creates a token on a grantor's behalf, with no more permissions than the grantor has.
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, invalid, invalidField } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
@@ -12,12 +12,12 @@ import { recordAudit } from "../audit/record-audit.ts";
 import type { TokenRequest, TokenAnswer } from "./token-schema.ts";
 import { findToken } from "./tokens.ts";
 
-/** A token and its text, which nobody can read again. */
+/** A token and its text, which cannot be read again. */
 export type Issued = { readonly answer: TokenAnswer; readonly token: string };
 
 /**
- * Creates a token. Refuses: validation-failed (user_id, expires_at), forbidden when it could do
- * more than the grantor, or act as the owner while the grantor neither does nor has every permission.
+ * Creates a token. Throws validation-failed (user_id, expires_at); forbidden when the token would have more
+ * permissions than the grantor, or be the owner's while the grantor is neither the owner nor has every permission.
  */
 export async function issueToken(
   tx: Tx,
@@ -29,7 +29,7 @@ export async function issueToken(
   const violations = validateToken(input, timeZone, now);
   if (violations.length > 0) throw invalid(violations);
   const { account_id } = grantor.actor;
-  const user = await findActingUser(tx, account_id, input);
+  const user = await findTokenUser(tx, account_id, input);
   refuseOwnerToken(grantor, input.kind);
   refuseBeyond(grantor, input.scopes ?? grantedPermissions(user));
   const expires_at = input.expires_at == null ? null : parseTime(input.expires_at, timeZone);
@@ -42,7 +42,7 @@ export async function issueToken(
       name: input.name,
       scopes: input.scopes ?? null,
       expires_at: expires_at as Date | null,
-      // At the command line the owner answers for it; the audit trail tells the difference.
+      // At the command line the owner is stored as creator; the audit trail records the operator.
       created_by: grantor.actor.user_id ?? user.owner_id,
     },
     now,
@@ -62,14 +62,14 @@ export async function issueToken(
   return { answer, token };
 }
 
-/** Only who acts as the owner, or may do everything anyway, handles tokens that act as the owner. */
+/** Throws forbidden for account tokens unless the grantor is the owner or has every permission. */
 export function refuseOwnerToken(grantor: Grantor, kind: "account" | "agent"): void {
-  if (kind === "agent" || grantor.acts_as_owner) return;
+  if (kind === "agent" || grantor.may_issue_account_tokens) return;
   if (permissionNames.every((permission) => grantor.permissions.has(permission))) return;
-  throw new Refusal("forbidden", "An account token can be made only by who has every permission");
+  throw new Refusal("forbidden", "Only users with every permission can create an account token");
 }
 
-async function findActingUser(tx: Tx, account_id: number, input: TokenRequest) {
+async function findTokenUser(tx: Tx, account_id: number, input: TokenRequest) {
   const users = tx
     .selectFrom("users as u")
     .innerJoin("users as o", (join) =>
@@ -86,6 +86,6 @@ async function findActingUser(tx: Tx, account_id: number, input: TokenRequest) {
       ? users.where("u.is_owner", "=", true)
       : users.where("u.id", "=", knownId(input.user_id!))
   ).executeTakeFirst();
-  if (!user) throw invalidField("user_id", "matches no active user");
+  if (!user) throw invalidField("user_id", "must be the ID of an active user");
   return user;
 }

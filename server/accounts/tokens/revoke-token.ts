@@ -3,7 +3,7 @@ import { recordAudit, type Actor } from "../audit/record-audit.ts";
 import type { TokenAnswer } from "./token-schema.ts";
 import { findToken } from "./tokens.ts";
 
-/** Ends a token at once; one that is revoked already stays as it is. Refuses: not-found. */
+/** Revokes a token immediately; a revoked token stays as it is. Throws not-found. */
 export async function revokeToken(
   tx: Tx,
   actor: Actor,

@@ -10,9 +10,9 @@ import type { TokenRotation } from "./token-schema.ts";
 import { findToken } from "./tokens.ts";
 
 /**
- * Replaces a token by a new one of the same kind, user, name, scopes and expiry (so that rotating
- * never lengthens a life); the old one expires after the overlap. Refuses: not-found; conflict when
- * it is revoked, expired or its user inactive; forbidden when it can do more than the grantor.
+ * Replaces a token with a new one of the same kind, user, name, scopes and expiry (a rotation never
+ * extends the expiry); the old token expires after the overlap. Throws not-found; conflict when it is
+ * revoked, expired or its user inactive; forbidden when it has more permissions than the grantor.
  */
 export async function rotateToken(
   tx: Tx,
@@ -28,7 +28,10 @@ export async function rotateToken(
   refuseOwnerToken(grantor, kind);
   refuseBeyond(grantor, grantedPermissions(old, old.scopes));
   if (old.revoked_at || (old.expires_at && old.expires_at <= now) || !old.active)
-    throw new Refusal("conflict", "This token works no more, so there is nothing to rotate");
+    throw new Refusal(
+      "conflict",
+      "This token is expired, revoked or of an inactive user, and cannot be rotated",
+    );
   const issued = await createToken(
     tx,
     {
@@ -85,7 +88,7 @@ async function findRotated(tx: Tx, account_id: number, id: number) {
       ])
       .where("t.account_id", "=", account_id)
       .where("t.id", "=", id)
-      // Of two that rotate it at once, the second finds what the first left.
+      // Of two concurrent rotations, the second sees the result of the first.
       .forUpdate("t")
       .executeTakeFirst()
   );

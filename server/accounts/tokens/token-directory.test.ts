@@ -16,9 +16,9 @@ before(async () => {
 });
 after(() => api.close());
 
-let strangers = 0;
+let unknown = 0;
 const strangersToken = () =>
-  `trk_${++strangers + 1_000_000}_${strangers}_${randomBytes(32).toString("hex")}`;
+  `trk_${++unknown + 1_000_000}_${unknown}_${randomBytes(32).toString("hex")}`;
 
 async function whileTokensAreLocked(work: (waiting: () => Promise<number>) => Promise<void>) {
   const locker = new pg.Client({ connectionString: api.database_url });
@@ -39,12 +39,12 @@ async function whileTokensAreLocked(work: (waiting: () => Promise<number>) => Pr
   }
 }
 
-test("a flood of well-formed unknown tokens takes two connections, and the line before them ends in 503", async (t) => {
+test("a flood of well-formed unknown tokens uses two connections, and is 503 beyond a bounded queue", async (t) => {
   const path = `/api/v1/crm/workspaces/${account.workspace_id}/leads/create`;
   const create = () =>
     api.send("POST", path, { token: account.token, json: { phone: "9876543210" } });
   assert.equal((await create()).status, 201);
-  // Whom we know is known for seconds: none pass, however long the flood takes this machine.
+  // The entry stays fresh, because the clock stands still however long the flood takes on this machine.
   const now_ms = performance.now();
   t.mock.method(performance, "now", () => now_ms);
   const flood: Promise<unknown>[] = [];
@@ -66,7 +66,7 @@ test("a flood of well-formed unknown tokens takes two connections, and the line 
   );
 });
 
-test("a token that is known and outdated is looked up before the strangers that wait", async () => {
+test("a known, outdated token is looked up before waiting unknown tokens", async () => {
   assert.ok(await api.app.tokens.find(account.token));
   let answered = 0;
   const flood = Array.from({ length: 1_000 }, async () => {
@@ -75,11 +75,11 @@ test("a token that is known and outdated is looked up before the strangers that 
   });
   api.app.notifications.send("token", accountTokensSubject(account.account_id));
   assert.ok(await api.app.tokens.find(account.token));
-  assert.ok(answered < 200, `${answered} strangers came first`);
+  assert.ok(answered < 200, `${answered} unknown tokens came first`);
   await Promise.all(flood);
 });
 
-test("requests that bring one new token together cost one look-up", async () => {
+test("concurrent requests with one new token cost one look-up", async () => {
   const token = await makeToken(api.app, account);
   await whileTokensAreLocked(async (waiting) => {
     const callers = Array.from({ length: 100 }, () => api.app.tokens.find(token));
@@ -90,7 +90,7 @@ test("requests that bring one new token together cost one look-up", async () => 
   assert.ok(await api.app.tokens.find(token));
 });
 
-test("a full directory keeps the token used last and drops the one used longest ago", async (t) => {
+test("a full directory evicts the least recently used token", async (t) => {
   const directory = openTokenDirectory(api.app, 2);
   const now_ms = performance.now();
   t.mock.method(performance, "now", () => now_ms);

@@ -1,5 +1,5 @@
-// Tells whom a token acts for. Looked up at most once in a few seconds per token and process;
-// a revocation purges the copies of every process.
+// Authenticates tokens. Each process looks a token up at most once in a few seconds; a revocation
+// invalidates the cached entries of every process.
 import { timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { App } from "../../engine/app.ts";
@@ -13,18 +13,18 @@ import { hashSecret, readToken } from "./internal/token-text.ts";
 
 export type TokenDirectory = {
   /**
-   * The caller behind a token, or null when it is malformed, unknown, expired or revoked; 503 when
-   * too many tokens that this process has not met wait to be looked up.
+   * Returns the caller of a token, or null if the token is malformed, unknown, expired or revoked; 503
+   * when too many uncached tokens wait to be looked up.
    */
   find(token: string): Promise<Caller | null>;
-  /** Writes down when tokens were last used, of those used since the call before. */
+  /** Saves when tokens were last used since the previous call. */
   saveLastUses(): Promise<void>;
 };
 
 const fresh_ms = 5_000;
 const entries_max = 20_000;
-/** Strangers' tokens: anybody can send them, so they get few connections and a line that ends in 503. */
-const strangers_at_once_max = 2;
+/** Anyone can send unknown tokens, so these get few connections and a queue that ends in 503. */
+const unknown_lookups_max = 2;
 const strangers_waiting_max = 1_000;
 
 type Entry = {
@@ -34,11 +34,11 @@ type Entry = {
   readonly read_at_ms: number;
 };
 
-/** Keeps the callers of the `max` tokens used last. */
+/** Opens a directory that caches the callers of the `max` most recently used tokens. */
 export function openTokenDirectory(app: App, max = entries_max): TokenDirectory {
   const entries = new LRUCache<string, Entry>({ max });
   const reads = new Map<string, Promise<Entry | null>>();
-  const strangers = openSlots(strangers_at_once_max, strangers_waiting_max);
+  const strangers = openSlots(unknown_lookups_max, strangers_waiting_max);
   const lastUses = openLastUses(app.db);
 
   app.notifications.on("token", (subject) => {
@@ -47,10 +47,10 @@ export function openTokenDirectory(app: App, max = entries_max): TokenDirectory 
       token === all_tokens
         ? (key: string) => key.startsWith(`${account}:`)
         : (key: string) => key === subject;
-    // Outdated, not gone: whom we know need not stand in the strangers' line.
+    // Outdated, not removed: known tokens do not wait in the queue of unknown ones.
     for (const key of [...entries.keys()].filter(isMeant))
       entries.set(key, { ...entries.peek(key)!, read_at_ms: Number.NEGATIVE_INFINITY });
-    // A read that is under way may have seen the state before: its entry is not kept.
+    // A read in progress may have seen the old state, so its result is not cached.
     for (const key of reads.keys()) if (isMeant(key)) reads.delete(key);
   });
 
@@ -92,14 +92,14 @@ export function openTokenDirectory(app: App, max = entries_max): TokenDirectory 
   };
 }
 
-/** How a token is named in notifications. */
+/** Returns a token's name in notifications. */
 export function tokenSubject(accountId: number, tokenId: number): string {
   return `${accountId}:${tokenId}`;
 }
 
 const all_tokens = "all";
 
-/** How all tokens of an account are named in notifications, when its settings, users or roles change. */
+/** Returns the name in notifications of all tokens of an account, for changes to settings, users or roles. */
 export function accountTokensSubject(accountId: number): string {
   return `${accountId}:${all_tokens}`;
 }

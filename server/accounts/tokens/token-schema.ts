@@ -1,4 +1,4 @@
-// A token as it goes in and comes out of the API. Its secret comes out once, at its making.
+// The token in API requests and responses. Its text is returned once, at creation.
 import Type, { type Static } from "typebox";
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
 import { shownName } from "../accounts/account-schema.ts";
@@ -7,15 +7,15 @@ import { permissionList } from "../roles/role-schema.ts";
 const kind = Type.Unsafe<"account" | "agent">({
   type: "string",
   enum: ["account", "agent"],
-  description: "account: acts as the account's owner; agent: acts as user_id",
+  description: "account: authenticates as the account's owner; agent: as user_id",
 });
 
 export const TokenRequest = closed(
   {
     kind,
-    name: shownName("What it is for"),
-    user_id: optional(id("Whom an agent token acts as: an active user")),
-    scopes: optional(permissionList("Narrows what it may do; null: everything its user may do")),
+    name: shownName("Purpose of the token"),
+    user_id: optional(id("The active user that an agent token authenticates as")),
+    scopes: optional(permissionList("Narrows its permissions; null: all permissions of its user")),
     expires_at: optional(
       Type.String({
         maxLength: 64,
@@ -38,18 +38,18 @@ export const TokenRotation = closed(
       Type.Integer({
         minimum: 0,
         maximum: overlap_seconds_max,
-        description: "How long the old token goes on working; default 0",
+        description: "How long the old token remains valid; default 0",
       }),
     ),
   },
-  { description: "How to rotate", examples: [{ overlap_seconds: 3_600 }] },
+  { description: "A rotation", examples: [{ overlap_seconds: 3_600 }] },
 );
 export type TokenRotation = Static<typeof TokenRotation>;
 
 const fields = {
   id: id("Token id"),
   kind,
-  user_id: id("Whom it acts as"),
+  user_id: id("The user it authenticates as"),
   name: Type.String(),
   scopes: nullable(Type.Array(Type.String())),
   expires_at: nullable(timestamp("UTC")),
@@ -62,13 +62,12 @@ const fields = {
 export const TokenAnswer = Type.Object(fields);
 export type TokenAnswer = Static<typeof TokenAnswer>;
 
-/** A token just made. */
+/** A token that was just created. */
 export const IssuedToken = Type.Object({
   ...fields,
   token: nullable(
     Type.String({
-      description:
-        "The token itself, shown only here; null when the answer is repeated under its Idempotency-Key",
+      description: "The token, shown only here; null in a replayed response",
     }),
   ),
 });

@@ -35,7 +35,7 @@ const works = async (token: string, at = api) =>
 const accountToken = () => ({ kind: "account", name: unique("token") });
 const idOf = (token: string) => Number(token.split("_")[2]);
 
-test("an account token acts as the owner and its text is shown once, in the answer that made it", async () => {
+test("an account token authenticates as the owner, and its text is shown once, at creation", async () => {
   const { status, body } = await create(accountToken());
   assert.equal(status, 201);
   assert.match(body.token, new RegExp(`^trk_${account.account_id}_${body.id}_[0-9a-f]{64}$`));
@@ -64,7 +64,7 @@ test("an account token acts as the owner and its text is shown once, in the answ
   assert.ok(!list.text.includes(secret) && !/secret|sha256/.test(list.text));
 });
 
-test("an agent token acts as its user, within the user's role and its own scopes", async () => {
+test("an agent token authenticates as its user, within the user's role and its own scopes", async () => {
   const user_id = await makeUser(api.app, account, ["users.read", "crm.read"]);
   const { status, body } = await create({
     kind: "agent",
@@ -82,7 +82,7 @@ test("an agent token acts as its user, within the user's role and its own scopes
   assert.equal(audit.status, 403, "a scope gives nothing that the role does not");
 });
 
-test("every failing field of a token is told at once, each with its reason", async () => {
+test("reports every invalid field of a token at once with its reason", async () => {
   const shape = await create({
     kind: "agent",
     name: " ",
@@ -103,7 +103,7 @@ test("every failing field of a token is told at once, each with its reason", asy
     secret: "unknown field",
     name: "must have 1 to 255 characters and not be blank",
     user_id: "is required for an agent token",
-    expires_at: "must be a day of the calendar",
+    expires_at: "must be a date that exists",
   });
   const cases: [object, string, RegExp][] = [
     [{ kind: "root", name: "x" }, "kind", /account, agent/],
@@ -122,7 +122,7 @@ test("every failing field of a token is told at once, each with its reason", asy
   }
 });
 
-test("an agent token is for an active user of the account: others are unknown", async () => {
+test("an agent token needs an active user of the account", async () => {
   const other = await makeAccount(api.app);
   const asleep = await makeUser(api.app, account);
   await api.send("PATCH", `/api/v1/users/${asleep}`, {
@@ -132,7 +132,9 @@ test("an agent token is for an active user of the account: others are unknown", 
   for (const user_id of [other.owner_id, asleep, 0, 9007199254740991]) {
     const { status, body } = await create({ kind: "agent", name: "x", user_id });
     assert.equal(status, 422);
-    assert.deepEqual(body.errors, [{ field: "user_id", reason: "matches no active user" }]);
+    assert.deepEqual(body.errors, [
+      { field: "user_id", reason: "must be the ID of an active user" },
+    ]);
   }
 });
 
@@ -157,7 +159,7 @@ test("a token is refused from its expiry on, by the clock of the service", async
   assert.equal(await works(body.token), 401);
 });
 
-test("revoking takes effect with the next request and is the same when repeated", async () => {
+test("a revocation applies to the next request and is idempotent", async () => {
   const { body: made } = await create(accountToken());
   assert.equal(await works(made.token), 200);
   const first = await revoke(made.id);
@@ -171,10 +173,10 @@ test("revoking takes effect with the next request and is the same when repeated"
   const audit = await api.send("GET", `/api/v1/audit?action=token.revoked&subject_id=${made.id}`, {
     token: account.token,
   });
-  assert.equal(audit.body.data.length, 1, "what changed nothing is not in the trail");
+  assert.equal(audit.body.data.length, 1, "a repetition is not audited");
 });
 
-test("a second process stops taking a revoked or rotated token that it has in memory", async () => {
+test("another process stops accepting a revoked or rotated token that it has cached", async () => {
   const second = await startApi({ databaseUrl: api.database_url });
   try {
     for (const end of [revoke, rotate]) {
@@ -188,7 +190,7 @@ test("a second process stops taking a revoked or rotated token that it has in me
   }
 });
 
-test("rotating gives a new token of the same kind, user, name, scopes and expiry; the old one ends after the overlap", async () => {
+test("a rotation creates a token of the same kind, user, name, scopes and expiry; the old one expires after the overlap", async () => {
   const user_id = await makeUser(api.app, account, ["users.read", "crm.read"]);
   const { body: old } = await create({
     kind: "agent",
@@ -214,7 +216,7 @@ test("rotating gives a new token of the same kind, user, name, scopes and expiry
   assert.equal(await works(fresh.token), 200);
 });
 
-test("rotating without an overlap ends the old token at once, also when it rotates itself", async () => {
+test("a rotation without overlap ends the old token immediately, even when it rotates itself", async () => {
   const { body: old } = await create(accountToken());
   const { status, body: fresh } = await rotate(old.id, {}, { token: old.token });
   assert.equal(status, 201);
@@ -222,7 +224,7 @@ test("rotating without an overlap ends the old token at once, also when it rotat
   assert.equal(await works(fresh.token), 200);
 });
 
-test("an overlap never lengthens the life of the old token", async () => {
+test("an overlap never extends the expiry of the old token", async () => {
   const soon = new Date(api.clock.now().getTime() + 60_000).toISOString();
   const { body: old } = await create({ ...accountToken(), expires_at: soon });
   const { body: fresh } = await rotate(old.id, { overlap_seconds: 604_800 });
@@ -233,7 +235,7 @@ test("an overlap never lengthens the life of the old token", async () => {
   assert.equal(read.expires_at, soon);
 });
 
-test("a token that works no more is not rotated, and of two that rotate one at once only the first does", async () => {
+test("an expired or revoked token is not rotated, and of two concurrent rotations only one succeeds", async () => {
   const { body: revoked } = await create(accountToken());
   await revoke(revoked.id);
   const refused = await rotate(revoked.id);
@@ -255,7 +257,7 @@ test("an overlap is a whole number of seconds up to a week", async () => {
   assert.equal((await rotate(made.id, { overlap_seconds: null })).status, 201);
 });
 
-test("a repeated Idempotency-Key makes no second token and does not bring the first one's text back", async () => {
+test("a repeated Idempotency-Key creates no second token and does not reveal the first one's text", async () => {
   const headers = { "idempotency-key": unique("key") };
   const json = accountToken();
   const first = await create(json, { headers });
@@ -272,7 +274,7 @@ test("a repeated Idempotency-Key makes no second token and does not bring the fi
   assert.deepEqual(repeated.body, { ...rotated.body, token: null });
 });
 
-test("of twins under one Idempotency-Key exactly one is told the token", async () => {
+test("of concurrent requests under one Idempotency-Key, exactly one receives the token", async () => {
   const headers = { "idempotency-key": unique("key") };
   const json = accountToken();
   const answers = await Promise.all(Array.from({ length: 10 }, () => create(json, { headers })));
@@ -281,7 +283,7 @@ test("of twins under one Idempotency-Key exactly one is told the token", async (
   assert.equal(answers.filter(({ body }) => body.token !== null).length, 1);
 });
 
-test("no secret is anywhere in the database", async () => {
+test("the database contains no secret", async () => {
   const headers = { "idempotency-key": unique("key") };
   const { body: made } = await create(accountToken(), { headers });
   const { body: rotated } = await rotate(made.id, {}, { headers });
@@ -297,7 +299,7 @@ test("no secret is anywhere in the database", async () => {
   }
 });
 
-test("nobody makes or rotates a token that may do more than they", async () => {
+test("refuses to create or rotate a token with more permissions than the grantor", async () => {
   const own = ["tokens.manage", "crm.read"] as const;
   const agent = await makeAgentToken(api.app, account, own);
   const mighty = await makeUser(api.app, account, ["crm.read", "crm.write"]);
@@ -318,10 +320,10 @@ test("nobody makes or rotates a token that may do more than they", async () => {
     assert.equal(status, 403);
     assert.equal(body.type, "forbidden");
   }
-  assert.equal((await rotate(idOf(agent), {}, by)).status, 201, "its own it may");
+  assert.equal((await rotate(idOf(agent), {}, by)).status, 201, "it may rotate itself");
 });
 
-test("a scoped token makes and rotates nothing wider than its scopes", async () => {
+test("a scoped token creates and rotates only tokens within its scopes", async () => {
   const scopes = ["tokens.manage", "crm.read"] as const;
   const scoped = await makeToken(api.app, account, { scopes });
   const by = { token: scoped };
@@ -333,12 +335,12 @@ test("a scoped token makes and rotates nothing wider than its scopes", async () 
   assert.deepEqual(fresh.scopes, scopes);
 });
 
-test("an agent with every permission may make an account token", async () => {
+test("an agent with every permission may create an account token", async () => {
   const agent = await makeAgentToken(api.app, account, permissionNames);
   assert.equal((await create(accountToken(), { token: agent })).status, 201);
 });
 
-test("another account's token answers like an unknown one", async () => {
+test("another account's token is indistinguishable from an unknown one", async () => {
   const other = await makeAccount(api.app);
   const without = (text: string) => text.replace(/"request_id":"[^"]*"/, "");
   for (const [method, path] of [
@@ -355,18 +357,18 @@ test("another account's token answers like an unknown one", async () => {
   assert.equal(await works(other.token), 200);
 });
 
-test("tokens are seen and handled only with tokens.manage", async () => {
-  const nobody = await makeAgentToken(api.app, account, ["users.manage", "account.manage"]);
-  const by = { token: nobody };
+test("tokens are read and managed only with tokens.manage", async () => {
+  const no_permissions = await makeAgentToken(api.app, account, ["users.manage", "account.manage"]);
+  const by = { token: no_permissions };
   assert.equal((await api.send("GET", "/api/v1/tokens", by)).status, 403);
-  assert.equal((await api.send("GET", `/api/v1/tokens/${idOf(nobody)}`, by)).status, 403);
+  assert.equal((await api.send("GET", `/api/v1/tokens/${idOf(no_permissions)}`, by)).status, 403);
   assert.equal((await create(accountToken(), by)).status, 403);
-  assert.equal((await revoke(idOf(account.token), nobody)).status, 403);
-  assert.equal((await rotate(idOf(nobody), {}, by)).status, 403);
+  assert.equal((await revoke(idOf(account.token), no_permissions)).status, 403);
+  assert.equal((await rotate(idOf(no_permissions), {}, by)).status, 403);
   assert.equal((await api.send("GET", "/api/v1/tokens")).status, 401);
 });
 
-test("the audit trail tells a token's making, rotation and end, without its secret", async () => {
+test("the audit trail records a token's creation, rotation and revocation, without its secret", async () => {
   const { body: made } = await create({ ...accountToken(), scopes: [] });
   const { body: fresh } = await rotate(made.id, { overlap_seconds: 60 });
   await revoke(made.id);
@@ -394,7 +396,7 @@ test("the audit trail tells a token's making, rotation and end, without its secr
   assert.ok(!text.includes(made.token.split("_")[3]));
 });
 
-test("the last use of each token is written in one go, keeps the latest, and survives a failed write", async () => {
+test("last uses are saved in one statement, never go back, and survive a failed write", async () => {
   const { body: used } = await create(accountToken());
   const { body: unused } = await create(accountToken());
   const lastUse = async (id: number) =>
@@ -415,7 +417,7 @@ test("the last use of each token is written in one go, keeps the latest, and sur
   assert.equal(await lastUse(used.id), "2998-01-01T00:00:05.000Z", "never goes back");
 });
 
-test("a process that stops waits for the save of last uses that is under way", async (t) => {
+test("a stopping process waits for a save of last uses in progress", async (t) => {
   const { body: used } = await create(accountToken());
   await works(used.token);
   t.mock.timers.enable({ apis: ["setInterval"] });
@@ -438,7 +440,7 @@ test("a process that stops waits for the save of last uses that is under way", a
   await stopping;
 });
 
-test("a process that stops writes the last uses it still has in memory", async () => {
+test("a stopping process saves the last uses it still has in memory", async () => {
   const { body: used } = await create(accountToken());
   const stop = saveLastUses(api.app.tokens, api.app.log);
   await works(used.token);

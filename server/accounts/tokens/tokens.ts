@@ -4,7 +4,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { TokenAnswer } from "./token-schema.ts";
 
-/** The account's tokens, by id, without anything of their secrets; expired and revoked ones too. */
+/** Lists the account's tokens by ID, including expired and revoked ones, without secrets. */
 export async function listTokens(
   db: Kysely<DB>,
   accountId: number,
@@ -22,7 +22,7 @@ export async function listTokens(
   return { data: rows.map(tokenAnswer), next_cursor: next };
 }
 
-/** One token of the account, or not-found. */
+/** Returns a token of the account, or throws not-found. */
 export async function findToken(
   db: Kysely<DB>,
   accountId: number,

@@ -6,8 +6,8 @@ import type { NewUser, UserAnswer } from "./user-schema.ts";
 import { user_columns, userAnswer } from "./users.ts";
 
 /**
- * Creates a user, who is never the owner. Refuses: validation-failed (email taken, role unknown),
- * forbidden when the role may do more than the grantor.
+ * Creates a user, who is never the owner. Throws validation-failed (email taken, role unknown),
+ * forbidden when the role has more permissions than the grantor.
  */
 export async function createUser(
   tx: Tx,

@@ -9,9 +9,9 @@ import type { UserAnswer, UserPatch } from "./user-schema.ts";
 import { user_columns, userAnswer } from "./users.ts";
 
 /**
- * Changes a user. Refuses: not-found; validation-failed (email taken, role unknown, the owner
- * deactivated or given a role); forbidden when it would let the user do more than the grantor may,
- * and for the e-mail address of a user who may do more.
+ * Changes a user. Throws not-found; validation-failed (email taken, role unknown, the owner deactivated
+ * or given a role); forbidden when the user would have more permissions than the grantor, or when it
+ * changes the email address of such a user.
  */
 export async function updateUser(
   tx: Tx,
@@ -34,10 +34,10 @@ export async function updateUser(
     ...(patch.email === undefined ? {} : { email: patch.email.toLowerCase() }),
   };
   const after = { ...before, ...changes };
-  // Who can read a user's mail can become that user.
+  // Whoever controls a user's mailbox can take over the user.
   if (changes.email !== undefined && changes.email !== before.email)
     refuseBeyond(grantor, await permissionsOf(tx, account_id, before));
-  // Waking a user up gives them their role back.
+  // Reactivating a user restores their role's permissions.
   const grants = after.role_id !== before.role_id || (after.active && !before.active);
   await validateUser(
     tx,

@@ -1,21 +1,21 @@
-// A user as it goes in and comes out of the API.
+// The user in API requests and responses.
 import Type, { type Static } from "typebox";
 import { closed, id, nullable, optional, phone10, timestamp } from "../../lib/schemas.ts";
 import { shownName } from "../accounts/account-schema.ts";
 
-const name = shownName("What others see");
+const name = shownName("Display name");
 const email = Type.String({
   format: "email",
   maxLength: 254,
-  description: "Unique in the account; kept in lower case",
+  description: "Unique in the account; stored in lower case",
 });
-const phone = phone10("Where the user is called");
+const phone = phone10("The user's phone number");
 const extension = Type.String({
   pattern: "^[0-9]{2,6}$",
   description: "The user's extension",
   "x-reason": "must be 2 to 6 digits",
 });
-const role_id = id("Without a role a user may do nothing");
+const role_id = id("A user without a role has no permissions");
 
 export const NewUser = closed(
   {
@@ -45,7 +45,7 @@ export const UserPatch = closed(
   },
   {
     minProperties: 1,
-    description: "What to change; null clears a field",
+    description: "The fields to change; null clears a field",
     examples: [{ role_id: 1 }],
   },
 );
@@ -59,7 +59,7 @@ export const UserAnswer = Type.Object({
   extension: nullable(Type.String()),
   role_id: nullable(id("Role id")),
   is_owner: Type.Boolean({ description: "The owner has every permission; there is exactly one" }),
-  active: Type.Boolean({ description: "The tokens of an inactive user are refused" }),
+  active: Type.Boolean({ description: "Tokens of an inactive user are rejected" }),
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });

@@ -36,7 +36,7 @@ const createRole = async (permissions: string[]) =>
     })
   ).body.id as number;
 
-test("a user with only a name and an e-mail is active, has no role and no numbers", async () => {
+test("a user with only a name and an email is active and has no role or numbers", async () => {
   const email = `${unique("Mixed.Case")}@Test.Example`;
   const { status, body } = await create({ name: "Asha", email });
   assert.equal(status, 201);
@@ -55,7 +55,7 @@ test("a user with only a name and an e-mail is active, has no role and no number
   assert.deepEqual(read.body, body);
 });
 
-test("a user takes a phone, an extension, a role and may begin inactive", async () => {
+test("a user can have a phone, an extension and a role, and can be created inactive", async () => {
   const role_id = await createRole(["crm.read"]);
   const given = newUser({ phone: "9876543210", extension: "201", role_id, active: false });
   const { status, body } = await create(given);
@@ -63,7 +63,7 @@ test("a user takes a phone, an extension, a role and may begin inactive", async 
   assert.deepEqual({ ...body, ...given }, body);
 });
 
-test("every failing field of a user is told at once, each with its reason", async () => {
+test("reports every invalid field of a user at once with its reason", async () => {
   const { status, body } = await create({
     name: "",
     email: "asha",
@@ -88,7 +88,7 @@ test("every failing field of a user is told at once, each with its reason", asyn
   });
 });
 
-test("an unknown role and another account's are the same error on role_id, told beside a taken e-mail", async () => {
+test("an unknown role and another account's role are the same violation, reported together with a taken email", async () => {
   const taken = newUser();
   await create(taken);
   const other = await makeAccount(api.app);
@@ -100,13 +100,13 @@ test("an unknown role and another account's are the same error on role_id, told 
     const { status, body } = await create({ ...taken, role_id });
     assert.equal(status, 422);
     assert.deepEqual(body.errors, [
-      { field: "email", reason: "is already a user's" },
-      { field: "role_id", reason: "matches no role" },
+      { field: "email", reason: "is already used by another user" },
+      { field: "role_id", reason: "must be the ID of a role" },
     ]);
   }
 });
 
-test("an e-mail is one user's in an account, whatever its case, also when twenty ask at once", async () => {
+test("an email is unique in an account ignoring case, even under twenty concurrent requests", async () => {
   const user = newUser();
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -117,7 +117,7 @@ test("an e-mail is one user's in an account, whatever its case, also when twenty
   assert.equal(answers.filter(({ status }) => status === 201).length, 1);
   assert.equal(refused.length, 19);
   for (const { body } of refused)
-    assert.deepEqual(body.errors, [{ field: "email", reason: "is already a user's" }]);
+    assert.deepEqual(body.errors, [{ field: "email", reason: "is already used by another user" }]);
   const other = await makeAccount(api.app);
   assert.equal((await create(user, { token: other.token })).status, 201);
 });
@@ -134,7 +134,7 @@ test("a repeated Idempotency-Key creates one user and gets the first answer, byt
   assert.equal((await create(newUser(), { headers })).status, 422);
 });
 
-test("a change touches what it names, and null clears what may be empty", async () => {
+test("a change affects only the given fields, and null clears optional ones", async () => {
   const role_id = await createRole([]);
   const { body: user } = await create(newUser({ phone: "9876543210", extension: "20", role_id }));
   const renamed = await patch(user.id, { name: "Asha B" });
@@ -151,7 +151,7 @@ test("a change touches what it names, and null clears what may be empty", async 
   assert.equal(own.status, 200, "their own address is not taken");
 });
 
-test("a change is refused for each field that fails, and when it names none", async () => {
+test("refuses a change with an invalid field or without fields", async () => {
   const { body: user } = await create(newUser());
   const { body: neighbour } = await create(newUser());
   const cases: [object, string][] = [
@@ -202,7 +202,7 @@ test("a deactivated user's token is refused from the next request on, and works 
   assert.equal(await status(), 403);
 });
 
-test("nobody makes a user mightier than themselves: no greater role, no waking of one who has it", async () => {
+test("refuses to give a user more permissions than the grantor's, by role or by reactivation", async () => {
   const token = await makeAgentToken(api.app, account, ["users.manage", "crm.read"]);
   const greater = await createRole(["crm.read", "crm.write"]);
   const lesser = await createRole(["crm.read"]);
@@ -218,7 +218,7 @@ test("nobody makes a user mightier than themselves: no greater role, no waking o
   assert.equal((await patch(asleep.id, { role_id: lesser, active: true }, token)).status, 200);
 });
 
-test("nobody changes the e-mail address of a user who may do more than they", async () => {
+test("refuses to change the email of a user with more permissions than the grantor", async () => {
   const token = await makeAgentToken(api.app, account, ["users.manage", "crm.read"]);
   const mightier = await makeUser(api.app, account, ["crm.read", "crm.export"]);
   const weaker = await makeUser(api.app, account, ["crm.read"]);
@@ -237,7 +237,7 @@ test("nobody changes the e-mail address of a user who may do more than they", as
   assert.equal((await api.send("PATCH", `/api/v1/users/${mightier}`, same)).status, 200);
 });
 
-test("users are listed by id in pages that follow one another", async () => {
+test("lists users by ID in consecutive pages", async () => {
   const own = await makeAccount(api.app);
   for (let i = 0; i < 4; i++) await makeUser(api.app, own);
   const ids: number[] = [];
@@ -264,7 +264,7 @@ test("users are listed by id in pages that follow one another", async () => {
   );
 });
 
-test("another account's user is read and changed by nobody else, and answers like an unknown one", async () => {
+test("another account's user cannot be read or changed, and is indistinguishable from an unknown one", async () => {
   const other = await makeAccount(api.app);
   const without = (text: string) => text.replace(/"request_id":"[^"]*"/, "");
   for (const [method, json] of [
@@ -286,15 +286,15 @@ test("another account's user is read and changed by nobody else, and answers lik
 
 test("users are read with users.read, changed only with users.manage, and by no one without a token", async () => {
   const reader = await makeAgentToken(api.app, account, ["users.read"]);
-  const nobody = await makeAgentToken(api.app, account, null);
+  const no_permissions = await makeAgentToken(api.app, account, null);
   assert.equal((await api.send("GET", "/api/v1/users", { token: reader })).status, 200);
   assert.equal((await create(newUser(), { token: reader })).status, 403);
   assert.equal((await patch(account.owner_id, { name: "X" }, reader)).status, 403);
-  assert.equal((await api.send("GET", "/api/v1/users", { token: nobody })).status, 403);
+  assert.equal((await api.send("GET", "/api/v1/users", { token: no_permissions })).status, 403);
   assert.equal((await api.send("GET", "/api/v1/users")).status, 401);
 });
 
-test("the audit trail says who made and changed a user, without personal data", async () => {
+test("the audit trail records who created and changed a user, without personal data", async () => {
   const { body: user } = await create(newUser({ phone: "9876543210" }));
   await patch(user.id, { email: `${unique("new")}@test.example`, active: false });
   const { body } = await api.send("GET", `/api/v1/audit?subject_id=${user.id}`, {

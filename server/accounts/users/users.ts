@@ -4,7 +4,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { UserAnswer } from "./user-schema.ts";
 
-/** The account's users, inactive ones too, by id. */
+/** Lists the account's users by ID, including inactive ones. */
 export async function listUsers(
   db: Kysely<DB>,
   accountId: number,
@@ -22,14 +22,14 @@ export async function listUsers(
   return { data: rows.map(userAnswer), next_cursor: next };
 }
 
-/** One user of the account, or not-found. */
+/** Returns a user of the account, or throws not-found. */
 export async function findUser(db: Kysely<DB>, accountId: number, id: number): Promise<UserAnswer> {
   const row = await userRows(db, accountId).where("id", "=", id).executeTakeFirst();
   if (!row) throw notFound();
   return userAnswer(row);
 }
 
-/** The columns of a user's answer. */
+/** The columns that userAnswer needs. */
 export const user_columns = [
   "id",
   "name",
@@ -49,7 +49,7 @@ function userRows(db: Kysely<DB>, accountId: number) {
 
 type Row = Omit<UserAnswer, "created_at" | "updated_at"> & { created_at: Date; updated_at: Date };
 
-/** A user as the API shows it. */
+/** Returns a user as the API shows it. */
 export function userAnswer(row: Row): UserAnswer {
   return {
     ...row,

@@ -69,7 +69,7 @@ test("large bodies beyond an account's share wait, then are 503, and other accou
   assert.equal((await post(other, 2 * megabyte)).body.length, 2 * megabyte);
   assert.equal((await post(account, 1_000)).body.length, 1_000, "a small body waits for none");
   assert.deepEqual(answered, [503, 503, 503]);
-  // A connection that is gone leaves its room to the next.
+  // A closed connection releases its slot.
   for (const { cut } of uploads) cut();
   await Promise.all(uploads.map(({ status }) => status));
   await eventually(async () => (await post(account, 2 * megabyte)).status === 200);

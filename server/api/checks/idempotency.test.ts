@@ -18,7 +18,7 @@ const createLead = (of: TestAccount, headers: Record<string, string> = {}) =>
     headers,
   });
 
-test("waiting for keys that are in use in another process leaves connections to other requests", async () => {
+test("waiting for keys in use by another process does not exhaust the connections", async () => {
   const hanging = await makeAccount(api.app);
   const other = await makeAccount(api.app);
   const frozen = new pg.Client({ connectionString: api.database_url });

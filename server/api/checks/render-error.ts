@@ -4,7 +4,7 @@ import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
 import { Refusal, refusals, unavailable, notFound } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 
-/** Turns a refusal into the answer of a route: its status, its media type and its body. */
+/** Renders a refusal as the response of a route: its status, its media type and its body. */
 export type RenderError = (
   refusal: Refusal,
   requestId: string,

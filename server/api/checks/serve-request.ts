@@ -25,7 +25,7 @@ export function openPublicHandler(app: ApiApp, route: PublicRoute): Handler {
   };
 }
 
-/** Returns the handler of a route that needs a token; it leaves a stored answer on the request. */
+/** Returns the handler of a route that needs a token; it sets a stored answer on the request. */
 export function openHandler(app: ApiApp, writing: Writing, route: GuardedRoute): Handler {
   const contextOf = contextFactory(app, writing, route);
   return async (request, reply) => {

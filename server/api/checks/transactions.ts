@@ -1,5 +1,5 @@
 // Opens the transactions of requests' writes. Each kind has its own limit of connections, so that writes that
-// hang or run long leave connections to the others.
+// hang or run long do not exhaust the connections of the others.
 import type pg from "pg";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
 import type { Database, Tx } from "../../lib/database/database.ts";
@@ -24,7 +24,7 @@ export type Transactions = {
 
 /**
  * Keyed writes that hold a connection: one that waits for a hanging request in another process keeps it until
- * its time-out, and must leave connections to the others.
+ * its time-out, and the others need connections meanwhile.
  */
 const keyed_at_once_max = 6;
 const keyed_of_account_max = 4;

@@ -1,4 +1,4 @@
-// The contact as it goes out: the person behind one phone number of a workspace.
+// The contact in API responses: the person behind one phone number of a workspace.
 import Type, { type Static } from "typebox";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 
@@ -6,14 +6,14 @@ export const ContactAnswer = Type.Object({
   id: id("Contact id"),
   workspaceId: id("Workspace the contact belongs to"),
   name: Type.String(),
-  phone: Type.String({ description: "Exactly 10 digits; one contact per workspace and phone" }),
+  phone: Type.String({ description: "Exactly 10 digits; unique in the workspace" }),
   email: nullable(Type.String()),
   createdAt: timestamp("UTC"),
   updatedAt: timestamp("UTC"),
 });
 export type ContactAnswer = Static<typeof ContactAnswer>;
 
-/** What a contact's answer is made of. */
+/** The columns that a contact's response needs. */
 export const contact_columns = [
   "id",
   "workspace_id",

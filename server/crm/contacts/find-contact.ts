@@ -2,7 +2,7 @@ import type { App } from "../../engine/app.ts";
 import { notFound } from "../../lib/errors.ts";
 import { contact_columns, contactAnswerOf, type ContactAnswer } from "./contact-schema.ts";
 
-/** One contact of the workspace; not-found when it is missing, elsewhere or another account's. */
+/** Returns a contact of the workspace; throws not-found if it is missing, elsewhere or another account's. */
 export async function findContact(
   app: App,
   accountId: number,

@@ -9,11 +9,11 @@ import { phonePrefixRange } from "../leads/phone-prefix.ts";
 export type ContactFilter = {
   /** Ten digits. */
   readonly phone?: string;
-  /** Digits: how the phone starts; else a part of name or email, whatever the case. */
+  /** Digits match the start of the phone; other text matches a part of name or email, ignoring case. */
   readonly q?: string;
 };
 
-/** A page of contacts; 422 on a cursor that is not of this list. */
+/** Returns a page of contacts; 422 on an invalid cursor. */
 export async function listContacts(
   app: App,
   accountId: number,

@@ -1,4 +1,4 @@
-// Changes a contact's name or email. The phone stays: it is what leads find their contact by.
+// Changes a contact's name or email, never the phone, by which leads find their contact.
 import Type, { type Static } from "typebox";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
@@ -15,7 +15,7 @@ export const ContactPatch = closed(
 );
 export type ContactPatch = Static<typeof ContactPatch>;
 
-/** The patched contact; not-found when there is none in this workspace. */
+/** Returns the changed contact; throws not-found if it does not exist in this workspace. */
 export async function patchContact(
   tx: Tx,
   actor: Actor,

@@ -12,7 +12,7 @@ import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts"
 
 const fields_max = 200;
 
-/** Adds a custom field. Refuses: not-found (workspace); a taken key (422); more than 200 in a workspace (409). */
+/** Adds a custom field. Throws not-found (workspace), 422 (key taken), 409 (more than 200 in a workspace). */
 export async function createCustomField(
   tx: Tx,
   actor: Actor,
@@ -29,12 +29,12 @@ export async function createCustomField(
     .where("workspace_id", "=", workspaceId)
     .execute();
   if (others.some(({ key }) => key === field.key)) {
-    throw invalidField("key", "is already the key of a custom field, perhaps an archived one");
+    throw invalidField("key", "is already used by a custom field, which may be archived");
   }
   if (others.length >= fields_max) {
     throw new Refusal(
       "conflict",
-      `A workspace has at most ${fields_max} custom fields, archived ones among them`,
+      `A workspace has at most ${fields_max} custom fields, including archived ones`,
     );
   }
   const { id } = await tx

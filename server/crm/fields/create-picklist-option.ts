@@ -14,7 +14,7 @@ import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts"
 
 const options_max = 500;
 
-/** Adds an option. Refuses: not-found (workspace); a taken value (422); more than 500 in a picklist (409). */
+/** Adds an option. Throws not-found (workspace), 422 (value taken), 409 (more than 500 in a picklist). */
 export async function createPicklistOption(
   tx: Tx,
   actor: Actor,
@@ -36,7 +36,7 @@ export async function createPicklistOption(
   }
   const taken = new Set(others.map(({ value }) => value));
   if (option.value && taken.has(option.value)) {
-    throw invalidField("value", "is already the value of an option of this picklist");
+    throw invalidField("value", "is already used by an option of this picklist");
   }
   const { id } = await tx
     .insertInto("picklist_options")
@@ -64,7 +64,7 @@ export async function createPicklistOption(
   return picklistOptionAnswer(await findPicklistOption(tx, account_id, path));
 }
 
-/** A slug of the label that no other option has; labels without a Latin letter or digit get the picklist's name. */
+/** Returns an unused slug of the label, or of the picklist's name if the label has no Latin letter or digit. */
 function freeValue(label: string, picklist: string, taken: ReadonlySet<string>): string {
   const slug = label
     .normalize("NFKD")

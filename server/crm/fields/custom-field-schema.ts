@@ -1,4 +1,4 @@
-// Custom fields as they go in and come out.
+// Custom fields in API requests and responses.
 import Type, { type Static } from "typebox";
 import { closed, id, optional } from "../../lib/schemas.ts";
 import type { FieldError } from "../../lib/errors.ts";
@@ -6,10 +6,10 @@ import type { CustomFieldType } from "../workspaces/workspace-schema.ts";
 
 const types = ["text", "number", "boolean", "date", "select", "multiselect"] as const;
 
-// A key becomes a property of objects in many programs: those every object has are no keys.
+// Keys become object properties in many programs, so the names that every object has are reserved.
 const key = Type.String({
   pattern: "^(?!(?:constructor|prototype)$)[a-z][a-z0-9_]{0,62}$",
-  description: "Its name in a lead's customFields; never changes",
+  description: "The field's name in customFields; immutable",
   "x-reason":
     "must be 1 to 63 characters of a-z, 0-9 and _, beginning with a letter, and not a reserved word",
 });
@@ -29,17 +29,17 @@ const choices = Type.Array(
     minItems: 1,
     maxItems: 200,
     uniqueItems: true,
-    description: "The choices of select and multiselect; other types have none",
+    description: "The choices of a select or multiselect; other types have none",
   },
 );
-const required = Type.Boolean({ description: "Whether a lead cannot be created without it" });
+const required = Type.Boolean({ description: "Whether a new lead must have a value" });
 const position = Type.Integer({
   minimum: 0,
   maximum: 1_000_000,
-  description: "Fields are shown in this order; the last place unless said",
+  description: "Display position; last by default",
 });
 
-/** The body of a custom field's creation. */
+/** The request body of a new custom field. */
 export const NewCustomField = closed(
   {
     key,
@@ -53,7 +53,7 @@ export const NewCustomField = closed(
 );
 export type NewCustomField = Static<typeof NewCustomField>;
 
-/** The body of a custom field's patch. */
+/** The request body of a change to a custom field. */
 export const CustomFieldPatch = closed(
   {
     label: Type.Optional(label),
@@ -61,7 +61,9 @@ export const CustomFieldPatch = closed(
     options: Type.Optional(choices),
     position: Type.Optional(position),
     archived: Type.Optional(
-      Type.Boolean({ description: "Leads keep the values of archived fields and get no new ones" }),
+      Type.Boolean({
+        description: "Leads keep the values of an archived field and get no new ones",
+      }),
     ),
   },
   { minProperties: 1, examples: [{ label: "Customer tier" }] },
@@ -80,12 +82,12 @@ export const CustomFieldAnswer = Type.Object({
 });
 export type CustomFieldAnswer = Static<typeof CustomFieldAnswer>;
 
-/** Whether fields of this type are chosen from options. */
+/** Reports whether fields of this type have a list of choices. */
 export function hasChoices(type: unknown): boolean {
   return type === "select" || type === "multiselect";
 }
 
-/** What a schema alone cannot say of a new field's body, which may have any shape. */
+/** Returns the violations that the schema cannot express. The body may have any shape. */
 export function validateNewCustomField(body: unknown): FieldError[] {
   if (typeof body !== "object" || body === null) return [];
   const { type, options } = body as Record<string, unknown>;
@@ -99,10 +101,10 @@ export function validateNewCustomField(body: unknown): FieldError[] {
   return [];
 }
 
-/** Why a field of another type gets no choices. */
-export const options_refused = "only a select or multiselect has options";
+/** Reason why a field of another type cannot have options. */
+export const options_refused = "must be omitted: only a select or multiselect has options";
 
-/** What of a row `customFieldAnswer` needs. */
+/** The columns that `customFieldAnswer` needs. */
 export const field_columns = [
   "id",
   "key",

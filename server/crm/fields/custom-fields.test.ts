@@ -31,7 +31,7 @@ const createLead = (customFields?: unknown) =>
   send("POST", "/leads/create", { phone: "9876543210", customFields });
 const list = async (query = "") => (await send("GET", `/custom-fields${query}`)).body.data;
 
-test("a new custom field is listed with its eight fields and taken by the next lead", async () => {
+test("a new custom field is listed with its eight fields and accepted by the next lead", async () => {
   const field = { key: newKey(), label: "Plan", type: "select", options: ["Gold", "Silver"] };
   const { status, body } = await send("POST", "/custom-fields", field);
   assert.equal(status, 201);
@@ -71,7 +71,7 @@ const values: Record<CustomFieldType, { options?: string[]; good: unknown[]; bad
 };
 
 for (const [type, { options, good, bad }] of Object.entries(values)) {
-  test(`a lead takes the values of a ${type} field as they are, and refuses others on that field`, async () => {
+  test(`a lead stores valid values of a ${type} field unchanged, and refuses others on that field`, async () => {
     const { body: field } = await add({ type, ...(options ? { options } : {}) });
     for (const value of good) {
       const { status, body } = await createLead({ [field.key]: value });
@@ -104,7 +104,7 @@ test("numbers beyond JSON's, NUL and half surrogates in custom values are a 422"
   assert.equal((await raw(`{"${text.key}":"\\ud800"}`)).status, 422);
 });
 
-test("custom fields that the workspace does not have are refused by name, all at once", async () => {
+test("reports every unknown custom field by name", async () => {
   const raw =
     '{"phone":"9876543210","customFields":{"nope":1,"__proto__":{"a":1},"constructor":2}}';
   const headers = { "content-type": "application/json" };
@@ -120,7 +120,7 @@ test("custom fields that the workspace does not have are refused by name, all at
   }
 });
 
-test("a field made required is asked of the next lead at once, and of none once it is not", async () => {
+test("making a field required or optional applies to the next lead", async () => {
   for (const type of ["text", "multiselect"] as const) {
     const { options } = values[type];
     const created = await add({ type, required: true, ...(options ? { options } : {}) });
@@ -140,7 +140,7 @@ test("a field made required is asked of the next lead at once, and of none once 
   }
 });
 
-test("a custom field's body is refused field by field, all failing fields at once", async () => {
+test("reports every invalid field of a new custom field at once", async () => {
   const create = { key: "fine", label: "a", type: "select", options: ["a"] };
   const reserved = ["__proto__", "constructor", "prototype", "toString", "_a", "1a", "A", "a-b"];
   const cases: [string, unknown[]][] = [
@@ -200,7 +200,7 @@ test("a custom field's patch is refused field by field; its key and type never c
   assert.deepEqual(failingFields(await patch(text.id, { options: ["a"] })), ["options"]);
 });
 
-test("a choice that is removed takes no new lead, and stays with the leads that have it", async () => {
+test("a removed choice is refused for new leads and kept by existing ones", async () => {
   const { body: field } = await add({ type: "select", options: ["old", "new"] });
   const { body: lead } = await createLead({ [field.key]: "old" });
   assert.equal((await patch(field.id, { options: ["new"] })).status, 200);
@@ -215,7 +215,7 @@ test("a choice that is removed takes no new lead, and stays with the leads that 
   assert.deepEqual(custom_fields, { [field.key]: "old" });
 });
 
-test("a key is given once in a workspace, archived fields among them, and again in another", async () => {
+test("a key is unique in a workspace, including archived fields, and free in another", async () => {
   const { body: field } = await add({});
   assert.deepEqual(failingFields(await add({ key: field.key })), ["key"]);
   await patch(field.id, { archived: true });
@@ -229,7 +229,7 @@ test("a key is given once in a workspace, archived fields among them, and again 
   assert.equal((await api.send("POST", path, { token, json: copy })).status, 201);
 });
 
-test("an archived field is unknown to new leads, listed only when asked, and can be restored", async () => {
+test("an archived field is unknown to new leads, listed only on request, and can be restored", async () => {
   const { body: field } = await add({});
   const idsOf = (fields: { id: number }[]) => fields.map(({ id }) => id);
   assert.equal((await patch(field.id, { archived: true })).status, 200);
@@ -241,7 +241,7 @@ test("an archived field is unknown to new leads, listed only when asked, and can
   assert.equal((await createLead({ [field.key]: "x" })).status, 201);
 });
 
-test("a field that leads have is archived instead of deleted, an unused one is deleted", async () => {
+test("a field in use can only be archived, an unused one can be deleted", async () => {
   const { body: used } = await add({});
   const { body: unused } = await add({});
   await createLead({ [used.key]: "x" });
@@ -278,7 +278,7 @@ test("a workspace holds at most 200 custom fields", async () => {
   assert.deepEqual(answers, [201, 409]);
 });
 
-test("every change of a custom field is on the audit trail, and a repeated key changes once", async () => {
+test("audits every change of a custom field, and a repeated key changes it once", async () => {
   const headers = { "idempotency-key": unique("key") };
   const json = { key: newKey(), label: "a", type: "text" };
   const first = await send("POST", "/custom-fields", json, headers);
@@ -303,7 +303,7 @@ test("every change of a custom field is on the audit trail, and a repeated key c
   );
 });
 
-test("custom fields are looked up by whoever works with leads and changed by who may manage", async () => {
+test("custom fields are read with permissions for leads and changed with crm.manage", async () => {
   const { body: field } = await add({});
   const path = `${base}/custom-fields`;
   const look = ["crm.read", "crm.leads.create", "crm.manage"] as const;

@@ -8,8 +8,8 @@ import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts"
 import type { CustomFieldPath } from "./update-custom-field.ts";
 
 /**
- * Deletes a custom field that no lead has a value of, also under concurrent lead creation.
- * Refuses: not-found; conflict for a field in use, which can be archived.
+ * Deletes a custom field that no lead uses, even while leads are being created. Throws not-found;
+ * conflict for a field in use, which can be archived instead.
  */
 export async function deleteCustomField(
   tx: Tx,
@@ -31,7 +31,7 @@ export async function deleteCustomField(
   if (lead) {
     throw new Refusal(
       "conflict",
-      "Leads have this custom field, so it cannot be deleted; archive it with archived: true",
+      "Leads use this custom field, so it cannot be deleted; archive it with archived: true",
     );
   }
   await tx

@@ -9,8 +9,8 @@ import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts"
 const lead_columns = { status: "status_id", source: "source_id", priority: "priority_id" } as const;
 
 /**
- * Deletes an option that no lead has, also under concurrent lead creation. Refuses: not-found;
- * conflict for a default and for an option in use, which can be archived.
+ * Deletes an option that no lead uses, even while leads are being created. Throws not-found; conflict for
+ * a default and for an option in use, which can be archived instead.
  */
 export async function deletePicklistOption(
   tx: Tx,
@@ -38,7 +38,7 @@ export async function deletePicklistOption(
   if (lead) {
     throw new Refusal(
       "conflict",
-      "Leads have this option, so it cannot be deleted; archive it with archived: true",
+      "Leads use this option, so it cannot be deleted; archive it with archived: true",
     );
   }
   await tx

@@ -2,7 +2,7 @@ import type { App } from "../../engine/app.ts";
 import { customFieldAnswer, field_columns, type CustomFieldAnswer } from "./custom-field-schema.ts";
 import { findWorkspace } from "../workspaces/find-workspace.ts";
 
-/** The custom fields of a workspace, active or not, in their order; archived ones when asked. */
+/** Lists the custom fields of an active or inactive workspace by position; archived ones on request. */
 export async function listCustomFields(
   app: App,
   accountId: number,

@@ -3,7 +3,7 @@ import { findWorkspace } from "../workspaces/find-workspace.ts";
 import { option_columns, picklistOptionAnswer, type Picklists } from "./picklist-schema.ts";
 import type { Picklist } from "../workspaces/workspace-schema.ts";
 
-/** The picklists of a workspace, active or not; with archived options when asked. */
+/** Lists the picklists of an active or inactive workspace; with archived options on request. */
 export async function listPicklists(
   app: App,
   accountId: number,

@@ -41,7 +41,7 @@ const defaultOf = async (picklist: string): Promise<Option> => {
 };
 const id_columns = { status: "statusId", source: "sourceId", priority: "priorityId" } as const;
 
-test("the picklists answer with exactly the option's fields, and archived ones when asked", async () => {
+test("picklists contain exactly the option's fields, and archived options on request", async () => {
   const { body: option } = await add("source", { label: "Old fair" });
   await patch("source", option.id, { archived: true });
   const { status, body } = await send("GET", "/picklists");
@@ -79,7 +79,7 @@ for (const picklist of ["status", "source", "priority"] as const) {
     assert.deepEqual(lead.body[picklist], { id, value: "tres_chaud", ...option });
   });
 
-  test(`an option of another picklist is no ${picklist}`, async () => {
+  test(`an option of another picklist is refused as a ${picklist}`, async () => {
     const other = picklist === "status" ? "priority" : "status";
     const { id } = await defaultOf(other);
     const field = id_columns[picklist];
@@ -89,7 +89,7 @@ for (const picklist of ["status", "source", "priority"] as const) {
   });
 }
 
-test("a value is made from the label, free within its picklist, also for labels in other scripts", async () => {
+test("derives a unique value from the label, including labels in other scripts", async () => {
   const label = unique("Same label");
   const values = [];
   for (let i = 0; i < 3; i++) values.push((await add("source", { label })).body.value);
@@ -103,7 +103,7 @@ test("a value is made from the label, free within its picklist, also for labels 
   assert.equal((await add("status", { value: "my-value_1" })).status, 201);
 });
 
-test("an option's body is refused field by field, all failing fields at once", async () => {
+test("reports every invalid field of a new option at once", async () => {
   const create = { label: "a" };
   const cases: [string, unknown[]][] = [
     ["label", [null, "", " ", 5, "x".repeat(101)]],
@@ -156,12 +156,12 @@ test("an option's patch is refused field by field and changes only what it names
 test("a renamed option shows its new label in the next lead", async () => {
   const { body: option } = await add("status");
   await createLead({ statusId: option.id });
-  await patch("status", option.id, { label: "Anew", color: "#010203" });
+  await patch("status", option.id, { label: "Renamed", color: "#010203" });
   const { body } = await createLead({ statusId: option.id });
-  assert.deepEqual([body.status.label, body.status.color], ["Anew", "#010203"]);
+  assert.deepEqual([body.status.label, body.status.color], ["Renamed", "#010203"]);
 });
 
-test("an archived option takes no new lead, stays with its leads, and can be restored", async () => {
+test("an archived option is refused for new leads, kept by existing ones, and can be restored", async () => {
   const { body: option } = await add("status");
   const { body: lead } = await createLead({ statusId: option.id });
   assert.equal((await patch("status", option.id, { archived: true })).status, 200);
@@ -177,7 +177,7 @@ test("an archived option takes no new lead, stays with its leads, and can be res
   assert.equal((await createLead({ statusId: option.id })).status, 201);
 });
 
-test("an option in use is archived instead of deleted, an unused one is deleted", async () => {
+test("an option in use can only be archived, an unused one can be deleted", async () => {
   for (const picklist of ["status", "source", "priority"] as const) {
     const { body: used } = await add(picklist);
     const { body: unused } = await add(picklist);
@@ -195,7 +195,7 @@ test("an option in use is archived instead of deleted, an unused one is deleted"
   }
 });
 
-test("making another option the default moves it, and the next lead has it", async () => {
+test("making another option the default applies to the next lead", async () => {
   for (const picklist of ["status", "priority"] as const) {
     const old = await defaultOf(picklist);
     const { body: patched } = await add(picklist);
@@ -212,7 +212,7 @@ test("making another option the default moves it, and the next lead has it", asy
   }
 });
 
-test("the default can be neither given up, archived nor deleted, and an archived option is no default", async () => {
+test("the default cannot be unset, archived or deleted, and an archived option cannot be the default", async () => {
   for (const picklist of ["status", "priority"] as const) {
     const standing = await defaultOf(picklist);
     const { body: spare } = await add(picklist);
@@ -285,7 +285,7 @@ test("a repeated Idempotency-Key adds one option, and deletes once", async () =>
   }
 });
 
-test("every change of a picklist is on the audit trail and makes a new version of the schema", async () => {
+test("audits every change of a picklist and increments the schema version", async () => {
   const version = async () => {
     const { schema_version } = await api.app.db.query
       .selectFrom("workspaces")
@@ -318,7 +318,7 @@ test("every change of a picklist is on the audit trail and makes a new version o
   );
 });
 
-test("picklists are looked up by whoever works with leads and changed by who may manage", async () => {
+test("picklists are read with permissions for leads and changed with crm.manage", async () => {
   const { body: option } = await add("status");
   const path = base + options("status");
   const look = ["crm.read", "crm.leads.create", "crm.manage"] as const;

@@ -1,4 +1,4 @@
-// Picklists and their options as they go in and come out.
+// Picklists and their options in API requests and responses.
 import Type, { type Static } from "typebox";
 import { closed, nullable, optional } from "../../lib/schemas.ts";
 import { OptionAnswer } from "../leads/lead-schema.ts";
@@ -13,44 +13,46 @@ const label = Type.String({
 const color = Type.String({
   pattern: "^#[0-9a-fA-F]{6}$",
   description: "Hex colour",
-  "x-reason": "must be a colour of the form #rrggbb",
+  "x-reason": "must be a color of the form #rrggbb",
 });
 const position = Type.Integer({
   minimum: 0,
   maximum: 1_000_000,
-  description: "Options are shown in this order; the last place unless said",
+  description: "Display position; last by default",
 });
 
-/** The body of an option's creation. */
+/** The request body of a new option. */
 export const NewPicklistOption = closed(
   {
     label,
     value: optional(
       Type.String({
         pattern: "^[a-z0-9][a-z0-9_-]{0,62}$",
-        description: "Machine value, unique in the picklist; made from the label unless said",
+        description: "Machine value, unique in the picklist; derived from the label by default",
         "x-reason": "must be 1 to 63 characters of a-z, 0-9, _ and -, not beginning with _ or -",
       }),
     ),
     color: optional(color),
-    isDefault: optional(Type.Boolean({ description: "True takes the default over" })),
+    isDefault: optional(Type.Boolean({ description: "true makes this option the default" })),
     position: optional(position),
   },
   { examples: [{ label: "On hold", color: "#d97706" }] },
 );
 export type NewPicklistOption = Static<typeof NewPicklistOption>;
 
-/** The body of an option's patch. */
+/** The request body of a change to an option. */
 export const PicklistOptionPatch = closed(
   {
     label: Type.Optional(label),
     color: Type.Optional(nullable(color)),
     isDefault: Type.Optional(
-      Type.Boolean({ description: "True takes the default over; it cannot be given up" }),
+      Type.Boolean({
+        description: "true makes this option the default; false is refused for the default",
+      }),
     ),
     position: Type.Optional(position),
     archived: Type.Optional(
-      Type.Boolean({ description: "Archived options stay with their leads and take no new ones" }),
+      Type.Boolean({ description: "Leads keep an archived option; new leads cannot use it" }),
     ),
   },
   { minProperties: 1, examples: [{ label: "Waiting" }] },
@@ -59,7 +61,7 @@ export type PicklistOptionPatch = Static<typeof PicklistOptionPatch>;
 
 const managed = { isDefault: Type.Boolean(), position: Type.Integer() };
 
-/** An option as those who manage it see it. */
+/** An option as its managers see it. */
 export const PicklistOptionAnswer = Type.Object({
   ...OptionAnswer.properties,
   ...managed,
@@ -71,15 +73,17 @@ const options = Type.Array(
   Type.Object({
     ...OptionAnswer.properties,
     ...managed,
-    archived: Type.Optional(Type.Boolean({ description: "Told when archived ones are asked for" })),
+    archived: Type.Optional(
+      Type.Boolean({ description: "Present if archived options are requested" }),
+    ),
   }),
 );
 
-/** Every picklist of a workspace, in the order of `position`. */
+/** Every picklist of a workspace, with options ordered by `position`. */
 export const Picklists = Type.Object({ status: options, source: options, priority: options });
 export type Picklists = Static<typeof Picklists>;
 
-/** What of a row `picklistOptionAnswer` needs. */
+/** The columns that `picklistOptionAnswer` needs. */
 export const option_columns = [
   "id",
   "picklist",
@@ -114,7 +118,7 @@ export function picklistOptionAnswer(row: OptionRow): PicklistOptionAnswer {
   };
 }
 
-/** Where an option stands. */
+/** The path of an option. */
 export type OptionPath = {
   readonly workspaceId: number;
   readonly picklist: Picklist;

@@ -12,12 +12,12 @@ import { findCustomField } from "./internal/find-custom-field.ts";
 import { lockWorkspace } from "../workspaces/lock-workspace.ts";
 import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts";
 
-/** Where a custom field stands. */
+/** The path of a custom field. */
 export type CustomFieldPath = { readonly workspaceId: number; readonly fieldId: number };
 
 /**
- * Changes, archives or restores a custom field, never its key and type. Leads keep what they have,
- * also choices that are gone. Refuses: not-found; options for a type without them (422).
+ * Changes, archives or restores a custom field, but never its key and type. Leads keep their values,
+ * including removed choices. Throws not-found; 422 for options of a type that has none.
  */
 export async function updateCustomField(
   tx: Tx,

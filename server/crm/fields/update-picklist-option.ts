@@ -14,8 +14,8 @@ import {
 import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts";
 
 /**
- * Changes, archives or restores an option, or makes it the default. Refuses: not-found; conflict
- * for what would leave the picklist without its default or with an archived one.
+ * Changes, archives or restores an option, or makes it the default. Throws not-found; conflict if the
+ * picklist would have no default or an archived one.
  */
 export async function updatePicklistOption(
   tx: Tx,

@@ -1,10 +1,10 @@
-// A CSV import as it is asked for and as it goes out.
+// CSV imports in API requests and responses.
 import type { Selectable } from "kysely";
 import Type, { type Static } from "typebox";
 import type { DB } from "../../lib/database/database.ts";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 
-/** The parts of an upload; they may come in any order. */
+/** The parts of an upload, in any order. */
 export const LeadImportUpload = Type.Object({
   file: Type.String({
     format: "binary",
@@ -22,12 +22,12 @@ export const LeadImportAnswer = Type.Object({
   state: Type.Unsafe<"processing" | "completed" | "failed">(
     Type.String({ enum: ["processing", "completed", "failed"] }),
   ),
-  failure: nullable(Type.String({ description: "Why it failed" })),
-  totalRows: Type.Integer({ description: "Rows below the header, empty ones not counted" }),
+  failure: nullable(Type.String({ description: "Why the import failed" })),
+  totalRows: Type.Integer({ description: "Rows below the header, without empty ones" }),
   createdCount: Type.Integer({ description: "Leads created so far" }),
   rejectedCount: Type.Integer({ description: "Rows rejected so far" }),
   columnMap: Type.Record(Type.String(), Type.String()),
-  createdBy: id("Id of the importing user"),
+  createdBy: id("ID of the importing user"),
   createdAt: timestamp("UTC"),
   finishedAt: nullable(timestamp("UTC")),
 });

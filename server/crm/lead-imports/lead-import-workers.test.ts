@@ -31,7 +31,7 @@ async function uploadRows(of: TestAccount, rows: number): Promise<number> {
 const progress = async (of: TestAccount, id: number) =>
   (await api.send("GET", `${imports(of)}s/${id}`, of)).body;
 
-/** Each row is one lead or one reject, once. */
+/** Asserts that each row is exactly one lead or one reject. */
 async function assertExact(of: TestAccount, id: number, rows: number): Promise<void> {
   const done = await progress(of, id);
   const bad = Math.floor(rows / 10);
@@ -86,7 +86,7 @@ test("three workers that contend for imports create each row once", async () => 
   await once(other, "exit");
 });
 
-test("workers killed again and again in the middle of an import lose nothing and repeat nothing", async () => {
+test("workers killed repeatedly during an import lose and repeat nothing", async () => {
   const of = await makeAccount(api.app);
   const rows = 12_000;
   const id = await unfinished(of, rows, async (upload) => {
@@ -107,7 +107,7 @@ test("workers killed again and again in the middle of an import lose nothing and
   await assertExact(of, id, rows);
 });
 
-/** An import that `disturb` left unfinished; where a busy machine did so too late, another is begun. */
+/** Returns an import that `disturb` interrupted; starts another if a slow machine interrupted it too late. */
 async function unfinished(
   of: TestAccount,
   rows: number,
@@ -122,7 +122,7 @@ async function unfinished(
   }
 }
 
-test("a worker that is stopped ends after the batch it is in, and another goes on from there", async () => {
+test("a stopped worker finishes its batch, and another continues from there", async () => {
   const of = await makeAccount(api.app);
   const id = await unfinished(of, 5_000, async (upload) => {
     const first = startWorker(api.app);

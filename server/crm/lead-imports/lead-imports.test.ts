@@ -151,7 +151,7 @@ test("every mapped column becomes its field: options by value, label or id, agen
   assert.equal(third.createdBy, of.owner_id);
 });
 
-test("phones are taken as people write them, and become ten digits", async () => {
+test("accepts phones as people write them and stores ten digits", async () => {
   const of = await makeAccount(api.app);
   const good = [
     "+91 98765 43210",
@@ -176,7 +176,7 @@ test("phones are taken as people write them, and become ten digits", async () =>
   );
 });
 
-test("each rejected row is listed with its row in the file, its cells and every reason, and nothing else is", async () => {
+test("lists exactly the rejected rows, each with its row number, cells and every reason", async () => {
   const of = await makeAccount(api.app);
   await makeCustomField(api.app, of, { key: "budget", type: "number", required: true });
   const columns = {
@@ -191,7 +191,7 @@ test("each rejected row is listed with its row in the file, its cells and every 
     "phone,name,email,status,agent,budget",
     "9000000001,Fine,,,,1", // 2
     ",,,,,", // 3: empty, no row
-    '123,"two\nlines",nobody,Nowhere,ghost@example.com,lots', // 4
+    '123,"two\nlines",unknown,Nowhere,ghost@example.com,lots', // 4
     "", // 5: empty, no row
     `,${"x".repeat(256)},,,,`, // 6
     "9000000002,Fine too,,,,2", // 7
@@ -207,11 +207,11 @@ test("each rejected row is listed with its row in the file, its cells and every 
   assert.deepEqual(rejects, [
     {
       row: 4,
-      cells: ["123", "two\nlines", "nobody", "Nowhere", "ghost@example.com", "lots"],
+      cells: ["123", "two\nlines", "unknown", "Nowhere", "ghost@example.com", "lots"],
       errors: [
         { field: "phone", reason: phone },
         { field: "email", reason: "must be a valid email address" },
-        { field: "assignedAgentId", reason: "matches no known user" },
+        { field: "assignedAgentId", reason: "must name an active user" },
         { field: "statusId", reason: "is not a status option of this workspace" },
         { field: "customFields.budget", reason: "must be a number" },
       ],
@@ -259,14 +259,14 @@ test("a file is read in every usual encoding, line end and delimiter", async () 
   }
 });
 
-test("long stretches of empty rows in a file end nothing early", async () => {
+test("long runs of empty rows do not end an import early", async () => {
   const of = await makeAccount(api.app);
   const content = `phone\n9000000001\n${"\n".repeat(2_000)}bad\n9000000002${"\n".repeat(600)}`;
   const { done, leads, rejects } = await importCsv(of, content);
   assert.deepEqual([done.totalRows, leads.length, rejects[0].row], [3, 2, 2_003]);
 });
 
-test("characters and line ends that fall across the pieces a file is read in stay whole", async () => {
+test("characters and line ends across chunk boundaries stay intact", async () => {
   const of = await makeAccount(api.app);
   const count = 6_000;
   // Rows of 33 bytes with a character of three bytes and one of four: some fall on each 64 kB border.
@@ -295,7 +295,7 @@ test("parts may come in any order", async () => {
   }
 });
 
-test("an upload that is not right is refused with every failing field, and leaves nothing", async () => {
+test("an invalid upload is refused with every violation and stores nothing", async () => {
   const of = await makeAccount(api.app);
   await makeCustomField(api.app, of, { key: "must", type: "text", required: true });
   const good = { phone: "phone", "customFields.must": "must" };
@@ -341,7 +341,7 @@ test("an upload that is not right is refused with every failing field, and leave
   assert.equal(await countRows("lead_import_rows", of), 0);
 });
 
-test("a body that is no multipart is 415, and one whose multipart is broken 400", async () => {
+test("a body that is not multipart is 415, and malformed multipart is 400", async () => {
   const of = await makeAccount(api.app);
   const json = await api.send("POST", `${base(of)}/leads/import`, { token: of.token, json: {} });
   assert.equal(json.status, 415);
@@ -358,7 +358,7 @@ async function uploadsKept(): Promise<Set<string>> {
   return new Set(names.filter((name) => name.startsWith("trunkline-upload-")));
 }
 
-test("an upload that is cut half-way leaves no import, no rows and no temporary file", async () => {
+test("an interrupted upload stores no import, no rows and no temporary file", async () => {
   const others = await uploadsKept();
   const of = await makeAccount(api.app);
   const boundary = "cut";
@@ -381,14 +381,14 @@ test("an upload that is cut half-way leaves no import, no rows and no temporary 
   await written;
   outgoing.destroy();
   await closed;
-  // What comes after it works, and nothing of it is there.
+  // Later uploads work, and nothing of the interrupted one is stored.
   await importCsv(of, "phone\n9000000002");
   assert.equal(await countRows("lead_imports", of), 1);
   assert.equal(await countRows("leads", of), 1);
   await eventually(async () => [...(await uploadsKept())].every((name) => others.has(name)));
 });
 
-test("a file beyond a million rows is 422, and leaves nothing", async () => {
+test("a file of more than a million rows is 422 and stores nothing", async () => {
   const of = await makeAccount(api.app);
   const { status, body } = await upload(of, `phone\n${"9000000001\n".repeat(1_000_001)}`);
   assert.equal(status, 422);
@@ -405,7 +405,7 @@ test("a file beyond 256 MB is 413", async () => {
   assert.equal(await countRows("lead_imports", of), 0);
 });
 
-test("rejects come page by page, and as a CSV that becomes leads once it is mended", async () => {
+test("lists rejects in pages, and as a CSV that can be corrected and imported", async () => {
   const of = await makeAccount(api.app);
   const names = ["=cmd()", "+1-1", "-x", "@y", 'say "hi"', "plain"];
   const content = [
@@ -435,15 +435,15 @@ test("rejects come page by page, and as a CSV that becomes leads once it is mend
   ]);
   assert.ok(rows.every((row) => !/^[=+\-@]/.test(row[1]!) || row[1] === "+1-1"));
 
-  const mended = csv.text.replaceAll("+44 12", "9000000001");
-  const again = await importCsv(of, mended, { phone: "phone", name: "name" });
+  const corrected = csv.text.replaceAll("+44 12", "9000000001");
+  const again = await importCsv(of, corrected, { phone: "phone", name: "name" });
   assert.deepEqual(
     again.leads.map((lead: { name: string }) => lead.name).toSorted(),
     names.toSorted(),
   );
 });
 
-test("imports are seen by their own account alone, and only with crm.import", async () => {
+test("imports are visible only to their account, with crm.import", async () => {
   const of = await makeAccount(api.app);
   const stranger = await makeAccount(api.app);
   const { done } = await importCsv(of, "phone\n1");
@@ -468,10 +468,10 @@ test("imports are seen by their own account alone, and only with crm.import", as
     phone: "phone",
     assignedAgentId: "agent",
   });
-  assert.equal(named.done.rejectedCount, 1, "another account's user is no agent");
+  assert.equal(named.done.rejectedCount, 1, "another account's user cannot be an agent");
 });
 
-test("a row that the database alone refuses is rejected alone", async () => {
+test("a row that only the database rejects is rejected alone", async () => {
   const of = await makeAccount(api.app);
   await api.app.db.pool.query(
     `alter table leads add constraint no_voldemort check (name <> 'Voldemort' or account_id <> ${of.account_id})`,
@@ -493,7 +493,7 @@ test("a row that the database alone refuses is rejected alone", async () => {
   ]);
 });
 
-test("an import whose workspace went inactive fails with its reason, which stays readable", async () => {
+test("an import whose workspace became inactive fails with a reason that stays readable", async () => {
   const of = await makeAccount(api.app);
   await worker.stop();
   const started = await upload(of, "phone\n9000000001");

@@ -1,18 +1,17 @@
-// The CSV imports of a workspace. They stay readable when it is inactive: that is how one learns why
-// an import failed.
+// Lists the CSV imports of a workspace, including an inactive one: its imports show why they failed.
 import type { App } from "../../engine/app.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import { notFound } from "../../lib/errors.ts";
 import { leadImportAnswerOf, type LeadImportAnswer } from "./lead-import-schema.ts";
 
-/** Where an import is, from the path of a request that was let in. */
+/** The path of an import in an authorized request. */
 export type ImportPlace = {
   readonly account_id: number;
   readonly workspace_id: number;
   readonly import_id: number;
 };
 
-/** A page of imports, newest first; not-found when there is no such workspace. */
+/** Returns a page of imports, newest first; throws not-found if the workspace does not exist. */
 export async function listLeadImports(
   app: App,
   accountId: number,
@@ -40,7 +39,7 @@ export async function listLeadImports(
   return { data: rows.map(leadImportAnswerOf), nextCursor: next };
 }
 
-/** The import's row; not-found when it is missing, elsewhere or another account's. */
+/** Returns the import's row; throws not-found if it is missing, elsewhere or another account's. */
 export async function findLeadImport(app: App, place: ImportPlace) {
   const row = await app.db.query
     .selectFrom("lead_imports")

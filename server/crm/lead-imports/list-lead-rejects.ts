@@ -1,4 +1,4 @@
-// The rows of an import that became no lead, each with everything that was wrong with it.
+// Lists the rejects of an import, each with every violation.
 import Type, { type Static } from "typebox";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
@@ -8,14 +8,14 @@ import { findLeadImport, type ImportPlace } from "./list-lead-imports.ts";
 
 export const LeadReject = Type.Object({
   row: Type.Integer({ description: "Its row in the file; the header is row 1" }),
-  cells: Type.Array(Type.String(), { description: "As they stand in the file" }),
+  cells: Type.Array(Type.String(), { description: "The cells as in the file" }),
   errors: Type.Array(Type.Object({ field: Type.String(), reason: Type.String() })),
 });
 export type LeadReject = Static<typeof LeadReject>;
 
 const csv_page_rows = 1_000;
 
-/** A page of rejects in the file's order. */
+/** Returns a page of rejects in file order. */
 export async function listLeadRejects(
   app: App,
   place: ImportPlace,
@@ -23,7 +23,7 @@ export async function listLeadRejects(
 ): Promise<{ data: LeadReject[]; nextCursor: string | null }> {
   await findLeadImport(app, place);
   const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
-  // No file has so many rows, and the column holds no larger number.
+  // No file has that many rows, and the column holds no larger number.
   const found = await rejectsAfter(app, place, Math.min(after, 2 ** 31 - 1), at.limit + 1);
   const { rows, next } = page(
     found.map((reject) => ({ id: reject.row, reject })),
@@ -33,16 +33,16 @@ export async function listLeadRejects(
 }
 
 /**
- * The rejects as chunks of CSV: the file's own columns and `errors`, so that it can be mended and
- * imported again. A cell that a spreadsheet would run gets an apostrophe, which the import undoes;
- * phones with a plus and numbers with a sign stay as they are.
+ * Streams the rejects as CSV: the file's own columns and `errors`, for correction and another import. Cells
+ * that a spreadsheet would execute get an apostrophe, which the import removes; phones with a plus and
+ * signed numbers stay as they are.
  */
 export async function openLeadRejectsCsv(
   app: App,
   place: ImportPlace,
 ): Promise<AsyncGenerator<string>> {
   const { header } = await findLeadImport(app, place);
-  // A file that was once a reject list has such a column already.
+  // A corrected reject file may still have this column.
   const kept = header.map((name, at) => ({ name, at })).filter(({ name }) => name !== "errors");
   return writeCsv<LeadReject>({
     header: [...kept.map(({ name }) => name), "errors"],

@@ -1,6 +1,6 @@
-// Makes leads of the rows that uploads stored, in small transactions. Each moves next_row and the
-// counts together with its leads, so a crash at any instant repeats and loses nothing, and any
-// number of workers may run: one at a time has an import.
+// Creates leads from uploaded rows in small transactions. Each transaction advances next_row and the counts
+// together with its leads, so a crash neither repeats nor loses rows. Any number of workers may run; one at
+// a time has an import.
 import { sql, type Kysely, type Selectable } from "kysely";
 import type { App } from "../../engine/app.ts";
 import { cellText } from "../../lib/csv/cell-text.ts";
@@ -9,18 +9,18 @@ import { isDatabaseUnavailable, isOfOneStatement } from "../../lib/database/data
 import type { FieldError } from "../../lib/errors.ts";
 import { locateColumns, type ColumnMap } from "./internal/column-map.ts";
 import { findAgents } from "./internal/find-agents.ts";
-import { validateRow, type RowValidate } from "./internal/validate-row.ts";
+import { validateRow, type RowContext } from "./internal/validate-row.ts";
 import { openFindOption } from "../leads/read-cell.ts";
 import { writeLeads, type ValidatedRow } from "./internal/write-leads.ts";
 import { leadRow } from "../leads/lead-row.ts";
 import { readWorkspaceSchema, type WorkspaceSchema } from "../workspaces/workspace-schema.ts";
 
-/** Row numbers a batch; empty rows of the file are not stored. */
+/** Row numbers per batch; empty rows of the file are not stored. */
 const batch_rows = 500;
-const imports_a_turn_max = 1_000;
-/** Of one account in a turn, so that its thousand uploads do not go before another's one. */
+const imports_per_iteration_max = 1_000;
+/** Imports per account and iteration, so that one account's many uploads do not delay another's. */
 const imports_of_account_max = 3;
-/** How often a batch is validated anew because the workspace changed under it. */
+/** How often a batch is validated again because the workspace changed meanwhile. */
 const attempts_max = 5;
 
 type Import = Selectable<DB["lead_imports"]>;
@@ -28,8 +28,8 @@ type Row = { row_number: number; cells: string[] };
 type Reject = Row & { errors: FieldError[] };
 
 /**
- * A turn: one batch of each account's oldest open imports that no other worker has. Returns how
- * many it worked; one that fails is logged and left to the next turn, and holds up no other.
+ * Runs one iteration: a batch of each account's oldest open imports that no other worker has. Returns how
+ * many imports it processed. A failing import is logged, retried in the next iteration and delays no other.
  */
 export async function runLeadImports(app: App, stopping: AbortSignal): Promise<number> {
   let worked = 0;
@@ -45,7 +45,7 @@ export async function runLeadImports(app: App, stopping: AbortSignal): Promise<n
   return worked;
 }
 
-/** Each account's first import before any account's second. */
+/** Returns open imports, each account's first before any account's second. */
 async function oldestOpen(db: Kysely<DB>) {
   const ranked = db
     .selectFrom("lead_imports")
@@ -58,11 +58,11 @@ async function oldestOpen(db: Kysely<DB>) {
     .where("place", "<=", imports_of_account_max)
     .orderBy("place")
     .orderBy("account_id")
-    .limit(imports_a_turn_max)
+    .limit(imports_per_iteration_max)
     .execute();
 }
 
-/** One batch in one transaction; false when the import is done or another worker's. */
+/** Processes one batch in one transaction; returns false if the import is done or another worker has it. */
 async function workBatch(app: App, accountId: number, importId: number): Promise<boolean> {
   const now = app.clock.now();
   return app.db.query.transaction().execute(async (tx) => {
@@ -76,8 +76,8 @@ async function workBatch(app: App, accountId: number, importId: number): Promise
       .skipLocked()
       .executeTakeFirst();
     if (!found) return false;
-    // A range instead of a limit: before autovacuum has seen a million new rows, the plan of a limit
-    // sorts all of them (273 ms a batch instead of 0.2).
+    // A range instead of a limit: until autovacuum has analyzed a million new rows, a limit's plan sorts them
+    // all (273 ms a batch instead of 0.2).
     const rows = await tx
       .selectFrom("lead_import_rows")
       .select(["row_number", "cells"])
@@ -86,15 +86,15 @@ async function workBatch(app: App, accountId: number, importId: number): Promise
       .where("row_number", ">=", found.next_row)
       .where("row_number", "<", found.next_row + batch_rows)
       .execute();
-    const rejects = await makeLeads(tx, found, rows, now);
+    const rejects = await createLeadsOf(tx, found, rows, now);
     if (rejects === "inactive") await fail(tx, found, "The workspace is not active", now);
     else await advance(tx, found, rows, rejects, now);
     return true;
   });
 }
 
-/** Creates the leads of these rows, and returns the rows that became none. */
-async function makeLeads(
+/** Creates the leads of these rows and returns the rejects. */
+async function createLeadsOf(
   tx: Tx,
   found: Import,
   rows: readonly Row[],
@@ -142,7 +142,7 @@ async function makeLeads(
 function validateRows(
   rows: readonly Row[],
   creator: { user_id: number; country_code: string },
-  validate: RowValidate & { readonly schema: WorkspaceSchema },
+  validate: RowContext & { readonly schema: WorkspaceSchema },
 ): { good: ValidatedRow[]; rejects: Reject[] } {
   const good: ValidatedRow[] = [];
   const rejects: Reject[] = [];
@@ -158,7 +158,7 @@ function validateRows(
   return { good, rejects };
 }
 
-/** Writes down what became of the rows, and the end when that was the last of them. */
+/** Records the results of the rows, and the end of the import after its last row. */
 async function advance(
   tx: Tx,
   found: Import,
@@ -197,7 +197,7 @@ async function advance(
     .execute();
 }
 
-/** Ends the import where it stands: the leads made so far stay, the rows left are dropped. */
+/** Ends the import early: created leads stay, the remaining rows are dropped. */
 async function fail(tx: Tx, found: Import, failure: string, now: Date): Promise<void> {
   await tx
     .updateTable("lead_imports")

@@ -1,5 +1,5 @@
-// Takes an uploaded CSV in: all of its rows are stored with the import in one transaction, so a
-// broken file leaves nothing; leads are made of them afterwards (work-lead-imports.ts).
+// Accepts an uploaded CSV: stores all rows with the import in one transaction, so an invalid file stores
+// nothing. run-lead-imports.ts creates the leads afterwards.
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
@@ -16,7 +16,7 @@ const rows_max = 1_000_000;
 const seconds_max = 600;
 const copy_sql = `copy lead_import_rows (account_id, import_id, row_number, cells) from stdin`;
 
-/** An upload that has arrived in full: an open file and the text of the `columnMap` part. */
+/** A completely received upload: an open file and the text of the `columnMap` part. */
 export type LeadUpload = {
   readonly fd: number | null;
   readonly file_name: string;
@@ -24,8 +24,8 @@ export type LeadUpload = {
 };
 
 /**
- * The import, in state processing. Refuses with validation-failed a missing or unreadable file, a
- * column map that is not of this workspace or not of this file, and too many rows.
+ * Creates an import in state processing. Throws validation-failed for a missing or unreadable file, for
+ * a column map that does not fit the workspace or the file, and for too many rows.
  */
 export async function startLeadImport(
   app: App,

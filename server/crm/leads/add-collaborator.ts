@@ -1,4 +1,4 @@
-// Makes a user a collaborator of a lead. Repeating it changes nothing.
+// Adds a user to a lead's collaborators. Idempotent.
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, notFound } from "../../lib/errors.ts";
 import { listCollaborators } from "./list-collaborators.ts";
@@ -9,8 +9,8 @@ import { addTimelineEntry, recordLeadUpdate } from "./internal/record-lead-chang
 const collaborators_max = 50;
 
 /**
- * The lead's collaborators afterwards. Refuses: not-found (workspace, lead, or no such active
- * user), conflict beyond 50 collaborators.
+ * Returns the lead's collaborators afterwards. Throws not-found (workspace, lead or active user), conflict
+ * beyond 50 collaborators.
  */
 export async function addCollaborator(
   tx: Tx,

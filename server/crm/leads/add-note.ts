@@ -3,7 +3,7 @@ import type { TimelineEntry } from "./list-timeline.ts";
 import { lockLead, type LeadPlace } from "./internal/lock-lead.ts";
 import { addTimelineEntry } from "./internal/record-lead-change.ts";
 
-/** Writes a note into a lead's timeline; not-found when there is no such lead. */
+/** Adds a note to a lead's timeline; throws not-found if the lead does not exist. */
 export async function addNote(
   tx: Tx,
   place: LeadPlace,

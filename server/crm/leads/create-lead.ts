@@ -1,5 +1,5 @@
-// Creates a lead in a workspace, with its contact, timeline and event (contract 4.1). Every create
-// makes a lead; the contact is found or made by phone, unless contactId names one.
+// Creates a lead with its contact, timeline entry and event (contract 4.1). Every request creates a lead;
+// the contact is found or created by phone unless contactId is given.
 import type { Caller } from "../../accounts/caller.ts";
 import { Refusal, invalid, notFound, unavailable } from "../../lib/errors.ts";
 import { validateLead } from "./validate-lead.ts";
@@ -12,15 +12,15 @@ import type {
   WorkspaceSchemas,
 } from "../workspaces/workspace-schema.ts";
 
-/** Writes one lead: batched with others, or within a transaction. */
+/** Writes one lead, batched with others or in a transaction. */
 export type WriteLead = (accountId: number, lead: LeadRow) => Promise<LeadVerdict>;
 
-/** How often a lead is validated anew because its workspace's schema changed under it. */
+/** How often a lead is validated again because its workspace's schema changed meanwhile. */
 const attempts_max = 5;
 
 /**
- * The created lead. Refuses: not-found (workspace), validation-failed (options and custom fields),
- * INVALID_AGENT, INVALID_CONTACT; unavailable when the database is away.
+ * Returns the created lead. Throws not-found (workspace), validation-failed (options and custom fields),
+ * INVALID_AGENT, INVALID_CONTACT; unavailable if the database is unreachable.
  */
 export async function createLead(
   schemas: WorkspaceSchemas,
@@ -33,7 +33,7 @@ export async function createLead(
   for (let attempt = 1; attempt <= attempts_max; attempt++) {
     if (!schema) throw notFound();
     const violations = validateLead(schema, lead);
-    // The first judgement may be by a copy older than the option or field it misses.
+    // The first validation may have used a copy older than the option or field that it misses.
     if (violations.length > 0 && attempt > 1) throw invalid(violations);
     if (violations.length > 0) {
       schema = await schemas.refresh(caller.account.id, workspaceId);
@@ -89,7 +89,7 @@ function leadAnswer(schema: WorkspaceSchema, row: LeadRow, verdict: LeadVerdict)
   };
 }
 
-/** An option as the contract shows it. Options are never deleted while a lead has them. */
+/** Returns an option as the contract shows it. An option is not deleted while a lead uses it. */
 function optionAnswer(
   schema: WorkspaceSchema,
   id: number,

@@ -27,7 +27,7 @@ async function exported(of: TestAccount, query = ""): Promise<Record<string, str
   return parse(answer.text, { columns: true });
 }
 
-/** Leads in bulk, past the API: only their number matters. */
+/** Inserts leads in bulk by SQL; only their number is important. */
 async function fill(of: TestAccount, leads: number): Promise<void> {
   const { id: contact_id } = await api.app.db.query
     .selectFrom("contacts")
@@ -90,7 +90,7 @@ test("an export has every lead once, newest first, with all fields and custom fi
   });
 });
 
-test("free text that a spreadsheet would run is inert in an export; phones, numbers and times are untouched", async () => {
+test("free text that a spreadsheet would execute is inert in an export; phones, numbers and times are unchanged", async () => {
   const of = await makeAccount(api.app);
   await makeCustomField(api.app, of, { key: "note", type: "text" });
   const inert: Record<string, string> = { "\t=": "'\t'=", "\r=": "'\r'=", "a;=": "a;'=" };
@@ -112,7 +112,7 @@ test("free text that a spreadsheet would run is inert in an export; phones, numb
   }
 });
 
-test("an export takes the list's filters", async () => {
+test("an export accepts the list's filters", async () => {
   const of = await makeAccount(api.app);
   await create(of, { phone: "9000000001", name: "Ada" });
   await create(of, { phone: "9000000002", name: "Grace" });
@@ -162,7 +162,7 @@ const open = (of: TestAccount, signal: AbortSignal | null = null) =>
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-test("an export of 50,000 leads arrives whole in bounded memory", async () => {
+test("an export of 50,000 leads is complete and uses bounded memory", async () => {
   const of = await makeManyLeads();
   const held: number[] = [];
   let lines = 0;
@@ -178,24 +178,24 @@ test("an export of 50,000 leads arrives whole in bounded memory", async () => {
   assert.ok(held.length > 8 && growth_mb < 16, `memory held, in MB: ${held.join(", ")}`);
 });
 
-test("nobody reading on ends an export's work in the database", async () => {
+test("an export stops querying the database when its reader disconnects", async () => {
   const of = await makeManyLeads();
-  const leave = new AbortController();
-  const reader = (await open(of, leave.signal)).body!.getReader();
+  const disconnect = new AbortController();
+  const reader = (await open(of, disconnect.signal)).body!.getReader();
   await reader.read();
   let queries = 0;
   api.app.db.pool.on("acquire", () => queries++);
-  leave.abort();
+  disconnect.abort();
   await reader.read().catch(() => {});
   // The export runs through a hundred pages; the one that is being read may still end.
   await eventually(() => api.app.db.pool.idleCount === api.app.db.pool.totalCount);
-  const left = queries;
-  assert.ok(left < 20, `${left} queries were made after the client had gone`);
+  const late = queries;
+  assert.ok(late < 20, `${late} queries were made after the client had gone`);
   assert.equal((await api.send("GET", `${base(of)}?limit=1`, of)).status, 200);
-  assert.ok(queries - left < 10, "the export went on");
+  assert.ok(queries - late < 10, "the export went on");
 });
 
-test("what was exported can be imported as it is", async () => {
+test("an export can be imported unchanged", async () => {
   const of = await makeAccount(api.app);
   await makeCustomField(api.app, of, { key: "tags", type: "multiselect", options: ["a", "b"] });
   const given = {

@@ -1,4 +1,4 @@
-// Leads as CSV.
+// Exports leads as CSV.
 import type { App } from "../../engine/app.ts";
 import { writeCsv, type Cell } from "../../lib/csv/write-csv.ts";
 import { leadsBefore, type LeadFilter } from "./list-leads.ts";
@@ -23,8 +23,8 @@ const columns = [
 ];
 
 /**
- * The leads that the filter lets through, newest first, as chunks of CSV with a header line; the
- * workspace's custom fields follow as columns `customFields.<key>`.
+ * Streams the leads that match the filter, newest first, as CSV with a header; the workspace's custom fields
+ * follow as columns `customFields.<key>`.
  */
 export function exportLeads(
   app: App,
@@ -71,7 +71,7 @@ function cellsOf(
   ];
 }
 
-/** A custom value as the import reads it back. */
+/** Formats a custom value as the import reads it. */
 function cellOf(value: unknown): Cell {
   return Array.isArray(value) ? value.join(";") : (value as Cell);
 }

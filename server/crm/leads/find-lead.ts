@@ -4,7 +4,7 @@ import { notFound } from "../../lib/errors.ts";
 import { leadAnswerOf, selectLeads } from "./lead-record.ts";
 import type { LeadAnswer } from "./lead-schema.ts";
 
-/** One lead of the workspace; not-found when it is missing, elsewhere or another account's. */
+/** Returns a lead of the workspace; throws not-found if it is missing, elsewhere or another account's. */
 export async function findLead(
   db: Kysely<DB>,
   accountId: number,
@@ -18,7 +18,7 @@ export async function findLead(
   return leadAnswerOf(row);
 }
 
-/** Refuses as not-found what findLead would not find. */
+/** Throws not-found where findLead would. */
 export async function requireLead(
   db: Kysely<DB>,
   accountId: number,

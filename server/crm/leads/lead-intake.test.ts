@@ -103,7 +103,7 @@ async function hangingCalls(expected: number): Promise<void> {
   await eventually(async () => (await countOf(count, [])) === expected);
 }
 
-test("a lead on an idle server waits for no timer", async (t) => {
+test("a lead on an idle server does not wait for a timer", async (t) => {
   await create(await makeRow(account));
   const row = await makeRow(account);
   const [realTimeout, realClear] = [setTimeout, clearTimeout];
@@ -115,7 +115,7 @@ test("a lead on an idle server waits for no timer", async (t) => {
   assert.equal(verdict, "created");
 });
 
-test("leads that arrive in one turn go together, and so do those that arrive while a batch is under way", async () => {
+test("leads of one event-loop iteration form a batch, and so do those that arrive while a batch is in flight", async () => {
   const began = await batches();
   await Promise.all((await makeRows(account, 40)).map((row) => create(row)));
   const together = await batches();
@@ -151,7 +151,7 @@ test("a row that only PostgreSQL refuses fails alone: its neighbours in the batc
   assert.equal(await contactsWithPhones(bad.map(({ phone }) => phone)), 0);
 });
 
-test("each lead of a batch gets its own verdict, and only the created ones leave anything behind", async () => {
+test("each lead of a batch gets its own verdict, and only created leads store anything", async () => {
   const { version } = (await api.app.workspaceSchemas.find(
     account.account_id,
     account.workspace_id,
@@ -229,7 +229,7 @@ test("an account that floods does not make another account wait for its whole qu
   assert.equal(flooded, flood.length);
 });
 
-test("an account whose batch waits for a lock holds up no other account", async () => {
+test("an account whose batch waits for a lock delays no other account", async () => {
   await whileHeld(account, async (release) => {
     const held = create(await makeRow(account));
     await hangingCalls(1);
@@ -264,7 +264,7 @@ test("a connection that is lost under a batch answers 503 to each of its leads, 
   const answers = await whileHeld(account, async () => {
     let isOver = false;
     const all = Promise.all(Array.from({ length: 30 }, post)).finally(() => (isOver = true));
-    // What waited in the queue follows when the first batches have failed, and hangs in its turn.
+    // The queued leads follow when the first batches have failed, and wait for the lock too.
     await eventually(async () => {
       await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${hanging}`);
       return isOver;

@@ -1,10 +1,10 @@
-// Creates leads in batches, by group commit.
+// Creates leads by group commit.
 import type { App } from "../../engine/app.ts";
 import { openGroupCommit, type GroupCommitLimits } from "../../engine/group-commit.ts";
 import { statement, type Executor } from "../../lib/database/database.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 
-/** A lead validated against a version of its workspace's schema: what create_leads takes. */
+/** A lead that was validated against a version of its workspace's schema: an argument of create_leads. */
 export type LeadRow = {
   readonly workspace_id: number;
   readonly schema_version: number;
@@ -31,23 +31,23 @@ export type LeadVerdict = {
 };
 
 export type LeadIntake = {
-  /** Resolves when the lead is committed or refused; 503 when the database is away or too much waits. */
+  /** Resolves when the lead is committed or refused; 503 if the database is unreachable or the queue is full. */
   create(accountId: number, lead: LeadRow): Promise<LeadVerdict>;
 };
 
 /**
- * One batch at a time for an account: two were slower (6,900 leads/s over 64 connections, 8,600 in one),
- * and an account that waits for a lock holds up only itself.
+ * One batch at a time per account: two were slower (6,900 leads/s over 64 connections, 8,600 with one), and
+ * an account that waits for a lock delays only itself.
  */
 const limits = {
   lanes: 4,
   batch_items: 128,
   waiting_items: 5_000,
-  // A single connection can pipeline thousands.
+  // A single connection can pipeline thousands of requests.
   key_waiting_items: 4_000,
 } as const satisfies GroupCommitLimits;
 
-/** Opens the group commit of leads, by account. */
+/** Opens the group commit of leads, with one queue per account. */
 export function openLeadIntake(
   app: App,
   metrics: Pick<Metrics, "leadBatchRows" | "leadsCreated" | "leadsWaiting">,
@@ -74,7 +74,7 @@ const callCreateLeads = statement<Omit<LeadVerdict, "created_at"> & { ordinal: n
   "select ordinal, verdict, lead_id, contact_id, contact_name, contact_phone from create_leads($1, $2, $3)",
 );
 
-/** One call of create_leads; the verdicts stand in the order of the leads. */
+/** Calls create_leads once; returns the verdicts in the order of the leads. */
 export async function createLeads(
   executor: Executor,
   accountId: number,

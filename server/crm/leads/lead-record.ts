@@ -1,11 +1,11 @@
-// A lead as it is read: one query with its options, contact and collaborators joined, so that an
-// answer never depends on how fresh a process's copy of the workspace's schema is.
+// Reads a lead with its options, contact and collaborators in one query, so that a response never depends
+// on the process's copy of the workspace's schema.
 import { sql, type Kysely } from "kysely";
 import { jsonArrayFrom } from "kysely/helpers/postgres";
 import type { DB } from "../../lib/database/database.ts";
 import type { LeadAnswer } from "./lead-schema.ts";
 
-/** Leads of one workspace, with everything their answer shows; the caller narrows it further. */
+/** Selects leads of one workspace with everything in their responses; the caller adds conditions. */
 export function selectLeads(db: Kysely<DB>, accountId: number, workspaceId: number) {
   return db
     .selectFrom("leads as l")
@@ -55,7 +55,7 @@ export function selectLeads(db: Kysely<DB>, accountId: number, workspaceId: numb
 /** One row of selectLeads. */
 export type LeadRecord = Awaited<ReturnType<ReturnType<typeof selectLeads>["execute"]>>[number];
 
-/** The nineteen fields of the contract (2.1). */
+/** Returns the nineteen fields of the contract (2.1). */
 export function leadAnswerOf(row: LeadRecord): LeadAnswer {
   return {
     id: row.id,
@@ -98,7 +98,7 @@ export function leadAnswerOf(row: LeadRecord): LeadAnswer {
   };
 }
 
-/** ILIKE's pattern for a part anywhere in the text, its own signs taken literally. */
+/** Returns an ILIKE pattern for text anywhere, with its wildcards escaped. */
 export function partOf(text: string) {
   return sql<string>`${`%${text.replaceAll(/[\\%_]/g, "\\$&")}%`}`;
 }

@@ -87,7 +87,7 @@ test("a lead reads back exactly as its creation answered", async () => {
   assert.deepEqual(Object.keys(body), Object.keys(created));
 });
 
-test("leads, contacts and timelines of another account answer like ones that do not exist, byte for byte", async () => {
+test("another account's leads, contacts and timelines are byte for byte indistinguishable from missing ones", async () => {
   const theirs = await makeLead({}, other);
   const user = await makeUser(api.app, account);
   const nowhere = 987_654_321;
@@ -187,7 +187,7 @@ test("an inactive workspace hides its leads and contacts", async () => {
   }
 });
 
-test("a list of leads is narrowed by each filter, and by all together", async () => {
+test("filters leads by each filter and by all together", async () => {
   const agent = await makeUser(api.app, account);
   const [won, high, website] = await Promise.all([
     option("status", "won"),
@@ -218,7 +218,7 @@ test("a list of leads is narrowed by each filter, and by all together", async ()
   assert.deepEqual(until.body.data, [], "createdTo is exclusive");
 });
 
-test("a filter that is not well formed is 422 on its field", async () => {
+test("a malformed filter is 422 on its field", async () => {
   const cases = {
     statusId: "won",
     phone: "12",
@@ -271,7 +271,7 @@ test("pages show each lead once while leads are being created", async () => {
   assert.deepEqual(seen, ids.toReversed());
 });
 
-test("a patch changes the named fields, clears by null, and leaves the rest", async () => {
+test("a patch changes the given fields, clears by null, and keeps the others", async () => {
   const agent = await makeUser(api.app, account);
   const website = await option("source", "website");
   const lead = await makeLead({
@@ -307,7 +307,7 @@ test("a patch changes the named fields, clears by null, and leaves the rest", as
   assert.deepEqual((await get(`/leads/${lead.id}`)).body, body);
 });
 
-test("a patch tells the timeline and the outbox what changed, ids with their old and new value, and nothing when nothing changed", async () => {
+test("a patch records its changes on the timeline and in the outbox, with old and new IDs, and records nothing without a change", async () => {
   const lead = await makeLead();
   const [won, agent] = [await option("status", "won"), await makeUser(api.app, account)];
   await patch(lead.id, { name: "Grace", statusId: won, assignedAgentId: agent });
@@ -358,7 +358,7 @@ test("custom fields are merged by a patch, cleared by null, and a required one s
     { field: "customFields.budget", reason: "must be a number" },
     { field: "customFields.planet", reason: "is not a custom field of this workspace" },
   ]);
-  // Not named: a required field does not stand in the way of other changes.
+  // An omitted required field does not prevent other changes.
   assert.equal((await patch(lead.id, { name: "Still fine" })).status, 200);
   await api.app.db.query
     .updateTable("custom_fields")
@@ -428,7 +428,7 @@ test("a repeated Idempotency-Key patches once", async () => {
   assert.equal(second.headers.get("idempotency-replayed"), "true");
 });
 
-test("notes stand in the timeline with their writer, newest first, page by page", async () => {
+test("the timeline lists notes with their author, newest first, in pages", async () => {
   const lead = await makeLead();
   for (const text of ["one", "two", "three"]) {
     const { status, body } = await api.send("POST", `${base()}/leads/${lead.id}/notes`, {
@@ -504,7 +504,7 @@ test("contacts are listed, searched, read with their leads, and changed but for 
   assert.equal(leads[0].contact.name, "Carla Renamed");
 });
 
-test("contacts come page by page, each once", async () => {
+test("lists each contact once across pages", async () => {
   const own = await makeAccount(api.app);
   for (let i = 0; i < 7; i++) await makeLead({}, own);
   const first = (await api.send("GET", `${base(own)}/contacts?limit=4`, own)).body;

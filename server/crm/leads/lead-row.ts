@@ -1,11 +1,11 @@
-// What create_leads takes of a lead, in one place for the API and the import.
+// Builds the rows that create_leads takes, for the API and the import.
 import { knownId } from "../../lib/ids.ts";
 import { e164 } from "../../lib/phone-numbers.ts";
 import type { LeadRow } from "./lead-intake.ts";
 import type { NewLead } from "./lead-schema.ts";
 import type { WorkspaceSchema } from "../workspaces/workspace-schema.ts";
 
-/** The row of a lead that was validated against `schema`: defaults filled in, null for what was left out. */
+/** Returns the row of a lead that was validated against `schema`, with defaults, and null for omitted values. */
 export function leadRow(
   schema: WorkspaceSchema,
   creator: { readonly user_id: number; readonly country_code: string },

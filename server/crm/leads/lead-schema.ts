@@ -1,4 +1,4 @@
-// The lead as it goes in and comes out (contract 2.1 and 4.1).
+// The lead in API requests and responses (contract 2.1 and 4.1).
 import Type, { type Static } from "typebox";
 import { closed, id, nullable, optional, phone10, timestamp } from "../../lib/schemas.ts";
 
@@ -20,7 +20,7 @@ const leadFields = {
   customFields: optional(customFieldsIn),
 };
 
-/** The body of lead creation (contract 4.1). */
+/** The request body of a new lead (contract 4.1). */
 export const NewLead = closed(leadFields, {
   description: "A lead to create",
   examples: [{ phone: "9876543210", name: "Ada Lovelace", email: "ada@example.com" }],

@@ -4,7 +4,7 @@ import type { LeadAnswer } from "./lead-schema.ts";
 import { findLead } from "./find-lead.ts";
 import type { LeadPlace } from "./internal/lock-lead.ts";
 
-/** The users who work on a lead with its agent; not-found when there is no such lead. */
+/** Lists the collaborators of a lead; throws not-found if the lead does not exist. */
 export async function listCollaborators(
   db: Kysely<DB>,
   place: LeadPlace,

@@ -1,5 +1,5 @@
-// The leads of a workspace, newest first, by any filter and search. Keyset pages: a lead that is
-// created while one pages never moves another lead to a page already read or not yet read.
+// Lists the leads of a workspace, newest first, by filter and search. Keyset pages: a lead created meanwhile
+// never moves another one to a different page.
 import type { Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
@@ -10,7 +10,7 @@ import { leadAnswerOf, partOf, selectLeads, type LeadRecord } from "./lead-recor
 import type { LeadAnswer } from "./lead-schema.ts";
 import { phonePrefixRange } from "./phone-prefix.ts";
 
-/** What narrows a list or an export of leads; each is optional and all must hold. */
+/** The filters of a list or an export of leads; all that are given must match. */
 export type LeadFilter = {
   readonly statusId?: number;
   readonly sourceId?: number;
@@ -23,11 +23,11 @@ export type LeadFilter = {
   readonly createdFrom?: Date;
   /** Exclusive. */
   readonly createdTo?: Date;
-  /** Digits: how the phone starts; else a part of name or email, whatever the case. */
+  /** Digits match the start of the phone; other text matches a part of name or email, ignoring case. */
   readonly q?: string;
 };
 
-/** A page of leads; 422 on a cursor that is not of this list. */
+/** Returns a page of leads; 422 on an invalid cursor. */
 export async function listLeads(
   app: App,
   accountId: number,
@@ -44,7 +44,7 @@ export async function listLeads(
   return { data: rows.map(leadAnswerOf), nextCursor: next };
 }
 
-/** The newest leads below an id (null: of all) that the filter lets through. */
+/** Returns the newest matching leads below an ID (null: of all). */
 export async function leadsBefore(
   db: Kysely<DB>,
   accountId: number,

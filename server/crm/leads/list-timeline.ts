@@ -1,4 +1,4 @@
-// What happened to a lead, newest first.
+// Lists a lead's timeline, newest first.
 import Type, { type Static } from "typebox";
 import type { App } from "../../engine/app.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
@@ -7,8 +7,8 @@ import { requireLead } from "./find-lead.ts";
 import type { LeadPlace } from "./internal/lock-lead.ts";
 
 /**
- * `data` of a note is {text}; of an update {changes: [{field, from?, to?}]}; of a collaborator {userId};
- * of a call what record-call-outcome.ts tells of it.
+ * `data` of a note is {text}; of an update {changes: [{field, from?, to?}]}; of a collaborator {userId}; of
+ * a call as record-call-outcome.ts records it.
  */
 export const TimelineEntry = Type.Object({
   id: id("Entry id"),
@@ -16,12 +16,12 @@ export const TimelineEntry = Type.Object({
     description: "created, updated, note, call, collaborator_added or collaborator_removed",
   }),
   at: timestamp("UTC"),
-  userId: nullable(id("Who did it; null for what no person did")),
+  userId: nullable(id("The user who made the change; null if none did")),
   data: Type.Record(Type.String(), Type.Unknown()),
 });
 export type TimelineEntry = Static<typeof TimelineEntry>;
 
-/** A page of a lead's timeline; not-found when there is no such lead. */
+/** Returns a page of a lead's timeline; throws not-found if the lead does not exist. */
 export async function listTimeline(
   app: App,
   place: LeadPlace,

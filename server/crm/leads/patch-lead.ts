@@ -1,4 +1,4 @@
-// Changes the named fields of a lead under the rules of creation, and tells what changed.
+// Changes the given fields of a lead under the rules of creation, and records what changed.
 import type { Static } from "typebox";
 import Type from "typebox";
 import type { Tx } from "../../lib/database/database.ts";
@@ -13,7 +13,7 @@ import { findLead } from "./find-lead.ts";
 import { addTimelineEntry, recordLeadUpdate } from "./internal/record-lead-change.ts";
 import { readWorkspaceSchema } from "../workspaces/workspace-schema.ts";
 
-/** The body of a patch: null clears where a lead may have none. */
+/** The request body of a change: null clears an optional field. */
 export const LeadPatch = closed(
   {
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
@@ -39,8 +39,8 @@ export type LeadPatch = Static<typeof LeadPatch>;
 type LockedLead = Awaited<ReturnType<typeof lockLead>>;
 
 /**
- * The patched lead; one that already was so is answered without a trace. Refuses: not-found
- * (workspace, lead), validation-failed (options and custom fields), INVALID_AGENT.
+ * Returns the changed lead; a request that changes nothing records nothing. Throws not-found (workspace,
+ * lead), validation-failed (options and custom fields), INVALID_AGENT.
  */
 export async function patchLead(
   tx: Tx,
@@ -80,7 +80,7 @@ export async function patchLead(
   );
 }
 
-/** Every column a patch may change, so that all patches are one statement to the database. */
+/** Returns every changeable column, so that all changes use one prepared statement. */
 function patchedRow(lead: LockedLead, patch: LeadPatch, countryCode: string) {
   const kept = <T>(given: T | undefined, before: T): T => (given === undefined ? before : given);
   return {
@@ -108,7 +108,7 @@ async function requireAgent(tx: Tx, accountId: number, agentId: number | null): 
   if (!agent) throw new Refusal("INVALID_AGENT", "assignedAgentId matches no known user");
 }
 
-/** A field that changed; ids with their old and new value, free text by its name alone. */
+/** A changed field: IDs with their old and new value, free text by its name only. */
 type Change = { field: string; from?: number | null; to?: number | null };
 
 function changesOf(lead: LockedLead, patch: LeadPatch): Change[] {

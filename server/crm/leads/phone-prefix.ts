@@ -1,7 +1,7 @@
 /**
- * The range of ten-digit numbers that start with these digits, or null when there is none: more
- * than ten digits. A range, because every collation orders digit strings of one length alike, so
- * the plain index on phone serves it, which LIKE needs a C collation for.
+ * Returns the range of ten-digit numbers that start with these digits, or null for more than ten digits.
+ * Every collation orders digit strings of one length alike, so the plain index on phone serves a range,
+ * while LIKE would need a C collation.
  */
 export function phonePrefixRange(digits: string): { from: string; to: string } | null {
   if (digits.length > 10) return null;

@@ -1,9 +1,9 @@
-// What the text of a CSV cell means for a custom field or a picklist.
+// Interprets the text of a CSV cell as a custom field's value or a picklist option.
 import type { CustomField, Picklist, WorkspaceSchema } from "../workspaces/workspace-schema.ts";
 
 /**
- * The value of a custom field. What is no value of its type stays text, for validateLead to name what
- * is wrong with it.
+ * Returns the value of a custom field. Text that is invalid for its type is returned as it is, and
+ * validateLead reports it.
  */
 export function customValue(field: CustomField, text: string): unknown {
   switch (field.type) {
@@ -32,10 +32,10 @@ function choice(field: CustomField, text: string): string {
   return same.length === 1 ? same[0]! : text;
 }
 
-/** Finds an option by its value, its label or its id, in that order; null when none or several match. */
+/** Finds an option by value, label or ID, in that order; null if none or several match. */
 export type FindOption = (picklist: Picklist, text: string) => number | null;
 
-/** Prepared once a batch. Archived options are not found. */
+/** Returns a FindOption for one batch. It ignores archived options. */
 export function openFindOption(schema: WorkspaceSchema): FindOption {
   const byText = new Map<string, number | null>();
   const usable = [...schema.options.values()].filter((option) => !option.archived);

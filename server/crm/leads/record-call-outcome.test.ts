@@ -1,4 +1,4 @@
-// A voice campaign's calls on the leads of whom it called.
+// Voice campaign calls on their recipients' leads.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
@@ -61,7 +61,7 @@ async function events({ account_id }: TestAccount): Promise<string[]> {
   return rows.map(({ type }) => type);
 }
 
-test("a call is written onto the newest lead of its phone, with the fields that fit, and once however often it is told", async () => {
+test("records a call once on the newest lead of its phone, with the valid fields, however often the job runs", async () => {
   const fixture = await openChatFixture();
   const { account, call, record, create } = fixture;
   await makeCustomField(api.app, account, { key: "score", type: "number" });
@@ -134,7 +134,7 @@ test("a call is written onto the newest lead of its phone, with the fields that 
   assert.deepEqual((await events(account)).slice(-2), ["lead.created", "lead.updated"]);
 });
 
-test("a phone without a lead gets one with its contact, one for all its calls that end together, though a required field stays empty", async () => {
+test("creates one lead and contact for a phone without a lead, for all its concurrent calls, even without a required field", async () => {
   const fixture = await openChatFixture([{}, { number: "+919800000002", phone: "919800000002" }]);
   const { account, call, record } = fixture;
   await makeCustomField(api.app, account, { key: "region", type: "text", required: true });
@@ -165,7 +165,7 @@ test("a phone without a lead gets one with its contact, one for all its calls th
   assert.equal((await events(account)).filter((type) => type === "lead.created").length, 2);
 });
 
-test("a call that no lead of the workspace can have is dropped, and so is one of a workspace that is not active", async () => {
+test("drops a call whose phone is invalid for a lead, or whose workspace is inactive", async () => {
   const fixture = await openChatFixture([{ number: "+12025550123", phone: "12025550123" }, {}]);
   const { account, call, record } = fixture;
   const abroad = await call();

@@ -1,4 +1,4 @@
-// What a voice campaign's call came to, on its lead.
+// Records the outcome of a voice campaign's call on its lead.
 import { sql } from "kysely";
 import { findCallRecord } from "../../calls/records/call-records.ts";
 import type { CallRecord } from "../../calls/records/call-record-schema.ts";
@@ -15,7 +15,7 @@ import { patchLead } from "./patch-lead.ts";
 import { addTimelineEntry } from "./internal/record-lead-change.ts";
 import { readWorkspaceSchema, type WorkspaceSchema } from "../workspaces/workspace-schema.ts";
 
-/** Of what was said, on the timeline; the call's report has all of it. */
+/** Limit of the transcript on the timeline; the call record has all of it. */
 const transcript_characters_max = 10_000;
 
 type Outcome = {
@@ -25,10 +25,10 @@ type Outcome = {
 };
 
 /**
- * The job crm.record_call: writes a call onto the newest lead of its phone, and creates that, with its
- * contact, where there is none. What the caller's lead was to get goes into custom fields as far as
- * they take it; the rest is named on the timeline. Once per call, however often the job runs. Dropped,
- * with a line in the log, where the workspace is not active or no lead can have the phone.
+ * The job crm.record_call: records a call on the newest lead of its phone, and creates the lead and its
+ * contact if there is none. Values that the call collected go to the custom fields that accept them; the
+ * rest appears on the timeline. Runs once per call. Skipped, with a warning, if the workspace is not active
+ * or the phone is not valid for a lead.
  */
 export async function recordCallOutcome(
   app: App,
@@ -39,26 +39,27 @@ export async function recordCallOutcome(
   const dropped = await app.db.query
     .transaction()
     .execute((tx) => writeOutcome(tx, outcome, app.clock.now()));
-  if (dropped) app.log.warn({ ...outcome, reason: dropped }, "a call was not told to the CRM");
+  if (dropped)
+    app.log.warn({ ...outcome, reason: dropped }, "call outcome not recorded in the CRM");
 }
 
-/** Returns why nothing was written, or null. */
+/** Returns the reason why nothing was written, or null. */
 async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<string | null> {
   const { account_id, call_id, workspace_id } = outcome;
   const call = await lockCall(tx, outcome);
-  if (!call) return "the call is no longer kept";
+  if (!call) return "the call has been purged";
   if (call.lead_id !== null) return null;
   const schema = await holdWorkspace(tx, outcome);
   if (!schema) return "the workspace is not active";
   const phone = tenDigits(`+${call.to_phone}`, call.country_code);
-  if (phone === null) return "no lead can have the phone";
+  if (phone === null) return "the phone is not valid for a lead";
   const creator = { user_id: call.created_by, country_code: call.country_code };
   const fields = fitFields(schema, call.lead_fields as Readonly<Record<string, string>>);
   const lead_id =
     (await findLead(tx, outcome, phone)) ??
     (await createLead(tx, outcome, { schema, creator, phone, values: fields.fit }, now));
   const place = { account_id, workspace_id, lead_id };
-  // Without a trace where the lead has just been created with them.
+  // Without a timeline entry if the lead was just created with these values.
   if (Object.keys(fields.fit).length > 0)
     await patchLead(tx, place, creator, { customFields: fields.fit }, now);
   const report = await findCallRecord(tx, account_id, call_id);
@@ -73,7 +74,7 @@ async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<string
   return null;
 }
 
-/** Whoever runs the same job meanwhile waits here, and finds that the call has its lead. */
+/** Locks the call: a concurrent run of the same job waits, and then finds the call's lead. */
 function lockCall(tx: Tx, { account_id, call_id }: Outcome) {
   return tx
     .selectFrom("calls as c")
@@ -89,7 +90,7 @@ function lockCall(tx: Tx, { account_id, call_id }: Outcome) {
     .executeTakeFirst();
 }
 
-/** The schema of the workspace, held like create_leads holds it; null unless it is active. */
+/** Locks and returns the schema of an active workspace, as create_leads does; null otherwise. */
 async function holdWorkspace(
   tx: Tx,
   { account_id, workspace_id }: Outcome,
@@ -128,7 +129,7 @@ type NewLead = {
   readonly values: Readonly<Record<string, unknown>>;
 };
 
-/** Two calls of one phone that end at the same time come one after the other, by the phone's contact. */
+/** Creates the lead. Two calls of one phone that end together are serialized by the phone's contact. */
 async function createLead(
   tx: Tx,
   outcome: Outcome,
@@ -136,7 +137,7 @@ async function createLead(
   now: Date,
 ): Promise<number> {
   const { account_id, workspace_id } = outcome;
-  // A required field that the call has no value for stays empty: the outcome is not lost for it.
+  // A required field without a value stays empty, so that the outcome is not lost.
   const row = leadRow(schema, creator, { phone, customFields: values });
   const { name, phone_e164 } = row;
   await tx
@@ -155,11 +156,11 @@ async function createLead(
   const known = await findLead(tx, outcome, phone);
   if (known !== null) return known;
   const [verdict] = await createLeads(tx, account_id, [row], now);
-  if (verdict?.lead_id == null) throw new Error(`no lead was made: ${verdict?.verdict}`);
+  if (verdict?.lead_id == null) throw new Error(`could not create the lead: ${verdict?.verdict}`);
   return verdict.lead_id;
 }
 
-/** What a lead of the workspace can take of it, as values of its fields, and why not the rest. */
+/** Splits the collected values into those that the workspace's fields accept, and violations of the others. */
 function fitFields(schema: WorkspaceSchema, given: Readonly<Record<string, string>>) {
   const fit: Record<string, unknown> = {};
   const unfit: FieldError[] = [];
@@ -173,7 +174,7 @@ function fitFields(schema: WorkspaceSchema, given: Readonly<Record<string, strin
   return { fit, unfit };
 }
 
-/** The timeline is the CRM's, and so camelCase. */
+/** Returns the timeline entry, in the CRM's camelCase. */
 function entryOf(call: CallRecord, recording_state: string, unfit: readonly FieldError[]) {
   const { call_id, transcript } = call;
   const said = transcript?.map(({ who, text }) => `${who}: ${text}`).join("\n") ?? null;
@@ -189,7 +190,7 @@ function entryOf(call: CallRecord, recording_state: string, unfit: readonly Fiel
     keys: call.dtmf,
     collected: call.collected,
     transcript: said?.slice(0, transcript_characters_max).toWellFormed() ?? null,
-    // Where it will be, if it is still being made.
+    // The URL where the recording will be when it is ready.
     recordingUrl: /^(?:recording|ready)$/.test(recording_state)
       ? `/api/v1/calls/${call_id}/recording`
       : null,

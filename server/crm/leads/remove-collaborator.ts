@@ -1,4 +1,4 @@
-// Takes a user off a lead's collaborators. Repeating it changes nothing.
+// Removes a user from a lead's collaborators. Idempotent.
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { listCollaborators } from "./list-collaborators.ts";
@@ -6,7 +6,7 @@ import type { LeadAnswer } from "./lead-schema.ts";
 import { lockLead, type LeadPlace } from "./internal/lock-lead.ts";
 import { addTimelineEntry, recordLeadUpdate } from "./internal/record-lead-change.ts";
 
-/** The lead's collaborators afterwards. Refuses as not-found the workspace, the lead, and who is no user of the account. */
+/** Returns the lead's collaborators afterwards. Throws not-found (workspace, lead, or user of the account). */
 export async function removeCollaborator(
   tx: Tx,
   place: LeadPlace,

@@ -1,5 +1,5 @@
-// What a schema alone cannot say of a lead: whether its options and custom fields are this
-// workspace's. Takes anything, because it runs beside the shape's check: all violations at once.
+// Validates what a JSON schema cannot express: a lead's options and custom fields must be the workspace's.
+// Accepts any shape, because it runs together with the shape's validation to report all violations at once.
 import { notFound, type FieldError } from "../../lib/errors.ts";
 import { unstorable } from "../../lib/json-body.ts";
 import type {
@@ -10,9 +10,9 @@ import type {
 } from "../workspaces/workspace-schema.ts";
 
 /**
- * The violations of a new lead by the workspace's present schema; not-found when there is no such
- * active workspace. A kept copy that finds violations is read anew first: another process may just
- * have added what it misses.
+ * Returns the violations of a new lead; throws not-found if no such active workspace exists. If a cached
+ * schema yields violations, it is read again first, because another process may have just added what it
+ * misses.
  */
 export async function validateNewLead(
   schemas: WorkspaceSchemas,
@@ -28,7 +28,7 @@ export async function validateNewLead(
   return validateLead(present, lead);
 }
 
-/** Every violation by this schema. In a patch, a required custom field may be absent but not cleared. */
+/** Returns every violation of this schema. A patch may omit a required custom field but not clear it. */
 export function validateLead(
   schema: WorkspaceSchema,
   lead: unknown,
@@ -82,7 +82,7 @@ function validateCustomFields(
 const text_max = 5_000;
 
 function validateValue(field: CustomField, value: unknown, mode: "new" | "patch"): string | null {
-  // Null equals omitted on a new lead, and clears the field in a patch.
+  // Null means omitted in a new lead, and clears the field in a patch.
   if (value === null)
     return field.required
       ? mode === "new"
@@ -109,26 +109,26 @@ function validateValue(field: CustomField, value: unknown, mode: "new" | "patch"
   }
 }
 
-/** Beyond 2^53 a number of JSON is no longer the one that was sent. */
+/** JSON numbers beyond 2^53 lose precision. */
 function validateNumber(value: unknown): string | null {
   if (typeof value !== "number") return "must be a number";
   if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return null;
   return `must be a number of at most ${Number.MAX_SAFE_INTEGER}`;
 }
 
-const choices_told_max = 20;
+const choices_shown_max = 20;
 
 function choicesOf(field: CustomField): string {
-  const told = field.options.slice(0, choices_told_max).join(", ");
-  const more = field.options.length - choices_told_max;
-  return more > 0 ? `${told} and ${more} more` : told;
+  const shown = field.options.slice(0, choices_shown_max).join(", ");
+  const more = field.options.length - choices_shown_max;
+  return more > 0 ? `${shown} and ${more} more` : shown;
 }
 
 function validateChoices(field: CustomField, value: unknown): string | null {
   if (!Array.isArray(value) || !value.every((choice) => isChoice(field, choice))) {
     return `must be a list of ${choicesOf(field)}`;
   }
-  if (new Set(value).size !== value.length) return "must not hold an entry twice";
+  if (new Set(value).size !== value.length) return "must not contain an entry twice";
   return field.required && value.length === 0 ? "is required" : null;
 }
 
@@ -139,6 +139,6 @@ function isChoice(field: CustomField, value: unknown): boolean {
 function isDate(value: unknown): boolean {
   if (typeof value !== "string" || !/^\d{4}-\d{2}-\d{2}$/.test(value)) return false;
   const date = new Date(`${value}T00:00:00Z`);
-  // 2026-02-30 would become March.
+  // Date would convert 2026-02-30 to a day in March.
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value);
 }

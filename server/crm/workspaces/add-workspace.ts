@@ -5,7 +5,7 @@ import { findWorkspace } from "./find-workspace.ts";
 import type { NewWorkspace, WorkspaceAnswer } from "./workspace-answer.ts";
 import { refuseTakenName } from "./internal/refuse-taken-workspace-name.ts";
 
-/** Creates a workspace with its picklists on behalf of a caller; a name that is taken is a 422 on it. */
+/** Creates a workspace with its picklists on behalf of a caller; 422 on a taken name. */
 export async function addWorkspace(
   tx: Tx,
   actor: Actor,

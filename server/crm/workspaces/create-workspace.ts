@@ -1,5 +1,5 @@
-// A workspace comes with its picklists, so that a lead can be created in it at once: one default
-// status and one default priority always exist.
+// A workspace is created with picklists that have a default status and priority, so that leads can be created
+// in it immediately.
 import type { Tx } from "../../lib/database/database.ts";
 import type { Picklist } from "./workspace-schema.ts";
 
@@ -26,7 +26,7 @@ const seed_options: readonly SeedOption[] = [
   { picklist: "priority", value: "high", label: "High", color: "#dc2626" },
 ];
 
-/** Creates the workspace and its picklists; returns its id. */
+/** Creates the workspace and its picklists; returns its ID. */
 export async function createWorkspace(
   tx: Tx,
   accountId: number,

@@ -3,7 +3,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { workspace_columns, workspaceAnswer, type WorkspaceAnswer } from "./workspace-answer.ts";
 
-/** A workspace of the account, active or not; not-found otherwise. */
+/** Returns a workspace of the account, active or not; throws not-found otherwise. */
 export async function findWorkspace(
   db: Kysely<DB>,
   accountId: number,

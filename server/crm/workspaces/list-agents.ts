@@ -4,18 +4,18 @@ import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import { id, nullable } from "../../lib/schemas.ts";
 import { findWorkspace } from "./find-workspace.ts";
 
-/** A user that leads can be assigned to while active. */
+/** A user; leads can be assigned to active ones. */
 export const Agent = Type.Object({
-  id: id("User id: what assignedAgentId takes"),
+  id: id("User ID, as in assignedAgentId"),
   name: Type.String(),
   email: Type.String(),
   phone: nullable(Type.String()),
   extension: nullable(Type.String()),
-  active: Type.Boolean({ description: "Leads are assigned to active users only" }),
+  active: Type.Boolean({ description: "Leads can only be assigned to active users" }),
 });
 export type Agent = Static<typeof Agent>;
 
-/** A page of the account's users by id: every workspace is open to all of them. */
+/** Returns a page of the account's users by ID: all of them can work in every workspace. */
 export async function listAgents(
   app: App,
   accountId: number,

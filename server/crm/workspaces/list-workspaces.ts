@@ -2,7 +2,7 @@ import type { App } from "../../engine/app.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import { workspace_columns, workspaceAnswer, type WorkspaceAnswer } from "./workspace-answer.ts";
 
-/** A page of the account's workspaces by id, inactive ones too. */
+/** Returns a page of the account's workspaces by ID, including inactive ones. */
 export async function listWorkspaces(
   app: App,
   accountId: number,

@@ -2,10 +2,9 @@ import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 
 /**
- * Makes changes of one workspace's configuration wait for each other; not-found when it is not the
- * account's. Against "changes", leads go on being written. Against "leads" too, it waits for every
- * lead being written and holds up new ones, so that what no lead uses can be deleted: whoever
- * writes leads holds the row for key share.
+ * Serializes changes to a workspace's configuration; throws not-found if the account does not have it. With
+ * "changes", leads can still be written. With "leads" it also waits for leads being written and blocks new
+ * ones, so that unused entries can be deleted: writers of leads lock the row FOR KEY SHARE.
  */
 export async function lockWorkspace(
   tx: Tx,

@@ -2,8 +2,8 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 
 /**
- * Ends every change of what leads are checked against: from this commit on, no lead validated by the
- * configuration before it is created. Also puts the change on the audit trail.
+ * Completes a change to a workspace's configuration: increments the schema version, so that no lead validated
+ * against the old one is created after this commit, and audits the change.
  */
 export async function recordWorkspaceChange(
   tx: Tx,

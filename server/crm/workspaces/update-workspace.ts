@@ -6,7 +6,7 @@ import { recordWorkspaceChange } from "./record-workspace-change.ts";
 import { refuseTakenName } from "./internal/refuse-taken-workspace-name.ts";
 import type { WorkspaceAnswer, WorkspacePatch } from "./workspace-answer.ts";
 
-/** Renames, deactivates or reactivates a workspace. Refuses: not-found; a taken name (422). */
+/** Renames, deactivates or reactivates a workspace. Throws not-found; 422 on a taken name. */
 export async function updateWorkspace(
   tx: Tx,
   actor: Actor,

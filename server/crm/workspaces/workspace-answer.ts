@@ -1,4 +1,4 @@
-// The workspace as it goes in and comes out.
+// The workspace in API requests and responses.
 import Type, { type Static } from "typebox";
 import { closed, id, optional, timestamp } from "../../lib/schemas.ts";
 
@@ -9,7 +9,7 @@ const name = Type.String({
   "x-reason": "must be text of at most 255 characters, not blank",
 });
 
-/** The body of workspace creation. */
+/** The request body of a new workspace. */
 export const NewWorkspace = closed(
   {
     name,
@@ -19,12 +19,12 @@ export const NewWorkspace = closed(
 );
 export type NewWorkspace = Static<typeof NewWorkspace>;
 
-/** The body of a workspace's patch. */
+/** The request body of a change to a workspace. */
 export const WorkspacePatch = closed(
   {
     name: Type.Optional(name),
     active: Type.Optional(
-      Type.Boolean({ description: "The leads and contacts of an inactive one answer 404" }),
+      Type.Boolean({ description: "Leads and contacts of an inactive workspace respond with 404" }),
     ),
   },
   { minProperties: 1, examples: [{ name: "Sales, north" }] },
@@ -40,7 +40,7 @@ export const WorkspaceAnswer = Type.Object({
 });
 export type WorkspaceAnswer = Static<typeof WorkspaceAnswer>;
 
-/** What of a row `workspaceAnswer` needs. */
+/** The columns that `workspaceAnswer` needs. */
 export const workspace_columns = ["id", "name", "active", "created_at", "updated_at"] as const;
 
 export function workspaceAnswer(row: {

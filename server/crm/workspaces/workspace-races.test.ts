@@ -1,4 +1,4 @@
-// Two API processes' worth of state on one database: what one changes, the other must mind.
+// The state of two API processes on one database: each must notice the other's changes.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
@@ -39,10 +39,10 @@ const addField = async (api: TestApi): Promise<{ id: number; key: string }> => {
 };
 
 /**
- * A workspace that the other process has a warm copy of, and what it hears nothing of: changes
+ * A workspace that the other process has a warm copy of, and changes it is not notified of:
  * made beside both, in the database alone.
  */
-async function startUnheard() {
+async function startWithoutNotifications() {
   const { account_id, workspace_id, token } = await makeAccount(here.app);
   const now = new Date();
   const value = unique("unheard").replace("-", "_");
@@ -81,7 +81,7 @@ async function startUnheard() {
   return workspace;
 }
 
-/** Leads whose status, source or priority is no option of their workspace and picklist. */
+/** Counts leads whose status, source or priority is not an option of their workspace and picklist. */
 async function strayLeads(): Promise<number> {
   const { rows } = await here.app.db.pool.query<{ strays: number }>(
     `select count(*)::int as strays from leads l
@@ -96,7 +96,7 @@ async function strayLeads(): Promise<number> {
   return rows[0]!.strays;
 }
 
-test("an option archived in one process is refused by the other at once, its copy being warm", async () => {
+test("an option archived in one process is refused immediately by another that has cached it", async () => {
   for (let round = 0; round < 20; round++) {
     const statusId = await addOption(here, "status");
     for (const api of [here, there]) {
@@ -108,8 +108,8 @@ test("an option archived in one process is refused by the other at once, its cop
   }
 });
 
-test("an option archived without a word to the other process is refused by it all the same", async () => {
-  const workspace = await startUnheard();
+test("an option archived without a notification is refused by the other process too", async () => {
+  const workspace = await startWithoutNotifications();
   const sourceId = await workspace.addOption();
   await workspace.change();
   assert.equal((await workspace.createLead({ sourceId })).status, 201);
@@ -122,24 +122,24 @@ test("an option archived without a word to the other process is refused by it al
   assert.deepEqual(failingFields(await workspace.createLead({ sourceId })), ["sourceId"]);
 });
 
-test("an option added without a word to the other process is taken by it at once", async () => {
-  const workspace = await startUnheard();
+test("an option added without a notification is accepted immediately by the other process", async () => {
+  const workspace = await startWithoutNotifications();
   const sourceId = await workspace.addOption();
   await workspace.change();
   const lead = await workspace.createLead({ sourceId });
   assert.deepEqual([lead.status, lead.body.source?.value], [201, workspace.value]);
 });
 
-test("a custom field added without a word to the other process is taken by it at once", async () => {
-  const workspace = await startUnheard();
+test("a custom field added without a notification is accepted immediately by the other process", async () => {
+  const workspace = await startWithoutNotifications();
   await workspace.addField(false);
   await workspace.change();
   const lead = await workspace.createLead({ customFields: { [workspace.value]: "x" } });
   assert.deepEqual([lead.status, lead.body.customFields], [201, { [workspace.value]: "x" }]);
 });
 
-test("a required field added without a word to the other process is asked for by it at once", async () => {
-  const workspace = await startUnheard();
+test("a required field added without a notification is required immediately by the other process", async () => {
+  const workspace = await startWithoutNotifications();
   await workspace.addField(true);
   await workspace.change();
   assert.deepEqual(failingFields(await workspace.createLead()), [
@@ -147,7 +147,7 @@ test("a required field added without a word to the other process is asked for by
   ]);
 });
 
-test("a workspace closed in one process is closed in the other at once, and open again at once", async () => {
+test("deactivating and reactivating a workspace applies immediately in the other process", async () => {
   for (let round = 0; round < 5; round++) {
     assert.equal((await createLead(there)).status, 201);
     assert.equal((await send(here, "PATCH", "", { active: false })).status, 200);
@@ -220,7 +220,7 @@ test("a custom field deleted under 50 concurrent creates is either kept or in no
 const makeDefault = (picklist: string, id: number) =>
   both().map((api) => patchOption(api, picklist, id, { isDefault: true }));
 
-test("defaults moved by both processes at once leave exactly one, and every lead gets one", async () => {
+test("concurrent changes of the default by two processes result in exactly one, and every lead gets one", async () => {
   for (const picklist of ["status", "priority"] as const) {
     const ids = [await addOption(here, picklist), await addOption(there, picklist)];
     for (let round = 0; round < 15; round++) {

@@ -1,6 +1,6 @@
-// What leads of a workspace are checked against: its picklists and custom fields, in one version.
-// Kept per process. create_leads compares the version, so a stale copy lets nothing wrong in; what
-// it would refuse is validated anew by a fresh one.
+// Picklists and custom fields of a workspace in one version, cached per process. create_leads compares the
+// version, so an outdated copy cannot admit an invalid lead; a lead that it would reject is validated again
+// against a fresh copy.
 import { LRUCache } from "lru-cache";
 import type { App } from "../../engine/app.ts";
 import { statement, type Executor } from "../../lib/database/database.ts";
@@ -33,18 +33,18 @@ export type CustomField = {
 export type WorkspaceSchema = {
   readonly workspace_id: number;
   readonly version: number;
-  /** Archived ones too: leads made before still show them. */
+  /** Includes archived options, which older leads still show. */
   readonly options: ReadonlyMap<number, PicklistOption>;
   readonly default_status: PicklistOption;
   readonly default_priority: PicklistOption;
-  /** By key, without the archived ones. */
+  /** By key, without archived fields. */
   readonly fields: ReadonlyMap<string, CustomField>;
 };
 
 export type WorkspaceSchemas = {
-  /** The schema of an active workspace of the account, or null. */
+  /** Returns the schema of an active workspace of the account, or null. */
   find(accountId: number, workspaceId: number): Promise<WorkspaceSchema | null>;
-  /** The same, read anew. */
+  /** Reads and returns it again. */
   refresh(accountId: number, workspaceId: number): Promise<WorkspaceSchema | null>;
 };
 
@@ -53,7 +53,7 @@ const entries_max = 10_000;
 
 type Entry = { readonly schema: WorkspaceSchema; readonly read_at_ms: number };
 
-/** Keeps the `max` schemas used last. */
+/** Opens a cache of the `max` most recently used schemas. */
 export function openWorkspaceSchemas(app: App, max = entries_max): WorkspaceSchemas {
   const entries = new LRUCache<string, Entry>({ max });
   let notifications_received = 0;
@@ -65,10 +65,10 @@ export function openWorkspaceSchemas(app: App, max = entries_max): WorkspaceSche
   const refresh = async (accountId: number, workspaceId: number) => {
     const subject = workspaceSubject(accountId, workspaceId);
     const read_at_ms = performance.now();
-    const heard_before = notifications_received;
+    const received_before = notifications_received;
     const schema = await readWorkspaceSchema(app.db.pool, accountId, workspaceId);
-    // What was read while a notification came in may be what the notification is about: used, but not kept.
-    if (heard_before !== notifications_received) return schema;
+    // A notification during the read may be about this workspace, so the result is used but not cached.
+    if (received_before !== notifications_received) return schema;
     const kept = entries.get(subject);
     if (!schema) entries.delete(subject);
     else if (!kept || kept.schema.version <= schema.version) {
@@ -87,7 +87,7 @@ export function openWorkspaceSchemas(app: App, max = entries_max): WorkspaceSche
   };
 }
 
-/** How a workspace is named in notifications. */
+/** Returns a workspace's name in notifications. */
 export function workspaceSubject(accountId: number, workspaceId: number): string {
   return `${accountId}:${workspaceId}`;
 }
@@ -110,7 +110,7 @@ const findSchema = statement<{
   from workspaces w
   where w.account_id = $1 and w.id = $2 and w.active`);
 
-/** The schema of an active workspace as `executor` sees it, or null: for writes that hold the workspace. */
+/** Returns the schema of an active workspace as `executor` sees it, or null; for writers that hold its lock. */
 export async function readWorkspaceSchema(
   executor: Executor,
   accountId: number,

@@ -74,7 +74,7 @@ test("a workspace's creation and change stand on the audit trail with who did th
   });
 });
 
-test("a workspace's body is refused field by field, all failing fields at once", async () => {
+test("reports every invalid field of a workspace at once", async () => {
   const long = "x".repeat(256);
   for (const name of [undefined, null, "", "  ", 7, long]) {
     assert.deepEqual(failingFields(await send("POST", "", { name })), ["name"]);
@@ -94,7 +94,7 @@ test("a workspace's body is refused field by field, all failing fields at once",
   assert.deepEqual(failingFields(await send("PATCH", one, { id: 5 })), ["id"]);
 });
 
-test("a name is given once in an account, and may be used again in another", async () => {
+test("a name is unique in an account and free in another", async () => {
   const name = unique("workspace");
   const { body: first } = await send("POST", "", { name });
   const { body: second } = await send("POST", "", { name: unique("workspace") });
@@ -164,7 +164,7 @@ test("workspaces that do not exist, or by no number, are not found", async () =>
   }
 });
 
-test("workspaces are looked up by whoever works with leads and changed by who may manage", async () => {
+test("workspaces are read with permissions for leads and changed with crm.manage", async () => {
   const look = ["crm.read", "crm.leads.create", "crm.manage"] as const;
   const one = `${base}/${account.workspace_id}`;
   await assertGuarded(api, account, { method: "GET", path: base }, look);

@@ -15,45 +15,45 @@ import { programFor } from "./program-for.ts";
 import type { Owned, StarterLine } from "./starter.ts";
 
 export const is_root = process.getuid?.() === 0;
-/** For tests that only root can do: the reason why they are skipped elsewhere. */
+/** The reason to skip tests that only root can run. */
 export const needs_root = is_root ? false : "needs root";
-/** The ordinary user of the tests; as root `nobody`, otherwise whoever runs them. */
+/** The ordinary user of the tests: `nobody` for root, otherwise the current user. */
 export const ordinary_uid = is_root ? 65_534 : process.getuid!();
 
-/** The program of starter.ts in a process of its own. */
+/** starter.ts in its own process. */
 export type Starter = {
   readonly pid: number;
   /** Its log lines so far. */
   readonly lines: readonly string[];
-  /** Resolves when it owns a server; rejects with the error's message when it fails. */
+  /** Resolves when it owns a server; rejects with the message of its error. */
   readonly ready: Promise<Owned>;
   readonly ended: Promise<void>;
-  /** SIGKILL, and waits until it is dead. */
+  /** Sends SIGKILL and waits until it is dead. */
   kill(): Promise<void>;
-  /** Lets it stop in good order. */
+  /** Stops it cleanly. */
   stop(): Promise<void>;
 };
 
-/** A temporary data folder and the processes a test starts on it; all of it goes with the test. */
+/** A temporary data folder and the processes that a test starts on it; removed with the test. */
 export type ClusterFixture = {
   readonly data_dir: string;
   readonly place: Place;
   start(options?: { uid?: number; command?: readonly string[] }): Starter;
-  /** Runs `work` before the processes are ended and the folder is removed. */
+  /** Runs `work` before the processes end and the folder is removed. */
   beforeEnd(work: () => void): void;
 };
 
-/** A cluster that was stopped in good order, made once for a file of tests: copying is quicker. */
+/** A cleanly stopped cluster, created once per test file, because copying is faster. */
 let model: Promise<string> | null = null;
 after(async () => {
   if (model !== null) await rm(await model, { recursive: true, force: true });
 });
 
-/** Opens a scene on a cluster that exists already. */
+/** Opens a fixture with a copy of an existing cluster. */
 export async function openFixtureWithCluster(t: TestContext): Promise<ClusterFixture> {
   const fixture = await openClusterFixture(t);
   const from = await (model ??= makeModel());
-  // The owners go along; fs.cp would make everything our own.
+  // Keeps the owners; fs.cp would not.
   execFileSync("cp", ["-a", from, fixture.data_dir]);
   return fixture;
 }
@@ -65,7 +65,7 @@ async function makeModel(): Promise<string> {
   return data_dir;
 }
 
-/** Opens a scene on an empty folder that belongs to `uid` and is closed to everybody else. */
+/** Opens a fixture on an empty folder that belongs to `uid` and is closed to other users. */
 export async function openClusterFixture(t: TestContext, uid?: number): Promise<ClusterFixture> {
   const outer = await mkdtemp(join(tmpdir(), "trunkline-postgres-"));
   if (uid !== undefined && is_root) chownSync(outer, uid, uid);
@@ -105,26 +105,26 @@ function spawnStarter(data_dir: string, uid: number | undefined, command: readon
 
 function followStarter(child: ReturnType<typeof spawnStarter>): Starter {
   const lines: string[] = [];
-  const told = Promise.withResolvers<Owned>();
-  told.promise.catch(() => {}); // Whoever waits for it hears of it.
-  // Without a listener, a failed spawn is an uncaught exception, and aborts the whole test file.
-  child.on("error", told.reject);
+  const started = Promise.withResolvers<Owned>();
+  started.promise.catch(() => {}); // Callers that await it get the error.
+  // Without a listener, a failed spawn is an uncaught exception and aborts the whole test file.
+  child.on("error", started.reject);
   createInterface(child.stdout).on("line", (text) => {
     const line = JSON.parse(text) as StarterLine;
     if ("log" in line) lines.push(line.log);
-    else if ("ready" in line) told.resolve(line.ready);
-    else told.reject(Object.assign(new Error(line.failed.message), line.failed));
+    else if ("ready" in line) started.resolve(line.ready);
+    else started.reject(Object.assign(new Error(line.failed.message), line.failed));
   });
   const ended = new Promise<void>((resolve) => {
     child.on("close", (code) => {
-      told.reject(new Error(`it ended with ${code} and said: ${lines.join("; ")}`));
+      started.reject(new Error(`exited with ${code}, output: ${lines.join("; ")}`));
       resolve();
     });
   });
   return {
     pid: child.pid!,
     lines,
-    ready: told.promise,
+    ready: started.promise,
     ended,
     kill: () => {
       child.kill("SIGKILL");
@@ -137,7 +137,7 @@ function followStarter(child: ReturnType<typeof spawnStarter>): Starter {
   };
 }
 
-/** SIGKILL for the server of a folder, if one runs, and waits until its children are gone too. */
+/** Kills the folder's server with SIGKILL, if one runs, and waits until its children have exited too. */
 export async function killServer(place: Place): Promise<void> {
   const live = liveServer(place);
   if (live === null) return;
@@ -152,22 +152,22 @@ async function endServer(place: Place): Promise<void> {
   await until("its children are dead", () => orphanedBackends(place).length === 0);
 }
 
-/** Whom a process runs as. */
+/** Returns the user that a process runs as. */
 export function userOf(pid: number): number {
   if (process.platform === "linux") return statSync(`/proc/${pid}`).uid;
   return Number(execFileSync("ps", ["-o", "uid=", "-p", String(pid)], { encoding: "utf8" }));
 }
 
-/** Polls until `condition` holds; fails with its name after two minutes. */
+/** Polls until `condition` holds; after two minutes fails with its name. */
 export async function until(name: string, condition: () => boolean | Promise<boolean>) {
   const deadline_ms = performance.now() + 120_000;
   while (!(await condition())) {
-    if (performance.now() > deadline_ms) throw new Error(`it did not come true that ${name}`);
+    if (performance.now() > deadline_ms) throw new Error(`timed out waiting until ${name}`);
     await delay(10);
   }
 }
 
-/** The rows of one statement on a connection of its own. */
+/** Runs one statement on its own connection and returns its rows. */
 export async function query(url: string, text: string): Promise<pg.QueryResult["rows"]> {
   const client = new pg.Client({ connectionString: url });
   client.on("error", () => {});

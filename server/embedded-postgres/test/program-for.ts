@@ -1,4 +1,4 @@
-// The program of starter.ts, for another user than the one that runs the tests.
+// Provides starter.ts to a user other than the one that runs the tests.
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { tmpdir } from "node:os";
@@ -16,8 +16,8 @@ after(() => {
 });
 
 /**
- * Returns the Node and the script to run: those of this clone, or, when `other_user` cannot reach them
- * (`/root` is closed to others), a copy that lasts as long as the tests of this file.
+ * Returns the Node and the script to run: those of this clone, or, if `other_user` cannot access them (`/root`
+ * is closed), a copy that exists for this test file.
  */
 export function programFor(other_user: boolean): Program {
   const closed = closedFolder(own.node) ?? closedFolder(import.meta.dirname);
@@ -37,7 +37,7 @@ function copyProgram(): string {
   return dir;
 }
 
-/** The package and all that it depends on. */
+/** Returns the package and its dependencies. */
 function closureOf(name: string, found = new Set<string>()): Set<string> {
   if (found.has(name)) return found;
   found.add(name);

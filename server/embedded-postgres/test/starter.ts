@@ -1,8 +1,8 @@
-// A program that owns an embedded PostgreSQL, for tests that kill it. It tells what happens in
-// JSON lines and stops in good order when it is told to or when its standard input ends.
+// Owns an embedded PostgreSQL, for tests that kill it. Reports events as JSON lines, and stops cleanly on
+// SIGTERM or at the end of its standard input.
 import { startEmbeddedPostgres } from "../start-embedded-postgres.ts";
 
-/** What an EmbeddedPostgres says of itself. */
+/** The properties of an EmbeddedPostgres. */
 export type Owned = { readonly url: string; readonly adopted: boolean; readonly pid: number };
 /** A line of its standard output. */
 export type StarterLine =
@@ -10,15 +10,15 @@ export type StarterLine =
   | { readonly ready: Owned }
   | { readonly failed: { readonly name: string; readonly message: string } };
 
-const tell = (line: StarterLine) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const report = (line: StarterLine) => process.stdout.write(`${JSON.stringify(line)}\n`);
 try {
   const postgres = await startEmbeddedPostgres({
     dataDir: process.argv[2]!,
-    log: (text) => tell({ log: text }),
+    log: (text) => report({ log: text }),
   });
-  tell({ ready: { url: postgres.url, adopted: postgres.adopted, pid: postgres.pid } });
+  report({ ready: { url: postgres.url, adopted: postgres.adopted, pid: postgres.pid } });
   process.stdin.resume().once("end", () => void postgres.stop());
 } catch (error) {
-  tell({ failed: { name: (error as Error).name, message: (error as Error).message } });
+  report({ failed: { name: (error as Error).name, message: (error as Error).message } });
   process.exitCode = 1;
 }

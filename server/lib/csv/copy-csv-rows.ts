@@ -1,4 +1,4 @@
-// Streams the rows of an uploaded CSV file into a table, parsed in a thread of its own.
+// Streams the rows of an uploaded CSV file into a table, parsed in its own thread.
 import type pg from "pg";
 import { invalidField } from "../errors.ts";
 import { copyLines } from "./copy-lines.ts";
@@ -7,10 +7,10 @@ import { openLineThread, type LineThreadData } from "./open-line-thread.ts";
 const csv_thread = new URL("./csv-thread.ts", import.meta.url);
 
 /**
- * Reads the open file from its start and returns the number of rows stored by `copy_sql`, a COPY
- * whose last two columns are the row's number in the file and its cells. `onHeader` may refuse the
- * header, and returns the values of the columns before those (ids, no text to escape). Refuses what
- * is no CSV or has too many rows, on `file`. Whatever it throws, the caller must roll back.
+ * Reads the open file from its start and returns the number of rows stored by `copy_sql`, a COPY whose last two
+ * columns are the row number in the file and its cells. `onHeader` may refuse the header, and returns the values
+ * of the columns before those (IDs, unescaped). Throws a violation of `file` for invalid CSV or too many
+ * rows. After any error, the caller must roll back.
  */
 export async function copyCsvRows(
   client: pg.PoolClient,

@@ -11,7 +11,7 @@ export function copyText(text: string | null): string {
     .replaceAll("\t", "\\t");
 }
 
-/** First columns, number and cells of a row in COPY's text format, the cells as a text[] literal. */
+/** Formats first columns, number and cells of a row for COPY, the cells as a text[] literal. */
 export function copyLine(first_columns: string, row_number: number, cells: string[]): string {
   return `${first_columns}\t${row_number}\t{${cells.map(copyElement).join(",")}}\n`;
 }

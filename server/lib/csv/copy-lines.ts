@@ -4,8 +4,8 @@ import type pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
 
 /**
- * Stores lines in text format by one COPY … FROM STDIN, which may take `seconds_max`; until it ends,
- * nothing else runs on the connection. Whatever it throws, the caller must roll back.
+ * Stores lines in text format by one COPY … FROM STDIN, which may take `seconds_max` and uses the connection
+ * exclusively. After any error, the caller must roll back.
  */
 export async function copyLines(
   client: pg.PoolClient,
@@ -14,7 +14,7 @@ export async function copyLines(
   seconds_max: number,
 ): Promise<void> {
   const stream = copyFrom(copy_sql);
-  // The pool's limit for one query is far below what a large file takes.
+  // A large file takes far longer than the pool's query timeout.
   stream.query_timeout = seconds_max * 1_000;
   const failures: Error[] = [];
   stream.on("error", (error) => void failures.push(error));
@@ -28,7 +28,7 @@ export async function copyLines(
     stream.end();
     await finished(stream);
   } finally {
-    // Makes the server undo the COPY, and waits for it: the connection takes no statement before.
+    // Makes the server undo the COPY, and waits until the connection is usable again.
     if (!stream.writableFinished && failures.length === 0) {
       stream.destroy();
       await once(stream, "close").catch(() => {});

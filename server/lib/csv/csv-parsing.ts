@@ -1,4 +1,4 @@
 import { openShares } from "../shares.ts";
 
-/** Two CSV files are parsed at once in a process, one of an account; the others wait their turn. */
+/** At most two CSV files are parsed at once in a process, one per account; others wait. */
 export const csvParsing = openShares(2, 1, 16);

@@ -1,5 +1,5 @@
-// The text of an uploaded file, whichever of the usual encodings it came in. Runs in a thread of
-// its own, so it reads synchronously.
+// Decodes the text of an uploaded file in any of the usual encodings. Runs in its own thread, so it reads
+// synchronously.
 import { isUtf8 } from "node:buffer";
 import { readSync } from "node:fs";
 import iconv from "iconv-lite";
@@ -8,7 +8,7 @@ const chunk_bytes = 65_536;
 
 export type Encoding = "utf8" | "utf16le" | "utf16be" | "win1252";
 
-/** What a byte order mark says; without one UTF-8 where all bytes are, else Windows-1252. */
+/** Returns the encoding by byte order mark; without one, UTF-8 if all bytes are valid, else Windows-1252. */
 export function detectEncoding(fd: number): Encoding {
   const head = Buffer.alloc(4);
   const bytes = readSync(fd, head, 0, head.length, 0);
@@ -17,7 +17,7 @@ export function detectEncoding(fd: number): Encoding {
   return isAllUtf8(fd) ? "utf8" : "win1252";
 }
 
-/** Pieces of the file's text, without a byte order mark. */
+/** Reads the file's text in chunks, without a byte order mark. */
 export function* readText(fd: number, encoding: Encoding): Generator<string> {
   const decoder = iconv.getDecoder(encoding);
   for (const chunk of readBytes(fd)) {
@@ -49,7 +49,7 @@ function isAllUtf8(fd: number): boolean {
   return rest.length === 0;
 }
 
-/** Where the last character that may go on in the next chunk begins; at most three bytes are held back. */
+/** Returns where the last, possibly incomplete, character begins; holds back at most three bytes. */
 function wholeLength(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;

@@ -1,4 +1,4 @@
-// The thread that turns an uploaded file into rows of cells for COPY.
+// The thread that converts an uploaded file to rows of cells for COPY.
 import { copyLine } from "./copy-line.ts";
 import { openLineBuffer } from "./line-buffer.ts";
 import { runLineThread } from "./run-line-thread.ts";

@@ -1,18 +1,17 @@
-/** Most cells are told at their first character, and by holding nothing that any reader splits at. */
+/** Most cells are harmless: by their first character, and because no reader would split them. */
 const harmless = /^[\w{[][^;\t\r\n]*$/;
 const blanks = /^[\s'"]*/;
 const sign = /[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/;
-/** Or a part of one, separated as people do. */
+/** A phone number or a part of one, with the usual separators. */
 const phone = /^\+[ (]{0,2}\d(?:[ ().-]{0,3}\d){3,14}$/;
 const number = /^[+-]\d+(?:[.,]\d+)*$/;
-/** Where others than those of commas begin a cell or a line, whatever is quoted; kept between the parts. */
+/** Where readers that use other separators begin a cell or line, even inside quotes; captured by split. */
 const splits = /([;\t\r\n])/;
 
 /**
- * The text, with an apostrophe before what a spreadsheet would run, also behind blanks and quotes, and also
- * where one that splits at semicolons, tabs or lines would begin a cell with it; cellText takes each off
- * again, and so one more comes before a text that has one already. Phones with a plus and numbers with a
- * sign stay as they are.
+ * Returns the text with an apostrophe before anything that a spreadsheet would execute, including after blanks
+ * and quotes, and where a reader that splits at semicolons, tabs or lines would begin a cell. cellText removes
+ * the apostrophes, so a text that already has one gets another. Phones with a plus and signed numbers stay.
  */
 export function inertCell(text: string): string {
   if (harmless.test(text)) return text;
@@ -21,14 +20,14 @@ export function inertCell(text: string): string {
   let only_figures = true;
   for (let i = parts.length - 1; i > 0; i -= 2) {
     const part = parts[i]!;
-    // A figure is one to a reader who does not split behind it, too.
+    // The same text is a number to a reader that does not split after it.
     only_figures &&= part.trim() === "" || isFigure(part);
     if (!only_figures && beginsWithSign(part)) parts[i] = `'${part}`;
   }
   return parts.join("");
 }
 
-/** Undoes inertCell, but for blanks around the text. */
+/** Undoes inertCell, except for surrounding blanks. */
 export function plainCell(text: string): string {
   const parts = text.split(splits);
   for (let i = 2; i < parts.length; i += 2) {
@@ -39,7 +38,7 @@ export function plainCell(text: string): string {
   return whole.startsWith("'") && beginsFormula(whole.slice(1)) ? whole.slice(1) : whole;
 }
 
-/** Whether a formula's sign, or a tab or line break, comes before all else but blanks and quotes. */
+/** Reports whether a formula sign, tab or line break precedes everything but blanks and quotes. */
 function beginsFormula(text: string): boolean {
   const [lead] = blanks.exec(text.trimEnd())!;
   return beginsWithSign(text) || /[\t\r]/.test(lead);

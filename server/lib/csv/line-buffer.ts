@@ -1,10 +1,10 @@
 const chunk_characters = 65_536;
 const encoder = new TextEncoder();
 
-/** Gathers lines of COPY into chunks. */
+/** Collects lines of COPY into chunks. */
 export type LineBuffer = {
   add(line: string): void;
-  /** The lines since the last call once they are many, or in any case with `all`; else null. */
+  /** Returns the lines since the last call if they are many, or always with `all`; else null. */
   take(all?: boolean): Uint8Array | null;
 };
 
@@ -17,7 +17,7 @@ export function openLineBuffer(): LineBuffer {
     },
     take(all = false) {
       if (lines === "" || (!all && lines.length < chunk_characters)) return null;
-      // Not a Buffer: that may be a part of a shared pool, which cannot be transferred.
+      // Not a Buffer, which may be part of a shared pool and cannot be transferred.
       const chunk = encoder.encode(lines);
       lines = "";
       return chunk;

@@ -1,37 +1,37 @@
-// Reads an uploaded CSV file in a thread of its own, which makes lines for COPY of it.
+// Reads an uploaded CSV file in its own thread, which produces lines for COPY.
 import { on } from "node:events";
 import { Worker } from "node:worker_threads";
 import { invalidField } from "../errors.ts";
 
 const heap_mb_max = 256;
 
-/** What such a thread is started with: an open file, and how many rows it may have. */
+/** The thread's input: an open file, and the limit of its rows. */
 export type LineThreadData = { readonly fd: number; readonly rows_max: number };
 
-/** Such a thread sends the header, then (once it has the terms) lines for COPY, then how it ended. */
+/** The thread's messages: the header, then (once it has the terms) lines for COPY, then how it ended. */
 export type LineThreadMessage<Progress> =
   | { kind: "header"; header: string[] }
   | { kind: "lines"; lines: Uint8Array; progress: Progress }
   | { kind: "end"; progress: Progress }
   | { kind: "refused"; reason: string };
 
-/** It receives the terms, then one `taken` per message of lines. */
+/** Messages to the thread: the terms, then one `taken` per message of lines. */
 export type LineThreadOrder<Terms> = { kind: "terms"; terms: Terms } | { kind: "taken" };
 
 /** A file that is being read. */
 export type LineThread<Terms, Progress> = {
   readonly header: string[];
-  /** Lines for COPY; once. The file may still be refused. */
+  /** Returns lines for COPY; callable once. The file may still be refused. */
   lines(terms: Terms): AsyncGenerator<Uint8Array>;
-  /** What the thread reported with the last lines; null before the first. */
+  /** Returns what the thread reported with the last lines; null before the first. */
   progress(): Progress | null;
-  /** Resolves when the thread is gone: the file may be closed after it. */
+  /** Resolves when the thread has exited and the file may be closed. */
   close(): Promise<void>;
 };
 
 /**
- * Starts a thread that runs runLineThread, and reads the file's header. Refuses what is no CSV or
- * has too many rows, on `file`. All of it may take `seconds_max`.
+ * Starts a thread that runs runLineThread, and reads the file's header. Throws a violation of `file` for
+ * invalid CSV or too many rows. The whole file may take `seconds_max`.
  */
 export async function openLineThread<Terms, Progress>(
   module: URL,
@@ -58,7 +58,7 @@ export async function openLineThread<Terms, Progress>(
   let progress: Progress | null = null;
   try {
     const first = await next();
-    if (first.kind !== "header") throw new Error("the thread did not begin with the header");
+    if (first.kind !== "header") throw new Error("the thread did not send the header first");
     return {
       header: first.header,
       async *lines(terms) {

@@ -1,5 +1,5 @@
-// Reads a CSV file of whatever encoding and delimiter, row by row. Runs in a thread of its own, so it
-// reads synchronously.
+// Reads a CSV file in any usual encoding and delimiter, row by row. Runs in its own thread, so it reads
+// synchronously.
 import { Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import { cellText } from "./cell-text.ts";
@@ -7,21 +7,21 @@ import { detectEncoding, readText, type Encoding } from "./csv-text.ts";
 
 const columns_max = 500;
 const record_characters_max = 1_000_000;
-/** Empty rows do not count, yet cost as much to read. */
+/** Empty rows are not counted as rows, but cost as much to read. */
 const rows_with_empty_max = 2_000_000;
 
-/** The file is no CSV, or too large: the message says why, fit to follow a field's name. */
+/** The file is not valid CSV, or too large; the message follows a field's name. */
 export class CsvRefused extends Error {}
 
 export type CsvRow = {
-  /** In the file, the header's being 1. */
+  /** Number in the file; the header is row 1. */
   readonly row_number: number;
   readonly cells: string[];
 };
 
 /**
- * The header of an open file, and its rows without the empty ones, of which there may be `rows_max`.
- * Throws CsvRefused, also while the rows are read.
+ * Returns the header of an open file and its non-empty rows, at most `rows_max`. Throws CsvRefused, also while
+ * the rows are read.
  */
 export async function readCsv(
   fd: number,
@@ -41,8 +41,8 @@ async function* readRows(
   let row_number = 1;
   for await (const cells of records) {
     if (++row_number > rows_with_empty_max)
-      throw new CsvRefused(`has more than ${rows_with_empty_max} rows, the empty ones counted`);
-    // A spreadsheet counts an empty line as a row, and nobody means it as one.
+      throw new CsvRefused(`has more than ${rows_with_empty_max} rows, including empty ones`);
+    // Spreadsheets count empty lines as rows, but they hold no data.
     if (cells.every((cell) => cell.trim() === "")) continue;
     if (++rows > rows_max) throw new CsvRefused(`has more than ${rows_max} rows`);
     if (cells.length > columns_max) throw tooWide(row_number);
@@ -68,7 +68,7 @@ async function* readRecords(fd: number, encoding: Encoding): AsyncGenerator<stri
   const text = head.done ? "" : head.value;
   const parser = parse({
     delimiter: delimiterOf(text),
-    // A file may be put together from others.
+    // A file may be concatenated from several.
     record_delimiter: ["\r\n", "\n", "\r"],
     relax_quotes: true,
     relax_column_count: true,
@@ -85,7 +85,7 @@ async function* readRecords(fd: number, encoding: Encoding): AsyncGenerator<stri
   try {
     yield* parser as AsyncIterable<string[]>;
   } catch (error) {
-    // What was read before it and not asked for yet is lost: only the parser knows how far it came.
+    // Rows before the error that were not read yet are lost, because only the parser knows its position.
     throw error instanceof CsvError
       ? new CsvRefused(reasonOf(error, parser.info.records + 1))
       : error;
@@ -95,32 +95,32 @@ async function* readRecords(fd: number, encoding: Encoding): AsyncGenerator<stri
 function reasonOf(error: CsvError, row: number): string {
   switch (error.code) {
     case "CSV_QUOTE_NOT_CLOSED":
-      return `row ${row}: a quote is opened and never closed`;
+      return `row ${row}: a quote is never closed`;
     case "CSV_MAX_RECORD_SIZE":
       return `row ${row}: has more than ${record_characters_max} characters; is a quote not closed?`;
     default:
-      return `row ${row}: is not CSV`;
+      return `row ${row}: is not valid CSV`;
   }
 }
 
-/** Text that holds what no CSV holds is some other kind of file. */
+/** Refuses text with characters that no CSV contains. */
 function* checkedText(fd: number, encoding: Encoding): Generator<string> {
-  // Windows-1252 is only a guess for what is not UTF-8.
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // Windows-1252 is only a guess for text that is not UTF-8.
+  // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
   const foreign = encoding === "win1252" ? /[\0-\x08\x0e-\x1f]/ : /\0/;
   let line_characters = 0;
   for (const text of readText(fd, encoding)) {
     if (foreign.test(text)) throw new CsvRefused("is not a CSV text file");
     const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r"));
     line_characters = end < 0 ? line_characters + text.length : text.length - end - 1;
-    // The parser does not count delimiters: millions of empty cells would fill the memory.
+    // The parser does not limit delimiters: millions of empty cells would fill the memory.
     if (line_characters > record_characters_max)
       throw new CsvRefused(`has a line of more than ${record_characters_max} characters`);
     yield text;
   }
 }
 
-/** Of comma, semicolon and tab, the one that the header has most of, outside quotes. */
+/** Returns the most frequent of comma, semicolon and tab in the header, outside quotes. */
 function delimiterOf(text: string): string {
   const header = text.replaceAll(/"[^"]*"/g, "").split(/[\r\n]/, 1)[0]!;
   const count = (sign: string) => header.split(sign).length;

@@ -3,8 +3,8 @@ import type { MessagePort } from "node:worker_threads";
 const messages_ahead_max = 8;
 
 /**
- * Keeps a thread from running away from its reader, who answers every message once it is taken. The
- * function returned is called after each message sent, and resolves when the next one may go.
+ * Limits how far a thread gets ahead of its reader, which acknowledges every message. Call the returned function
+ * after each message; it resolves when the next one may be sent.
  */
 export function stayAhead(port: MessagePort): () => Promise<void> {
   let ahead = 0;

@@ -18,7 +18,7 @@ function isRun(cell: string): boolean {
   return /^[\s"]*[=+\-@＝＋－＠]/.test(cell) && !/^[+-][\d\s()+.,;-]+$/.test(cell.trim());
 }
 
-test("whatever the text, its cell begins with no formula, blanks aside, unless it is a phone or a number", () => {
+test("no cell begins with a formula, ignoring blanks, unless it is a phone or a number", () => {
   fc.assert(
     fc.property(text, (given) => {
       const cell = written(given);
@@ -28,7 +28,7 @@ test("whatever the text, its cell begins with no formula, blanks aside, unless i
   );
 });
 
-test("whatever the text, and the text within a list, who splits lines at semicolons, tabs or breaks without minding quotes finds no formula either", () => {
+test("no cell or list has a formula for a reader that splits at semicolons, tabs or line breaks and ignores quotes", () => {
   fc.assert(
     fc.property(text, fc.boolean(), (given, isListed) => {
       const line = csvLines([[1, isListed ? [given] : given, 2]]);
@@ -42,14 +42,14 @@ test("whatever the text, and the text within a list, who splits lines at semicol
   );
 });
 
-test("what a reader may take for a separator stands in quotes", () => {
+test("quotes characters that a reader may treat as separators", () => {
   assert.equal(
     csvLines([["a;b", "a\tb", "a\rb", "a,b", "a b"]]),
     '"a;b","a\tb","a\rb","a,b",a b\r\n',
   );
 });
 
-test("whatever the text, the import reads the export's cell as the text itself, trimmed", () => {
+test("the import reads every exported cell as the original text, trimmed", () => {
   fc.assert(
     fc.property(text, (given) => {
       assert.equal(cellText(written(given)), given.trim());
@@ -57,7 +57,7 @@ test("whatever the text, the import reads the export's cell as the text itself, 
   );
 });
 
-test("a cell that is given as it is gets an apostrophe only before what a spreadsheet would run", () => {
+test("a cell gets an apostrophe only before text that a spreadsheet would execute", () => {
   const inert = ["=1+1", "+x", "-2+3", "@sum", "\rx", "  =1", '"=1', "＝1", "＋1", "－1", "＠x"];
   for (const given of [...inert, "'=1", "+1-1"]) assert.equal(written(given), `'${given}`);
   const parted: Record<string, string> = {
@@ -75,7 +75,7 @@ test("a cell that is given as it is gets an apostrophe only before what a spread
     assert.equal(written(given), given);
 });
 
-test("numbers, times, truth values, lists and nothing are written as what they are", () => {
+test("writes numbers, times, booleans, lists and null by their type", () => {
   const at = new Date("2026-01-31T09:30:00Z");
   const line = csvLines([
     [-1.5, 0, true, false, at, null, undefined, ["=1"], { a: 'b"' }, "a\r\nb"],
@@ -86,7 +86,7 @@ test("numbers, times, truth values, lists and nothing are written as what they a
   );
 });
 
-test("pages are asked for one after the other, each when somebody reads on, until one is not full", async () => {
+test("reads pages one by one, on demand, until one is not full", async () => {
   const asked: (number | null)[] = [];
   const chunks = writeCsv<number>({
     header: ["n"],

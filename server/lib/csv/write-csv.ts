@@ -1,21 +1,21 @@
-// Everything that leaves the house as CSV is written here: page by page, so that memory holds one page,
-// no transaction stays open, and when nobody reads on, no further page is asked for.
+// Writes every CSV export page by page: memory holds one page, no transaction stays open, and no further page
+// is read when the reader stops.
 import { stringify } from "csv-stringify/sync";
 import { inertCell } from "./inert-cell.ts";
 
-/** Times become ISO 8601, lists and objects JSON; what is null leaves the cell empty. */
+/** Times become ISO 8601, lists and objects JSON, null an empty cell. */
 export type Cell = string | number | boolean | Date | object | null | undefined;
 
 export type CsvPages<Row> = {
   readonly header: readonly string[];
-  /** Rows asked for at once. */
+  /** Rows per page. */
   readonly page_rows: number;
-  /** The next rows after one, or the first of all; fewer than `limit` are the last. */
+  /** Returns the rows after one, or the first rows; fewer than `limit` are the last. */
   readonly next: (after: Row | null, limit: number) => Promise<readonly Row[]>;
   readonly cells: (row: Row) => readonly Cell[];
 };
 
-/** Chunks of CSV (RFC 4180) with a header line; text that a spreadsheet would run is inert. */
+/** Streams CSV (RFC 4180) with a header; text that a spreadsheet would execute is made inert. */
 export async function* writeCsv<Row>(pages: CsvPages<Row>): AsyncGenerator<string> {
   const { header, page_rows, next, cells } = pages;
   yield csvLines([header]);
@@ -27,13 +27,13 @@ export async function* writeCsv<Row>(pages: CsvPages<Row>): AsyncGenerator<strin
   }
 }
 
-/** Rows, each with its line's end. */
+/** Formats rows, each with its line ending. */
 export function csvLines(rows: readonly (readonly Cell[])[]): string {
   const texts = rows.map((cells) => cells.map(textOf));
   return stringify(texts, { record_delimiter: "\r\n", quoted_match: elsewhere_a_separator });
 }
 
-/** Many readers take these for separators as well, where they stand in no quotes. */
+/** Characters that many readers treat as separators outside quotes. */
 const elsewhere_a_separator = /[\r\n\t;]/;
 
 function textOf(cell: Cell): string {
@@ -43,7 +43,7 @@ function textOf(cell: Cell): string {
   return typeof cell === "object" ? inertJson(cell) : String(cell);
 }
 
-/** A reader who splits at semicolons, whatever is quoted, finds none there before a formula's sign. */
+/** Escapes semicolons before formula signs, for readers that split there even inside quotes. */
 function inertJson(value: object): string {
   return JSON.stringify(value).replaceAll(/;(?=[\s']*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g, "\\u003b");
 }

@@ -1,11 +1,11 @@
-// A transaction with its raw connection beside it: for COPY together with ordinary statements.
+// A transaction with its raw connection, for COPY together with ordinary statements.
 import { Kysely, PostgresDialect, sql } from "kysely";
 import type pg from "pg";
 import type { DB, Database, Tx } from "./database.ts";
 
 /**
- * Runs `work` in one transaction and commits it; rolls back when it throws. Statements may take
- * `statement_seconds` each, longer than the pool allows, because a COPY lasts as long as its data.
+ * Runs `work` in one transaction and commits it; rolls back if it throws. Each statement may take
+ * `statement_seconds`, longer than the pool allows, because a COPY lasts as long as its data.
  */
 export async function clientTransaction<Answer>(
   db: Database,
@@ -16,7 +16,7 @@ export async function clientTransaction<Answer>(
   const send = client.query.bind(client) as (...args: unknown[]) => unknown;
   const query_timeout = (statement_seconds + 2) * 1_000;
   const lent = {
-    // A text goes with a limit of its own: the pool's would end the wait for it after seconds.
+    // A query with its own timeout: the pool's would give up after seconds.
     query: (text: unknown, ...rest: unknown[]) =>
       typeof text === "string"
         ? send({ text, values: rest[0], query_timeout })
@@ -36,7 +36,7 @@ export async function clientTransaction<Answer>(
     broken = false;
     return answer;
   } finally {
-    // After a failure the connection's state is not worth finding out.
+    // The state of a failed connection is not worth examining.
     client.release(broken);
   }
 }

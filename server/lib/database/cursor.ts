@@ -1,20 +1,20 @@
 import { invalidField } from "../errors.ts";
 
-/** An opaque keyset cursor: where the page before ended. */
+/** Encodes an opaque keyset cursor: the end of the previous page. */
 function encodeCursor(id: number): string {
   return Buffer.from(String(id)).toString("base64url");
 }
 
-/** The id in a cursor of ours, or 422 on `cursor`. */
+/** Returns the ID in a cursor; 422 on `cursor` if it is invalid. */
 export function decodeCursor(cursor: string): number {
   const id = Number(Buffer.from(cursor, "base64url").toString());
   if (!Number.isSafeInteger(id) || encodeCursor(id) !== cursor) {
-    throw invalidField("cursor", "is not a cursor of this list");
+    throw invalidField("cursor", "must be a next cursor of this list");
   }
   return id;
 }
 
-/** A page out of limit + 1 rows: the extra row only tells that there are more. */
+/** Builds a page from up to limit + 1 rows: the extra row shows that there are more. */
 export function page<Row extends { id: number }>(
   rows: Row[],
   limit: number,

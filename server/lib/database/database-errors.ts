@@ -1,6 +1,6 @@
-// What an error of the database means to us, told from its SQLSTATE or the socket's error code.
+// Classifies database errors by SQLSTATE or socket error code.
 
-/** The server cannot be reached, is restarting, is full, or did not answer in time: try again later. */
+/** Reports whether the server is unreachable, restarting, full or too slow: the request can be repeated later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: unknown }).code;
@@ -23,28 +23,28 @@ const unavailable_codes = new Set([
   "EPIPE",
   "ENOTFOUND",
   "ETIMEDOUT",
-  "ENOENT", // A Unix socket that is not there yet.
+  "ENOENT", // A Unix socket that does not exist yet.
   "57014", // Our statement_timeout.
   "55P03", // Our lock_timeout.
-  "40P01", // Deadlock: the loser may come again.
+  "40P01", // Deadlock: the victim may retry.
 ]);
 
 /**
- * A statement that took too long, waited too long for a lock, or lost to another in a deadlock: it fails
- * alone, where a database that is away fails them all.
+ * Reports whether a single statement failed, by time-out, lock wait or deadlock; an unreachable database fails
+ * all statements.
  */
 export function isOfOneStatement(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === "57014" || code === "55P03" || code === "40P01";
 }
 
-/** Whether `error` is a violation of that unique constraint or index. */
+/** Reports whether `error` is a violation of that unique constraint or index. */
 export function violatesUnique(error: unknown, constraint: string): boolean {
   const { code, constraint: violated } = error as { code?: unknown; constraint?: unknown };
   return code === "23505" && violated === constraint;
 }
 
-/** Whether `error` is a violation of that foreign key. */
+/** Reports whether `error` is a violation of that foreign key. */
 export function violatesForeignKey(error: unknown, constraint: string): boolean {
   const { code, constraint: violated } = error as { code?: unknown; constraint?: unknown };
   return code === "23503" && violated === constraint;

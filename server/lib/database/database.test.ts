@@ -11,12 +11,12 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** The messages that are told when the server ends a connection of a database of ours. */
-async function toldOfABreak({ closing }: { closing: boolean }): Promise<string[]> {
-  const told: string[] = [];
+/** Returns the messages that are logged when the server ends a connection of our pool. */
+async function messagesOnDisconnect({ closing }: { closing: boolean }): Promise<string[]> {
+  const logged: string[] = [];
   const log = openLog("silent", { readable: false });
   const listening: Log = Object.assign(Object.create(log) as Log, {
-    warn: (_fields: unknown, text: string) => void told.push(text),
+    warn: (_fields: unknown, text: string) => void logged.push(text),
   });
   const db = openDatabase(database.url, listening);
   const client = await db.pool.connect();
@@ -32,10 +32,10 @@ async function toldOfABreak({ closing }: { closing: boolean }): Promise<string[]
   await operator.end();
   client.release();
   await (closed ?? db.close());
-  return told;
+  return logged;
 }
 
-test("a connection that breaks is told while the database is in use, not once it closes", async () => {
-  assert.notDeepEqual(await toldOfABreak({ closing: false }), []);
-  assert.deepEqual(await toldOfABreak({ closing: true }), []);
+test("logs a lost connection while the database is in use, but not while it closes", async () => {
+  assert.notDeepEqual(await messagesOnDisconnect({ closing: false }), []);
+  assert.deepEqual(await messagesOnDisconnect({ closing: true }), []);
 });

@@ -5,19 +5,19 @@ import type { DB } from "./database-types.ts";
 import type { Log } from "../log.ts";
 
 export type { DB } from "./database-types.ts";
-/** Inside a transaction: what must commit together with its caller asks for this type. */
+/** A transaction; the parameter type of everything that must commit with its caller. */
 export type Tx = Transaction<DB>;
 
 export type Database = {
-  /** Everything but the hottest statements. */
+  /** For everything but the hottest statements. */
   readonly query: Kysely<DB>;
-  /** Raw connections: hot statements, COPY and cursors. */
+  /** Raw connections for hot statements, COPY and cursors. */
   readonly pool: pg.Pool;
-  /** Waits for what runs, then closes every connection. */
+  /** Waits for running statements, then closes every connection. */
   close(): Promise<void>;
 };
 
-// Our ids stay below 2^53 (identities of up to 32 Citus workers), so they are numbers in TypeScript.
+// IDs stay below 2^53 (identities of up to 32 Citus workers), so they are numbers in TypeScript.
 const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.INT8, readInt8);
 
@@ -28,8 +28,8 @@ function readInt8(text: string): number {
 }
 
 /**
- * A pool that outlives restarts of PostgreSQL: a broken connection is logged and replaced at the
- * next use. `statement_timeout` and the wait for a connection are bounded, so nothing hangs.
+ * Opens a pool that survives restarts of PostgreSQL: a broken connection is logged and replaced on next use.
+ * `statement_timeout` and the wait for a connection are bounded, so nothing hangs.
  */
 export function openDatabase(
   url: string,
@@ -44,34 +44,34 @@ export function openDatabase(
     connectionTimeoutMillis: 5_000,
     statement_timeout: 10_000,
     idle_in_transaction_session_timeout: 60_000,
-    // A frozen server must not hold a request for ever.
+    // A frozen server must not hold a request indefinitely.
     query_timeout: 12_000,
     keepAlive: true,
   });
-  // Both are needed: an idle client fails on the pool, one in use on itself; unheard, either ends the process.
-  const tell = (err: Error, text: string) => {
-    // A server that stops right after us may be quicker than a connection's farewell.
+  // Idle clients emit errors on the pool, those in use on themselves; either ends the process if unhandled.
+  const logError = (err: Error, text: string) => {
+    // A server that stops at the same time may close a connection first.
     if (!pool.ending) log.warn({ err }, text);
   };
-  pool.on("error", (err) => tell(err, "an idle database connection broke"));
+  pool.on("error", (err) => logError(err, "idle database connection lost"));
   const names = new Map<string, string>();
   pool.on("connect", (client) => {
-    client.on("error", (err) => tell(err, "a database connection broke"));
+    client.on("error", (err) => logError(err, "database connection lost"));
     nameStatements(client, names);
   });
   const query = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   const close = async () => {
     await query.destroy();
-    // Kysely leaves a pool alone that it never used.
+    // Kysely does not end a pool that it never used.
     if (!pool.ending) await pool.end();
   };
   return { query, pool, close };
 }
 
-/** What a statement can run on: the pool or a connection (autocommit), or inside a transaction. */
+/** Something that runs statements: the pool or a connection (autocommit), or a transaction. */
 export type Executor = Pick<pg.ClientBase, "query"> | Kysely<DB>;
 
-/** A fixed statement and the type of its rows, named so that PostgreSQL plans it once a connection. */
+/** Returns a fixed statement with the type of its rows, named so that PostgreSQL plans it once per connection. */
 export function statement<Row extends pg.QueryResultRow>(text: string) {
   const name = statementName(text);
   return async (executor: Executor, values: unknown[]): Promise<Row[]> => {
@@ -84,12 +84,12 @@ function statementName(text: string): string {
   return createHash("sha1").update(text).digest("base64url");
 }
 
-/** Distinct statements that are named; beyond it (generated variety) they are planned each time. */
+/** Limit of named statements; generated variants beyond it are planned each time. */
 const named_statements_max = 500;
 
 /**
- * Kysely sends unnamed statements, which PostgreSQL plans each time (0.36 of pg's speed); named
- * by their text they are planned once a connection (0.73).
+ * Names Kysely's statements by their text, so that they are planned once per connection (0.73 of pg's speed);
+ * unnamed ones are planned each time (0.36).
  */
 function nameStatements(client: pg.PoolClient, names: Map<string, string>): void {
   const send = client.query.bind(client) as (...args: unknown[]) => unknown;

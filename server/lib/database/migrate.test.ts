@@ -106,7 +106,7 @@ test("a database ahead of this version is refused, because its schema is not kno
   await assert.rejects(migrate(url), /9999-future\.sql, which this version does not know/);
 });
 
-test("a migration that fails leaves nothing of itself and can be run again", async () => {
+test("a failed migration changes nothing and can be run again", async () => {
   const url = await fresh();
   const copy = await folder("failing");
   await migrate(url);
@@ -118,7 +118,7 @@ test("a migration that fails leaves nothing of itself and can be run again", asy
   assert.deepEqual(await migrate(url, copy), ["9999-half.sql"]);
 });
 
-test("a function whose file changed is defined anew, once, and the others are left alone", async () => {
+test("a function whose file changed is replaced once, and no other function is", async () => {
   const url = await fresh();
   const { older, newer } = await twoVersions("changed-function");
   await migrate(url, older);

@@ -1,4 +1,4 @@
-// Brings a database to this version's schema: numbered SQL files, forward only, then the functions.
+// Applies this version's schema: numbered SQL files, forward only, then the functions.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,23 +10,22 @@ type Migration = {
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
-  /** Of the file while it still defined functions, which have files of their own since. */
+  /** Checksum of the file when it still defined functions, which now have their own files. */
   readonly former_checksum: string | undefined;
 };
 
 const migrations_dir = join(import.meta.dirname, "../../../migrations");
-/** Any fixed number: the advisory lock that lets one process migrate while the others wait. */
+/** Arbitrary fixed key of the advisory lock that serializes migrating processes. */
 const lock_key = 7_286_542_001;
 
 /**
- * Applies the missing migrations in order and then the functions that changed, in one transaction;
- * returns the names of the files applied. Safe when several processes start at once. Throws
- * MigrationError when a migration that ran has changed since, when the database is ahead of this
- * version, or when PostgreSQL is older than 15.
+ * Applies the missing migrations in order and then the changed functions in one transaction; returns the names
+ * of the applied files. Safe when several processes start at once. Throws MigrationError if an applied migration
+ * has changed since, if the database is newer than this version, or if PostgreSQL is older than 15.
  */
 export async function migrate(url: string, dir: string = migrations_dir): Promise<string[]> {
   const client = new pg.Client({ connectionString: url, application_name: "trunkline-migrate" });
-  client.on("error", () => {}); // The query that was running reports it.
+  client.on("error", () => {}); // The running query reports it.
   await client.connect();
   try {
     await requireVersion(client);
@@ -37,11 +36,11 @@ export async function migrate(url: string, dir: string = migrations_dir): Promis
     await client.query("commit");
     return [...migrations, ...functions];
   } finally {
-    await client.end(); // Rolls back what is not committed.
+    await client.end(); // Rolls back uncommitted changes.
   }
 }
 
-/** The migrations and functions of this version that the database lacks; for the readiness check. */
+/** Returns the migrations and functions of this version that the database lacks; for the readiness check. */
 export async function pendingMigrations(client: Pick<pg.ClientBase, "query">): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>("select name from migrations");
   const applied = new Set(rows.map((row) => row.name));
@@ -87,7 +86,7 @@ function refuseDrift(migrations: Migration[], applied: { name: string; checksum:
     }
     if (checksum !== migration.checksum && checksum !== migration.former_checksum) {
       throw new MigrationError(
-        `migration ${name} has changed since it ran here; migrations are never edited, add a new one`,
+        `migration ${name} has changed since it was applied; never edit a migration, add a new one`,
       );
     }
   }

@@ -1,4 +1,4 @@
-/** The database cannot be brought to this version's schema; the message says why. */
+/** The schema cannot be migrated to this version; the message says why. */
 export class MigrationError extends Error {
   override readonly name = "MigrationError";
 }

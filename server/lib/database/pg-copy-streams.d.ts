@@ -1,9 +1,9 @@
-// pg-copy-streams ships no types: what we use of it.
+// pg-copy-streams has no types; these cover what we use.
 declare module "pg-copy-streams" {
   import type { Writable } from "node:stream";
   import type { Submittable } from "pg";
 
-  /** A COPY … FROM STDIN to write into. Destroying it makes the server undo what it copied. */
+  /** A COPY … FROM STDIN to write to. Destroying it makes the server undo the copy. */
   export type CopyStream = Writable &
     Submittable & { readonly rowCount: number; query_timeout?: number };
   export function from(text: string): CopyStream;

@@ -1,7 +1,7 @@
 import { openShares } from "../shares.ts";
 
 /**
- * What may read through all an account has (searches, exports, the audit trail) goes through here,
- * by account: some of the pool's connections, fewer of one account's, so that leads find one.
+ * Limits queries that may read everything an account has (searches, exports, the audit trail) to some of the
+ * pool's connections, and fewer per account, so that lead creation always gets one.
  */
 export const searches = openShares(6, 2, 50);

@@ -1,4 +1,4 @@
-// Keeps the database's functions as this version defines them, one file each in migrations/functions.
+// Keeps the database's functions equal to this version's, one file each in migrations/functions.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -9,16 +9,16 @@ export type SqlFunction = {
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
-  /** Grows with each change of the file, so that an older version cannot replace a newer function. */
+  /** Increases with each change of the file, so that an older version cannot replace a newer function. */
   readonly revision: number;
 };
 
-/** What migrations/functions.json records of each function; `npm run db:types` writes it. */
+/** The contents of migrations/functions.json; `npm run db:types` writes it. */
 export type FunctionRevisions = Record<string, { revision: number; checksum: string }>;
 
 type AppliedFunction = { name: string; revision: number; checksum: string };
 
-/** Reads the function files of a folder of migrations. */
+/** Reads the function files of a migrations folder. */
 export function readFunctions(migrations_dir: string): SqlFunction[] {
   const dir = join(migrations_dir, "functions");
   const revisions = readRevisions(migrations_dir);
@@ -33,7 +33,7 @@ export function readFunctions(migrations_dir: string): SqlFunction[] {
     });
 }
 
-/** Reads functions.json of a folder of migrations. */
+/** Reads functions.json of a migrations folder. */
 export function readRevisions(migrations_dir: string): FunctionRevisions {
   return JSON.parse(
     readFileSync(join(migrations_dir, "functions.json"), "utf8"),
@@ -41,9 +41,9 @@ export function readRevisions(migrations_dir: string): FunctionRevisions {
 }
 
 /**
- * Defines the functions that are missing or have changed, in the caller's transaction, and returns
- * their files. Throws MigrationError when the database has a newer revision of one, has one that
- * has no file, or has one with a signature that its file does not define.
+ * Defines missing and changed functions in the caller's transaction, and returns their files. Throws
+ * MigrationError if the database has a newer revision of a function, a function without a file, or one with a
+ * signature that its file does not define.
  */
 export async function applyFunctions(
   client: pg.Client,
@@ -52,7 +52,7 @@ export async function applyFunctions(
   await client.query(`create table if not exists schema_functions (
     name text primary key, revision int not null, checksum text not null,
     applied_at timestamptz not null default now())`);
-  // Those that a numbered migration has dropped.
+  // Removes the entries of functions that a numbered migration has dropped.
   await client.query(`delete from schema_functions f where not exists (
     select from pg_proc p where p.pronamespace = current_schema()::regnamespace and p.proname = f.name)`);
   const { rows } = await client.query<AppliedFunction>(
@@ -68,7 +68,7 @@ export async function applyFunctions(
   return changed.map(({ name }) => fileOf(name));
 }
 
-/** The files of this version's functions that the database has not, or only in an older revision. */
+/** Returns the files of functions that the database lacks or has in an older revision. */
 export async function pendingFunctions(
   client: Pick<pg.ClientBase, "query">,
   migrations_dir: string,
@@ -104,7 +104,7 @@ async function apply(client: pg.Client, fn: SqlFunction): Promise<void> {
     await client.query(fn.sql);
   } catch (error) {
     const { message, code, hint } = error as pg.DatabaseError;
-    // PostgreSQL's hint is to drop the function first.
+    // PostgreSQL advises to drop the function first.
     const advice =
       code === "42P13" && hint ? "; drop the old signature in a numbered migration" : "";
     throw new MigrationError(`${fileOf(fn.name)} failed: ${message}${advice}`, { cause: error });
@@ -117,7 +117,7 @@ async function apply(client: pg.Client, fn: SqlFunction): Promise<void> {
   );
 }
 
-/** A changed list of arguments would leave the function with the old list beside the new one. */
+/** A changed argument list would keep the function with the old list beside the new one. */
 async function requireOneSignature(
   client: pg.Client,
   functions: readonly SqlFunction[],

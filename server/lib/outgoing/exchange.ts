@@ -1,18 +1,18 @@
-// One request and its answer, ended by whichever comes first: the answer's end, its limits, the connection,
-// the clock or the caller. Once the status is known, that is the answer, however the rest ends.
+// One request and its response, ended by the first of: the response's end, its limits, the connection, the
+// timeout or the caller. Once the status is known, that is the result.
 import type { Dispatcher } from "undici";
 import { explainFailure } from "./explain-failure.ts";
 import { OutgoingError, type OutgoingAnswer, type OutgoingRequest } from "./outgoing-http.ts";
 
-/** Of a body, so that its connection can be used again. */
+/** Limit of a body that is read, so that its connection can be reused. */
 const body_bytes_max = 65_536;
 const text_characters_max = 4_096;
-/** UTF-8 has at most four bytes for a character. */
+/** UTF-8 uses at most four bytes per character. */
 const kept_bytes_max = 4 * text_characters_max;
-/** A status is worth more than the end of its body. */
+/** How long a body may take after the status. */
 const body_ms_max = 1_000;
 
-/** Throws OutgoingError and nothing else; `signal` cuts it. */
+/** Sends one request. Throws only OutgoingError; `signal` aborts it. */
 export function exchange(
   dispatcher: Dispatcher,
   request: OutgoingRequest,
@@ -23,7 +23,7 @@ export function exchange(
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart: answer.begin,
     onResponseStart(_, status, headers) {
-      // Anything below is a notice that the answer is still to come.
+      // A lower status is interim: the response is still to come.
       if (status >= 200) answer.takeStatus(status, headers["retry-after"]);
     },
     onResponseData: (_, chunk) => answer.takeBytes(chunk),
@@ -43,7 +43,7 @@ export function exchange(
   return answer.promise;
 }
 
-/** How one exchange ends: decided once. */
+/** Decides the result of one exchange, once. */
 function openAnswer(timeout_ms: number, signals: readonly AbortSignal[]) {
   const { promise, resolve, reject } = Promise.withResolvers<OutgoingAnswer>();
   let controller: Dispatcher.DispatchController | null = null;
@@ -52,7 +52,7 @@ function openAnswer(timeout_ms: number, signals: readonly AbortSignal[]) {
   let bytes = 0;
   const kept: Buffer[] = [];
   const began = performance.now();
-  /** Gives what is known by now, else the error. */
+  /** Returns what is known by now, else the error. */
   const decide = (error: () => OutgoingError) => {
     if (decided) return;
     decided = true;
@@ -65,15 +65,15 @@ function openAnswer(timeout_ms: number, signals: readonly AbortSignal[]) {
     decide(() => new OutgoingError(failure, why));
     controller?.abort(new Error(why));
   };
-  const runOut = () => cut("timeout", `no answer within ${timeout_ms / 1_000} s`);
-  const cancel = () => cut("unreachable", "the request was called off");
+  const runOut = () => cut("timeout", `no response within ${timeout_ms / 1_000} s`);
+  const cancel = () => cut("unreachable", "the request was aborted");
   let timer = setTimeout(runOut, timeout_ms);
   for (const signal of signals) signal.addEventListener("abort", cancel);
   if (signals.some((signal) => signal.aborted)) cancel();
   return {
     promise,
     isDecided: () => decided,
-    /** The first byte is about to be written; one that nobody waits for any more must not leave. */
+    /** Called before the first byte is written; an aborted request must not be sent. */
     begin(given: Dispatcher.DispatchController) {
       controller = given;
       if (decided) given.abort(new Error("given up"));
@@ -87,14 +87,14 @@ function openAnswer(timeout_ms: number, signals: readonly AbortSignal[]) {
     takeBytes(chunk: Buffer) {
       if (bytes < kept_bytes_max) kept.push(chunk);
       bytes += chunk.length;
-      if (bytes > body_bytes_max) cut("unreachable", "an answer without end");
+      if (bytes > body_bytes_max) cut("unreachable", "the response is too long");
     },
     end: () => decide(() => new OutgoingError("unreachable", "no answer")),
     fail: decide,
   };
 }
 
-/** The beginning as PostgreSQL stores text: well-formed, without NUL. */
+/** Returns the beginning as text that PostgreSQL can store: well-formed, without NUL. */
 function readText(chunks: readonly Buffer[]): string {
   const bytes = Buffer.concat(chunks).subarray(0, kept_bytes_max);
   const text = new TextDecoder().decode(bytes).replaceAll("\0", "");

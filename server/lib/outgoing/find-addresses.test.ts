@@ -65,10 +65,10 @@ function ask(lookup: LookupFunction, name: string) {
   return promise;
 }
 
-const find = (name: string, house: readonly string[] = []) =>
+const find = (name: string, local: readonly string[] = []) =>
   ask(
     findAddresses(
-      (one) => house.includes(one),
+      (one) => local.includes(one),
       () => resolver,
     ),
     name,
@@ -79,7 +79,7 @@ test("a name's addresses of both families are found, and of one where it has one
   assert.deepEqual(await find("four.example"), ["203.0.113.10"]);
 });
 
-test("a name server that is silent holds up no other name's look-up", async () => {
+test("a name server that does not respond delays no other name's look-up", async () => {
   const silent = Promise.race(Array.from({ length: 16 }, () => find("silent.example")));
   const first = await Promise.race([silent, find("four.example")]);
   assert.deepEqual(first, ["203.0.113.10"]);
@@ -87,10 +87,10 @@ test("a name server that is silent holds up no other name's look-up", async () =
   assert.equal(await silent, "ECANCELLED");
 });
 
-test("of names that DNS does not have, or will not tell, only the house's own are looked for on this machine", async () => {
+test("of names that DNS does not resolve, only local ones are looked up on this machine", async () => {
   for (const code of ["ENOTFOUND", "EREFUSED"]) {
     refuses = code === "EREFUSED";
-    // Every machine has it in /etc/hosts; here it stands for a name that a stranger denies.
+    // Every machine has it in /etc/hosts; here it represents a name that an attacker denies.
     assert.equal(await find("localhost", ["receiver"]), code);
     const local = await find("localhost", ["localhost"]);
     assert.ok(local.includes("127.0.0.1"));
@@ -98,7 +98,7 @@ test("of names that DNS does not have, or will not tell, only the house's own ar
   refuses = false;
 });
 
-test("a machine whose name servers change is followed once the old ones are not heard", async () => {
+test("uses the machine's new name servers once the old ones do not respond", async () => {
   const gone = new Resolver({ timeout: 1_000, tries: 1 });
   gone.setServers(["127.0.0.1:1"]);
   const servers = [gone, resolver];

@@ -1,5 +1,5 @@
-// Where requests to users' addresses may go: public addresses at the ports of the web, and what the
-// operator opened beside them.
+// Where requests to users' URLs may go: public addresses on web ports, and what the operator allows in
+// addition.
 import { isIP } from "node:net";
 import { parseOpening, type Opening } from "./parse-opening.ts";
 import { specialKind } from "./special-addresses.ts";
@@ -7,7 +7,7 @@ import { specialKind } from "./special-addresses.ts";
 const web_ports: ReadonlySet<number> = new Set([80, 443, 8080, 8443]);
 const remedy = "the operator can open it with CALLBACK_ALLOW";
 
-/** Last labels that public DNS never has: RFC 6761, RFC 6762 (appendix G), ICANN's .internal, Kubernetes. */
+/** Last labels that public DNS never uses: RFC 6761, RFC 6762 (appendix G), ICANN's .internal, Kubernetes. */
 const local_labels: ReadonlySet<string> = new Set([
   "localhost",
   "local",
@@ -21,15 +21,15 @@ const local_labels: ReadonlySet<string> = new Set([
 ]);
 
 export type Guard = {
-  /** What is wrong with the URL as far as it can be told without looking its name up, or null. */
+  /** Returns what is wrong with the URL, without looking its name up, or null. */
   validateUrl(url: string): string | null;
-  /** Why no connection may go to this address and port, or null; `name` is what leads there. */
+  /** Returns why connecting to this address and port is not allowed, or null; `name` resolves to it. */
   validateAddress(address: string, port: number, name?: string): string | null;
-  /** What is told of a name that may be one of our own network, whatever its look-up gave; else null. */
+  /** Returns the violation for a name that may be internal, whatever its look-up returned; else null. */
   validateName(name: string): string | null;
 };
 
-/** `allowed`: addresses and networks as parseOpening reads them; throws on another text. */
+/** Opens a guard. `allowed`: addresses and networks as parseOpening reads them; throws on other text. */
 export function openGuard(allowed: readonly string[]): Guard {
   const openings = allowed.map((text): Opening => {
     const opening = parseOpening(text);
@@ -37,7 +37,7 @@ export function openGuard(allowed: readonly string[]): Guard {
     return opening;
   });
   const validateAddress: Guard["validateAddress"] = (given, port, name) => {
-    // The zone of a link-local address says nothing of where it is.
+    // The zone of a link-local address does not say where it is.
     const address = given.replace(/%.*$/, "");
     const family = isIP(address) === 4 ? "ipv4" : "ipv6";
     const isOpened = openings.some(
@@ -51,8 +51,8 @@ export function openGuard(allowed: readonly string[]): Guard {
     if (kind === null) return web_ports.has(port) ? null : closedPort(port);
     return name === undefined
       ? `${address} is ${kind}; ${remedy}`
-      : // Not where: a name may have another address inside the operator's network.
-        `${name} leads to ${kind}; ${remedy}`;
+      : // Without the address: the name may have another one in the operator's network.
+        `${name} resolves to ${kind}; ${remedy}`;
   };
   return {
     validateAddress,
@@ -70,29 +70,29 @@ export function openGuard(allowed: readonly string[]): Guard {
   };
 }
 
-/** The port that a request to it connects to. */
+/** Returns the port that a request to the URL connects to. */
 export function portOf(url: URL): number {
   if (url.port !== "") return Number(url.port);
   return url.protocol === "https:" ? 443 : 80;
 }
 
-/** The host as a connection takes it: an IPv6 address without its brackets. */
+/** Returns the host for a connection: an IPv6 address without brackets. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
 function readUrl(text: string): URL | string {
-  if (!URL.canParse(text)) return "the URL is not a valid one";
+  if (!URL.canParse(text)) return "this is not a valid URL";
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     return "the URL must begin with http:// or https://";
   if (url.username !== "" || url.password !== "")
-    return "the URL must hold no user name or password";
+    return "the URL must not contain a user name or password";
   return url;
 }
 
 function closedPort(port: number): string {
-  return `port ${port} is not open to callbacks (80, 443, 8080 and 8443 are); ${remedy}`;
+  return `port ${port} is not allowed for callbacks (80, 443, 8080 and 8443 are); ${remedy}`;
 }
 
 function validateName(name: string): string | null {

@@ -1,5 +1,5 @@
-// Connections that end where the guard allows, and nowhere else: the address that was validated is the one
-// that is connected to, since both come of one look-up.
+// Opens connections only where the guard allows: the validated address is the one that is connected to,
+// because both come from one look-up.
 import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { buildConnector } from "undici";
@@ -7,12 +7,12 @@ import { hostOf, portOf, type Guard } from "./guard.ts";
 import { OutgoingError } from "./outgoing-http.ts";
 
 const connect_timeout_ms = 15_000;
-/** Of several addresses each may take so long; Node's 250 ms are less than a way round the world. */
+/** Time per address if there are several; Node's 250 ms are too short for distant hosts. */
 const attempt_timeout_ms = 3_000;
-/** Of a name; a name server's answer has room for thousands, each to be validated. */
+/** Limit of addresses per name; a DNS response has room for thousands, each to be validated. */
 const addresses_max = 16;
 
-/** Connects one origin; what it opens is in `sockets` until it is closed. */
+/** Returns a connector for one origin; its open connections are in `sockets`. */
 export function guardedConnect(
   guard: Guard,
   origin: URL,
@@ -30,7 +30,7 @@ export function guardedConnect(
     autoSelectFamilyAttemptTimeout: attempt_timeout_ms,
   });
   return (options, callback) => {
-    // An address in the URL itself is never looked up.
+    // An address in the URL itself is not looked up.
     const violation = isIP(host) === 0 ? null : guard.validateAddress(host, port);
     if (violation !== null) return callback(new OutgoingError("blocked", violation), null);
     const socket = connect(options, (error, connected) => {
@@ -46,7 +46,7 @@ export function guardedConnect(
   };
 }
 
-/** Gives of a name's first addresses those that are allowed; without one, fails as blocked. */
+/** Returns the allowed ones of a name's first addresses; fails as blocked if there are none. */
 function guardedLookup(guard: Guard, port: number, find: LookupFunction): LookupFunction {
   return (name, options, callback) => {
     find(name, { ...options, all: true }, (error, found) => {
@@ -60,7 +60,7 @@ function guardedLookup(guard: Guard, port: number, find: LookupFunction): Lookup
       const allowed = addresses.filter((_, i) => violations[i] === null);
       const [first] = allowed;
       if (first === undefined) {
-        const violation = local ?? violations[0] ?? `${name} leads to no address`;
+        const violation = local ?? violations[0] ?? `${name} resolves to no address`;
         return callback(new OutgoingError("blocked", violation), options.all ? [] : "", 0);
       }
       if (options.all) callback(null, allowed);

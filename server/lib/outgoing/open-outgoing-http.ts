@@ -6,24 +6,24 @@ import { openGuard } from "./guard.ts";
 import { guardedConnect } from "./guarded-connect.ts";
 import { OutgoingError, type OutgoingHttp } from "./outgoing-http.ts";
 
-/** Of one that a user gives; what we append to its query comes on top. */
+/** Limit of a user's URL; what we append to its query is not counted. */
 const url_characters_max = 2_048;
-/** Beyond it the longest unused one is closed; what is under way on it still ends. */
+/** Beyond it the least recently used pool is closed; requests in flight on it finish. */
 const pools_max = 512;
-/** Of one sender to one host: its slow path keeps no other one waiting, and no other sender's. */
+/** Connections of one sender to one host, so that a slow host delays no other host and no other sender. */
 const connections_max = 256;
-/** Below the idle limits of common servers, so that a dying connection is seldom written to. */
+/** Below the idle timeouts of common servers, so that we rarely write to a closing connection. */
 const keep_alive_ms = 4_000;
-/** Of one connection: a host that moves is followed, however busy it is. */
+/** Requests per connection, so that a host's new address is used even when it is busy. */
 const requests_max = 100;
 
 /**
- * Requests that leave only for public addresses and for `allowed` (CALLBACK_ALLOW's entries; throws on
- * one that parseOpening does not read). `given` is how names become addresses.
+ * Opens a client for public addresses and for `allowed` (CALLBACK_ALLOW's entries; throws on an invalid one).
+ * `given` resolves names to addresses.
  */
 export function openOutgoingHttp(allowed: readonly string[], given?: LookupFunction): OutgoingHttp {
   const guard = openGuard(allowed);
-  // Without an opening the guard lets none of the house's names come so far.
+  // Unless allowed, the guard refuses internal names before this.
   const find = given ?? findAddresses((name) => guard.validateName(name) !== null);
   const pools = new Map<string, Pool>();
   const sockets = new Set<Socket>();
@@ -40,13 +40,13 @@ export function openOutgoingHttp(allowed: readonly string[], given?: LookupFunct
         maxRequestsPerClient: requests_max,
         keepAliveTimeout: keep_alive_ms,
         keepAliveMaxTimeout: keep_alive_ms,
-        // Over HTTP/2 a request that a closing connection did not take may be sent again unasked.
+        // Over HTTP/2, a request that a closing connection did not process could be repeated automatically.
         allowH2: false,
-        // Each exchange has one timer of its own, over everything from the look-up to the last byte.
+        // Each exchange has its own timer, from the look-up to the last byte.
         headersTimeout: 0,
         bodyTimeout: 0,
       });
-    // Moved to the end: a Map is in the order of insertion.
+    // Moves the entry to the end: a Map keeps insertion order.
     pools.delete(key);
     pools.set(key, pool);
     for (const [oldest, unused] of pools) {
@@ -59,8 +59,8 @@ export function openOutgoingHttp(allowed: readonly string[], given?: LookupFunct
 
   return {
     async send(request, signal) {
-      const fault = guard.validateUrl(request.url);
-      if (fault !== null) throw new OutgoingError("blocked", fault);
+      const violation = guard.validateUrl(request.url);
+      if (violation !== null) throw new OutgoingError("blocked", violation);
       const signals = signal ? [stopped.signal, signal] : [stopped.signal];
       return exchange(poolFor(request.sender, new URL(request.url)), request, signals);
     },

@@ -1,32 +1,32 @@
-// Requests to addresses that users gave us.
+// Requests to URLs that users provide.
 
 export type OutgoingRequest = {
-  /** The account: no connection is shared with another one, nor waited for because of it. */
+  /** The account: connections are never shared between accounts. */
   readonly sender: number;
   readonly method: "GET" | "POST" | "PUT";
   /** http or https, without a user name. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Null: none is sent. */
+  /** Null: no body. */
   readonly body: string | null;
-  /** Of the whole exchange, from the look-up of the name; a body gets a second at most once the status is known. */
+  /** Limit of the whole exchange, including the look-up; once the status is known, a body gets at most a second. */
   readonly timeout_ms: number;
 };
 
 export type OutgoingAnswer = {
   readonly status: number;
-  /** As it came. */
+  /** The header's raw value. */
   readonly retry_after: string | null;
-  /** Its beginning, as text that PostgreSQL can store; the rest is not read. */
+  /** The beginning of the body, as text that PostgreSQL can store; the rest is not read. */
   readonly text: string;
 };
 
 /**
- * Why there is no answer:
- * - `blocked`: no request left, because the address, its port or its form is not allowed;
- * - `unreachable`: no connection, or it broke;
- * - `timeout`: no answer in time.
- * The message is for the owner of the URL: it names what was wrong and no more of our network.
+ * The reason for a missing response:
+ * - `blocked`: nothing was sent, because the address, port or URL is not allowed;
+ * - `unreachable`: the connection failed or was lost;
+ * - `timeout`: no response in time.
+ * The message is for the owner of the URL and reveals nothing else about our network.
  */
 export type OutgoingFailure = "blocked" | "unreachable" | "timeout";
 
@@ -41,12 +41,12 @@ export class OutgoingError extends Error {
 
 export type OutgoingHttp = {
   /**
-   * Follows no redirect: that is an answer; sends nothing twice. Throws OutgoingError and nothing else, as it
-   * does when it is aborted. Once the status is known that is the answer, with as much of the body as came.
+   * Sends one request, once. Redirects are returned, not followed. Throws only OutgoingError, also when aborted.
+   * Once the status is known, it is the result, with as much of the body as arrived.
    */
   send(request: OutgoingRequest, signal?: AbortSignal): Promise<OutgoingAnswer>;
-  /** What is wrong with a URL that a user gives, as far as it can be told without looking a name up, or null. */
+  /** Returns what is wrong with a user's URL, without looking its name up, or null. */
   validate(url: string): string | null;
-  /** Cuts what is under way, ends all connections. */
+  /** Aborts requests in flight and closes all connections. */
   close(): Promise<void>;
 };

@@ -1,6 +1,6 @@
 import { BlockList, isIP, type IPVersion } from "node:net";
 
-/** What an operator opens beside the public internet. */
+/** An address or network that the operator allows in addition to the public internet. */
 export type Opening = {
   readonly family: IPVersion;
   readonly addresses: BlockList;
@@ -15,15 +15,15 @@ const forms = [
 ];
 
 /**
- * An address or a network, each with a port or without: `127.0.0.1`, `10.1.0.0/16:9000`, `::1`,
- * `[fd00::/8]:9000`. Null: it is neither.
+ * Parses an address or a network, with or without a port: `127.0.0.1`, `10.1.0.0/16:9000`, `::1`,
+ * `[fd00::/8]:9000`. Returns null for other text.
  */
 export function parseOpening(text: string): Opening | null {
   const groups = forms.map((form) => form.exec(text)?.groups).find((found) => found !== undefined);
   if (groups === undefined) return null;
   const address = groups["address"] ?? "";
   const version = isIP(address);
-  // A bracket marks IPv6; only there is a colon not the port's.
+  // Brackets mark IPv6; without them, a colon in IPv6 does not start a port.
   if (version === 0 || (version === 4 && text.startsWith("["))) return null;
   const bits_max = version === 4 ? 32 : 128;
   const bits = Number(groups["bits"] ?? bits_max);

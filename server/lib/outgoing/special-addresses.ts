@@ -1,10 +1,10 @@
-// Which addresses are not on the public internet, by IANA's registries of special-purpose addresses
-// for IPv4 and IPv6.
+// Recognizes addresses outside the public internet, by IANA's registries of special-purpose addresses for
+// IPv4 and IPv6.
 import ipaddr from "ipaddr.js";
 
 const reserved = "a reserved address";
 
-/** The ranges of ipaddr.js by name; any other than `unicast` is reserved. */
+/** ipaddr.js's range names; any other than `unicast` is reserved. */
 const kinds: Readonly<Record<string, string>> = {
   unspecified: "an unspecified address",
   loopback: "a loopback address",
@@ -21,7 +21,7 @@ const kinds: Readonly<Record<string, string>> = {
   teredo: "a translated IPv4 address",
 };
 
-/** What ipaddr.js only calls reserved or does not know. */
+/** Ranges that ipaddr.js calls reserved or does not know. */
 const named = {
   "a documentation address": networks(
     "192.0.2.0/24",
@@ -31,18 +31,18 @@ const named = {
     "3fff::/20",
   ),
   "a benchmarking address": networks("198.18.0.0/15"),
-  // Public by the registry; on Azure the host's own service answers there.
+  // Public by the registry; on Azure the host's own service responds there.
   "a platform's own address": networks("168.63.129.16/32"),
 };
 
-/** What ipaddr.js takes for unicast, in whole or in part. */
+/** Ranges that ipaddr.js treats as unicast, in whole or in part. */
 const unlisted = {
   "an IPv4 address in the form of IPv6": networks("::/96"),
   [reserved]: networks("2001::/23"),
 };
 const public_unicast = { yes: networks("0.0.0.0/0", "2000::/3") };
 
-/** What an address is that is not a global unicast one ("a loopback address"), or null. */
+/** Returns what kind of special address this is ("a loopback address"), or null for global unicast. */
 export function specialKind(text: string): string | null {
   if (!ipaddr.isValid(text)) return reserved;
   const address = ipaddr.parse(text);

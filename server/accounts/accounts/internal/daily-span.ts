@@ -1,21 +1,21 @@
-// A stretch of every day by the wall clock of a zone: what clocks skip is not there, and what they
-// show twice is there twice.
+// A span of every day by a zone's wall clock: times that clocks skip are absent, and times that they
+// repeat occur twice.
 import { zoneOffset } from "../../../lib/parse-time.ts";
 
 export type DailySpan = {
   /** IANA name. */
   readonly time_zone: string;
-  /** Since midnight. */
+  /** Start, in milliseconds since midnight. */
   readonly from_ms: number;
-  /** 0 is never; a day is always. */
+  /** 0 is never; a whole day is always. */
   readonly length_ms: number;
 };
 
 const day_ms = 86_400_000;
 
 /**
- * From the one time of day (`HH:MM` or `HH:MM:SS`, up to 24:00) to before the other, across midnight
- * where that is not later; equal times are never, 00:00 to 24:00 is always.
+ * Returns the span from one time of day (`HH:MM` or `HH:MM:SS`, up to 24:00) to another, across midnight
+ * if that is not later. Equal times are never, 00:00 to 24:00 is always.
  */
 export function dailySpan(time_zone: string, from: string, to: string): DailySpan {
   const [from_ms, to_ms] = [timeOfDay(from), timeOfDay(to)];
@@ -23,7 +23,7 @@ export function dailySpan(time_zone: string, from: string, to: string): DailySpa
   return { time_zone, from_ms, length_ms };
 }
 
-/** The rest of each day. */
+/** Returns the rest of each day. */
 export function restOfDay({ time_zone, from_ms, length_ms }: DailySpan): DailySpan {
   return { time_zone, from_ms: from_ms + length_ms, length_ms: day_ms - length_ms };
 }
@@ -32,7 +32,7 @@ export function isWithin(span: DailySpan, at: Date): boolean {
   return isWithinMs(span, at.getTime());
 }
 
-/** The first instant from `at` on that is not within; the span is not always. */
+/** Returns the first instant from `at` on that is outside the span; the span must not be always. */
 export function endOfSpan(span: DailySpan, at: Date): Date {
   const { time_zone, from_ms, length_ms } = span;
   let at_ms = at.getTime();
@@ -51,7 +51,7 @@ function wallTime(timeZone: string, at_ms: number): number {
   return modulo(at_ms + zoneOffset(timeZone, at_ms), day_ms);
 }
 
-/** When the zone changes its offset after `after_ms` and until `until_ms`, which is at most a day later. */
+/** Returns when the zone's offset changes between `after_ms` and `until_ms`, at most a day later, or null. */
 function changeOfOffset(timeZone: string, after_ms: number, until_ms: number): number | null {
   const before = zoneOffset(timeZone, after_ms);
   if (zoneOffset(timeZone, until_ms) === before) return null;
@@ -69,7 +69,7 @@ function timeOfDay(text: string): number {
   return ((hours * 60 + minutes) * 60 + seconds) * 1_000;
 }
 
-/** Never negative. */
+/** Returns a remainder that is never negative. */
 function modulo(value: number, by: number): number {
   return ((value % by) + by) % by;
 }

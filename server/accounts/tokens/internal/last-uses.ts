@@ -1,16 +1,16 @@
-// When each token was last used: noted per request in memory, written now and then.
+// When each token was last used: collected in memory and saved at intervals.
 import { statement, type Database } from "../../../lib/database/database.ts";
 
 export type LastUses = {
   note(accountId: number, tokenId: number, at: Date): void;
-  /** Writes what was noted; on an error nothing noted is lost, and the next call tries again. */
+  /** Saves the collected uses; on an error they are kept, and the next call tries again. */
   save(): Promise<void>;
 };
 
-/** By token, per account: one account's tokens are on one shard and go in one statement. */
+/** Tokens by account: one statement per account goes to one shard. */
 type Noted = Map<number, Map<number, Date>>;
 
-// In the order of the ids: two processes that save the same tokens never wait in a circle.
+// Ordered by ID, so that two processes that save the same tokens cannot deadlock.
 const saveOfAccount = statement(`
   with used as materialized (
     select t.id, u.at

@@ -9,25 +9,25 @@ export type TokenParts = {
 
 const form = /^trk_([1-9][0-9]{0,15})_([1-9][0-9]{0,15})_([0-9a-f]{64})$/;
 
-/** A new secret of 256 bits. */
+/** Returns a new secret of 256 bits. */
 export function newSecret(): string {
   return randomBytes(32).toString("hex");
 }
 
-/** What is kept of a secret: it has the entropy of a key, so one fast hash is enough. */
+/** Returns the stored hash of a secret. One fast hash suffices because the secret has the entropy of a key. */
 export function hashSecret(secret: string): Buffer {
   return hash("sha256", secret, "buffer");
 }
 
 /**
- * The account stands in the token, as in every key that comes from outside, so that each
- * look-up goes to one shard.
+ * Formats a token. It contains the account, like every external key, so that each look-up goes to one
+ * shard.
  */
 export function writeToken(parts: TokenParts): string {
   return `trk_${parts.account_id}_${parts.token_id}_${parts.secret}`;
 }
 
-/** The parts of a token, or null when the text has not its form. */
+/** Parses a token; null if the text does not have its form. */
 export function readToken(text: string): TokenParts | null {
   const match = form.exec(text);
   if (!match) return null;

@@ -1,4 +1,4 @@
-// What create and update of a user have in common: the e-mail is free, the role exists and may be given.
+// Validation that creating and updating a user share: the email is free, the role exists and may be granted.
 import type { Tx } from "../../../lib/database/database.ts";
 import { violatesUnique } from "../../../lib/database/database-errors.ts";
 import { invalid, invalidField, type FieldError } from "../../../lib/errors.ts";
@@ -7,8 +7,8 @@ import { refuseBeyond, type Grantor } from "../../roles/grantor.ts";
 import type { Permission } from "../../permissions.ts";
 
 /**
- * Refuses with all that is wrong at once: validation-failed (email taken by another user, role_id
- * unknown, and `violations`), forbidden when the role may do more than the grantor. Returns the role's id.
+ * Returns the role's ID, or throws every violation at once: validation-failed (email taken by another
+ * user, role_id unknown, and `violations`), forbidden when the role has more permissions than the grantor.
  */
 export async function validateUser(
   tx: Tx,
@@ -28,16 +28,16 @@ export async function validateUser(
   const found = [
     ...violations,
     ...(email_taken ? [taken_email] : []),
-    ...(role === undefined ? [{ field: "role_id", reason: "matches no role" }] : []),
+    ...(role === undefined ? [{ field: "role_id", reason: "must be the ID of a role" }] : []),
   ];
   if (found.length > 0) throw invalid(found);
   if (role) refuseBeyond(grantor, role.permissions as Permission[]);
   return role?.id ?? null;
 }
 
-const taken_email: FieldError = { field: "email", reason: "is already a user's" };
+const taken_email: FieldError = { field: "email", reason: "is already used by another user" };
 
-/** What a concurrent twin runs into after validateUser passed; throws everything else on. */
+/** Converts a conflict with a concurrent request into a 422 on `email`; rethrows any other error. */
 export function refuseTakenEmail(error: unknown): never {
   if (violatesUnique(error, "users_account_id_email_key"))
     throw invalidField(taken_email.field, taken_email.reason);
@@ -51,7 +51,7 @@ async function findRolePermissions(tx: Tx, account_id: number, id: number) {
       .select(["id", "permissions"])
       .where("account_id", "=", account_id)
       .where("id", "=", knownId(id))
-      // Neither deleted nor widened before the user has it.
+      // The lock keeps the role from being deleted or extended before the user has it.
       .forShare()
       .executeTakeFirst()
   );

@@ -56,14 +56,14 @@ test("an export reads no further pages and keeps no transaction open while its r
   };
   await read();
   await eventually(() => asked > 2);
-  // Whenever one looks: a page is read by one statement, and what is between server and reader holds few.
+  // At any time: one statement reads a page, and the buffers between server and reader hold few pages.
   const { rows: open } = await pool.query<{ state: string }>(
     `select state from pg_stat_activity
      where datname = current_database() and state like 'idle in transaction%'`,
   );
   assert.deepEqual(open, []);
   const asked_unread = asked;
-  // Whoever may still have it is not cut off.
+  // Readers that are still authorized are not cut off.
   api.clock.advance(15_000);
   while (await read());
   assert.equal(lines, rows + 1);
@@ -107,11 +107,11 @@ test("an export is cut off seconds after its token is revoked or loses the permi
     .limit(2)
     .execute();
   const [ofAgent, ofRevoked] = found;
-  const act = (method: string, path: string, json: unknown) =>
+  const change = (method: string, path: string, json: unknown) =>
     api.send(method, path, { token: account.token, json });
-  assert.equal((await act("POST", `/api/v1/tokens/${ofRevoked!.id}/revoke`, {})).status, 200);
+  assert.equal((await change("POST", `/api/v1/tokens/${ofRevoked!.id}/revoke`, {})).status, 200);
   const role = `/api/v1/roles/${ofAgent!.role_id}`;
-  assert.equal((await act("PATCH", role, { permissions: ["chat.read"] })).status, 200);
+  assert.equal((await change("PATCH", role, { permissions: ["chat.read"] })).status, 200);
   api.clock.advance(15_000);
   await assert.rejects(readRevoked());
   await assert.rejects(readAsAgent());

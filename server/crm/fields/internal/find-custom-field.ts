@@ -2,7 +2,7 @@ import type { Tx } from "../../../lib/database/database.ts";
 import { notFound } from "../../../lib/errors.ts";
 import { field_columns, type CustomFieldRow } from "../custom-field-schema.ts";
 
-/** A custom field of the workspace, archived or not; not-found otherwise. */
+/** Returns a custom field of the workspace, archived or not; throws not-found otherwise. */
 export async function findCustomField(
   tx: Tx,
   accountId: number,

@@ -2,7 +2,7 @@ import type { Tx } from "../../../lib/database/database.ts";
 import { notFound } from "../../../lib/errors.ts";
 import { option_columns, type OptionPath, type OptionRow } from "../picklist-schema.ts";
 
-/** The option at its path, archived or not; not-found otherwise. */
+/** Returns the option at its path, archived or not; throws not-found otherwise. */
 export async function findPicklistOption(
   tx: Tx,
   accountId: number,

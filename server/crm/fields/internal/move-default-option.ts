@@ -2,8 +2,8 @@ import type { Tx } from "../../../lib/database/database.ts";
 import type { OptionPath } from "../picklist-schema.ts";
 
 /**
- * Hands a picklist's default to one of its options. Runs under the workspace's lock; two statements,
- * because the index that allows one default is checked row by row, and nobody sees between them.
+ * Makes an option the default of its picklist, under the workspace's lock. Two statements, because the
+ * unique index on defaults is checked row by row.
  */
 export async function moveDefaultOption(
   tx: Tx,

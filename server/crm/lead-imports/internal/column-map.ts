@@ -1,4 +1,4 @@
-// Which column of a CSV becomes which field of a lead.
+// Maps the columns of a CSV to the fields of a lead.
 import { Refusal, type FieldError } from "../../../lib/errors.ts";
 import { parseJsonBody } from "../../../lib/json-body.ts";
 import type { WorkspaceSchema } from "../../workspaces/workspace-schema.ts";
@@ -6,7 +6,7 @@ import type { WorkspaceSchema } from "../../workspaces/workspace-schema.ts";
 /** {lead field or customFields.<key>: header of its column}. */
 export type ColumnMap = Readonly<Record<string, string>>;
 
-/** The fields of a lead that a column may fill, beside the workspace's custom fields. */
+/** The fields of a lead that a column may provide, in addition to custom fields. */
 const lead_fields = new Set([
   "phone",
   "name",
@@ -17,7 +17,7 @@ const lead_fields = new Set([
   "priorityId",
 ]);
 
-/** The map in a request's `columnMap` part, and everything wrong with it. */
+/** Parses a request's `columnMap` part, and returns every violation. */
 export function readColumnMap(
   text: string | undefined,
   schema: WorkspaceSchema,
@@ -66,7 +66,7 @@ function validate(map: Record<string, unknown>, schema: WorkspaceSchema): FieldE
   return violations;
 }
 
-/** Where each mapped column stands in the header; a violation for each that is not there exactly once. */
+/** Locates each mapped column in the header; a column must occur exactly once. */
 export function locateColumns(
   map: ColumnMap,
   header: readonly string[],

@@ -1,6 +1,6 @@
 import type { Tx } from "../../../lib/database/database.ts";
 
-/** Active users by id and by e-mail address, as far as these cells name them. */
+/** Finds the active users that these cells name, by ID and by email address. */
 export async function findAgents(
   tx: Tx,
   accountId: number,

@@ -1,4 +1,4 @@
-// One row of a CSV as a new lead, or everything that is wrong with it.
+// Validates one row of a CSV as a new lead, and reports every violation.
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { cellText } from "../../../lib/csv/cell-text.ts";
 import type { FieldError } from "../../../lib/errors.ts";
@@ -8,24 +8,24 @@ import type { NewLead } from "../../leads/lead-schema.ts";
 import type { Picklist, WorkspaceSchema } from "../../workspaces/workspace-schema.ts";
 import { customValue, type FindOption } from "../../leads/read-cell.ts";
 
-/** What the rows of one batch are validated against. */
-export type RowValidate = {
+/** The context that the rows of one batch are validated in. */
+export type RowContext = {
   readonly schema: WorkspaceSchema;
   readonly country_code: string;
   /** Number of columns in the header. */
   readonly width: number;
-  /** Where each mapped field's column stands. */
+  /** Position of each mapped field's column. */
   readonly columns: ReadonlyMap<string, number>;
   readonly findOption: FindOption;
-  /** The active user behind an id or an e-mail address in lower case, or undefined. */
+  /** Returns the active user with an ID or a lower-case email address, or undefined. */
   readonly findAgent: (text: string) => number | undefined;
 };
 
-/** The same as the API's, so that a row is as good as a request. */
+/** The API's format, so that an import accepts the same addresses. */
 const email_format = fullFormats.email as RegExp;
 
 export function validateRow(
-  validate: RowValidate,
+  validate: RowContext,
   cells: readonly string[],
 ): { lead: NewLead } | { errors: FieldError[] } {
   const errors: FieldError[] = [];
@@ -48,7 +48,7 @@ export function validateRow(
 
   const agent = read("assignedAgentId");
   const assignedAgentId = agent === null ? null : validate.findAgent(agent.toLowerCase());
-  if (assignedAgentId === undefined) fail("assignedAgentId", "matches no known user");
+  if (assignedAgentId === undefined) fail("assignedAgentId", "must name an active user");
 
   const option = (field: string, picklist: Picklist): number | null => {
     const text = read(field);
@@ -71,7 +71,7 @@ export function validateRow(
 }
 
 function readPhone(
-  validate: RowValidate,
+  validate: RowContext,
   text: string | null,
   fail: (field: string, reason: string) => void,
 ): string {

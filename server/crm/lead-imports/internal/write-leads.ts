@@ -1,4 +1,4 @@
-// A batch of validated rows becomes leads; a row the database will not take fails alone.
+// Creates leads from a batch of validated rows; a row that the database rejects fails alone.
 import { sql } from "kysely";
 import type { Tx } from "../../../lib/database/database.ts";
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
@@ -7,12 +7,12 @@ import { createLeads, type LeadRow, type LeadVerdict } from "../../leads/lead-in
 
 export type ValidatedRow = { readonly row_number: number; readonly lead: LeadRow };
 
-/** Why a row became no lead, by its number; "stale" when the workspace changed under the judgement. */
+/** Why rows failed, by row number; "stale" if the workspace changed after validation. */
 export type Written = ReadonlyMap<number, FieldError> | "stale";
 
 /**
- * Creates the leads inside the import's transaction. When one call for all of them fails for the
- * sake of a row, they are written singly, in the phones' order, which is every batch's lock order.
+ * Creates the leads in the import's transaction. If the batch fails because of a row, its rows are written
+ * one by one, ordered by phone, the lock order of every batch.
  */
 export async function writeLeads(
   tx: Tx,
@@ -35,7 +35,7 @@ export async function writeLeads(
   return refused;
 }
 
-/** The verdicts, or null when the database refused a row's data; then nothing was written. */
+/** Returns the verdicts, or null if the database rejected a row's data; then nothing was written. */
 async function attempt(
   tx: Tx,
   accountId: number,
@@ -59,9 +59,9 @@ function refusedOf(rows: readonly ValidatedRow[], verdicts: readonly LeadVerdict
   const refused = new Map<number, FieldError>();
   for (const [i, { verdict }] of verdicts.entries()) {
     if (verdict === "created") continue;
-    // Also a workspace that went inactive: whoever reads its schema anew will see.
+    // Includes a workspace that became inactive, as the next read of its schema will show.
     if (verdict !== "INVALID_AGENT") return "stale";
-    const error = { field: "assignedAgentId", reason: "matches no known user" };
+    const error = { field: "assignedAgentId", reason: "must name an active user" };
     refused.set(rows[i]!.row_number, error);
   }
   return refused;

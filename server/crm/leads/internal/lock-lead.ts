@@ -1,9 +1,9 @@
-// What every change of a lead starts with: the workspace held as create_leads holds it, then the lead.
+// Locks a lead for a change: first the workspace, as create_leads does, then the lead.
 import { sql } from "kysely";
 import type { Tx } from "../../../lib/database/database.ts";
 import { notFound } from "../../../lib/errors.ts";
 
-/** Where a lead is, from the path of a request that was let in. */
+/** The path of a lead in an authorized request. */
 export type LeadPlace = {
   readonly account_id: number;
   readonly workspace_id: number;
@@ -11,9 +11,9 @@ export type LeadPlace = {
 };
 
 /**
- * The lead's row, locked. The workspace is held FOR KEY SHARE: an option cannot be deleted before
- * the commit, and one that was deleted before is no longer in the schema read from here on.
- * Refuses as not-found a missing or inactive workspace and a missing lead.
+ * Returns the lead's row, locked. The workspace is locked FOR KEY SHARE: no option is deleted before the
+ * commit, and options deleted earlier are no longer in the schema that is read from here on. Throws
+ * not-found for a missing or inactive workspace and a missing lead.
  */
 export async function lockLead(tx: Tx, place: LeadPlace) {
   const workspace = await tx

@@ -1,11 +1,11 @@
-// A changed lead tells so twice: to its timeline, for people, and to the outbox, for machines.
+// Records a lead's change twice: on its timeline, for people, and in the outbox, for machines.
 import { recordEvent } from "../../../engine/record-event.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { findLead } from "../find-lead.ts";
 import type { LeadAnswer } from "../lead-schema.ts";
 import type { LeadPlace } from "./lock-lead.ts";
 
-/** A line of the timeline, in the transaction of what it tells. Returns its id. */
+/** Adds a timeline entry in the transaction of its change and returns its ID. */
 export async function addTimelineEntry(
   tx: Tx,
   place: LeadPlace,
@@ -26,7 +26,7 @@ export async function addTimelineEntry(
   return id;
 }
 
-/** Stamps the lead, records `lead.updated` with the fields that changed, and returns the lead as it is now. */
+/** Updates the lead's timestamp, records `lead.updated` with the changed fields and returns the current lead. */
 export async function recordLeadUpdate(
   tx: Tx,
   place: LeadPlace,

@@ -12,7 +12,7 @@ before(async () => {
 after(() => api.close());
 
 const path = (of: TestAccount) => `/api/v1/crm/workspaces/${of.workspace_id}/leads/import`;
-const turn = () => runLeadImports(api.app, new AbortController().signal);
+const runIteration = () => runLeadImports(api.app, new AbortController().signal);
 
 async function upload(of: TestAccount): Promise<number> {
   const raw = new FormData();
@@ -26,7 +26,7 @@ async function upload(of: TestAccount): Promise<number> {
 const stateOf = async (of: TestAccount, id: number) =>
   (await api.send("GET", `${path(of)}s/${id}`, of)).body.state;
 
-test("an import whose batch fails holds up no other, and goes on once the cause is gone", async () => {
+test("an import whose batch fails delays no other and resumes once the cause is fixed", async () => {
   const failing = await makeAccount(api.app);
   const other = await makeAccount(api.app);
   const [bad, good] = [await upload(failing), await upload(other)];
@@ -35,15 +35,15 @@ test("an import whose batch fails holds up no other, and goes on once the cause 
       api.app.db.query,
     );
   await setMap("null");
-  assert.equal(await turn(), 1);
+  assert.equal(await runIteration(), 1);
   assert.equal(await stateOf(other, good), "completed");
   assert.equal(await stateOf(failing, bad), "processing");
   await setMap('{"phone":"phone"}');
-  await turn();
+  await runIteration();
   assert.equal(await stateOf(failing, bad), "completed");
 });
 
-test("the many open imports of one account do not go before another account's one", async () => {
+test("one account's many open imports do not delay another account's import", async () => {
   const many = await makeAccount(api.app);
   const other = await makeAccount(api.app);
   await sql`
@@ -53,6 +53,6 @@ test("the many open imports of one account do not go before another account's on
       '{"phone":"phone"}', '{phone}', 'processing', 1000000, now()
     from generate_series(1, 1500)`.execute(api.app.db.query);
   const id = await upload(other);
-  assert.equal(await turn(), 4);
+  assert.equal(await runIteration(), 4);
   assert.equal(await stateOf(other, id), "completed");
 });
