@@ -1,5 +1,5 @@
-// Callbacks delivered by one worker, beside a bare loop of the same requests, and beside an endpoint
-// that hangs: `npm --prefix bench run callbacks`; `-- --smoke` does everything once and small.
+// Measures the callbacks that one worker delivers, compared with a bare loop of the same requests, and the
+// effect of an endpoint that hangs: `npm --prefix bench run callbacks`; `-- --smoke` for a small run.
 import { join } from "node:path";
 import { migrate } from "../server/lib/database/migrate.ts";
 import { openFixture, type Fixture } from "./callbacks/fixture.ts";
@@ -9,15 +9,15 @@ import { cpuOfTree_seconds } from "./lib/cpu.ts";
 import { runBench, type Bench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
-/** Events; each is told to every endpoint. */
+/** Counts of events; each event is delivered to every endpoint. */
 const size = smoke
   ? { rounds: 1, warm_count: 20, count: 50, bad_count: 50 }
   : { rounds: 5, warm_count: 1_000, count: 2_000, bad_count: 1_000 };
 const endpoints = 10;
-/** Of one endpoint: what a deliverer works its way up to. */
+/** Requests in flight to one endpoint: the maximum of a deliverer. */
 const in_flight = 32;
 
-type Stage = {
+type Setup = {
   readonly fixture: Fixture;
   readonly receivers: Child;
   readonly worker: Child;
@@ -27,16 +27,16 @@ type Stage = {
 };
 
 await runBench("callbacks", smoke, async (bench) => {
-  const stage = await setStage(bench);
-  await deliverOurs(stage, size.warm_count);
-  await deliverBare(stage, size.warm_count);
+  const setup = await setUp(bench);
+  await deliverOurs(setup, size.warm_count);
+  await deliverBare(setup, size.warm_count);
   const rounds: Round[] = [];
-  for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(stage, i));
+  for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(setup, i));
   const { count, bad_count } = size;
   return reportCallbacks(rounds, { endpoints, count, bad_count }, bench.machine);
 });
 
-async function setStage({ postgres, defer }: Bench): Promise<Stage> {
+async function setUp({ postgres, defer }: Bench): Promise<Setup> {
   await migrate(postgres.url);
   const fixture = await openFixture(postgres.url);
   defer(() => fixture.close());
@@ -46,7 +46,7 @@ async function setStage({ postgres, defer }: Bench): Promise<Stage> {
     return child;
   };
   const receivers = await start("receivers.ts", { ENDPOINTS: String(endpoints) });
-  const ports = Object.values(await receivers.ask({ hang: 0 }));
+  const ports = Object.values(await receivers.request({ hang: 0 }));
   const bare_env = { PORTS: ports.join(), IN_FLIGHT: String(in_flight) };
   return {
     fixture,
@@ -58,66 +58,66 @@ async function setStage({ postgres, defer }: Bench): Promise<Stage> {
   };
 }
 
-/** Everything once, each round beginning with the other. */
-async function runRound(stage: Stage, number: number): Promise<Round> {
+/** Runs each contender once; rounds alternate which one starts. */
+async function runRound(setup: Setup, number: number): Promise<Round> {
   const rates: { ours?: OurRate; bare?: Rate } = {};
   const contenders = [
-    async () => void (rates.ours = await deliverOurs(stage, size.count)),
-    async () => void (rates.bare = await deliverBare(stage, size.count)),
+    async () => void (rates.ours = await deliverOurs(setup, size.count)),
+    async () => void (rates.bare = await deliverBare(setup, size.count)),
   ];
   for (const deliver of number % 2 === 0 ? contenders : contenders.toReversed()) await deliver();
   const times = { beside_bad_ms: 0, alone_ms: 0 };
-  const turns = ["beside_bad_ms", "alone_ms"] as const;
-  for (const turn of number % 2 === 0 ? turns : turns.toReversed())
-    times[turn] = await deliverToHealthy(stage, turn === "beside_bad_ms");
+  const runs = ["beside_bad_ms", "alone_ms"] as const;
+  for (const run of number % 2 === 0 ? runs : runs.toReversed())
+    times[run] = await deliverToHealthy(setup, run === "beside_bad_ms");
   const [ours, bare] = [rates.ours!, rates.bare!];
-  const told = [ours, bare].map(({ per_second }) => `${Math.round(per_second)}/s`);
-  const took = turns.map((turn) => `${turn} ${Math.round(times[turn])}`);
-  console.log(`round ${number}: ours and bare ${told.join(", ")}; ${took.join(", ")}`);
+  const rates_text = [ours, bare].map(({ per_second }) => `${Math.round(per_second)}/s`);
+  const times_text = runs.map((run) => `${run} ${Math.round(times[run])}`);
+  console.log(`round ${number}: ours and bare ${rates_text.join(", ")}; ${times_text.join(", ")}`);
   return { ours, bare, ...times };
 }
 
-async function deliverBare(stage: Stage, count: number): Promise<Rate> {
-  return measure(stage, { sender: stage.bare.pid }, count, async () => {
-    await stage.bare.ask({ count });
+async function deliverBare(setup: Setup, count: number): Promise<Rate> {
+  return measure(setup, { sender: setup.bare.pid }, count, async () => {
+    await setup.bare.request({ count });
   });
 }
 
-async function deliverOurs(stage: Stage, count: number): Promise<OurRate> {
-  const { fixture, ports, worker, database_pid } = stage;
+async function deliverOurs(setup: Setup, count: number): Promise<OurRate> {
+  const { fixture, ports, worker, database_pid } = setup;
   const run = await fixture.prepare(ports, count);
   const pids = { sender: worker.pid, database: database_pid };
-  const before = await worker.ask({});
-  const rate = await measure(stage, pids, count, async () => {
-    await fixture.letGo(run);
+  const before = await worker.request({});
+  const rate = await measure(setup, pids, count, async () => {
+    await fixture.release(run);
     await fixture.awaitDelivered(run, endpoints);
   });
-  const after = await worker.ask({});
+  const after = await worker.request({});
   await fixture.clear(run);
-  const turns = after["count"]! - before["count"]!;
+  const iterations = after["count"]! - before["count"]!;
   return {
     ...rate,
-    callbacks_per_turn: (count * endpoints) / turns,
-    turn_ms: (after["ms"]! - before["ms"]!) / turns,
+    callbacks_per_iteration: (count * endpoints) / iterations,
+    iteration_ms: (after["ms"]! - before["ms"]!) / iterations,
   };
 }
 
-/** The rate by the receivers' clock, and what the processes used for it. Throws unless each callback came. */
+/** Returns the rate by the receivers' clock and the processor time used. Throws unless every callback arrived. */
 async function measure(
-  { receivers }: Stage,
+  { receivers }: Setup,
   pids: Readonly<Record<string, number>>,
   events: number,
   deliver: () => Promise<void>,
 ): Promise<Rate> {
-  await receivers.ask({ hang: 0 });
+  await receivers.request({ hang: 0 });
   const measured = Object.entries({ ...pids, receivers: receivers.pid });
   const used = () => measured.map(([, pid]) => cpuOfTree_seconds(pid));
   const before = used();
   await deliver();
   const after = used();
   const count = events * endpoints;
-  const { distinct, first_ms, last_ms } = await receivers.ask({});
-  if (distinct !== count) throw new Error(`${distinct} different callbacks of ${count} came`);
+  const { distinct, first_ms, last_ms } = await receivers.request({});
+  if (distinct !== count) throw new Error(`${distinct} distinct callbacks arrived, not ${count}`);
   const costs = measured.map(([name], i) => [name, ((after[i]! - before[i]!) * 1e6) / count]);
   return {
     per_second: ((count - 1) * 1_000) / (last_ms! - first_ms!),
@@ -125,22 +125,22 @@ async function measure(
   };
 }
 
-/** Milliseconds from when everything is due until the last callback of a healthy endpoint. */
-async function deliverToHealthy(stage: Stage, besideBad: boolean): Promise<number> {
-  const { fixture, receivers, ports } = stage;
-  await receivers.ask({ hang: 1 });
+/** Returns the milliseconds from the release until the last callback at a healthy endpoint. */
+async function deliverToHealthy(setup: Setup, besideBad: boolean): Promise<number> {
+  const { fixture, receivers, ports } = setup;
+  await receivers.request({ hang: 1 });
   const healthy = endpoints - 1;
   const run = await fixture.prepare(
     ports.slice(0, besideBad ? endpoints : healthy),
     size.bad_count,
   );
-  const began_ms = await fixture.letGo(run);
+  const began_ms = await fixture.release(run);
   await fixture.awaitDelivered(run, healthy);
-  const { distinct, last_ms } = await receivers.ask({});
+  const { distinct, last_ms } = await receivers.request({});
   if (distinct !== healthy * size.bad_count)
-    throw new Error(`${distinct} different callbacks came`);
-  // Ends what hangs.
-  await receivers.ask({ hang: 0 });
+    throw new Error(`${distinct} distinct callbacks arrived`);
+  // Ends the hanging requests.
+  await receivers.request({ hang: 0 });
   await fixture.clear(run);
   return last_ms! - began_ms;
 }

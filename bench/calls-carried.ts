@@ -1,22 +1,20 @@
-// Click-to-calls carried on a real Asterisk from the request to the end: the agent's leg, the ringing,
-// the customer's leg, the bridge, a second's talk, and everything that follows when the customer hangs
-// up; sipp answers after 200 ms at both ends. Beside it a bare ARI client that does the same legs,
-// bridge and hang-ups over the same Asterisk and keeps nothing, and sipp straight at the dialplan.
+// Measures complete click-to-calls over a real Asterisk: agent leg, ringback, customer leg, bridge, one
+// second of conversation, and the end when the customer hangs up; SIPp answers after 200 ms at both ends.
+// Compared with a bare ARI client that does the same without storing anything, and with SIPp calling the
+// dialplan directly. `npm --prefix bench run calls-carried`; `-- --smoke` for a small run.
 //
-// The figure is calls a second, by Asterisk's own records, with as many calls at once for everybody, as a
-// trunk of so many channels allows: whoever leaves a place empty for longer carries less. Ours is
-// asked over HTTP for a new call whenever one is over. A run in which a call fails does not count,
-// it ends the bench. `npm --prefix bench run calls-carried`; `-- --smoke` does everything once and small.
+// The figure is calls per second by Asterisk's CDR, with the same number of concurrent calls for every
+// contender. Our service gets a new call over HTTP whenever one has ended. A failed call ends the benchmark.
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
 import { startAsterisk, type RunningAsterisk } from "../scripts/asterisk/start-asterisk.ts";
 import { migrate } from "../server/lib/database/migrate.ts";
 import { startCarrier, startPhones } from "../test/support/sipp.ts";
-import { openAsker, type Asker } from "./calls/ask-for-calls.ts";
+import { openCallSubmitter, type CallSubmitter } from "./calls/submit-calls.ts";
 import { openFixture, type Fixture } from "./calls/fixture.ts";
 import { awaitRecords, endOfRecords, readCarried } from "./calls/call-records.ts";
-import { callStraight } from "./calls/call-straight.ts";
+import { callDirectly } from "./calls/call-directly.ts";
 import { reportCarried, type Contender, type Round, type Run } from "./calls-carried/report.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
@@ -27,34 +25,34 @@ const smoke = process.argv.includes("--smoke");
 const size = smoke
   ? { rounds: 1, warm_count: 0, count: 6, in_flight: 4, talk_ms: 200 }
   : { rounds: 5, warm_count: 300, count: 600, in_flight: 30, talk_ms: 1_000 };
-/** Calls that wait for a place, so that none stays empty for want of one. */
+/** Queued calls, so that a new one can start as soon as another ends. */
 const backlog = 10;
 const poll_ms = 50;
-/** A run takes half a minute. */
-const patience_ms = 180_000;
+/** Far above the duration of a run, half a minute. */
+const timeout_ms = 180_000;
 
-type Stage = {
+type Setup = {
   readonly asterisk: RunningAsterisk;
   readonly fixture: Fixture;
-  readonly asker: Asker;
+  readonly submitter: CallSubmitter;
   readonly bare: Child;
   readonly pids: Readonly<Record<string, readonly number[]>>;
 };
 
-/** Of every call so far: no customer is called twice. */
+/** The number of customers called so far; none is called twice. */
 let customers = 0;
-let carried_by_us = 0;
+let our_calls = 0;
 
 await runBench("calls-carried", smoke, async (bench) => {
-  const stage = await setStage(bench);
-  if (size.warm_count > 0) await runRound(stage, 0, size.warm_count);
+  const setup = await setUp(bench);
+  if (size.warm_count > 0) await runRound(setup, 0, size.warm_count);
   const rounds: Round[] = [];
-  for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(stage, i, size.count));
-  await stage.fixture.checkInvariants();
+  for (let i = 1; i <= size.rounds; i++) rounds.push(await runRound(setup, i, size.count));
+  await setup.fixture.checkInvariants();
   return reportCarried(rounds, size, bench.machine);
 });
 
-async function setStage({ data_dir, postgres, defer }: Bench): Promise<Stage> {
+async function setUp({ data_dir, postgres, defer }: Bench): Promise<Setup> {
   installAsterisk(console.log);
   await migrate(postgres.url);
   const asterisk = await startAsterisk({ run_dir: join(data_dir, "asterisk") });
@@ -71,7 +69,7 @@ async function setStage({ data_dir, postgres, defer }: Bench): Promise<Stage> {
     defer(() => child.stop());
     return child;
   };
-  await fixture.shut();
+  await fixture.deactivate();
   const ours = await start("calls/service.ts", {
     DATABASE_URL: postgres.url,
     ROLES: "api,worker",
@@ -81,8 +79,8 @@ async function setStage({ data_dir, postgres, defer }: Bench): Promise<Stage> {
     ARI_USER: ari_user,
     ARI_PASSWORD: ari_password,
   });
-  const asker = openAsker((await ours.ask({}))["port"]!, fixture.token);
-  defer(() => asker.close());
+  const submitter = openCallSubmitter((await ours.request({}))["port"]!, fixture.token);
+  defer(() => submitter.close());
   const far_ends = [carrier.pid, phones.pid];
   const pids = {
     ours: [ours.pid],
@@ -91,22 +89,22 @@ async function setStage({ data_dir, postgres, defer }: Bench): Promise<Stage> {
     asterisk: [asterisk.pid],
     sipp: far_ends,
   };
-  return { asterisk, fixture, asker, bare, pids };
+  return { asterisk, fixture, submitter, bare, pids };
 }
 
-/** Each contender once, each round beginning with another. */
-async function runRound(stage: Stage, number: number, count: number): Promise<Round> {
+/** Runs each contender once; each round starts with a different one. */
+async function runRound(setup: Setup, number: number, count: number): Promise<Round> {
   const contenders: Record<Contender, () => Promise<Run>> = {
-    bare: () => runBare(stage, count, false),
-    ours: () => runOurs(stage, count, false),
-    bare_recorded: () => runBare(stage, count, true),
-    ours_recorded: () => runOurs(stage, count, true),
-    straight: () => runStraight(stage, count),
+    bare: () => runBare(setup, count, false),
+    ours: () => runOurs(setup, count, false),
+    bare_recorded: () => runBare(setup, count, true),
+    ours_recorded: () => runOurs(setup, count, true),
+    direct: () => runDirect(setup, count),
   };
   const names = Object.keys(contenders) as Contender[];
   const round: Partial<Record<Contender, Run>> = {};
   for (const name of rotate(names, number)) {
-    await stage.fixture.checkpoint();
+    await setup.fixture.checkpoint();
     const run = await contenders[name]();
     round[name] = run;
     console.log(`round ${number} ${name}: ${run.per_second.toFixed(1)}/s`);
@@ -114,60 +112,60 @@ async function runRound(stage: Stage, number: number, count: number): Promise<Ro
   return round as Round;
 }
 
-function runBare(stage: Stage, count: number, recorded: boolean): Promise<Run> {
+function runBare(setup: Setup, count: number, recorded: boolean): Promise<Run> {
   const first = customers;
   customers += count;
   const order = { count, first, in_flight: size.in_flight, recorded: Number(recorded) };
-  return measure(stage, { count, legs: 2 }, async () => void (await stage.bare.ask(order)));
+  return measure(setup, { count, legs: 2 }, async () => void (await setup.bare.request(order)));
 }
 
-/** The bare client's events are none of ours: the node is led only now. */
-async function runOurs(stage: Stage, count: number, recorded: boolean): Promise<Run> {
-  const { fixture } = stage;
+/** Runs our service. The node is active only now, because the bare client's events do not concern it. */
+async function runOurs(setup: Setup, count: number, recorded: boolean): Promise<Run> {
+  const { fixture } = setup;
   await fixture.record(recorded);
-  await fixture.open(size.in_flight);
-  await fixture.connected();
-  const run = await measure(stage, { count, legs: 2 }, () => askAsTheyEnd(stage, count));
-  carried_by_us += count;
-  await fixture.checkCompleted(carried_by_us);
-  await fixture.shut();
+  await fixture.activate(size.in_flight);
+  await fixture.awaitConnected();
+  const run = await measure(setup, { count, legs: 2 }, () => submitContinuously(setup, count));
+  our_calls += count;
+  await fixture.checkCompleted(our_calls);
+  await fixture.deactivate();
   return run;
 }
 
-/** Keeps the places full and a few calls waiting; resolves when all are over. */
-async function askAsTheyEnd({ fixture, asker }: Stage, count: number): Promise<void> {
-  let asked = 0;
-  let answering = 0;
-  const askOne = async () => {
-    asked++;
-    answering++;
-    await asker.ask(customers++);
-    answering--;
+/** Keeps the maximum of calls live and a few queued; resolves when all have ended. */
+async function submitContinuously({ fixture, submitter }: Setup, count: number): Promise<void> {
+  let submitted = 0;
+  let unanswered = 0;
+  const submitOne = async () => {
+    submitted++;
+    unanswered++;
+    await submitter.submit(customers++);
+    unanswered--;
   };
-  const deadline_ms = performance.now() + patience_ms;
+  const deadline_ms = performance.now() + timeout_ms;
   for (;;) {
-    const under_way = (await fixture.underWay()) + answering;
+    const live = (await fixture.countLive()) + unanswered;
     if (performance.now() > deadline_ms)
       throw new Error(
-        `${asked} calls are asked for, ${answering} unanswered, ${under_way} not over`,
+        `${submitted} calls are submitted, ${unanswered} unanswered, ${live} not ended`,
       );
-    if (under_way === 0 && asked === count) return;
-    const room = Math.min(size.in_flight + backlog - under_way, count - asked);
-    for (let i = 0; i < room; i++) void askOne();
+    if (live === 0 && submitted === count) return;
+    const room = Math.min(size.in_flight + backlog - live, count - submitted);
+    for (let i = 0; i < room; i++) void submitOne();
     await wait(poll_ms);
   }
 }
 
-function runStraight(stage: Stage, count: number): Promise<Run> {
+function runDirect(setup: Setup, count: number): Promise<Run> {
   const { in_flight } = size;
-  return measure(stage, { count, legs: 1 }, () =>
-    callStraight(stage.asterisk, { count, in_flight }),
+  return measure(setup, { count, legs: 1 }, () =>
+    callDirectly(setup.asterisk, { count, in_flight }),
   );
 }
 
-/** The rate by Asterisk's records, and what each process used for it. */
+/** Returns the rate by Asterisk's CDR and the processor time of each process. */
 async function measure(
-  { asterisk, pids }: Stage,
+  { asterisk, pids }: Setup,
   calls: { readonly count: number; readonly legs: number },
   run: () => Promise<void>,
 ): Promise<Run> {

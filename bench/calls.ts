@@ -1,5 +1,5 @@
-// Every limit of calls, one bench after the other, in one table: `npm --prefix bench run calls`;
-// `-- --smoke` does everything once and small.
+// Runs the benchmarks of calls and prints all limits in one table: `npm --prefix bench run calls`;
+// `-- --smoke` for a small run.
 import { runBenches } from "./lib/run-benches.ts";
 
 await runBenches("Calls", ["calls-carried", "calls-placed"]);

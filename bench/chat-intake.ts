@@ -1,5 +1,5 @@
-// Campaigns of 100,000 recipients in one JSON body and of a million from a CSV file, beside psql \copy of
-// the same rows: `npm --prefix bench run chat-intake`; `-- --smoke` does everything once and small.
+// Measures the creation of campaigns with 100,000 recipients in one JSON body and a million from a CSV file,
+// compared with psql \copy of the same rows: `npm --prefix bench run chat-intake`; `-- --smoke` for a small run.
 import { checkLedger } from "../test/support/check-invariants.ts";
 import { openFixture, type Fixture } from "./chat-intake/fixture.ts";
 import { reportIntake, type Round } from "./chat-intake/report.ts";
@@ -31,7 +31,7 @@ async function measure({ data_dir, postgres, machine, defer }: Bench): Promise<s
   return reportIntake({ rounds, idle_mb, peak_mb, rows: size.rows }, machine);
 }
 
-/** Everybody once, each round beginning with another. */
+/** Runs each contender once; each round starts with a different one. */
 async function runRound(
   fixture: Fixture,
   number: number,

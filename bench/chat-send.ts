@@ -1,5 +1,5 @@
-// A campaign sent with all its bookkeeping, beside a bare loop of the same requests and BullMQ:
-// `npm --prefix bench run chat-send`; `-- --smoke` does everything once and small.
+// Measures the sending of a campaign with all its records, compared with a bare loop of the same requests
+// and BullMQ: `npm --prefix bench run chat-send`; `-- --smoke` for a small run.
 import { join } from "node:path";
 import { migrate } from "../server/lib/database/migrate.ts";
 import { access_token, startFarEnd, type FarEnd } from "./chat-send/far-end.ts";
@@ -18,8 +18,8 @@ const size = smoke
 const delay_ms = 50;
 const in_flight = 100;
 
-/** Everybody, and what each process is called where its costs are told. */
-type Stage = {
+/** All processes. */
+type Setup = {
   readonly farEnd: FarEnd;
   readonly fixture: Fixture;
   readonly worker: Child;
@@ -30,22 +30,22 @@ type Stage = {
 };
 
 await runBench("chat-send", smoke, async (bench) => {
-  const stage = await setStage(bench);
+  const setup = await setUp(bench);
   const { warm_count, slow_count, fast_count } = size;
-  await runFast(stage, 0, warm_count);
+  await runFast(setup, 0, warm_count);
   const rounds: Round[] = [];
   for (let i = 1; i <= size.rounds; i++) {
     const round = {
-      slow: await runSlow(stage, i, slow_count),
-      fast: await runFast(stage, i, fast_count),
+      slow: await runSlow(setup, i, slow_count),
+      fast: await runFast(setup, i, fast_count),
     };
     rounds.push(round);
   }
-  await stage.fixture.checkInvariants();
+  await setup.fixture.checkInvariants();
   return reportSends(rounds, { slow_count, fast_count, delay_ms }, bench.machine);
 });
 
-async function setStage({ data_dir, postgres, defer }: Bench): Promise<Stage> {
+async function setUp({ data_dir, postgres, defer }: Bench): Promise<Setup> {
   await migrate(postgres.url);
   const fixture = await openFixture(postgres.url);
   defer(() => fixture.close());
@@ -74,25 +74,25 @@ async function setStage({ data_dir, postgres, defer }: Bench): Promise<Stage> {
   };
 }
 
-async function runSlow(stage: Stage, number: number, count: number): Promise<Round["slow"]> {
+async function runSlow(setup: Setup, number: number, count: number): Promise<Round["slow"]> {
   const send = { delay_ms, count };
-  return inTurns(number, {
-    bare: () => sendBare(stage, send),
-    ours: () => sendOurs(stage, send),
+  return runRotated(number, {
+    bare: () => sendBare(setup, send),
+    ours: () => sendOurs(setup, send),
   });
 }
 
-async function runFast(stage: Stage, number: number, count: number): Promise<Round["fast"]> {
+async function runFast(setup: Setup, number: number, count: number): Promise<Round["fast"]> {
   const send = { delay_ms: 0, count };
-  return inTurns(number, {
-    bare: () => sendBare(stage, send),
-    bullmq: () => sendByBullmq(stage, send),
-    ours: () => sendOurs(stage, send),
+  return runRotated(number, {
+    bare: () => sendBare(setup, send),
+    bullmq: () => sendWithBullmq(setup, send),
+    ours: () => sendOurs(setup, send),
   });
 }
 
-/** Each contender once, each round beginning with another. */
-async function inTurns<Results extends Record<string, Sent>>(
+/** Runs each contender once; each round starts with a different one. */
+async function runRotated<Results extends Record<string, Sent>>(
   number: number,
   contenders: { readonly [Name in keyof Results]: () => Promise<Results[Name]> },
 ): Promise<Results> {
@@ -108,35 +108,35 @@ async function inTurns<Results extends Record<string, Sent>>(
 
 type Send = { readonly delay_ms: number; readonly count: number };
 
-function sendBare({ farEnd, bare }: Stage, send: Send): Promise<Sent> {
-  return measure(farEnd, send, { sender: bare.pid }, async () => void (await bare.ask(send)));
+function sendBare({ farEnd, bare }: Setup, send: Send): Promise<Sent> {
+  return measure(farEnd, send, { sender: bare.pid }, async () => void (await bare.request(send)));
 }
 
-async function sendOurs(stage: Stage, send: Send): Promise<SentByUs> {
-  const { farEnd, fixture, worker, database_pid } = stage;
+async function sendOurs(setup: Setup, send: Send): Promise<SentByUs> {
+  const { farEnd, fixture, worker, database_pid } = setup;
   const campaign = await fixture.makeCampaign(send.count);
   await fixture.checkpoint();
-  const before = await worker.ask({});
+  const before = await worker.request({});
   const pids = { sender: worker.pid, database: database_pid };
   const sent = await measure(farEnd, send, pids, () => fixture.sendCampaign(campaign));
-  const after = await worker.ask({});
-  const turns = after["count"]! - before["count"]!;
+  const after = await worker.request({});
+  const iterations = after["count"]! - before["count"]!;
   return {
     ...sent,
-    messages_per_turn: send.count / turns,
-    turn_ms: (after["ms"]! - before["ms"]!) / turns,
+    messages_per_iteration: send.count / iterations,
+    iteration_ms: (after["ms"]! - before["ms"]!) / iterations,
   };
 }
 
-async function sendByBullmq(stage: Stage, send: Send): Promise<Round["fast"]["bullmq"]> {
-  const { farEnd, bullmq, redis_pid } = stage;
-  const { added_per_second } = await bullmq.ask({ add: send.count });
+async function sendWithBullmq(setup: Setup, send: Send): Promise<Round["fast"]["bullmq"]> {
+  const { farEnd, bullmq, redis_pid } = setup;
+  const { added_per_second } = await bullmq.request({ add: send.count });
   const pids = { sender: bullmq.pid, database: redis_pid };
-  const sent = await measure(farEnd, send, pids, async () => void (await bullmq.ask({})));
+  const sent = await measure(farEnd, send, pids, async () => void (await bullmq.request({})));
   return { ...sent, added_per_second: added_per_second! };
 }
 
-/** The rate by the far end's log, and what the processes used for it. */
+/** Returns the rate by the far end's log and the processor time of each process. */
 async function measure(
   farEnd: FarEnd,
   { delay_ms: after_ms, count }: Send,

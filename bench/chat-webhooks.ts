@@ -1,5 +1,5 @@
-// Delivery webhooks taken in, beside a POST that does nothing on the same server, and applied:
-// `npm --prefix bench run chat-webhooks`; `-- --smoke` does everything once and small.
+// Measures how fast inbound webhooks are stored, compared with a no-op POST on the same server, and applied:
+// `npm --prefix bench run chat-webhooks`; `-- --smoke` for a small run.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -25,16 +25,16 @@ async function measure({ data_dir, postgres, machine, defer }: Bench): Promise<s
   await migrate(postgres.url);
   const fixture = await openFixture(postgres.url, join(data_dir, "webhooks"), size.recipients);
   defer(() => fixture.close());
-  const taking = await startServer(postgres.url, {});
-  defer(() => taking.stop());
+  const receiving = await startServer(postgres.url, {});
+  defer(() => receiving.stop());
   const rounds: Round[] = [];
-  await post(fixture, taking, "/hooks/whatsapp", size.warm_seconds);
+  await post(fixture, receiving, "/hooks/whatsapp", size.warm_seconds);
   for (let i = 1; i <= size.rounds; i++) {
-    rounds.push(await runRound(fixture, taking, i));
+    rounds.push(await runRound(fixture, receiving, i));
   }
   const rate = 0.7 * median(rounds.map(({ hooks }) => hooks));
   await empty(fixture);
-  const times_ms = await postOpenLoop(taking.url, fixture.file, {
+  const times_ms = await postOpenLoop(receiving.url, fixture.file, {
     rate,
     seconds: size.open_seconds,
   });
@@ -43,7 +43,7 @@ async function measure({ data_dir, postgres, machine, defer }: Bench): Promise<s
     p50_ms: percentile(times_ms, 50),
     p99_ms: percentile(times_ms, 99),
   };
-  const applied_per_second = await applyBacklog(fixture, taking);
+  const applied_per_second = await applyBacklog(fixture, receiving);
   await checkInvariants(fixture);
   return reportWebhooks({ rounds, open_loop, applied_per_second }, machine);
 }
@@ -68,12 +68,12 @@ async function startServer(database_url: string, env: Record<string, string>): P
   };
 }
 
-/** Each contender once, from an empty inbox and a fresh checkpoint, each round beginning with another. */
-async function runRound(fixture: Fixture, taking: Server, number: number): Promise<Round> {
+/** Runs each contender once, with an empty inbox and a fresh checkpoint; each round starts with a different one. */
+async function runRound(fixture: Fixture, receiving: Server, number: number): Promise<Round> {
   const round: Record<string, number> = {};
   const contenders: [keyof Round, () => Promise<number>][] = [
-    ["hello", () => post(fixture, taking, "/hello", size.seconds)],
-    ["hooks", () => post(fixture, taking, "/hooks/whatsapp", size.seconds)],
+    ["hello", () => post(fixture, receiving, "/hello", size.seconds)],
+    ["hooks", () => post(fixture, receiving, "/hooks/whatsapp", size.seconds)],
     ["hooks_while_applied", () => postWhileApplied(fixture)],
   ];
   for (const [name, run] of rotate(contenders, number)) {
@@ -84,7 +84,7 @@ async function runRound(fixture: Fixture, taking: Server, number: number): Promi
   return round as Round;
 }
 
-/** By a server of its own, which lives only so long: it would apply what the others take in. */
+/** Uses a separate server for this run, because it would apply the webhooks of the other contenders. */
 async function postWhileApplied(fixture: Fixture): Promise<number> {
   const applying = await startServer(fixture.database_url, { APPLY: "1" });
   await post(fixture, applying, "/hooks/whatsapp", size.warm_seconds);
@@ -98,7 +98,7 @@ async function empty({ db }: Fixture): Promise<void> {
   await db.query("checkpoint");
 }
 
-/** Webhooks a second over 128 connections; fails unless each was answered 200. */
+/** Returns webhooks per second over 128 connections; throws unless each got status 200. */
 async function post(
   fixture: Fixture,
   server: Server,
@@ -120,22 +120,23 @@ async function post(
     "seconds" | "answers" | "refused" | "broken",
     number
   >;
-  if (figures.refused + figures.broken > 0) throw new Error(`not all went well:\n${output}`);
+  if (figures.refused + figures.broken > 0)
+    throw new Error(`not every request succeeded:\n${output}`);
   return figures.answers / figures.seconds;
 }
 
-/** Every webhook of the file, taken in and then applied by one applier with nothing beside it. */
-async function applyBacklog(fixture: Fixture, taking: Server): Promise<number> {
+/** Stores every webhook of the file and then applies them without other load; returns webhooks per second. */
+async function applyBacklog(fixture: Fixture, receiving: Server): Promise<number> {
   await empty(fixture);
-  await forgetReports(fixture);
+  await resetStatuses(fixture);
   const { app, db } = fixture;
   const webhooks = 3 * fixture.recipients;
-  await postOpenLoop(taking.url, fixture.file, { rate: 2_000, seconds: webhooks / 2_000 });
+  await postOpenLoop(receiving.url, fixture.file, { rate: 2_000, seconds: webhooks / 2_000 });
   const { rows } = await db.query<{ count: string }>(
     "select sum(json_array_length(body)) as count from chat_inbox",
   );
   if (Number(rows[0]?.count) !== webhooks)
-    throw new Error(`${rows[0]?.count} webhooks are stored of ${webhooks}`);
+    throw new Error(`${rows[0]?.count} of ${webhooks} webhooks are stored`);
   await db.query("checkpoint");
   const began_ms = performance.now();
   let applied = 0;
@@ -143,8 +144,8 @@ async function applyBacklog(fixture: Fixture, taking: Server): Promise<number> {
   return (webhooks * 1_000) / (performance.now() - began_ms);
 }
 
-/** Every message is accepted again, and no more. */
-async function forgetReports({ db, account_id, campaign_id }: Fixture): Promise<void> {
+/** Resets every message to accepted. */
+async function resetStatuses({ db, account_id, campaign_id }: Fixture): Promise<void> {
   const ids = [account_id, campaign_id];
   await db.query(
     `update chat_recipients set state = 'accepted', sent_at = null, delivered_at = null, read_at = null
@@ -158,7 +159,7 @@ async function forgetReports({ db, account_id, campaign_id }: Fixture): Promise<
   await db.query("vacuum analyze chat_recipients");
 }
 
-/** Every message was read in the end, and the counts say so. */
+/** Throws unless every message is read and the counts match. */
 async function checkInvariants({
   db,
   account_id,
@@ -171,7 +172,7 @@ async function checkInvariants({
      (select sum(read) from chat_counts where account_id = $1 and campaign_id = $2) as counted`,
     [account_id, campaign_id],
   );
-  const [books] = rows;
-  if (Number(books?.there) !== recipients || Number(books?.counted) !== recipients)
-    throw new Error(`${recipients} messages were read, but the books say ${JSON.stringify(books)}`);
+  const [found] = rows;
+  if (Number(found?.there) !== recipients || Number(found?.counted) !== recipients)
+    throw new Error(`${recipients} messages should be read, found ${JSON.stringify(found)}`);
 }

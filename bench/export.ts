@@ -1,5 +1,5 @@
-// A million recipients and a million calls as CSV to the last byte, beside psql \copy of the same rows, and
-// to a reader who is slow: `npm --prefix bench run export`; `-- --smoke` does everything once and small.
+// Measures the CSV export of a million recipients and a million calls, compared with psql \copy of the same
+// rows, and the effect of a slow reader: `npm --prefix bench run export`; `-- --smoke` for a small run.
 import { join } from "node:path";
 import { openFixture, type Fixture, type Name } from "./export/fixture.ts";
 import { readExport, readSlowly, type Export } from "./export/readers.ts";
@@ -18,7 +18,7 @@ async function measure({ data_dir, postgres, machine, defer }: Bench): Promise<s
   const fixture = await openFixture(postgres.url, join(data_dir, "service"), size.rows);
   defer(() => fixture.close());
   const idle_mb = await settledMemory_mb(fixture.service.pid, size.looks);
-  // The first export lets the heap grow to what one takes; each after it takes no more.
+  // The first export grows the heap to its final size.
   await readExport(exportOf(fixture, "recipients"));
   const figures: ExportFigures[] = [];
   for (const name of ["recipients", "calls"] as const)
@@ -36,7 +36,7 @@ async function runExport(fixture: Fixture, name: Name, idle_mb: number): Promise
   console.log(`${name}: psql ${copy_seconds.toFixed(1)} s`);
   const whole = await readExport(of);
   console.log(`${name}: export ${whole.seconds.toFixed(1)} s, ${whole.rows} rows`);
-  if (whole.rows !== size.rows) throw new Error(`${whole.rows} of ${size.rows} rows came`);
+  if (whole.rows !== size.rows) throw new Error(`${whole.rows} of ${size.rows} rows arrived`);
   const after_mb = await settledMemory_mb(fixture.service.pid, size.looks);
   const slow = await readSlowly(of, size.slow_seconds, fixture.transactions);
   return { name, idle_mb, copy_seconds, whole, after_mb, slow };

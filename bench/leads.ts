@@ -1,5 +1,5 @@
-// Lead creation over HTTP beside the best plain SQL can do, in one run on one cluster:
-// `npm --prefix bench run leads`; `run smoke` does everything once and small.
+// Measures lead creation over HTTP, compared with the best plain SQL on the same cluster:
+// `npm --prefix bench run leads`; `-- --smoke` for a small run.
 import { join } from "node:path";
 import { startService } from "../test/support/service-process.ts";
 import {
@@ -32,7 +32,7 @@ const size = smoke
 
 await runBench("leads", smoke, async ({ data_dir, postgres, machine }) => {
   const load = await measureLoad(postgres.url, data_dir);
-  // The service starts this cluster itself then.
+  // From here on the service starts this cluster itself.
   await postgres.stop();
   const start = await measureStart(join(data_dir, "db"), size.starts);
   return reportLeads({ ...load, ...start }, machine);
@@ -45,7 +45,7 @@ async function measureLoad(
   const service = await startService({ DATABASE_URL: database_url, DATA_DIR: data_dir });
   const fixture = await openFixture(service, database_url, size.known);
   try {
-    // Otherwise the checkpoint of the seeded rows runs beside the measurement of an idle server.
+    // Otherwise the checkpoint of the seeded rows runs during the measurement of the idle server.
     await fixture.db.query("checkpoint");
     const latency = await measureLatency(fixture, size.requests);
     await wrk(fixture, service.url, size.warm_seconds, 0);
@@ -59,7 +59,7 @@ async function measureLoad(
   }
 }
 
-/** Everybody once, each from a fresh checkpoint, each round beginning with another. */
+/** Runs each contender once, after a fresh checkpoint; each round starts with a different one. */
 async function runRound(fixture: Fixture, number: number): Promise<Round> {
   const round: Record<string, number> = {};
   const best = async (script: "one-lead" | "function") => {
@@ -91,7 +91,8 @@ async function createOverHttp(fixture: Fixture, seed: number): Promise<number> {
     size.seconds,
     seed,
   );
-  if (refused + broken > 0) throw new Error(`${refused} answers were refusals, ${broken} broke`);
+  if (refused + broken > 0)
+    throw new Error(`${refused} requests were refused, ${broken} connections broke`);
   await checkCreated(fixture, before, answers, connections);
   return answers / seconds;
 }

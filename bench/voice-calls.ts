@@ -1,17 +1,17 @@
-// The calls of voice campaigns on a real Asterisk: launched over HTTP, everybody dialled, played a
-// recording and hung up on, with all that is kept of it; sipp is the far end. Beside it a bare ARI
-// client that does the same over the same Asterisk and keeps nothing, and sipp straight at the dialplan,
-// each with as many calls at once. Then how exactly a trunk's calls a second are held.
+// Measures voice campaigns over a real Asterisk: launched over HTTP, each recipient dialed, played audio and
+// hung up on, with all records; SIPp is the far end. Compared with a bare ARI client that does the same
+// without storing anything, and with SIPp calling the dialplan directly, all with the same number of
+// concurrent calls. Then measures how exactly a trunk's pacing is kept.
 //
-// The figure is calls a second by Asterisk's own records. A run in which a call fails does not count, it
-// ends the bench; only where the pace asks for more than the machine may have, failures are told.
-// `npm --prefix bench run voice-calls`; `-- --smoke` does everything once and small.
+// The figure is calls per second by Asterisk's CDR. A failed call ends the benchmark, except in paced runs
+// above the machine's capacity, which report failures. `npm --prefix bench run voice-calls`; `-- --smoke`
+// for a small run.
 import { join } from "node:path";
 import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
 import { startAsterisk, type RunningAsterisk } from "../scripts/asterisk/start-asterisk.ts";
 import { startCarrier } from "../test/support/sipp.ts";
 import { awaitRecords, endOfRecords, readCarried } from "./calls/call-records.ts";
-import { callStraight } from "./calls/call-straight.ts";
+import { callDirectly } from "./calls/call-directly.ts";
 import { startChild, type Child } from "./lib/child.ts";
 import { cpuOfTree_seconds } from "./lib/cpu.ts";
 import { rotate } from "./lib/rotate.ts";
@@ -42,38 +42,38 @@ const size = smoke
       paced_seconds: 10,
       audio_ms,
     };
-/** More than any of these runs ever has. */
+/** Above the concurrent calls of any run. */
 const calls_max = 5_000;
 const poll_ms = 50;
-/** A run takes half a minute. */
-const patience_ms = 180_000;
+/** Far above the duration of a run, half a minute. */
+const timeout_ms = 180_000;
 
-type Stage = {
+type Setup = {
   readonly asterisk: RunningAsterisk;
   readonly fixture: Fixture;
   readonly bare: Child;
   readonly pids: Readonly<Record<(typeof parts)[number], number>>;
 };
 
-/** Of the bare client: nobody is called twice. */
+/** The number of customers that the bare client has called; none is called twice. */
 let customers = 0;
 await runBench("voice-calls", smoke, async (bench) => {
-  const stage = await setStage(bench);
+  const setup = await setUp(bench);
   if (size.warm > 0) {
-    await runCarried(stage, "bare", size.in_flight[0]!, size.warm);
-    await runCarried(stage, "ours", size.in_flight[0]!, size.warm);
+    await runCarried(setup, "bare", size.in_flight[0]!, size.warm);
+    await runCarried(setup, "ours", size.in_flight[0]!, size.warm);
   }
   const carried: CarriedRun[] = [];
   const paced: PacedRun[] = [];
   for (let i = 1; i <= size.rounds; i++) {
-    carried.push(...(await runRound(stage, i)));
-    for (const rate of size.rates) paced.push(await runPaced(stage, rate));
+    carried.push(...(await runRound(setup, i)));
+    for (const rate of size.rates) paced.push(await runPaced(setup, rate));
   }
-  await stage.fixture.checkInvariants();
+  await setup.fixture.checkInvariants();
   return reportVoiceCalls({ carried, paced }, size, bench.machine);
 });
 
-async function setStage({ data_dir, postgres, defer }: Bench): Promise<Stage> {
+async function setUp({ data_dir, postgres, defer }: Bench): Promise<Setup> {
   installAsterisk(console.log);
   const asterisk = await startAsterisk({ run_dir: join(data_dir, "asterisk") });
   defer(() => asterisk.stop());
@@ -99,69 +99,69 @@ async function setStage({ data_dir, postgres, defer }: Bench): Promise<Stage> {
   return { asterisk, fixture, bare, pids };
 }
 
-/** Each contender once with each number of calls, each round beginning with another. */
-async function runRound(stage: Stage, number: number): Promise<CarriedRun[]> {
+/** Runs each contender once with each number of calls; each round starts with a different one. */
+async function runRound(setup: Setup, number: number): Promise<CarriedRun[]> {
   const runs: CarriedRun[] = [];
   for (const in_flight of size.in_flight) {
     for (const contender of rotate(contenders, number)) {
-      const run = await runCarried(stage, contender, in_flight, in_flight * size.waves);
+      const run = await runCarried(setup, contender, in_flight, in_flight * size.waves);
       runs.push(run);
-      const told = `round ${number}, ${in_flight} at once, ${contender}`;
-      console.log(`${told}: ${run.per_second.toFixed(1)}/s`);
+      const run_text = `round ${number}, ${in_flight} at once, ${contender}`;
+      console.log(`${run_text}: ${run.per_second.toFixed(1)}/s`);
     }
   }
   return runs;
 }
 
 async function runCarried(
-  stage: Stage,
+  setup: Setup,
   contender: Contender,
   in_flight: number,
   count: number,
 ): Promise<CarriedRun> {
-  const { asterisk, fixture } = stage;
+  const { asterisk, fixture } = setup;
   await fixture.checkpoint();
-  // The bare client's events are none of ours: the node is led only for our runs.
-  if (contender === "ours") await fixture.open(in_flight);
+  // The node is active only in our runs, because the bare client's events do not concern it.
+  if (contender === "ours") await fixture.activate(in_flight);
   const from = endOfRecords(asterisk.cdr_path);
   const runs: Readonly<Record<Contender, () => Promise<unknown>>> = {
-    bare: () => stage.bare.ask({ count, first: (customers += count) - count, in_flight }),
+    bare: () => setup.bare.request({ count, first: (customers += count) - count, in_flight }),
     ours: async () => fixture.checkReached(await runCampaign(fixture, count)),
-    straight: () => callStraight(asterisk, { count, in_flight }),
+    direct: () => callDirectly(asterisk, { count, in_flight }),
   };
-  const { seconds, cpu_ms } = await measure(stage, count, runs[contender]);
-  if (contender === "ours") await fixture.shut();
+  const { seconds, cpu_ms } = await measure(setup, count, runs[contender]);
+  if (contender === "ours") await fixture.deactivate();
   await awaitRecords(asterisk.cdr_path, from, count);
   const carried = readCarried(asterisk.cdr_path, from, { count, legs: 1, in_flight });
   return { ...carried, contender, in_flight, whole_per_second: count / seconds, cpu_ms };
 }
 
-/** A fifth of a second's calls may go at once, see server/calls/leader/node/pace.ts. */
-async function runPaced(stage: Stage, rate: number): Promise<PacedRun> {
-  const { asterisk, fixture } = stage;
+/** The calls of a fifth of a second may start at once, see server/calls/leader/node/pace.ts. */
+async function runPaced(setup: Setup, rate: number): Promise<PacedRun> {
+  const { asterisk, fixture } = setup;
   const count = rate * size.paced_seconds;
   await fixture.checkpoint();
-  await fixture.open(calls_max, rate);
+  await fixture.activate(calls_max, rate);
   const from = endOfRecords(asterisk.cdr_path);
-  const { cpu_ms } = await measure(stage, count, () => runCampaign(fixture, count));
-  await fixture.shut();
+  const { cpu_ms } = await measure(setup, count, () => runCampaign(fixture, count));
+  await fixture.deactivate();
   await awaitRecords(asterisk.cdr_path, from, count);
   const paced = readInvites(asterisk.cdr_path, from, { count, at_once: rate / 5 });
   console.log(`paced at ${rate}/s: ${paced.per_second.toFixed(1)}/s`);
   return { ...paced, rate, cpu_ms };
 }
 
-/** Resolves when every recipient's state is final, with the campaign's id. */
+/** Launches a campaign and waits until every recipient's state is final; returns its ID. */
 async function runCampaign(fixture: Fixture, count: number): Promise<number> {
   const campaign = await fixture.launch(count);
   const isOver = async () => (await fixture.pending(campaign)) === 0;
-  await until("all recipients are final", isOver, { poll_ms, patience_ms });
+  await until("all recipients are final", isOver, { poll_ms, timeout_ms });
   return campaign;
 }
 
-/** How long it took, and what each process used for it. */
+/** Returns the duration of `run` and the processor time of each process. */
 async function measure(
-  { pids }: Stage,
+  { pids }: Setup,
   count: number,
   run: () => Promise<unknown>,
 ): Promise<{ readonly seconds: number; readonly cpu_ms: Costs }> {

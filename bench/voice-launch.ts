@@ -1,5 +1,5 @@
-// A voice campaign for a million recipients from a CSV file, beside psql \copy of the same rows:
-// `npm --prefix bench run voice-launch`; `-- --smoke` does everything once and small.
+// Measures the launch of a voice campaign for a million recipients from a CSV file, compared with psql \copy
+// of the same rows: `npm --prefix bench run voice-launch`; `-- --smoke` for a small run.
 import { pssOfTree_mb, settledMemory_mb } from "./lib/memory.ts";
 import { openFixture, type Fixture } from "./voice-launch/fixture.ts";
 import { reportLaunch, type Round } from "./voice-launch/report.ts";
@@ -27,7 +27,7 @@ async function measure({ data_dir, postgres, machine, defer }: Bench): Promise<s
   return reportLaunch({ rounds, idle_mb, peak_mb, rows: size.rows }, machine);
 }
 
-/** Both once, each round beginning with the other. */
+/** Runs both contenders once; rounds alternate which one starts. */
 async function runRound(
   fixture: Fixture,
   number: number,

@@ -1,6 +1,6 @@
-// The memory of the service while calls of a voice campaign hear a recording of a minute, hundreds at
-// once: idle, with all of them, and when they were hung up; in the sandbox and on a real Asterisk.
-// `npm --prefix bench run voice-memory`; `-- --smoke` does everything once and small.
+// Measures the service's memory while hundreds of calls of a voice campaign play one minute of audio: idle,
+// with all calls, and after they were hung up; in the sandbox and over a real Asterisk.
+// `npm --prefix bench run voice-memory`; `-- --smoke` for a small run.
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { installAsterisk } from "../scripts/asterisk/install-asterisk.ts";
@@ -14,10 +14,10 @@ import { runBench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
 const audio_ms = 60_000;
-const size = smoke ? { rounds: 1, calls: 20, looks: 2 } : { rounds: 3, calls: 400, looks: 20 };
-/** So that hundreds have begun long before the first has heard all of it. */
+const size = smoke ? { rounds: 1, calls: 20, samples: 2 } : { rounds: 3, calls: 400, samples: 20 };
+/** Fast enough that all calls are live long before the first one has played all audio. */
 const calls_per_second = 50;
-const look_ms = 250;
+const sample_ms = 250;
 const hang_ups_at_once = 20;
 
 await runBench("voice-memory", smoke, async ({ data_dir, postgres, machine, defer }) => {
@@ -33,7 +33,7 @@ await runBench("voice-memory", smoke, async ({ data_dir, postgres, machine, defe
   return reportMemory([...sandbox, ...real], size, machine);
 });
 
-/** Runs every round on one service, so that it has worked before each round but the first. */
+/** Runs every round on one service, so that it is warm in each round but the first. */
 async function measure(
   name: Switch,
   database_url: string,
@@ -41,14 +41,14 @@ async function measure(
 ): Promise<readonly Round[]> {
   const fixture = await openFixture(database_url, { ...options, audio_ms });
   try {
-    await fixture.open(size.calls, calls_per_second);
+    await fixture.activate(size.calls, calls_per_second);
     const rounds: Round[] = [];
     for (let i = 1; i <= size.rounds; i++) {
       const round = { switch: name, ...(await runRound(fixture)) };
       rounds.push(round);
       console.log(`round ${i}, ${name}: ${round.live.pss_mb.toFixed(1)} MB with all calls`);
     }
-    await fixture.shut();
+    await fixture.deactivate();
     await fixture.checkInvariants();
     return rounds;
   } finally {
@@ -57,30 +57,31 @@ async function measure(
 }
 
 async function runRound(fixture: Fixture): Promise<Omit<Round, "switch">> {
-  const idle = await settled(fixture);
+  const idle = await settledMemory(fixture);
   const campaign = await fixture.launch(size.calls);
-  await until("everybody hears the recording", async () => {
-    return (await fixture.hearing()).length === size.calls;
+  await until("every call plays the audio", async () => {
+    return (await fixture.listPlaying()).length === size.calls;
   });
-  const live = await most(fixture);
-  const calls = await fixture.hearing();
-  if (calls.length < size.calls) throw new Error(`only ${calls.length} calls were left at the end`);
+  const live = await maximum(fixture);
+  const calls = await fixture.listPlaying();
+  if (calls.length < size.calls)
+    throw new Error(`only ${calls.length} calls were still live at the end`);
   for (let i = 0; i < calls.length; i += hang_ups_at_once)
     await Promise.all(calls.slice(i, i + hang_ups_at_once).map((id) => fixture.hangUp(id)));
   await until("all recipients are final", async () => (await fixture.pending(campaign)) === 0);
-  return { idle, live, after: await settled(fixture) };
+  return { idle, live, after: await settledMemory(fixture) };
 }
 
-async function settled({ service: { pid } }: Fixture): Promise<Memory> {
-  const pss_mb = await settledMemory_mb(pid, size.looks);
+async function settledMemory({ service: { pid } }: Fixture): Promise<Memory> {
+  const pss_mb = await settledMemory_mb(pid, size.samples);
   return { pss_mb, rss_mb: rssOfTree_mb(pid) };
 }
 
-async function most({ service: { pid } }: Fixture): Promise<Memory> {
+async function maximum({ service: { pid } }: Fixture): Promise<Memory> {
   let pss_mb = 0;
   let rss_mb = 0;
-  for (let i = 0; i < size.looks; i++) {
-    await wait(look_ms);
+  for (let i = 0; i < size.samples; i++) {
+    await wait(sample_ms);
     pss_mb = Math.max(pss_mb, pssOfTree_mb(pid));
     rss_mb = Math.max(rss_mb, rssOfTree_mb(pid));
   }

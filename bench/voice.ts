@@ -1,5 +1,5 @@
-// Every limit of voice campaigns, one bench after the other, in one table: `npm --prefix bench run voice`;
-// `-- --smoke` does everything once and small.
+// Runs the benchmarks of voice campaigns and prints all limits in one table: `npm --prefix bench run voice`;
+// `-- --smoke` for a small run.
 import { runBenches } from "./lib/run-benches.ts";
 
 await runBenches("Voice", ["voice-launch", "voice-calls"]);

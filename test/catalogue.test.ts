@@ -1,4 +1,4 @@
-// The rules that let every table be distributed by account, held against the real catalogue.
+// Checks the schema rules that allow every table to be distributed by account against the database.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -27,7 +27,7 @@ after(async () => {
 const rows = async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
   (await client.query<Row>(text, values)).rows;
 
-test("every table stands in the manifest as tenant, reference or operator, and nothing else does", async () => {
+test("the manifest lists exactly the tables of the schema, each as tenant, reference or operator", async () => {
   const tables = await rows<{ name: string }>(
     "select table_name as name from information_schema.tables where table_schema = 'public' order by 1",
   );
@@ -38,7 +38,7 @@ test("every table stands in the manifest as tenant, reference or operator, and n
   for (const kind of Object.values(manifest)) assert.match(kind, /^(tenant|reference|operator)$/);
 });
 
-test("account_id bigint not null is the first column of every tenant table", async () => {
+test("the first column of every tenant table is account_id bigint not null", async () => {
   const columns = await rows<{ name: string; column: string; type: string; nullable: string }>(
     `select table_name as name, column_name as column, data_type as type, is_nullable as nullable
      from information_schema.columns where table_schema = 'public' and ordinal_position = 1
@@ -70,7 +70,7 @@ test("account_id leads every primary key, unique key, unique index and foreign k
   }
 });
 
-test("a foreign key of a tenant table carries account_id to account_id and never points at an operator table", async () => {
+test("a foreign key of a tenant table references by account_id and never an operator table", async () => {
   const keys = await rows<{ key: string; target: string; first: string }>(
     `select k.conname as key, t.relname as target, a.attname as first
      from pg_constraint k join pg_class t on t.oid = k.confrelid
@@ -86,7 +86,7 @@ test("a foreign key of a tenant table carries account_id to account_id and never
   }
 });
 
-test("identities are bigint, so that ids may be large", async () => {
+test("identity columns are bigint", async () => {
   const identities = await rows<{ column: string; type: string }>(
     `select table_name || '.' || column_name as column, data_type as type
      from information_schema.columns where table_schema = 'public' and is_identity = 'YES'`,
@@ -99,6 +99,6 @@ test("identities are bigint, so that ids may be large", async () => {
   assert.equal(serials.length, 0);
 });
 
-test("no table has a trigger of ours", async () => {
+test("no table has a trigger", async () => {
   assert.deepEqual(await rows("select tgname from pg_trigger where not tgisinternal"), []);
 });

@@ -1,4 +1,4 @@
-// Every event of the catalogue, recorded by doing what it tells of: in its transaction, and as described.
+// Checks that every event of the catalogue is recorded in the transaction of its change, with the described data.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql, type Kysely } from "kysely";
@@ -45,10 +45,10 @@ let number: TestChatNumber;
 let provider_template_id: string;
 let template_id: number;
 let endpoint_id: number;
-/** A campaign with somebody queued. */
+/** A campaign with a queued recipient. */
 let waiting_id: number;
 
-/** What the provider took, and the phones that it answers otherwise, by its error's code. */
+/** The messages that the provider accepted, and the phones that it rejects, with the error code. */
 const sent: Outgoing[] = [];
 const refusals = new Map<string, number>();
 const send: ChatDriver["send"] = async (_from, outgoing) => {
@@ -81,18 +81,18 @@ after(async () => {
 });
 
 // oxlint-disable-next-line typescript/no-explicit-any -- looks into data of every event
-type Told = { readonly id: number; readonly data: any };
+type RecordedEvent = { readonly id: number; readonly data: any };
 
-/** What was recorded of a type so far, in its order. */
-async function told(type: EventType): Promise<Told[]> {
-  const { rows } = await api.app.db.pool.query<Told>(
+/** Returns the events of a type so far, in their order. */
+async function eventsOf(type: EventType): Promise<RecordedEvent[]> {
+  const { rows } = await api.app.db.pool.query<RecordedEvent>(
     "select id, data from events where account_id = $1 and type = $2 order by id",
     [account.account_id, type],
   );
   return rows;
 }
 
-/** Asserts that the latest of a type was recorded by the transaction that wrote the row last. */
+/** Asserts that the last event of the type was recorded by the transaction that last wrote the row. */
 async function assertWrittenWith(type: EventType, table: string, where: string): Promise<void> {
   const { rows } = await api.app.db.pool.query<{ event: string; row: string }>(
     `select e.xmin::text as event, r.xmin::text as row from ${table} r cross join lateral (
@@ -101,10 +101,18 @@ async function assertWrittenWith(type: EventType, table: string, where: string):
     [account.account_id, type],
   );
   assert.equal(rows.length, 1, `${type} of ${table} where ${where}`);
-  assert.equal(rows[0]!.event, rows[0]!.row, `${type} is not of the transaction of ${table}`);
+  assert.equal(
+    rows[0]!.event,
+    rows[0]!.row,
+    `${type} was not recorded in the transaction of ${table}`,
+  );
 }
 
-async function ask(method: string, path: string, json?: unknown): Promise<Told["data"]> {
+async function request(
+  method: string,
+  path: string,
+  json?: unknown,
+): Promise<RecordedEvent["data"]> {
   const headers = { "idempotency-key": unique("key") };
   const { token } = account;
   const answer = await api.send(method, `/api/v1${path}`, { token, json, headers });
@@ -116,7 +124,7 @@ let phones = 919_812_000_000;
 const newPhone = () => String(++phones);
 
 const createCampaign = async (more: object) =>
-  (await ask("POST", "/chat/campaigns", {
+  (await request("POST", "/chat/campaigns", {
     name: "Spring",
     chat_number_id: number.id,
     template_id,
@@ -124,13 +132,13 @@ const createCampaign = async (more: object) =>
     ...more,
   })) as { id: number; status: string };
 
-const statusOf = async (path: string) => (await ask("GET", path)).status as string;
+const statusOf = async (path: string) => (await request("GET", path)).status as string;
 
-/** Sends as a worker does while `work` runs. */
+/** Runs senders, as a worker does, while `work` runs. */
 async function whileSending(work: () => Promise<void>): Promise<void> {
   const senders = openSenders(api.app, default_settings);
-  const turn = () => senders.startDue();
-  const loop = runLoop(api.app, { name: "senders", channel: "chat_work", poll_ms: 50, turn });
+  const iterate = () => senders.startDue();
+  const loop = runLoop(api.app, { name: "senders", channel: "chat_work", poll_ms: 50, iterate });
   try {
     await work();
   } finally {
@@ -139,34 +147,34 @@ async function whileSending(work: () => Promise<void>): Promise<void> {
   }
 }
 
-async function takeWebhook(body: string): Promise<void> {
+async function applyWebhook(body: string): Promise<void> {
   await api.app.webhookReceiver.take("whatsapp", body);
   await applyWebhooks(api.app, new AbortController().signal);
 }
 
-test("an endpoint that is made is told of a test by its name", async () => {
+test("a test event names the callback endpoint that it was requested for", async () => {
   const url = "http://127.0.0.1:1/callbacks";
-  ({ id: endpoint_id } = await ask("POST", "/callbacks/endpoints", { url }));
-  await ask("POST", `/callbacks/endpoints/${endpoint_id}/test`);
+  ({ id: endpoint_id } = await request("POST", "/callbacks/endpoints", { url }));
+  await request("POST", `/callbacks/endpoints/${endpoint_id}/test`);
   assert.deepEqual(
-    (await told("callback.test")).map(({ data }) => data.endpoint_id),
+    (await eventsOf("callback.test")).map(({ data }) => data.endpoint_id),
     [endpoint_id],
   );
 });
 
-test("a lead's creation and its change are told with it", async () => {
+test("creating and changing a lead records an event in the same transaction", async () => {
   const leads = `/crm/workspaces/${account.workspace_id}/leads`;
-  const lead = await ask("POST", `${leads}/create`, { phone: "9876543210", name: "Ada" });
+  const lead = await request("POST", `${leads}/create`, { phone: "9876543210", name: "Ada" });
   await assertWrittenWith("lead.created", "leads", `r.id = ${lead.id}`);
-  await ask("PATCH", `${leads}/${lead.id}`, { name: "Ada L." });
+  await request("PATCH", `${leads}/${lead.id}`, { name: "Ada L." });
   await assertWrittenWith("lead.updated", "leads", `r.id = ${lead.id}`);
-  const [{ data: created } = assert.fail()] = await told("lead.created");
+  const [{ data: created } = assert.fail()] = await eventsOf("lead.created");
   assert.deepEqual([created.id, created.name, created.phone], [lead.id, "Ada", "9876543210"]);
-  const [{ data: updated } = assert.fail()] = await told("lead.updated");
+  const [{ data: updated } = assert.fail()] = await eventsOf("lead.updated");
   assert.deepEqual([updated.id, updated.name, updated.changed], [lead.id, "Ada L.", ["name"]]);
 });
 
-test("a chat campaign's life is told with its name, its end with its counts, and each message while somebody wants it", async () => {
+test("the events of a chat campaign carry its name, its completion carries its counts, and each message's status is recorded while an endpoint subscribes to it", async () => {
   const [read, failed, refused, skipped] = Array.from({ length: 4 }, newPhone) as [
     string,
     ...string[],
@@ -180,7 +188,7 @@ test("a chat campaign's life is told with its name, its end with its counts, and
   for (const type of ["chat.campaign.created", "chat.campaign.started"] as const)
     await assertWrittenWith(type, "chat_campaigns", `r.id = ${id}`);
   assert.deepEqual(
-    (await told("chat.campaign.created")).map(({ data }) => data),
+    (await eventsOf("chat.campaign.created")).map(({ data }) => data),
     [
       {
         ...campaign,
@@ -191,14 +199,18 @@ test("a chat campaign's life is told with its name, its end with its counts, and
       },
     ],
   );
-  await ask("POST", `/chat/campaigns/${id}/pause`);
+  await request("POST", `/chat/campaigns/${id}/pause`);
   await assertWrittenWith("chat.campaign.paused", "chat_holds", `r.subject_id = ${id}`);
-  assert.deepEqual((await told("chat.campaign.paused"))[0]!.data, {
+  assert.deepEqual((await eventsOf("chat.campaign.paused"))[0]!.data, {
     ...campaign,
     paused_reason: "manual",
   });
-  await ask("POST", `/chat/campaigns/${id}/resume`);
-  await ask("POST", "/suppressions", { phone_number: skipped, channel: "chat", reason: "asked" });
+  await request("POST", `/chat/campaigns/${id}/resume`);
+  await request("POST", "/suppressions", {
+    phone_number: skipped,
+    channel: "chat",
+    reason: "asked",
+  });
   await whileSending(() =>
     eventually(async () => (await statusOf(`/chat/campaigns/${id}`)) === "completed"),
   );
@@ -208,7 +220,7 @@ test("a chat campaign's life is told with its name, its end with its counts, and
     `r.subject = 'chat_campaign:${id}'`,
   );
   const counts = { sent_count: 3, delivered_count: 0, read_count: 0, failed_count: 2 };
-  assert.deepEqual((await told("chat.campaign.completed"))[0]!.data, {
+  assert.deepEqual((await eventsOf("chat.campaign.completed"))[0]!.data, {
     ...campaign,
     total_contacts: 5,
     ...counts,
@@ -217,9 +229,9 @@ test("a chat campaign's life is told with its name, its end with its counts, and
   const at = "2026-11-20T10:00:00.000Z";
   const report = async (phone: string, status: TestStatus["status"], code?: number) => {
     const { message_id } = sent.find(({ to }) => to === phone)!;
-    const told_of = { id: `wamid.${message_id}`, message_id, status, at: new Date(at) };
-    await takeWebhook(
-      statusHook(number, [{ ...told_of, ...(code === undefined ? {} : { code }) }]),
+    const delivery = { id: `wamid.${message_id}`, message_id, status, at: new Date(at) };
+    await applyWebhook(
+      statusHook(number, [{ ...delivery, ...(code === undefined ? {} : { code }) }]),
     );
     const of = `r.campaign_id = ${id} and r.phone = '${phone}'`;
     await assertWrittenWith(`chat.message.${status}`, "chat_recipients", of);
@@ -229,7 +241,7 @@ test("a chat campaign's life is told with its name, its end with its counts, and
   await report(read, "read");
   await report(failed!, "failed", 131026);
   const messages = async (type: EventType) =>
-    (await told(type)).map(({ data: { recipient_id: _id, campaign_id, ...data } }) => {
+    (await eventsOf(type)).map(({ data: { recipient_id: _id, campaign_id, ...data } }) => {
       assert.equal(campaign_id, id);
       return data;
     });
@@ -274,18 +286,21 @@ test("a chat campaign's life is told with its name, its end with its counts, and
   );
 });
 
-test("a scheduled campaign is started at its time, a cancelled and a failing one are told of", async () => {
+test("the start of a scheduled campaign, a cancellation and a failure record events", async () => {
   const scheduled_at = new Date(api.clock.now().getTime() + 3_600_000).toISOString();
   const { id } = await createCampaign({ name: "Later", scheduled_at });
-  assert.deepEqual((await told("chat.campaign.created")).at(-1)!.data.scheduled_at, scheduled_at);
-  assert.notEqual((await told("chat.campaign.started")).at(-1)!.data.campaign_id, id);
+  assert.deepEqual(
+    (await eventsOf("chat.campaign.created")).at(-1)!.data.scheduled_at,
+    scheduled_at,
+  );
+  assert.notEqual((await eventsOf("chat.campaign.started")).at(-1)!.data.campaign_id, id);
   const { account_id } = account;
   await startCampaign(api.app, { account_id, subject: String(id) } as Job);
   await assertWrittenWith("chat.campaign.started", "chat_campaigns", `r.id = ${id}`);
-  await ask("POST", `/chat/campaigns/${id}/cancel`);
+  await request("POST", `/chat/campaigns/${id}/cancel`);
   await assertWrittenWith("chat.campaign.cancelled", "chat_campaigns", `r.id = ${id}`);
   for (const type of ["chat.campaign.started", "chat.campaign.cancelled"] as const)
-    assert.deepEqual((await told(type)).at(-1)!.data, { campaign_id: id, name: "Later" });
+    assert.deepEqual((await eventsOf(type)).at(-1)!.data, { campaign_id: id, name: "Later" });
 
   const phone_number = newPhone();
   refusals.set(phone_number, 132001);
@@ -293,7 +308,7 @@ test("a scheduled campaign is started at its time, a cancelled and a failing one
   await whileSending(() =>
     eventually(async () => (await statusOf(`/chat/campaigns/${failing.id}`)) === "failed"),
   );
-  const [{ data } = assert.fail()] = await told("chat.campaign.failed");
+  const [{ data } = assert.fail()] = await eventsOf("chat.campaign.failed");
   assert.deepEqual(data, {
     campaign_id: failing.id,
     name: "Unusable",
@@ -301,16 +316,16 @@ test("a scheduled campaign is started at its time, a cancelled and a failing one
   });
 });
 
-test("a customer's opt-out is told wherever it was said, and what the provider thinks of a template", async () => {
+test("opt-outs by reply, preference or rejection record events, and so does the review of a template", async () => {
   const [replies, stops, refuses] = Array.from({ length: 3 }, newPhone) as [string, string, string];
-  await takeWebhook(messageHook(number, [{ id: unique("wamid"), from: replies, text: "STOP" }]));
-  await takeWebhook(preferenceHook(number, { from: stops, value: "stop" }));
+  await applyWebhook(messageHook(number, [{ id: unique("wamid"), from: replies, text: "STOP" }]));
+  await applyWebhook(preferenceHook(number, { from: stops, value: "stop" }));
   refusals.set(refuses, 131050);
   const { id } = await createCampaign({ contacts: [{ phone_number: refuses }] });
   await whileSending(() =>
     eventually(
       async () =>
-        (await told("chat.optout")).length === 3 &&
+        (await eventsOf("chat.optout")).length === 3 &&
         (await statusOf(`/chat/campaigns/${id}`)) === "completed",
     ),
   );
@@ -318,26 +333,26 @@ test("a customer's opt-out is told wherever it was said, and what the provider t
 
   const waiting = await createCampaign({ name: "Waiting" });
   waiting_id = waiting.id;
-  const validate = (event: string, reason: string) => {
-    const validated = { message_template_id: provider_template_id, event, reason };
-    return takeWebhook(changeHook(number, "message_template_status_update", validated));
+  const review = (event: string, reason: string) => {
+    const change = { message_template_id: provider_template_id, event, reason };
+    return applyWebhook(changeHook(number, "message_template_status_update", change));
   };
-  await validate("PAUSED", "LOW_QUALITY");
+  await review("PAUSED", "LOW_QUALITY");
   await assertWrittenWith("chat.template.updated", "chat_templates", `r.id = ${template_id}`);
-  const [{ data } = assert.fail()] = await told("chat.template.updated");
+  const [{ data } = assert.fail()] = await eventsOf("chat.template.updated");
   assert.deepEqual(
     [data.template_id, data.status, data.rejection_reason],
     [template_id, "PAUSED", "LOW_QUALITY"],
   );
-  // The hold that comes with it pauses what the template is used by, and goes with it.
+  // The hold on the template pauses its campaigns; lifting it resumes them.
   const campaign = { campaign_id: waiting.id, name: "Waiting" };
   const pause = { ...campaign, paused_reason: "template_paused" };
-  assert.deepEqual((await told("chat.campaign.paused")).at(-1)!.data, pause);
-  await validate("APPROVED", "NONE");
-  assert.deepEqual((await told("chat.campaign.resumed")).at(-1)!.data, campaign);
+  assert.deepEqual((await eventsOf("chat.campaign.paused")).at(-1)!.data, pause);
+  await review("APPROVED", "NONE");
+  assert.deepEqual((await eventsOf("chat.campaign.resumed")).at(-1)!.data, campaign);
 });
 
-/** The suppression and the event of a phone are of one transaction. */
+/** Asserts that the suppression and the event of a phone were written in one transaction, once. */
 async function assertWrittenOnce(type: EventType, phone: string): Promise<void> {
   const { rows } = await api.app.db.pool.query<{ same: boolean }>(
     `select e.xmin::text = s.xmin::text as same from events e
@@ -348,7 +363,7 @@ async function assertWrittenOnce(type: EventType, phone: string): Promise<void> 
   assert.deepEqual(rows, [{ same: true }]);
 }
 
-test("that credit runs low is told once with what drew it, and again after a grant that lifts it", async () => {
+test("low credit is recorded once, with the draw that caused it, and again after a grant raised it above the threshold", async () => {
   const own = await makeAccount(api.app);
   const { account_id } = own;
   const patched = await api.send("PATCH", "/api/v1/account", {
@@ -364,21 +379,25 @@ test("that credit runs low is told once with what drew it, and again after a gra
         reserveCredits(tx, { account_id, kind, subject: unique("drawn"), amount }, api.clock.now()),
       );
   const lows = async () => {
-    const { rows } = await api.app.db.pool.query<Told>(
+    const { rows } = await api.app.db.pool.query<RecordedEvent>(
       "select id, data from events where account_id = $1 and type = 'credit.low' order by id",
       [account_id],
     );
     return rows.map(({ data }) => [data.kind, data.available, data.threshold]);
   };
   await draw(2);
-  assert.deepEqual(await lows(), [], "8 of 8 is not below");
+  assert.deepEqual(await lows(), [], "8 available is not below the threshold of 8");
   await draw(1);
   await draw(1);
   await draw(2, "call");
-  assert.deepEqual(await lows(), [["chat", 7, 8]], "once, and never of calls");
+  assert.deepEqual(
+    await lows(),
+    [["chat", 7, 8]],
+    "once, and never for call credit without a threshold",
+  );
   await makeCredits(api.app, own, { chat: 1 });
   await draw(1);
-  assert.deepEqual(await lows(), [["chat", 7, 8]], "7 of 8 lifted nothing");
+  assert.deepEqual(await lows(), [["chat", 7, 8]], "7 available is still below the threshold");
   await makeCredits(api.app, own, { chat: 5 });
   await draw(4);
   assert.deepEqual(await lows(), [
@@ -391,15 +410,19 @@ test("that credit runs low is told once with what drew it, and again after a gra
   });
   await draw(2);
   await draw(2);
-  assert.deepEqual((await lows()).slice(2), [["chat", 3, 4]], "a lower threshold is one more");
+  assert.deepEqual(
+    (await lows()).slice(2),
+    [["chat", 3, 4]],
+    "a lower threshold records another event",
+  );
   await assert.rejects(draw(100), { type: "insufficient-credit" });
 });
 
-test("a voice campaign's life and what happens on its calls are told, its end with its counts", async () => {
+test("a voice campaign and its calls record events, and its completion carries its counts", async () => {
   const voice_file_id = await makeFullVoiceFile(api.app, account);
   const launch = async (more: object = {}) =>
     (
-      await ask("POST", "/voice/voiceCampaign", {
+      await request("POST", "/voice/voiceCampaign", {
         campaign_name: "Delivery day",
         voice_file_id,
         call_type: "obd_voice_call",
@@ -411,9 +434,9 @@ test("a voice campaign's life and what happens on its calls are told, its end wi
   const id = await launch();
   for (const type of ["voice.campaign.created", "voice.campaign.started"] as const)
     await assertWrittenWith(type, "voice_campaigns", `r.id = ${id}`);
-  await ask("POST", `/voice/campaigns/${id}/pause`);
+  await request("POST", `/voice/campaigns/${id}/pause`);
   await assertWrittenWith("voice.campaign.paused", "voice_holds", `r.campaign_id = ${id}`);
-  await ask("POST", `/voice/campaigns/${id}/resume`);
+  await request("POST", `/voice/campaigns/${id}/resume`);
   const leaders = leadNodes(api.app);
   try {
     await eventually(async () => {
@@ -424,11 +447,11 @@ test("a voice campaign's life and what happens on its calls are told, its end wi
     await leaders.stop();
   }
   await assertWrittenWith("voice.campaign.completed", "voice_campaigns", `r.id = ${id}`);
-  const record = await ask("GET", `/voice/campaigns/${id}`);
-  const [{ data: completed } = assert.fail()] = await told("voice.campaign.completed");
+  const record = await request("GET", `/voice/campaigns/${id}`);
+  const [{ data: completed } = assert.fail()] = await eventsOf("voice.campaign.completed");
   assert.deepEqual([completed.total, completed.answered, completed.busy], [2, 1, 1]);
   for (const key of Object.keys(completed)) assert.deepEqual(completed[key], record[key], key);
-  const over = (await told("call.completed")).map(({ data }) => data);
+  const over = (await eventsOf("call.completed")).map(({ data }) => data);
   const answered = over.find(({ to_number }) => to_number === "9001777701")!;
   const { type, disposition, dtmf } = answered;
   assert.deepEqual([type, disposition, dtmf], ["voice_campaign", "answered", "1"]);
@@ -439,56 +462,56 @@ test("a voice campaign's life and what happens on its calls are told, its end wi
   const { account_id } = account;
   await startVoiceCampaign(api.app, { account_id, subject: String(later) });
   await assertWrittenWith("voice.campaign.started", "voice_campaigns", `r.id = ${later}`);
-  await ask("POST", `/voice/campaigns/${later}/cancel`);
+  await request("POST", `/voice/campaigns/${later}/cancel`);
   await assertWrittenWith("voice.campaign.cancelled", "voice_campaigns", `r.id = ${later}`);
 });
 
-test("what happens on a click-to-call is told, up to its end with all that an integrator asks for", async () => {
+test("a click-to-call records events, and its last one carries the fields of the call record", async () => {
   await makeExtension(api.app, account, "402");
   const leaders = leadNodes(api.app);
   try {
-    const asked = {
+    const fields = {
       to_number: "9810777900",
       from_number: "302",
       reference: "order-7",
       remark: "late",
     };
-    const campaign = await client.call(asked);
-    const { call_id } = await client.reported(campaign, "in-progress");
+    const campaign = await client.call(fields);
+    const { call_id } = await client.awaitCall(campaign, "in-progress");
     const path = `/api/v1/calls/${call_id}`;
     await client.ask("POST", `${path}/transfer`, { extension: "402" });
-    await eventually(async () => (await told("call.transferred")).length > 0);
+    await eventually(async () => (await eventsOf("call.transferred")).length > 0);
     await client.ask("POST", `${path}/hangup`);
-    const report = await client.reported(campaign, "completed");
-    const [{ data: end } = assert.fail()] = (await told("call.completed")).slice(-1);
+    const report = await client.awaitCall(campaign, "completed");
+    const [{ data: end } = assert.fail()] = (await eventsOf("call.completed")).slice(-1);
     await assertWrittenWith("call.completed", "calls", `r.id = ${call_id}`);
-    // Named as the report names them.
+    // Under the names of the call record.
     for (const key of Object.keys(end)) assert.deepEqual(end[key], report[key], key);
     assert.deepEqual([end.reference, end.remark, end.type], ["order-7", "late", "click_to_call"]);
     assert.equal(end.recording_url, `/api/v1/calls/${call_id}/recording`);
-    const [{ data: ready } = assert.fail()] = await told("call.recording.ready");
+    const [{ data: ready } = assert.fail()] = await eventsOf("call.recording.ready");
     assert.deepEqual([ready.call_id, ready.recording_url], [call_id, end.recording_url]);
-    const [{ data: moving } = assert.fail()] = await told("call.transferring");
+    const [{ data: moving } = assert.fail()] = await eventsOf("call.transferring");
     assert.deepEqual([moving.by, moving.to], ["api", "402"]);
   } finally {
     await leaders.stop();
   }
 });
 
-test("an endpoint that a person disables is told of; messages go on to be recorded, for it to replay", async () => {
-  await ask("PATCH", `/callbacks/endpoints/${endpoint_id}`, { enabled: false });
+test("disabling an endpoint records an event, and message events are still recorded for a later replay", async () => {
+  await request("PATCH", `/callbacks/endpoints/${endpoint_id}`, { enabled: false });
   await assertWrittenWith(
     "callback.endpoint.disabled",
     "callback_endpoints",
     `r.id = ${endpoint_id}`,
   );
-  const before_it = (await told("chat.message.failed")).length;
+  const before_it = (await eventsOf("chat.message.failed")).length;
   const skipped = await skipQueued(api.app.db.query, waiting_id);
   assert.ok(skipped > 0);
-  assert.equal((await told("chat.message.failed")).length, before_it + skipped);
+  assert.equal((await eventsOf("chat.message.failed")).length, before_it + skipped);
 });
 
-/** As a failing campaign's wind-down does; returns how many it were. */
+/** Skips queued recipients, as draining a failed campaign does; returns their number. */
 async function skipQueued(db: Kysely<DB>, campaignId: number): Promise<number> {
   const { rows } = await sql`
     select from chat_move_recipients(${account.account_id}, 'controls', (
@@ -500,13 +523,13 @@ async function skipQueued(db: Kysely<DB>, campaignId: number): Promise<number> {
   return rows.length;
 }
 
-test("of what is rolled back nothing is told", async () => {
-  await ask("PATCH", `/callbacks/endpoints/${endpoint_id}`, {
+test("a rolled back transaction records no event", async () => {
+  await request("PATCH", `/callbacks/endpoints/${endpoint_id}`, {
     enabled: true,
     types: ["chat.message.failed"],
   });
   const chat = await createCampaign({ name: "Undone" });
-  const voice = await ask("POST", "/voice/voiceCampaign", {
+  const voice = await request("POST", "/voice/voiceCampaign", {
     campaign_name: "Undone",
     voice_file_id: await makeFullVoiceFile(api.app, account),
     call_type: "obd_voice_call",
@@ -520,28 +543,28 @@ test("of what is rolled back nothing is told", async () => {
       .select(({ fn }) => fn.countAll<number>().as("n"))
       .where("account_id", "=", account_id)
       .executeTakeFirstOrThrow();
-  const { n: had } = await countWithin(api.app.db.query);
+  const { n: before_count } = await countWithin(api.app.db.query);
   const actor = { account_id, user_id: owner_id, token_id: null, request_id: "undone" };
   const now = api.clock.now();
   const undone = api.app.db.query.transaction().execute(async (tx) => {
     await skipQueued(tx, chat.id);
     await pauseCampaign(tx, actor, chat.id, now);
     await pauseVoiceCampaign(tx, actor, voice.campaignId, now);
-    const { available } = (await ask("GET", "/credits")).call;
+    const { available } = (await request("GET", "/credits")).call;
     await reserveCredits(
       tx,
       { account_id, kind: "call", subject: unique("undone"), amount: available },
       now,
     );
     const { n } = await countWithin(tx);
-    assert.equal(n, had + 4, "one each");
+    assert.equal(n, before_count + 4, "one event each");
     throw new Error("undone");
   });
   await assert.rejects(undone, { message: "undone" });
-  assert.equal((await countWithin(api.app.db.query)).n, had);
+  assert.equal((await countWithin(api.app.db.query)).n, before_count);
 });
 
-test("every type of the catalogue was recorded, and tells what the catalogue says and nothing else", async () => {
+test("every event type of the catalogue was recorded, with exactly the fields of its schema", async () => {
   const { rows } = await api.app.db.pool.query<{ type: EventType; data: object }>(
     "select type, data from events order by account_id, id",
   );

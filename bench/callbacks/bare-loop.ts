@@ -1,7 +1,7 @@
-// The limit: the same bodies to the same receivers with as many requests under way, unsigned, and
-// nothing kept of them.
+// The upper limit: the same bodies to the same receivers with as many requests in flight, unsigned, and
+// without recording anything.
 import { Pool } from "undici";
-import { answerOrders } from "../lib/child.ts";
+import { serveCommands } from "../lib/child.ts";
 import { bodyOf } from "./bodies.ts";
 
 const in_flight = Number(process.env["IN_FLIGHT"]);
@@ -10,8 +10,8 @@ const pools = process.env["PORTS"]!.split(",").map(
 );
 let run = 0;
 
-/** `count`: so many events, each to every receiver. */
-answerOrders(async ({ count = 0 }) => {
+/** `count`: sends this many events to every receiver. */
+serveCommands(async ({ count = 0 }) => {
   run++;
   const now = new Date();
   const deliver = async (pool: Pool) => {
@@ -22,7 +22,8 @@ answerOrders(async ({ count = 0 }) => {
         const body = bodyOf(i, now);
         const answer = await pool.request({ method: "POST", path: "/", headers, body });
         await answer.body.dump();
-        if (answer.statusCode !== 204) throw new Error(`a callback got ${answer.statusCode}`);
+        if (answer.statusCode !== 204)
+          throw new Error(`a callback got status ${answer.statusCode}`);
       }
     };
     await Promise.all(Array.from({ length: in_flight }, loop));

@@ -1,7 +1,7 @@
-// What is told: the same events to whoever delivers them.
+// The same events for every contender.
 import { callbackBody } from "../../server/callbacks/endpoints/callback-body.ts";
 
-/** The data of the i-th call that was completed, of the usual size. */
+/** Returns the data of the i-th completed call, of typical size. */
 export function dataOf(i: number) {
   return {
     call_id: i + 1,
@@ -28,7 +28,7 @@ export function dataOf(i: number) {
 
 export const type = "call.completed";
 
-/** As it is sent. */
+/** Returns the body of the request. */
 export function bodyOf(i: number, occurred_at: Date): string {
   return callbackBody({ type, occurred_at, data: dataOf(i) });
 }

@@ -11,18 +11,18 @@ import { openBenchApp } from "../lib/open-bench-app.ts";
 export type Run = { readonly account: TestAccount; readonly endpoint_ids: readonly number[] };
 
 export type Fixture = {
-  /** `count` events to an endpoint at each port, none of which is due yet. */
+  /** Creates an endpoint for each port and `count` events for each endpoint, none of them due yet. */
   prepare(ports: readonly number[], count: number): Promise<Run>;
-  /** Makes all due; returns when, by the machine's clock. */
-  letGo(run: Run): Promise<number>;
-  /** Resolves when the first `endpoints` have been told of everything. */
+  /** Makes all deliveries due; returns the time by the machine's clock. */
+  release(run: Run): Promise<number>;
+  /** Waits until the first `endpoints` have received everything. */
   awaitDelivered(run: Run, endpoints: number): Promise<void>;
-  /** Takes the endpoints away; resolves when nobody delivers any more. */
+  /** Disables the endpoints; waits until no deliverer is running. */
   clear(run: Run): Promise<void>;
   close(): Promise<void>;
 };
 
-const patience_ms = 600_000;
+const timeout_ms = 600_000;
 
 export async function openFixture(database_url: string): Promise<Fixture> {
   const app = openBenchApp(database_url);
@@ -30,8 +30,8 @@ export async function openFixture(database_url: string): Promise<Fixture> {
   const change = (text: string, { account }: Run) => pool.query(text, [account.account_id]);
   return {
     prepare: (ports, count) => prepare(app, ports, count),
-    async letGo(run) {
-      // No contender pays for what the one before wrote.
+    async release(run) {
+      // No contender pays for the writes of the previous one.
       await pool.query("checkpoint");
       await change(
         `with due as (update callback_deliveries set due_at = now() where account_id = $1)
@@ -47,7 +47,7 @@ export async function openFixture(database_url: string): Promise<Fixture> {
       const text = `select from callback_deliveries
         where account_id = $1 and endpoint_id = any ($2) and state <> 'delivered' limit 1`;
       const isDelivered = async () => (await pool.query(text, values)).rowCount === 0;
-      await until("everything is delivered", isDelivered, { poll_ms: 50, patience_ms });
+      await until("everything is delivered", isDelivered, { poll_ms: 50, timeout_ms });
     },
     async clear(run) {
       await change("update callback_endpoints set enabled = false where account_id = $1", run);
@@ -55,7 +55,7 @@ export async function openFixture(database_url: string): Promise<Fixture> {
       const text = `select from leases where account_id = $1 and name like 'callbacks:%'
         and holder is not null and expires_at > clock_timestamp() limit 1`;
       const isQuiet = async () => (await change(text, run)).rowCount === 0;
-      await until("nobody delivers", isQuiet, { patience_ms });
+      await until("no deliverer is running", isQuiet, { timeout_ms });
     },
     close: app.close,
   };
@@ -69,7 +69,7 @@ async function prepare(app: App, ports: readonly number[], count: number): Promi
     endpoint_ids.push(id);
   }
   const data = Array.from({ length: count }, (_, i) => JSON.stringify(dataOf(i)));
-  // In one transaction, so that the worker's relay does not come first; due in an hour.
+  // In one transaction, so that the worker's relay does not relay them first; due in an hour.
   await app.db.query.transaction().execute(async (tx) => {
     const rows = data.map((text) => ({
       account_id: account.account_id,

@@ -1,9 +1,9 @@
-// Where callbacks arrive, in a process of its own: ten servers that answer at once, of which the last
-// can be told to hang.
+// The receivers of the callbacks, as a separate process: ten servers that respond at once; the last one can
+// be made to hang.
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { answerOrders, type Figures } from "../lib/child.ts";
+import { serveCommands, type Figures } from "../lib/child.ts";
 import { machineTime_ms } from "../lib/machine-clock.ts";
 
 const count = Number(process.env["ENDPOINTS"]);
@@ -14,12 +14,12 @@ let last_ms = 0;
 
 const servers = await Promise.all(Array.from({ length: count }, (_, i) => startServer(i)));
 
-/** `hang`: begins anew, with the last one hanging or not. Without it: what came since. */
-answerOrders(async ({ hang }) => {
+/** `hang`: starts a new run, with the last server hanging or not. Without `hang`: returns the run's figures. */
+serveCommands(async ({ hang }) => {
   if (hang === undefined) return { distinct: seen.size, first_ms, last_ms };
   hangs = hang === 1;
   seen = new Set();
-  // What hung until now ends.
+  // Ends the hanging requests.
   servers.at(-1)!.closeAllConnections();
   const ports = servers.map((server, i) => [`port_${i}`, (server.address() as AddressInfo).port]);
   return Object.fromEntries(ports) as Figures;

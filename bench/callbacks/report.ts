@@ -1,32 +1,32 @@
 import { median, renderTable } from "../lib/figures.ts";
 import { renderPage, verdict } from "../lib/report.ts";
 
-/** One contender's callbacks, from the first to the last at the receivers. */
+/** The rate of one contender, from the first to the last callback at the receivers. */
 export type Rate = {
   readonly per_second: number;
-  /** Microseconds of processor time a callback, by process. */
+  /** Microseconds of processor time per callback, by process. */
   readonly cpu_us: Readonly<Record<string, number>>;
 };
 
-/** Ours says how it went about it. */
+/** Our rate, with figures of the deliverers' iterations. */
 export type OurRate = Rate & {
-  readonly callbacks_per_turn: number;
-  /** From asking for a turn to its answer, with what else the processor did meanwhile. */
-  readonly turn_ms: number;
+  readonly callbacks_per_iteration: number;
+  /** The duration of an iteration's statement, including other work of the process. */
+  readonly iteration_ms: number;
 };
 
 export type Round = {
   readonly ours: OurRate;
   readonly bare: Rate;
-  /** Until the healthy endpoints had been told of everything, beside one that hangs and without it. */
+  /** Until the healthy endpoints received everything, beside an endpoint that hangs and without it. */
   readonly beside_bad_ms: number;
   readonly alone_ms: number;
 };
 
-/** What was aimed at: the time beside a bad endpoint to that without it. */
+/** The limit: the time beside a hanging endpoint relative to the time without it. */
 const bad_max = 1.1;
 
-/** The page that is printed and kept. */
+/** Renders the page that is printed and stored. */
 export function reportCallbacks(
   rounds: readonly Round[],
   scale: { readonly endpoints: number; readonly count: number; readonly bad_count: number },
@@ -57,21 +57,21 @@ export function reportCallbacks(
   ];
   return renderPage("Callbacks", machine, [
     `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. ${scale.count} events to`,
-    `${scale.endpoints} endpoints that answer at once, 32 requests under way to each; a rate counts from the first to`,
+    `${scale.endpoints} endpoints that answer at once, 32 requests in flight to each; a rate counts from the first to`,
     "the last request at the receivers. Ours are signed, and each attempt is recorded. The bare loop",
     `sends the same bodies. Beside one that hangs: ${scale.bad_count} events to ${scale.endpoints} endpoints, of which one`,
     `never answers, until the ${scale.endpoints - 1} others have all; alone: the same to those ${scale.endpoints - 1}.`,
     "",
     renderTable(["what", "measured", "figure", "limit", ""], rows),
     "",
-    "Microseconds of processor time a callback (receivers, sender and database share the processor):",
+    "Microseconds of processor time per callback (receivers, sender and database share the processor):",
     "",
     costs(rounds),
     "",
     "Each round:",
     "",
     renderTable(
-      ["round", "bare", "ours", "alone", "beside a bad one"],
+      ["round", "bare", "ours", "alone", "beside one that hangs"],
       rounds.map(({ bare, ours, alone_ms, beside_bad_ms }, i) => [
         String(i + 1),
         `${Math.round(bare.per_second)}/s`,
@@ -86,18 +86,18 @@ export function reportCallbacks(
 function costs(rounds: readonly Round[]): string {
   const parts = ["sender", "database", "receivers"];
   const middle = (of: (round: Round) => number) => median(rounds.map(of));
-  const row = (name: string, of: (round: Round) => Rate, turns: readonly string[]) => [
+  const row = (name: string, of: (round: Round) => Rate, iterations: readonly string[]) => [
     name,
     ...parts.map((part) => middle((round) => of(round).cpu_us[part] ?? 0).toFixed(0)),
-    ...turns,
+    ...iterations,
   ];
-  const per_turn = middle(({ ours }) => ours.callbacks_per_turn).toFixed(1);
-  const turn_ms = middle(({ ours }) => ours.turn_ms).toFixed(1);
+  const per_iteration = middle(({ ours }) => ours.callbacks_per_iteration).toFixed(1);
+  const iteration_ms = middle(({ ours }) => ours.iteration_ms).toFixed(1);
   return renderTable(
-    ["what", ...parts, "callbacks a turn", "ms a turn"],
+    ["what", ...parts, "callbacks per iteration", "ms per iteration"],
     [
       row("bare loop", ({ bare }) => bare, ["", ""]),
-      row("ours", ({ ours }) => ours, [per_turn, turn_ms]),
+      row("ours", ({ ours }) => ours, [per_iteration, iteration_ms]),
     ],
   );
 }

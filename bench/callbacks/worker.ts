@@ -1,4 +1,4 @@
-// Ours: the worker role as it runs in production, with this machine's receivers allowed.
+// Our worker role as in production, with receivers on this machine allowed.
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { systemRandom } from "../../server/lib/random.ts";
@@ -7,23 +7,23 @@ import { openLog } from "../../server/lib/log.ts";
 import { startWorker } from "../../server/worker.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
-import { answerOrders } from "../lib/child.ts";
+import { serveCommands } from "../lib/child.ts";
 
 const url = process.env["DATABASE_URL"]!;
 const log = openLog("error");
 const db = openDatabase(url, log);
-const turns = { count: 0, ms: 0 };
-const query = db.pool.query.bind(db.pool) as (asked: unknown) => Promise<unknown>;
-const queryTimed = (asked: { text?: string }) => {
-  const answer = query(asked);
-  if (!asked.text?.includes("record_and_claim_deliveries(")) return answer;
+const iterations = { count: 0, ms: 0 };
+const query = db.pool.query.bind(db.pool) as (statement: unknown) => Promise<unknown>;
+const timedQuery = (statement: { text?: string }) => {
+  const answer = query(statement);
+  if (!statement.text?.includes("record_and_claim_deliveries(")) return answer;
   const began_ms = performance.now();
   return answer.finally(() => {
-    turns.count++;
-    turns.ms += performance.now() - began_ms;
+    iterations.count++;
+    iterations.ms += performance.now() - began_ms;
   });
 };
-db.pool.query = queryTimed as typeof db.pool.query;
+db.pool.query = timedQuery as typeof db.pool.query;
 
 startWorker({
   db,
@@ -33,9 +33,9 @@ startWorker({
   random: systemRandom,
   chatDrivers: {},
   voiceDrivers: {},
-  agentDrivers: {},
+  aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
 });
-/** The deliverers' turns so far, and how long they took with their way there and back. */
-answerOrders(async () => turns);
+/** Returns the number of the deliverers' iterations so far, and their total duration with the round trip. */
+serveCommands(async () => iterations);

@@ -1,16 +1,16 @@
-// The limit: an ARI client that does the same legs, ringing, bridge and hang-ups as the events come, as
-// many calls at once as may be, and keeps nothing.
+// The upper limit: an ARI client that creates the same legs, ringback, bridge and hangups, with the maximum
+// of concurrent calls, and stores nothing.
 import { once } from "node:events";
 import { Pool } from "undici";
 import { WebSocket } from "ws";
 import { agent, customerOf, trunk } from "../calls/fixture.ts";
-import { answerOrders, type Figures } from "../lib/child.ts";
+import { serveCommands, type Figures } from "../lib/child.ts";
 
 const app = "bare";
 const connections = 64;
 const ring_seconds = 30;
-/** A run takes half a minute. */
-const patience_ms = 180_000;
+/** Far above the duration of a run, half a minute. */
+const timeout_ms = 180_000;
 const { origin } = new URL(process.env["ARI_URL"]!);
 const login = `${process.env["ARI_USER"]}:${process.env["ARI_PASSWORD"]}`;
 const authorization = `Basic ${Buffer.from(login).toString("base64")}`;
@@ -18,8 +18,8 @@ const pool = new Pool(origin, { connections, pipelining: 1 });
 const wanted = ["StasisStart", "ChannelDestroyed"];
 
 let run = 0;
-/** Of the run: who is told that a call is over. */
-let over: () => void = () => {};
+/** Called when a call of the run has ended. */
+let onCallEnded: () => void = () => {};
 let recorded = false;
 
 async function request(method: "POST" | "PUT" | "DELETE", path: string, body?: object) {
@@ -28,17 +28,17 @@ async function request(method: "POST" | "PUT" | "DELETE", path: string, body?: o
   const answer = await pool.request({ method, path: `/ari${path}`, headers, body: sent });
   await answer.body.dump();
   if (answer.statusCode >= 300 && answer.statusCode !== 404)
-    throw new Error(`${method} ${path} was answered ${answer.statusCode}`);
+    throw new Error(`${method} ${path} got status ${answer.statusCode}`);
 }
 
 function dial(i: number, leg: "a" | "c", endpoint: string, callerId: string): Promise<void> {
-  const asked = { endpoint, app, callerId, timeout: String(ring_seconds) };
-  const query = new URLSearchParams(asked).toString();
+  const parameters = { endpoint, app, callerId, timeout: String(ring_seconds) };
+  const query = new URLSearchParams(parameters).toString();
   const variables = { CALL_ID: `${run}-${i}` };
   return request("POST", `/channels/${leg}-${run}-${i}_?${query}`, { variables });
 }
 
-/** The agent's leg waits for the customer's, and hears that it rings. */
+/** Dials the customer and plays ringback to the agent. */
 async function agentAnswered(name: string, i: number): Promise<void> {
   await Promise.all([
     request("POST", `/channels/a-${name}_/play/r-${name}?media=tone:ring;tonezone=in`),
@@ -55,31 +55,31 @@ async function customerAnswered(name: string): Promise<void> {
   if (recorded) await request("POST", `/bridges/b-${name}_/record?name=${name}&format=wav`);
 }
 
-async function customerLeft(name: string): Promise<void> {
+async function customerHungUp(name: string): Promise<void> {
   await request("DELETE", `/channels/a-${name}_`);
   await request("DELETE", `/bridges/b-${name}_`);
 }
 
-async function hear(event: { type: string; channel: { id: string } }): Promise<void> {
+async function handleEvent(event: { type: string; channel: { id: string } }): Promise<void> {
   const [, leg, name = "", i] = /^([ac])-(\d+-(\d+))_$/.exec(event.channel.id) ?? [];
   if (event.type === "StasisStart")
     return leg === "a" ? agentAnswered(name, Number(i)) : customerAnswered(name);
-  if (leg === "c") return customerLeft(name);
-  over();
+  if (leg === "c") return customerHungUp(name);
+  onCallEnded();
 }
 
 async function connect(): Promise<WebSocket> {
   const address = `${origin.replace("http", "ws")}/ari/events?app=${app}&subscribeAll=true`;
   const socket = new WebSocket(address, { headers: { authorization }, perMessageDeflate: false });
-  socket.on("message", (data: Buffer) => void hear(JSON.parse(data.toString()) as never));
+  socket.on("message", (data: Buffer) => void handleEvent(JSON.parse(data.toString()) as never));
   await once(socket, "open");
   const allowed = wanted.map((type) => ({ type }));
   await request("PUT", `/applications/${app}/eventFilter`, { allowed });
   return socket;
 }
 
-/** `count` calls from the `first` customer on, `in_flight` at once, `recorded` or not. */
-answerOrders(async ({ count = 0, first = 0, in_flight = 0, recorded: wants = 0 }: Figures) => {
+/** Places `count` calls from customer `first` on, `in_flight` at once, `recorded` or not. */
+serveCommands(async ({ count = 0, first = 0, in_flight = 0, recorded: wants = 0 }: Figures) => {
   run++;
   recorded = wants === 1;
   const socket = await connect();
@@ -90,13 +90,14 @@ answerOrders(async ({ count = 0, first = 0, in_flight = 0, recorded: wants = 0 }
     const i = next++;
     if (i < first + count) void dial(i, "a", `PJSIP/${agent.endpoint}`, trunk.caller_id);
   };
-  over = () => {
+  onCallEnded = () => {
     left--;
     if (left === 0) done.resolve();
     else begin();
   };
-  const giveUp = () => done.reject(new Error(`${left} calls are not over after ${patience_ms} ms`));
-  const timer = setTimeout(giveUp, patience_ms);
+  const giveUp = () =>
+    done.reject(new Error(`${left} calls have not ended after ${timeout_ms} ms`));
+  const timer = setTimeout(giveUp, timeout_ms);
   for (let i = 0; i < in_flight; i++) begin();
   await done.promise;
   clearTimeout(timer);

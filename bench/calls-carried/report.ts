@@ -2,10 +2,10 @@ import { median, renderTable } from "../lib/figures.ts";
 import { renderPage, verdict } from "../lib/report.ts";
 import type { Carried } from "../calls/call-records.ts";
 
-export type Contender = "bare" | "ours" | "bare_recorded" | "ours_recorded" | "straight";
+export type Contender = "bare" | "ours" | "bare_recorded" | "ours_recorded" | "direct";
 
 export type Run = Carried & {
-  /** Milliseconds of processor time a call, by process. */
+  /** Milliseconds of processor time per call, by process. */
   readonly cpu_ms: Readonly<Record<string, number>>;
 };
 
@@ -17,28 +17,28 @@ const titles: Readonly<Record<Contender, string>> = {
   ours: "our click-to-calls, to the bare client",
   bare_recorded: "recorded: a bare ARI client",
   ours_recorded: "recorded: our click-to-calls, to the bare client",
-  straight: "sipp straight at the dialplan (one leg)",
+  direct: "SIPp calling the dialplan directly (one leg)",
 };
 const names = Object.keys(titles) as Contender[];
 
-/** The page that is printed and kept: the figures against their limits, where the time goes, each round. */
+/** Renders the page that is printed and stored: figures and limits, processor time, each round. */
 export function reportCarried(
   rounds: readonly Round[],
   scale: { readonly count: number; readonly in_flight: number; readonly talk_ms: number },
   machine: readonly string[],
 ): string {
   return renderPage("Calls carried", machine, [
-    `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. ${scale.count} calls a run, ${scale.in_flight} at once for`,
-    `everybody; both ends answer after 200 ms, the customer hangs up after ${scale.talk_ms} ms. A rate is by`,
-    "Asterisk's own records; a call's time is from its first leg's beginning to its last leg's end.",
+    `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. ${scale.count} calls per run, ${scale.in_flight} at once for`,
+    `each contender; both ends answer after 200 ms, the customer hangs up after ${scale.talk_ms} ms. A rate is by`,
+    "Asterisk's CDR; a call's duration is from the start of its first leg to the end of its last leg.",
     "",
-    renderTable(["what", "rate", "a call's time", "figure", "limit", ""], limits(rounds)),
+    renderTable(["what", "rate", "call duration", "figure", "limit", ""], limits(rounds)),
     "",
-    "Where the time goes, milliseconds of processor time a call (all share the machine):",
+    "Milliseconds of processor time per call (all processes share the machine):",
     "",
     costs(rounds),
     "",
-    "Each round, calls a second:",
+    "Each round, calls per second:",
     "",
     renderTable(
       ["round", ...names],

@@ -1,30 +1,30 @@
 import { median, percentile, renderTable } from "../lib/figures.ts";
 import { renderPage, verdict } from "../lib/report.ts";
 
-/** Times of a call, each from its own beginning. */
+/** The times of one call. */
 export type Placed = {
-  /** From the request in our server to the leg's POST as it leaves. */
+  /** From the request at our server to the sending of the leg's POST. */
   readonly posted_ms: number;
-  /** From the request in our server to the answer at the client. */
+  /** From the request at our server to the response at the client. */
   readonly answered_ms: number;
-  /** From the request's appointed time to the leg's POST at the switch. */
+  /** From the scheduled time of the request to the leg's POST at the switch. */
   readonly arrived_ms: number;
 };
 
 export type Run = {
-  /** Of ours: api and worker in one, or one each. */
+  /** 1: API and worker in one process; 2: one process each. */
   readonly processes: 1 | 2;
   readonly per_second: number;
   readonly placed: readonly Placed[];
-  /** Processor time a call, in ms. */
+  /** Milliseconds of processor time per call. */
   readonly cpu_ms: { readonly ours: number; readonly database: number };
 };
 
 const limit_ms = 15;
-/** The rate at which the limit counts. */
-const validated_per_second = 100;
+/** The rate to which the limit applies. */
+const limit_per_second = 100;
 
-/** The page that is printed and kept: the figures against their limit, and the machine. */
+/** Renders the page that is printed and stored: figures, limit and machine. */
 export function reportPlaced(
   runs: readonly Run[],
   scale: { readonly rounds: number; readonly seconds: number },
@@ -36,17 +36,17 @@ export function reportPlaced(
   const rows = kinds.map((kind) => rowOf(runs.filter((run) => isLike(run, kind))));
   return renderPage("Calls placed", machine, [
     `Open loop, ${scale.rounds} x ${scale.seconds} s at each rate; a percentile is the median of the runs'. Placed: from the`,
-    "request in our server to the POST of the agent's leg as it leaves, the leg's row on disk in between.",
-    "Every call is carried to its end: agent, customer, a second's talk. The client, the switch's stub",
-    "and PostgreSQL share the processor.",
+    "request at our server to the sending of the POST of the agent's leg, with the leg's row on disk in between.",
+    "Every call is carried to its end: agent, customer, one second of conversation. The client, the stub of",
+    "the switch and PostgreSQL share the processor.",
     "",
     renderTable(
       ["what", "p50", "p99", "p95", "limit", ""],
       rows.map(({ placed }) => placed),
     ),
     "",
-    "Beside it, in ms (p95): the answer at the client; from the request's appointed time to the POST at the",
-    "switch, with the client's own lateness; and the processor time a call took.",
+    "In ms (p95): the response at the client; from the request's scheduled time to the POST at the switch,",
+    "including delays of the client; and the processor time per call.",
     "",
     renderTable(
       ["what", "answered", "arrived", "cpu ours", "cpu database"],
@@ -61,7 +61,7 @@ function isLike(run: Run, other: Run): boolean {
 
 function rowOf(runs: readonly Run[]): { placed: string[]; beside: string[] } {
   const { processes, per_second } = runs[0]!;
-  const what = `${per_second} calls/s, api and worker in ${processes === 1 ? "one process" : "two"}`;
+  const what = `${per_second} calls/s, API and worker in ${processes === 1 ? "one process" : "two"}`;
   const middle = (of: (run: Run) => number) => median(runs.map(of));
   const at = (percent: number, name: keyof Placed) =>
     middle(({ placed }) =>
@@ -73,9 +73,7 @@ function rowOf(runs: readonly Run[]): { placed: string[]; beside: string[] } {
   const p95_ms = at(95, "posted_ms");
   const ms = (time: number) => `${time.toFixed(1)} ms`;
   const limit =
-    per_second === validated_per_second
-      ? [`<= ${limit_ms} ms`, verdict(p95_ms <= limit_ms)]
-      : ["", ""];
+    per_second === limit_per_second ? [`<= ${limit_ms} ms`, verdict(p95_ms <= limit_ms)] : ["", ""];
   return {
     placed: [what, ms(at(50, "posted_ms")), ms(at(99, "posted_ms")), ms(p95_ms), ...limit],
     beside: [

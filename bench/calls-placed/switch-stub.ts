@@ -1,10 +1,10 @@
-// A switch that costs next to nothing: each leg rings, answers after 200 ms and is heard of as Asterisk
-// tells it; the customer's hangs up a second later. It notes when the first leg of each call was asked for.
+// A stub of the switch with almost no cost: each leg rings, answers after 200 ms and reports events as
+// Asterisk does; the customer hangs up a second later. It records when each call's first leg was requested.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocketServer, type WebSocket } from "ws";
-import { answerOrders } from "../lib/child.ts";
+import { serveCommands } from "../lib/child.ts";
 import { machineTime_ms } from "../lib/machine-clock.ts";
 
 const rings_after_ms = 10;
@@ -12,11 +12,11 @@ const answers_after_ms = 200;
 const talk_ms = 1_000;
 const normal_clearing = 16;
 
-let noted: Record<string, number> = {};
+let times: Record<string, number> = {};
 let socket: WebSocket | null = null;
 const channels = new Map<string, { id: string; state: string }>();
 
-function tell(event: object): void {
+function report(event: object): void {
   socket?.send(JSON.stringify(event));
 }
 
@@ -29,21 +29,21 @@ function after(ms: number, id: string, then: (channel: { id: string; state: stri
 
 function begin(id: string): void {
   const first = /^trk-\d+-(\d+)-1_/.exec(id)?.[1];
-  if (first) noted[`arrived ${first}`] = machineTime_ms();
+  if (first) times[`arrived ${first}`] = machineTime_ms();
   const peer = { id, state: "Down" };
   channels.set(id, peer);
-  tell({ type: "Dial", dialstatus: "", peer });
+  report({ type: "Dial", dialstatus: "", peer });
   after(rings_after_ms, id, (channel) => {
     channel.state = "Ringing";
-    tell({ type: "ChannelStateChange", channel });
+    report({ type: "ChannelStateChange", channel });
   });
   after(answers_after_ms, id, (channel) => {
     channel.state = "Up";
-    tell({ type: "ChannelStateChange", channel });
-    tell({ type: "StasisStart", args: [], channel });
+    report({ type: "ChannelStateChange", channel });
+    report({ type: "StasisStart", args: [], channel });
     if (first) return;
     after(talk_ms, id, (customer) => {
-      tell({ type: "ChannelHangupRequest", channel: customer, cause: normal_clearing });
+      report({ type: "ChannelHangupRequest", channel: customer, cause: normal_clearing });
       end(id);
     });
   });
@@ -52,10 +52,15 @@ function begin(id: string): void {
 function end(id: string): void {
   const channel = channels.get(id);
   if (!channels.delete(id)) return;
-  tell({ type: "ChannelDestroyed", cause: normal_clearing, cause_txt: "Normal Clearing", channel });
+  report({
+    type: "ChannelDestroyed",
+    cause: normal_clearing,
+    cause_txt: "Normal Clearing",
+    channel,
+  });
 }
 
-/** The status and the answer to a request; `rest`: it is about a part of the channel or bridge. */
+/** Returns status and body of the response; `rest` names a part of the channel or bridge. */
 function answer(method: string, what: string, id: string, rest: string): [number, unknown] {
   if (rest) return [200, {}];
   if (what === "asterisk") return [200, { status: { startup_time: "2026-01-01T00:00:00" } }];
@@ -71,9 +76,9 @@ const server = createServer((request, response) => {
   const { pathname } = new URL(request.url!, "http://127.0.0.1");
   const [, , what = "", id = "", rest = ""] = pathname.split("/");
   request.resume();
-  const [status, said] = answer(request.method!, what, id, rest);
+  const [status, content] = answer(request.method!, what, id, rest);
   response.writeHead(status, { "content-type": "application/json" });
-  response.end(status === 204 ? undefined : JSON.stringify(said));
+  response.end(status === 204 ? undefined : JSON.stringify(content));
 });
 server.keepAliveTimeout = 60_000;
 const events = new WebSocketServer({ server });
@@ -81,10 +86,10 @@ events.on("connection", (opened) => (socket = opened));
 server.listen(0, "127.0.0.1");
 await once(server, "listening");
 const { port } = server.address() as AddressInfo;
-/** `noted: 1`: what was noted since it was asked last, in ms; else, where it listens. */
-answerOrders(async (order) => {
-  if (!order["noted"]) return { port };
-  const seen = noted;
-  noted = {};
-  return seen;
+/** `times: 1`: returns the times recorded since the last such request, in ms; otherwise the port. */
+serveCommands(async (command) => {
+  if (!command["times"]) return { port };
+  const recorded = times;
+  times = {};
+  return recorded;
 });

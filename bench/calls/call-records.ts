@@ -1,16 +1,16 @@
-// What Asterisk itself wrote down of the legs: the measure for everybody, whoever steered them.
+// Reads Asterisk's CDR, the same measure for every contender.
 import { readFileSync, statSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import { until } from "../lib/until.ts";
 
-/** Where the records end now. */
+/** Returns the current end of the records. */
 export function endOfRecords(cdr_path: string): number {
   return statSync(cdr_path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Waits for `count` legs since `from`: Asterisk writes one down a moment after it has told of its end. */
+/** Waits for `count` legs since `from`: Asterisk writes a record shortly after it reported the leg's end. */
 export function awaitRecords(cdr_path: string, from: number, count: number): Promise<void> {
-  return until(`${count} legs are written down`, () =>
+  return until(`${count} legs are recorded`, () =>
     Promise.resolve(countRecords(cdr_path, from) >= count),
   );
 }
@@ -22,15 +22,15 @@ function countRecords(cdr_path: string, from: number): number {
 }
 
 export type Carried = {
-  /** Calls over a second, once as many go on as may. */
+  /** Calls ended per second, once the maximum of concurrent calls is reached. */
   readonly per_second: number;
-  /** From the first leg's beginning to the last one's end, in the middle. */
+  /** The median time from the start of the first leg to the end of the last. */
   readonly call_ms: number;
 };
 
 /**
- * What was carried since `from`: throws unless it is `count` calls whose `legs` were all answered. The
- * first `in_flight` begin at once and count for nothing.
+ * Returns the figures of the calls since `from`; throws unless they are `count` calls with `legs` answered
+ * legs each. The first `in_flight` calls start at once and are not counted.
  */
 export function readCarried(
   cdr_path: string,
@@ -52,7 +52,9 @@ export function readCarried(
   const all = [...calls.values()];
   const whole = all.filter((call) => call.legs === legs).length;
   if (whole !== count || all.length !== count)
-    throw new Error(`${count} calls of ${legs} legs: Asterisk has ${all.length}, ${whole} whole`);
+    throw new Error(
+      `${count} calls of ${legs} legs: Asterisk recorded ${all.length}, ${whole} complete`,
+    );
   const ends = all.map(({ ended_s }) => ended_s).toSorted((a, b) => a - b);
   const took = all.map(({ began_s, ended_s }) => ended_s - began_s).toSorted((a, b) => a - b);
   const first = Math.min(in_flight, count - 1) - 1;

@@ -1,4 +1,4 @@
-// An account whose agent has an extension, and a node with a trunk to the carrier.
+// Creates an account with an agent's extension, and a node with a trunk to the carrier.
 import type { App } from "../../server/engine/app.ts";
 import {
   makeCallingAccount,
@@ -12,41 +12,41 @@ import { makeToken } from "../../test/support/account-factory.ts";
 import { openBenchApp } from "../lib/open-bench-app.ts";
 import { until } from "../lib/until.ts";
 
-/** The agent of every call, and the endpoint of the phone there. */
+/** The agent of every call: extension and SIP endpoint. */
 export const agent = { extension: "101", endpoint: "agent1" } as const;
-/** The trunk's endpoint, and the number that customers see. */
+/** The trunk's SIP endpoint and caller ID. */
 export const trunk = { endpoint: "trunk", caller_id: "918044440000" } as const;
 
 const credits = 100_000_000;
 
-/** The `i`th customer: nobody is called twice at once. */
+/** Returns the number of the `i`th customer. */
 export function customerOf(i: number): string {
   return String(9_000_000_000 + i);
 }
 
 export type Fixture = {
   readonly token: string;
-  /** Whether the account's calls are recorded from now on. */
+  /** Switches the recording of the account's calls on or off. */
   record(wanted: boolean): Promise<void>;
-  /** Lets the node be led, with so many calls at once. */
-  open(calls_max: number): Promise<void>;
-  /** Resolves when its leader is connected to the switch. */
-  connected(): Promise<void>;
-  /** Resolves when nobody leads the node any more. */
-  shut(): Promise<void>;
-  /** Calls that are not over. */
-  underWay(): Promise<number>;
-  /** Throws unless so many calls of the account are completed, and all that are over. */
+  /** Activates the node with this maximum of concurrent calls. */
+  activate(calls_max: number): Promise<void>;
+  /** Waits until the node's leader is connected to the switch. */
+  awaitConnected(): Promise<void>;
+  /** Deactivates the node; waits until it has no leader. */
+  deactivate(): Promise<void>;
+  /** Counts the calls that have not ended. */
+  countLive(): Promise<number>;
+  /** Throws unless exactly `count` calls of the account are completed and none ended otherwise. */
   checkCompleted(count: number): Promise<void>;
-  /** The call of each campaign. */
+  /** Returns the call of each campaign. */
   callsOf(campaigns: readonly number[]): Promise<ReadonlyMap<number, number>>;
   checkpoint(): Promise<void>;
-  /** Throws unless every call ended once, with one outcome, and the ledger agrees. */
+  /** Throws unless every call ended once, with one outcome, and the ledger matches. */
   checkInvariants(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** `ari`: the columns of the node by which its switch is reached. */
+/** `ari`: the node's columns for the connection to its switch. */
 export async function openFixture(
   database_url: string,
   ari: {
@@ -81,29 +81,29 @@ async function readOne<Row extends object>(
   return rows[0]!;
 }
 
-type NodeControl = "open" | "connected" | "shut" | "underWay";
+type NodeControl = "activate" | "awaitConnected" | "deactivate" | "countLive";
 
-/** Activates the node, deactivates it and counts its calls. */
+/** Activates and deactivates the node and counts its calls. */
 export function openNode(app: App, node_id: number): Pick<Fixture, NodeControl> {
   const { pool } = app.db;
   const set = "update voice_nodes set updated_at = now()";
   return {
-    async open(calls_max) {
+    async activate(calls_max) {
       await pool.query(`${set}, active = true, calls_max = $2 where id = $1`, [node_id, calls_max]);
     },
-    async connected() {
+    async awaitConnected() {
       const sql = "select connected_at is not null as yes from voice_nodes where id = $1";
       const isConnected = async () => (await readOne<{ yes: boolean }>(app, sql, [node_id])).yes;
       await until("the node's leader is connected", isConnected);
     },
-    async shut() {
+    async deactivate() {
       await pool.query(`${set}, active = false where id = $1`, [node_id]);
       const sql = "select count(holder)::int as held from leases where name = $1";
       const held = () => readOne<{ held: number }>(app, sql, [`voice_node:${node_id}`]);
-      await until("nobody leads the node", async () => (await held()).held === 0);
+      await until("the node has no leader", async () => (await held()).held === 0);
     },
-    async underWay() {
-      // By the indexes that hold these alone.
+    async countLive() {
+      // Two counts, so that the partial indexes are used.
       const sql = `
         select (select count(*) from calls where node_id = $1 and stage = 'queued')::int
           + (select count(*) from calls
@@ -140,7 +140,7 @@ export function openAccountChecks(app: App, account_id: number): Pick<Fixture, A
     },
     checkpoint: async () => void (await pool.query("checkpoint")),
     async checkInvariants() {
-      // The service never looks for the event of a call; the check does, for thousands of calls.
+      // Only the check looks up events by call, for thousands of calls.
       await pool.query(
         `create index on events (account_id, ((data ->> 'call_id')::bigint))
          where type = 'call.completed'`,

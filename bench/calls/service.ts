@@ -1,5 +1,5 @@
-// Ours, as it runs in production, with the roles that ROLES names. It notes when the server has a
-// click-to-call's request, by its header, and when the first leg's POST leaves for the switch.
+// Our service as in production, with the roles of ROLES. Records when a click-to-call's request arrives, by
+// its header, and when the first leg's POST is sent to the switch.
 import { subscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,9 +12,9 @@ import { systemRandom } from "../../server/lib/random.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { startWorker } from "../../server/worker.ts";
-import { answerOrders } from "../lib/child.ts";
+import { serveCommands } from "../lib/child.ts";
 import { machineTime_ms } from "../lib/machine-clock.ts";
-import { request_header } from "./ask-for-calls.ts";
+import { request_header } from "./submit-calls.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
@@ -22,16 +22,16 @@ const url = process.env["DATABASE_URL"]!;
 const roles = process.env["ROLES"]!.split(",");
 const log = openLog("warn");
 
-let noted: Record<string, number> = {};
+let times: Record<string, number> = {};
 subscribe("http.server.request.start", (message) => {
   const { headers } = (message as { request: IncomingMessage }).request;
   const number = headers[request_header];
-  if (number !== undefined) noted[`received ${String(number)}`] = machineTime_ms();
+  if (number !== undefined) times[`received ${String(number)}`] = machineTime_ms();
 });
 subscribe("undici:client:sendHeaders", (message) => {
   const { method, path } = (message as { request: { method: string; path: string } }).request;
   const call = /^\/ari\/channels\/trk-\d+-(\d+)-1_\w*\?/.exec(path)?.[1];
-  if (method === "POST" && call) noted[`posted ${call}`] = machineTime_ms();
+  if (method === "POST" && call) times[`posted ${call}`] = machineTime_ms();
 });
 
 const app = openApiApp({
@@ -42,12 +42,12 @@ const app = openApiApp({
   random: systemRandom,
   chatDrivers: {},
   voiceDrivers: { asterisk: openAsteriskDriver(log) },
-  agentDrivers: {},
+  aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
 });
 const work = roles.includes("worker") ? startWorker(app) : null;
-// The lease is given back: the next need not wait for its end.
+// The lease is released, so that the next leader need not wait until it expires.
 process.once("SIGTERM", () => void Promise.resolve(work?.stop()).then(() => process.exit(0)));
 let port = 0;
 if (roles.includes("api")) {
@@ -55,10 +55,10 @@ if (roles.includes("api")) {
   await server.listen({ host: "127.0.0.1", port: 0 });
   ({ port } = server.server.address() as AddressInfo);
 }
-/** `noted: 1`: what was noted since it was asked last, in ms; else, where it listens. */
-answerOrders(async (order) => {
-  if (!order["noted"]) return { port };
-  const answer = noted;
-  noted = {};
+/** `times: 1`: returns the times recorded since the last such request, in ms; otherwise the port. */
+serveCommands(async (command) => {
+  if (!command["times"]) return { port };
+  const answer = times;
+  times = {};
   return answer;
 });

@@ -1,4 +1,4 @@
-// One service without senders, and the same rows as a JSON body, as a CSV file and as the lines of \copy.
+// One service without senders, and the same rows as a JSON body, as a CSV file and as input of \copy.
 import { openAsBlob } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
@@ -10,10 +10,10 @@ import { writeLines } from "../lib/write-lines.ts";
 import { openBenchApp } from "../lib/open-bench-app.ts";
 
 export type Fixture = {
-  /** Whose statements may last. */
+  /** A connection without a statement time-out. */
   readonly db: pg.Client;
   readonly service: ServiceProcess;
-  /** Each creates one campaign, or copies its rows, and returns the seconds it took. */
+  /** Each creates one campaign, or copies its rows, and returns the duration in seconds. */
   readonly postJson: () => Promise<number>;
   readonly postCsv: () => Promise<number>;
   readonly copy: (kind: "json" | "csv") => Promise<number>;

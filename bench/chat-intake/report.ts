@@ -1,7 +1,7 @@
 import { median, renderTable } from "../lib/figures.ts";
 import { renderPage, verdict } from "../lib/report.ts";
 
-/** Seconds of each contender. */
+/** The duration of each contender in seconds. */
 export type Round = {
   readonly json: number;
   readonly copy_json: number;
@@ -11,13 +11,13 @@ export type Round = {
 
 export type Figures = {
   readonly rounds: readonly Round[];
-  /** Of the server's process before the files, and the most while they came. */
+  /** The memory of the server's process before the uploads, and its maximum during them. */
   readonly idle_mb: number;
   readonly peak_mb: number;
   readonly rows: { readonly json: number; readonly csv: number };
 };
 
-/** The page that is printed and kept: the figures against their limits, each round, the machine. */
+/** Renders the page that is printed and stored: figures and limits, each round, machine. */
 export function reportIntake(figures: Figures, machine: readonly string[]): string {
   const { rounds, idle_mb, peak_mb, rows: size } = figures;
   const middle = (name: keyof Round) =>
@@ -37,7 +37,7 @@ export function reportIntake(figures: Figures, machine: readonly string[]): stri
     [`${size.csv} recipients from CSV, to 201`, middle("csv"), ...against("csv", "copy_csv")],
     ["    psql \\copy of the same rows", middle("copy_csv"), "", "", ""],
     [
-      "    the server's memory above idle (PSS), most",
+      "    the server's maximum memory above idle (PSS)",
       `${idle_mb.toFixed()} MB idle`,
       `${grown_mb.toFixed()} MB`,
       "<= 300 MB",
@@ -50,8 +50,8 @@ export function reportIntake(figures: Figures, machine: readonly string[]): stri
     ...names.map((name) => round[name].toFixed(2)),
   ]);
   return renderPage("Creating chat campaigns", machine, [
-    `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. Each begins with an empty table`,
-    "of recipients and a fresh checkpoint; what is sent has one variable for the message and one beside it.",
+    `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. Each starts with an empty table`,
+    "of recipients and a fresh checkpoint; every row has one variable of the message and one other.",
     "",
     renderTable(["what", "time", "figure", "limit", ""], rows),
     "",

@@ -1,5 +1,5 @@
-// The limit: as many requests as may be under way, and nothing kept of them.
-import { answerOrders } from "../lib/child.ts";
+// The upper limit: the maximum of requests in flight, without recording anything.
+import { serveCommands } from "../lib/child.ts";
 import { openBareSend } from "./bare-send.ts";
 import { nameOf, phoneOf } from "./recipients.ts";
 
@@ -7,8 +7,8 @@ const in_flight = Number(process.env["IN_FLIGHT"]);
 const send = openBareSend(process.env["API_URL"]!, process.env["ACCESS_TOKEN"]!, in_flight);
 let run = 0;
 
-/** `count`: so many messages. */
-answerOrders(async ({ count = 0 }) => {
+/** `count`: sends this many messages. */
+serveCommands(async ({ count = 0 }) => {
   run++;
   let next = 0;
   const loop = async () => {

@@ -1,4 +1,4 @@
-// One message over undici and nothing else: what the bare loop and BullMQ's jobs do.
+// Sends one message with undici: the work of the bare loop and of a BullMQ job.
 import { Pool } from "undici";
 import { messageBody } from "../../server/drivers/chat/meta/message-body.ts";
 
@@ -8,7 +8,7 @@ export type BareMessage = {
   readonly name: string;
 };
 
-/** A sender over `connections` connections; it throws unless the answer names the message's id. */
+/** Opens a sender over `connections` connections; it throws unless the response has a message ID. */
 export function openBareSend(
   api_url: string,
   access_token: string,
@@ -33,9 +33,10 @@ export function openBareSend(
       route: "standard",
     });
     const answer = await pool.request({ method: "POST", path, headers, body });
-    const said = (await answer.body.json()) as { messages?: { id: string }[] };
-    const id = said.messages?.[0]?.id;
-    if (answer.statusCode !== 200 || !id) throw new Error(`a message got ${answer.statusCode}`);
+    const content = (await answer.body.json()) as { messages?: { id: string }[] };
+    const id = content.messages?.[0]?.id;
+    if (answer.statusCode !== 200 || !id)
+      throw new Error(`a message got status ${answer.statusCode}`);
     return id;
   };
 }

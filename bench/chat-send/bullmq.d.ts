@@ -1,4 +1,4 @@
-// What is used of BullMQ. Its own types are there only once the benches' dependencies are installed.
+// The used part of BullMQ's types, which exist only after the benchmarks' dependencies are installed.
 declare module "bullmq" {
   type Connection = { readonly host: string; readonly port: number };
 
@@ -16,9 +16,9 @@ declare module "bullmq" {
       process: (job: { data: Data }) => Promise<unknown>,
       options: { connection: Connection & { maxRetriesPerRequest: null }; concurrency: number },
     );
-    on(event: "completed", heard: () => void): this;
-    on(event: "failed", heard: (job: unknown, error: Error) => void): this;
-    on(event: "error", heard: (error: Error) => void): this;
+    on(event: "completed", listener: () => void): this;
+    on(event: "failed", listener: (job: unknown, error: Error) => void): this;
+    on(event: "error", listener: (error: Error) => void): this;
     waitUntilReady(): Promise<unknown>;
   }
 }

@@ -1,4 +1,4 @@
-// The provider's stub as a process of its own: what every contender sends to, and whose log validates.
+// The provider stub as a separate process: every contender sends to it, and its log is the measure.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,11 +8,11 @@ export const access_token = "stub-token";
 
 export type FarEnd = {
   readonly pid: number;
-  /** With the API's version. */
+  /** The base URL with the API's version. */
   readonly api_url: string;
-  /** Forgets what came; from now on answers so long after a request. */
+  /** Clears the log and sets the delay of responses. */
   reset(delay_ms: number): Promise<void>;
-  /** Messages a second from the first to the last. Throws unless `count` came, each of them once. */
+  /** Returns messages per second from the first to the last. Throws unless exactly `count` arrived, each once. */
   rateOf(count: number): Promise<number>;
   stop(): Promise<void>;
 };
@@ -25,29 +25,29 @@ export async function startFarEnd(): Promise<FarEnd> {
   });
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   const url = line.toString().trim().split(" ")[1]!;
-  const pull = async <T>(lever: string, body?: object): Promise<T> => {
+  const control = async <T>(path: string, body?: object): Promise<T> => {
     const method = body ? "POST" : "GET";
     const options = body ? { method, body: JSON.stringify(body) } : { method };
-    const response = await fetch(`${url}/_stub/${lever}`, options);
-    if (!response.ok) throw new Error(`the stub refused ${lever}: ${await response.text()}`);
+    const response = await fetch(`${url}/_stub/${path}`, options);
+    if (!response.ok) throw new Error(`the stub refused ${path}: ${await response.text()}`);
     return (await response.json()) as T;
   };
   return {
     pid: child.pid!,
     api_url: `${url}/v23.0`,
     async reset(delay_ms) {
-      await pull("settings", { delay_ms });
-      await pull("reset", {});
+      await control("settings", { delay_ms });
+      await control("reset", {});
     },
     async rateOf(count) {
-      const { taken } = await pull<{ taken: number }>("counts");
-      const repeated = await pull<unknown[]>("repeated");
+      const { taken } = await control<{ taken: number }>("counts");
+      const repeated = await control<unknown[]>("repeated");
       if (taken !== count || repeated.length > 0)
         throw new Error(
-          `${taken} messages of ${count} came, ${repeated.length} of them repeatedly`,
+          `${taken} of ${count} messages arrived, ${repeated.length} of them repeatedly`,
         );
       const at = async (index: number) => {
-        const { entries } = await pull<{ entries: LogEntry[] }>(`log?from=${index}&limit=1`);
+        const { entries } = await control<{ entries: LogEntry[] }>(`log?from=${index}&limit=1`);
         return entries[0]!.at;
       };
       return ((count - 1) * 1_000) / ((await at(count - 1)) - (await at(0)));

@@ -1,4 +1,4 @@
-// An account with a chat number that has no rate limit.
+// An account with a chat number without a rate limit.
 import { setTimeout as wait } from "node:timers/promises";
 import {
   makeChatCampaign,
@@ -11,13 +11,13 @@ import { nameOf, phoneOf } from "./recipients.ts";
 import { openBenchApp } from "../lib/open-bench-app.ts";
 
 export type Fixture = {
-  /** A campaign to `count` recipients that nothing sends yet; returns its id. */
+  /** Creates a campaign for `count` recipients that is not sent yet; returns its ID. */
   makeCampaign(count: number): Promise<number>;
-  /** Lets it go; resolves when it is completed. */
+  /** Starts sending; resolves when the campaign is completed. */
   sendCampaign(id: number): Promise<void>;
-  /** Writes out what is in memory, so that no contender pays for the one before. */
+  /** Writes a checkpoint, so that no contender pays for the writes of the previous one. */
   checkpoint(): Promise<void>;
-  /** Throws unless counts, states and the ledger agree. */
+  /** Throws unless counts, states and the ledger match. */
   checkInvariants(): Promise<void>;
   close(): Promise<void>;
 };
@@ -26,7 +26,7 @@ const credits = 100_000_000;
 const poll_ms = 50;
 const hour_ms = 3_600_000;
 
-/** The account, its credit, its number and a template with one variable. */
+/** Creates the account with credit, a number and a template with one variable. */
 export async function openFixture(database_url: string): Promise<Fixture> {
   const app = openBenchApp(database_url);
   const { pool } = app.db;
@@ -44,7 +44,7 @@ export async function openFixture(database_url: string): Promise<Fixture> {
         phone: phoneOf(i),
         variables: { 1: nameOf(i) },
       }));
-      // Its work begins in an hour, until it is let go.
+      // Due in an hour, until sendCampaign starts it.
       const later = { ...app, clock: { now: () => new Date(Date.now() + hour_ms) } };
       return makeChatCampaign(later, account, number, template_id, recipients);
     },

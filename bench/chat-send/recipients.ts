@@ -1,11 +1,11 @@
 // The same recipients for every contender.
 
-/** Of the i-th recipient: E.164 digits. */
+/** Returns the i-th recipient's phone number in E.164 digits. */
 export function phoneOf(i: number): string {
   return String(919_000_000_000 + i);
 }
 
-/** The i-th recipient's one variable. */
+/** Returns the i-th recipient's variable. */
 export function nameOf(i: number): string {
   return `Customer ${i}`;
 }

@@ -1,4 +1,4 @@
-// Debian's Redis on a free port and a folder of its own: every second on disk, no snapshots.
+// Runs Debian's Redis on a free port with its own folder: flushed to disk every second, no snapshots.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";

@@ -1,24 +1,24 @@
 import { median, renderTable } from "../lib/figures.ts";
 import { renderPage, verdict } from "../lib/report.ts";
 
-/** One contender's messages, from the first to the last at the far end. */
+/** The rate of one contender, from the first to the last message at the far end. */
 export type Sent = {
   readonly per_second: number;
-  /** Microseconds of processor time a message, by process. */
+  /** Microseconds of processor time per message, by process. */
   readonly cpu_us: Readonly<Record<string, number>>;
 };
 
-/** Ours says how it went about it. */
+/** Our rate, with figures of the sender's iterations. */
 export type SentByUs = Sent & {
-  readonly messages_per_turn: number;
-  /** From asking for a turn to its answer, its commit included. */
-  readonly turn_ms: number;
+  readonly messages_per_iteration: number;
+  /** The duration of an iteration's statement, including its commit. */
+  readonly iteration_ms: number;
 };
 
 export type Round = {
-  /** The far end takes its time. */
+  /** The far end responds after a delay. */
   readonly slow: { readonly ours: SentByUs; readonly bare: Sent };
-  /** The far end answers at once. */
+  /** The far end responds at once. */
   readonly fast: {
     readonly ours: SentByUs;
     readonly bare: Sent;
@@ -26,7 +26,7 @@ export type Round = {
   };
 };
 
-/** The page that is printed and kept: the figures against their limits, where the time goes, each round. */
+/** Renders the page that is printed and stored: figures and limits, processor time, each round. */
 export function reportSends(
   rounds: readonly Round[],
   scale: { readonly slow_count: number; readonly fast_count: number; readonly delay_ms: number },
@@ -63,19 +63,19 @@ export function reportSends(
     ["BullMQ's jobs added", rate(({ fast }) => fast.bullmq.added_per_second), ...plain],
   ];
   return renderPage("Sending campaigns", machine, [
-    `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. 100 requests under way at once,`,
+    `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios. 100 requests in flight,`,
     `${scale.slow_count} messages where the far end answers late, ${scale.fast_count} where at once; a rate counts from the`,
     "first to the last message in the far end's log. BullMQ keeps its jobs in Redis with an append-only",
-    "file flushed every second; we commit each turn to disk.",
+    "file flushed every second; we commit each iteration to disk.",
     "",
     renderTable(["what", "rate", "figure", "limit", ""], rows),
     "",
-    "Where the time goes, microseconds of processor time a message (the far end and the sender share",
-    "the processor with the database):",
+    "Microseconds of processor time per message (the far end and the sender share the processor with the",
+    "database):",
     "",
     costs(rounds),
     "",
-    "Each round, messages a second:",
+    "Each round, messages per second:",
     "",
     perRound(rounds),
   ]);
@@ -88,12 +88,12 @@ function costs(rounds: readonly Round[]): string {
     return [
       name,
       ...parts.map((part) => middle((round) => of(round).cpu_us[part] ?? 0).toFixed(0)),
-      ours ? middle((round) => ours(round).messages_per_turn).toFixed(1) : "",
-      ours ? middle((round) => ours(round).turn_ms).toFixed(2) : "",
+      ours ? middle((round) => ours(round).messages_per_iteration).toFixed(1) : "",
+      ours ? middle((round) => ours(round).iteration_ms).toFixed(2) : "",
     ];
   };
   return renderTable(
-    ["what", ...parts, "messages a turn", "ms a turn"],
+    ["what", ...parts, "messages per iteration", "ms per iteration"],
     [
       row("late: bare loop", ({ slow }) => slow.bare),
       row(

@@ -1,4 +1,4 @@
-// Ours: the worker role as it runs in production, but for the slots of a number.
+// Our worker role as in production, except for the number of requests in flight.
 import { openMetaDriver } from "../../server/drivers/chat/meta/open-meta-driver.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
@@ -6,7 +6,7 @@ import { systemRandom } from "../../server/lib/random.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { default_settings, startWorker } from "../../server/worker.ts";
-import { answerOrders } from "../lib/child.ts";
+import { serveCommands } from "../lib/child.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 
@@ -19,18 +19,18 @@ const whatsapp = openMetaDriver({
   verify_token: "stub-verify",
 });
 const db = openDatabase(url, log);
-const turns = { count: 0, ms: 0 };
-const query = db.pool.query.bind(db.pool) as (asked: unknown) => Promise<unknown>;
-const queryTimed = (asked: { text?: string }) => {
-  const answer = query(asked);
-  if (!asked.text?.includes("record_and_claim_messages(")) return answer;
+const iterations = { count: 0, ms: 0 };
+const query = db.pool.query.bind(db.pool) as (statement: unknown) => Promise<unknown>;
+const timedQuery = (statement: { text?: string }) => {
+  const answer = query(statement);
+  if (!statement.text?.includes("record_and_claim_messages(")) return answer;
   const began_ms = performance.now();
   return answer.finally(() => {
-    turns.count++;
-    turns.ms += performance.now() - began_ms;
+    iterations.count++;
+    iterations.ms += performance.now() - began_ms;
   });
 };
-db.pool.query = queryTimed as typeof db.pool.query;
+db.pool.query = timedQuery as typeof db.pool.query;
 
 const app = {
   db,
@@ -40,10 +40,10 @@ const app = {
   random: systemRandom,
   chatDrivers: { whatsapp },
   voiceDrivers: {},
-  agentDrivers: {},
+  aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
 };
 startWorker(app, { ...default_settings, in_flight_max: Number(process.env["IN_FLIGHT"]) });
-/** The sender's turns so far, and how long they took with their way there and back. */
-answerOrders(async () => turns);
+/** Returns the number of the sender's iterations so far, and their total duration with the round trip. */
+serveCommands(async () => iterations);

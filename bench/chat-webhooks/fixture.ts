@@ -20,12 +20,12 @@ export type Fixture = {
   readonly chat_number_id: number;
   readonly campaign_id: number;
   readonly recipients: number;
-  /** Lines of "<signature> <body>": each recipient's sent, delivered and read, in disorder. */
+  /** Lines of "<signature> <body>": sent, delivered and read of each recipient, shuffled. */
   readonly file: string;
   close(): Promise<void>;
 };
 
-/** Makes `count` recipients and the file of their webhooks. */
+/** Creates `count` recipients and the file of their webhooks. */
 export async function openFixture(
   database_url: string,
   file: string,
@@ -65,7 +65,7 @@ export async function openFixture(
   return { app, database_url, db, ...ids, recipients: count, file, close };
 }
 
-/** As the sender leaves them: dispatched once, accepted, captured. */
+/** Puts the recipients into the state after sending: dispatched once, accepted, credit captured. */
 async function acceptAll(
   db: pg.Client,
   { account_id, campaign_id }: { account_id: number; campaign_id: number },
@@ -84,7 +84,7 @@ async function acceptAll(
   }
 }
 
-/** Always the same disorder. */
+/** Returns the list in a fixed shuffled order. */
 function shuffled<T>(list: readonly T[]): T[] {
   const places = new Map(list.map((one, i) => [one, (i * 2_654_435_761) % 4_294_967_296]));
   return list.toSorted((a, b) => places.get(a)! - places.get(b)!);

@@ -1,5 +1,5 @@
-// Requests at their appointed times, whatever the answers do: a late answer delays no later request,
-// and its time counts from the appointment.
+// Sends requests at scheduled times: a late response delays no later request, and its time counts from the
+// scheduled time.
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -7,12 +7,12 @@ import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 
 const connections = 128;
-/** Requests of a process that has fallen behind this far would measure the process. */
+/** If the load process is later than this, the figures measure the process. */
 const late_max_ms = 50;
 
 type Connection = { readonly socket: Socket; began_ms: number };
 
-/** Posts the file's webhooks to `url` at `rate` a second for `seconds`; returns each one's time in ms. */
+/** Posts the file's webhooks to `url` at `rate` per second for `seconds`; returns the response times in ms. */
 export async function postOpenLoop(
   url: string,
   file: string,
@@ -20,12 +20,12 @@ export async function postOpenLoop(
 ): Promise<number[]> {
   const requests = await readRequests(url, file);
   const idle: Connection[] = [];
-  const due: { appointed_ms: number; request: Buffer }[] = [];
+  const due: { scheduled_ms: number; request: Buffer }[] = [];
   const times_ms: number[] = [];
   const send = (connection: Connection) => {
     const next = due.shift();
     if (!next) return void idle.push(connection);
-    connection.began_ms = next.appointed_ms;
+    connection.began_ms = next.scheduled_ms;
     connection.socket.write(next.request);
   };
   const all = await Promise.all(
@@ -39,18 +39,18 @@ export async function postOpenLoop(
   idle.push(...all);
   const began_ms = performance.now();
   const total = Math.floor(rate * seconds);
-  let appointed = 0;
-  while (appointed < total) {
+  let scheduled = 0;
+  while (scheduled < total) {
     const now_ms = performance.now();
     const until = Math.min(total, Math.floor(((now_ms - began_ms) * rate) / 1_000));
-    for (; appointed < until; appointed++) {
-      const appointed_ms = began_ms + (appointed * 1_000) / rate;
-      due.push({ appointed_ms, request: requests[appointed % requests.length]! });
+    for (; scheduled < until; scheduled++) {
+      const scheduled_ms = began_ms + (scheduled * 1_000) / rate;
+      due.push({ scheduled_ms, request: requests[scheduled % requests.length]! });
     }
-    // In turn: the server closes a connection that is never used.
+    // Round-robin, because the server closes connections that are never used.
     while (due.length > 0 && idle.length > 0) send(idle.shift()!);
     await setTimeout(1);
-    if (performance.now() - now_ms > late_max_ms) console.log("the load itself was late");
+    if (performance.now() - now_ms > late_max_ms) console.log("the load process was late");
   }
   while (times_ms.length < total) await setTimeout(5);
   for (const { socket } of all) socket.destroy();
@@ -66,10 +66,10 @@ async function open(
   await once(socket, "connect");
   socket.setNoDelay(true);
   const connection = { socket, began_ms: 0 };
-  // An answer of this size comes in one piece; what is no 200 ends the run.
+  // A response of this size arrives in one piece; any status except 200 ends the run.
   socket.on("data", (bytes: Buffer) => {
     if (!bytes.toString("latin1", 0, 12).endsWith(" 200"))
-      throw new Error(`a webhook was answered: ${bytes.toString("latin1", 0, 300)}`);
+      throw new Error(`a webhook got: ${bytes.toString("latin1", 0, 300)}`);
     answered(connection, performance.now());
   });
   return connection;

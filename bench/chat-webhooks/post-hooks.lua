@@ -1,4 +1,4 @@
--- wrk: posts the requests of a file, one after the other, each thread from a place of its own:
+-- wrk: posts the requests of a file one after another; each thread starts at a different line:
 -- `wrk -s post-hooks.lua <url> -- <path> <file>`; the file has lines of "<signature> <body>".
 local threads = {}
 

@@ -1,7 +1,7 @@
 import { median, renderTable } from "../lib/figures.ts";
 import { renderPage, verdict } from "../lib/report.ts";
 
-/** Webhooks, or answers, a second. */
+/** Webhooks or responses per second. */
 export type Round = {
   readonly hello: number;
   readonly hooks: number;
@@ -14,7 +14,7 @@ export type Figures = {
   readonly applied_per_second: number;
 };
 
-/** The page that is printed and kept: the figures against their limits, each round, the machine. */
+/** Renders the page that is printed and stored: figures and limits, each round, machine. */
 export function reportWebhooks(figures: Figures, machine: readonly string[]): string {
   const { rounds, open_loop } = figures;
   const middle = (name: keyof Round) =>
@@ -23,7 +23,7 @@ export function reportWebhooks(figures: Figures, machine: readonly string[]): st
   const rows = [
     ["POST hello-world of the same server", middle("hello"), "", "", ""],
     [
-      "webhooks taken in",
+      "webhooks stored",
       middle("hooks"),
       `${ratio("hooks").toFixed(2)} x`,
       ">= 0.5 x",
@@ -53,7 +53,7 @@ export function reportWebhooks(figures: Figures, machine: readonly string[]): st
   ]);
   return renderPage("Delivery webhooks", machine, [
     `Medians of ${rounds.length}; a ratio is the median of the rounds' ratios to hello-world. A webhook is`,
-    "one status, signed; it is answered when it is committed.",
+    "one signed status; the response follows its commit.",
     "",
     renderTable(["what", "rate", "figure", "limit", ""], rows),
     "",

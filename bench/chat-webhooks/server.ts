@@ -1,5 +1,5 @@
-// The API as it is, with one more route that does nothing but answer: what any POST costs here.
-// `node server.ts` reads DATABASE_URL; with APPLY=1 it also applies what it takes in.
+// The API with an additional no-op route, which shows the cost of any POST. `node server.ts` reads
+// DATABASE_URL; with APPLY=1 it also applies the webhooks.
 import Type from "typebox";
 import { openApiApp } from "../../server/api/api-app.ts";
 import { buildHttpServer } from "../../server/api/http-server.ts";
@@ -37,7 +37,7 @@ const app = openApiApp({
   notifications: openNotifications(url, log),
   chatDrivers: { whatsapp: openTestWhatsapp() },
   voiceDrivers: {},
-  agentDrivers: {},
+  aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
 });
@@ -47,12 +47,12 @@ const loop =
         name: "chat-reports",
         channel: "chat_report",
         poll_ms: 1_000,
-        turn: (stopping) => applyWebhooks(app, stopping),
+        iterate: (stopping) => applyWebhooks(app, stopping),
       })
     : null;
 const server = await buildHttpServer(app, { routes: [...routes, hello] });
 process.once("SIGTERM", () => {
-  // The leases go back: the next applier need not wait for their end.
+  // The leases are released, so that the next applier need not wait until they expire.
   void Promise.all([loop?.stop(), server.close()]).then(() => process.exit(0));
 });
 console.log(await server.listen({ host: "127.0.0.1", port: 0 }));

@@ -1,9 +1,9 @@
-// Fills an account as a busy fortnight would: a chat campaign with as many recipients, and as many calls,
-// half of them click-to-calls and half of one voice campaign.
+// Fills an account with a chat campaign and calls, half of them click-to-calls and half of one voice
+// campaign.
 import type pg from "pg";
 
-/** Rows that exist. */
-export type Place = {
+/** IDs of existing rows. */
+export type ExistingIds = {
   readonly account_id: number;
   readonly owner_id: number;
   readonly chat_number_id: number;
@@ -13,9 +13,13 @@ export type Place = {
   readonly voice_file_id: number;
 };
 
-/** Spreads them over the ten days before now; returns the chat campaign's id. */
-export async function fillAccount(db: pg.Client, place: Place, rows: number): Promise<number> {
-  // What foreign keys would check row by row is right by its making.
+/** Spreads the rows over the last ten days; returns the chat campaign's ID. */
+export async function fillAccount(
+  db: pg.Client,
+  place: ExistingIds,
+  rows: number,
+): Promise<number> {
+  // Without foreign key checks, because the rows are consistent by construction.
   await db.query("set session_replication_role = replica");
   const { account_id, owner_id, node_id, trunk_id } = place;
   const campaign_id = await addChatCampaign(db, place, rows);
@@ -39,7 +43,7 @@ export async function fillAccount(db: pg.Client, place: Place, rows: number): Pr
   return campaign_id;
 }
 
-async function addChatCampaign(db: pg.Client, place: Place, rows: number): Promise<number> {
+async function addChatCampaign(db: pg.Client, place: ExistingIds, rows: number): Promise<number> {
   const { account_id, owner_id, chat_number_id, template_id } = place;
   const { rows: made } = await db.query<{ id: string }>(chat_campaign, [
     account_id,
@@ -55,7 +59,7 @@ async function addChatCampaign(db: pg.Client, place: Place, rows: number): Promi
 }
 
 const began = "now() - interval '10 days'";
-/** The n-th of `rows`. */
+/** The time of the n-th of `rows`. */
 const at = (rows: string) => `${began} + n * (interval '10 days' / ${rows}::int)`;
 
 const chat_campaign = `
@@ -74,7 +78,7 @@ const chat_counts = `
     count(*) filter (where n % 20 between 2 and 7), count(*) filter (where n % 20 > 7)
   from generate_series(1, $3::int) n`;
 
-/** As many captures as a sender makes: one for fifty messages. */
+/** One capture for every fifty messages, as a sender makes. */
 const transfers = `
   insert into credit_transfers (account_id, kind, type, from_ledger_account, to_ledger_account, amount, reservation_id, at)
   select $1, 'chat', 'capture', 'reserved', 'spent', 45, r.id, ${at("$2")}
@@ -109,12 +113,12 @@ const voice_campaign = `
   select $1, id, 'Bench', 'obd_voice_call', 'csv', $3, $4, '{}', 'running', $5, $2, ${began}
   from campaign returning id`;
 
-/** Every other call is a click-to-call, a campaign each. */
+/** Every other call is a click-to-call, each with its own campaign. */
 const call_campaigns = `
   insert into call_campaigns (account_id, kind, created_by, created_at)
   select $1, 'click_to_call', $2, ${began} from generate_series(1, $3::int, 2)`;
 
-/** Of ten, six are answered; of two that are answered one by a machine where it is a campaign's. */
+/** Six of ten calls are answered; in campaigns half of those by a machine. */
 const calls = `
   with of_click as (
     select id as campaign_id, row_number() over (order by id) as k from call_campaigns
@@ -149,7 +153,7 @@ const customer_legs = `
     'ended', status, queued_at, ringing_at, answered_at, ended_at, 'hung_up', 16
   from calls where account_id = $1`;
 
-/** One of each click-to-call, and of a tenth of the campaign's calls, which were put through. */
+/** One leg of each click-to-call, and of a tenth of the campaign's calls, which were transferred. */
 const agent_legs = `
   insert into call_legs (account_id, call_id, id, role, number, on_trunk, state, status, initiated_at,
     ringing_at, answered_at, ended_at, outcome, cause)

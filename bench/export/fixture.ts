@@ -1,4 +1,4 @@
-// One service and one account with many rows, exported over HTTP and by psql.
+// One service and one account with many rows, which are exported over HTTP and with psql.
 import pg from "pg";
 import { makeSandboxTrunk } from "../../test/support/telephony-factory.ts";
 import { makeChatNumber, makeChatTemplate } from "../../test/support/chat-factory.ts";
@@ -15,9 +15,9 @@ export type Fixture = {
   readonly service: ServiceProcess;
   readonly token: string;
   readonly exports: Readonly<Record<Name, { readonly url: string }>>;
-  /** Writes the same rows by psql and returns the seconds it took. */
+  /** Writes the same rows with psql; returns the duration in seconds. */
   copy(name: Name): Promise<number>;
-  /** Open ones of the server's that run no statement. */
+  /** Counts the server's open transactions without a running statement. */
   transactions(): Promise<number>;
   close(): Promise<void>;
 };
@@ -30,7 +30,7 @@ export async function openFixture(
   const env = { DATABASE_URL: database_url, ROLES: "api", TRUNKLINE_SEED: "none" };
   const service = await startService({ ...env, DATA_DIR: data_dir });
   const app = openBenchApp(database_url);
-  // Whose statements may last.
+  // A connection without a statement time-out.
   const db = new pg.Client({ connectionString: database_url });
   await db.connect();
   const account = await makeAccount(app);

@@ -1,4 +1,4 @@
-// Who reads an export, and what the server's process takes meanwhile.
+// Reads an export, fast or slowly, and measures the memory of the server's process.
 import { request, type IncomingMessage } from "node:http";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
@@ -10,22 +10,22 @@ export type Whole = {
   readonly seconds: number;
   readonly rows: number;
   readonly megabytes: number;
-  /** The most while the first half of its time passed, and in the second. */
+  /** The maximum memory in the first and in the second half of the time. */
   readonly early_mb: number;
   readonly late_mb: number;
 };
 
 export type Slow = {
   readonly highest_mb: number;
-  /** The most that were open at once without a statement that runs. */
+  /** The maximum of open transactions without a running statement. */
   readonly transactions: number;
   readonly megabytes: number;
 };
 
-/** Reads it as fast as it comes. */
+/** Reads an export as fast as possible. */
 export async function readExport(of: Export): Promise<Whole> {
-  const taken = [pssOfTree_mb(of.pid)];
-  const watch = setInterval(() => taken.push(pssOfTree_mb(of.pid)), 100);
+  const samples = [pssOfTree_mb(of.pid)];
+  const watch = setInterval(() => samples.push(pssOfTree_mb(of.pid)), 100);
   const began = performance.now();
   let lines = 0;
   let bytes = 0;
@@ -38,18 +38,18 @@ export async function readExport(of: Export): Promise<Whole> {
   } finally {
     clearInterval(watch);
   }
-  taken.push(pssOfTree_mb(of.pid));
-  const half = Math.floor(taken.length / 2);
+  samples.push(pssOfTree_mb(of.pid));
+  const half = Math.floor(samples.length / 2);
   return {
     seconds: (performance.now() - began) / 1_000,
     rows: lines - 1,
     megabytes: bytes / 1_048_576,
-    early_mb: Math.max(...taken.slice(0, half)),
-    late_mb: Math.max(...taken.slice(half)),
+    early_mb: Math.max(...samples.slice(0, half)),
+    late_mb: Math.max(...samples.slice(half)),
   };
 }
 
-/** Reads a megabyte a second for so long, and then leaves. */
+/** Reads one megabyte per second for `seconds`, then disconnects. */
 export async function readSlowly(
   of: Export,
   seconds: number,
@@ -75,14 +75,14 @@ export async function readSlowly(
 }
 
 async function open({ url, token }: Export): Promise<IncomingMessage> {
-  const asked = request(url, { headers: { authorization: `Bearer ${token}` } });
-  asked.end();
-  const [answer] = (await once(asked, "response")) as [IncomingMessage];
-  if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}`);
+  const sent = request(url, { headers: { authorization: `Bearer ${token}` } });
+  sent.end();
+  const [answer] = (await once(sent, "response")) as [IncomingMessage];
+  if (answer.statusCode !== 200) throw new Error(`${url} got status ${answer.statusCode}`);
   return answer;
 }
 
-/** No field that is filled here has a line break of its own. */
+/** Counts lines; no field of this data contains a line break. */
 function linesOf(piece: Buffer): number {
   let lines = 0;
   for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, at + 1)) lines++;

@@ -11,11 +11,11 @@ export type ExportFigures = {
   readonly slow: Slow;
 };
 
-/** What memory may differ by between the halves of an export: the collector's leisure, not its size. */
+/** The limit of memory growth between the halves of an export, which allows for garbage collection. */
 const growth_max = 1.25;
 const slow_mb_max = 50;
 
-/** The page that is printed and kept: the figures against their limits, the machine. */
+/** Renders the page that is printed and stored: figures, limits and machine. */
 export function reportExports(
   figures: readonly ExportFigures[],
   size: { readonly rows: number; readonly slow_seconds: number },
@@ -23,8 +23,8 @@ export function reportExports(
 ): string {
   return renderPage("Exports", machine, [
     `${size.rows} rows each, read over HTTP to the last byte. \`\\copy\` writes the same rows, a call with its`,
-    "legs, to /dev/null. One export went before. Memory is the server's process (PSS), looked at ten times a second.",
-    `The slow reader takes a megabyte a second for ${size.slow_seconds} seconds.`,
+    "legs, to /dev/null. One export ran before. Memory is the server's process (PSS), measured ten times per second.",
+    `The slow reader reads one megabyte per second for ${size.slow_seconds} seconds.`,
     "",
     renderTable(["what", "measured", "figure", "limit", ""], figures.flatMap(rowsOf)),
   ]);
@@ -52,14 +52,14 @@ function rowsOf({ name, idle_mb, copy_seconds, whole, after_mb, slow }: ExportFi
       "",
     ],
     [
-      "    highest of the second half to that of the first",
+      "    maximum of the second half relative to the first",
       `${whole.late_mb.toFixed()} : ${whole.early_mb.toFixed()} MB`,
       `${growth.toFixed(2)} x`,
       `<= ${growth_max} x`,
       verdict(growth <= growth_max),
     ],
     [
-      "    a slow reader: memory above before",
+      "    a slow reader: additional memory",
       `${slow.megabytes.toFixed()} MB read`,
       `${slow_mb.toFixed()} MB`,
       `<= ${slow_mb_max} MB`,

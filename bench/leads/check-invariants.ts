@@ -1,16 +1,15 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Fixture } from "./fixture.ts";
 
-/** How many leads there are. */
+/** Counts all leads. */
 export async function countLeads(fixture: Fixture): Promise<number> {
   const { rows } = await fixture.db.query<{ count: number }>("select count(*)::int from leads");
   return rows[0]?.count ?? 0;
 }
 
 /**
- * Waits until nothing is under way, and throws unless `answered` leads were made since there were
- * `before`: exactly, but for requests that were cut off (at most `cut_max`), and exactly as many as
- * the service itself counted.
+ * Waits until nothing is in flight; throws unless `answered` leads were created since `before`, plus at
+ * most `cut_max` of requests that were cut off, and exactly as many as the service counted.
  */
 export async function checkCreated(
   fixture: Fixture,
@@ -26,17 +25,19 @@ export async function checkCreated(
   const made = (await countLeads(fixture)) - before.leads;
   if (made < answered || made > answered + cut_max || made !== counted - before.counted) {
     const own = counted - before.counted;
-    throw new Error(`${answered} leads were answered, ${own} counted by the service, ${made} made`);
+    throw new Error(
+      `${answered} leads were acknowledged, ${own} counted by the service, ${made} created`,
+    );
   }
 }
 
-/** The service's own count of leads created. */
+/** Returns the service's counter of created leads. */
 export async function createdCount(fixture: Fixture): Promise<number> {
   const { text } = await fixture.service.send("GET", "/metrics");
   return Number(/^trunkline_leads_created_total (\d+)$/m.exec(text)?.[1]);
 }
 
-/** Throws unless phones have one contact, and leads their contact, one timeline entry and one event. */
+/** Throws unless each phone has one contact, and each lead has its contact, one timeline entry and one event. */
 export async function checkInvariants(fixture: Fixture): Promise<void> {
   for (const [violation, sql] of Object.entries(violations)) {
     const { rows } = await fixture.db.query<{ count: number }>(sql);
@@ -55,8 +56,8 @@ const violations = {
       on t.account_id = l.account_id and t.lead_id = l.id
     where l.id is null or t.entries is distinct from 1`,
   "a lead without exactly one event": `select count(*)::int from leads l
-    full join (select account_id, (data ->> 'id')::bigint as lead_id, count(*) as told
+    full join (select account_id, (data ->> 'id')::bigint as lead_id, count(*) as events
       from events where type = 'lead.created' group by 1, 2) e
       on e.account_id = l.account_id and e.lead_id = l.id
-    where l.id is null or e.told is distinct from 1`,
+    where l.id is null or e.events is distinct from 1`,
 };

@@ -1,6 +1,6 @@
--- wrk: leads with a phone drawn from `known` seeded contacts or from everything else, a name, often
+-- wrk: creates leads with a phone of one of `known` seeded contacts or a random one, a name, often
 -- an e-mail, sometimes a custom field: `wrk -s create-leads.lua <url> -- <path> <token> <key> <known> <seed>`.
--- The request is put together here, because wrk.format costs more than the rest of wrk.
+-- The request is built here, because wrk.format costs more than the rest of wrk.
 local threads = {}
 
 function setup(thread)

@@ -1,4 +1,4 @@
-// One service and its rows, the same for every contender.
+// One service with the same rows for every contender.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
@@ -10,16 +10,16 @@ export type Fixture = {
   readonly database_url: string;
   readonly db: pg.Client;
   readonly token: string;
-  /** Path of the write. */
+  /** The path of lead creation. */
   readonly path: string;
   readonly custom_field_key: string;
-  /** Seeded contacts: 9000000001 and up. */
+  /** The number of seeded contacts, from 9000000001 on. */
   readonly known: number;
-  /** What the pgbench scripts take as variables. */
+  /** The variables of the pgbench scripts. */
   readonly variables: Readonly<Record<string, number>>;
 };
 
-/** Reads the service's demo and adds `known` contacts, each with a lead. */
+/** Reads the service's demo data and adds `known` contacts, each with a lead. */
 export async function openFixture(
   service: ServiceProcess,
   database_url: string,

@@ -1,4 +1,4 @@
--- create_leads with one lead. A space after each colon: pgbench takes ":0" for a variable.
+-- Calls create_leads with one lead. A space follows each colon, because pgbench reads ":0" as a variable.
 \set draw random(0, 3)
 \set is_new random(0, 1)
 \set phone 9000000000 + random(1, :known)

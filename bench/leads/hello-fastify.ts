@@ -1,4 +1,4 @@
-// The ceiling of any Fastify server: takes a JSON body, answers BODY_BYTES of JSON.
+// The upper limit of any Fastify server: accepts a JSON body and returns as many bytes of JSON as its argument.
 import Fastify from "fastify";
 
 const body = JSON.stringify({ hello: "x".repeat(Number(process.argv[2]) - 12) });

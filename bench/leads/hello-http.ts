@@ -1,4 +1,4 @@
-// The ceiling of any server on node:http: reads the body to its end, answers BODY_BYTES of JSON.
+// The upper limit of any node:http server: reads the body and returns as many bytes of JSON as its argument.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

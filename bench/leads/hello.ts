@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-/** Starts one of the hello-world servers; it answers every POST with `body_bytes` of JSON. */
+/** Starts a hello-world server that responds to every POST with `body_bytes` of JSON. */
 export async function startHello(
   name: "hello-fastify" | "hello-http",
   body_bytes: number,

@@ -8,7 +8,7 @@ export const connections = 64;
 export type WrkFigures = {
   readonly seconds: number;
   readonly answers: number;
-  /** Answers of 400 and above. */
+  /** Responses with status 400 and above. */
   readonly refused: number;
   /** Connections that failed, timed out or broke. */
   readonly broken: number;
@@ -16,7 +16,7 @@ export type WrkFigures = {
   readonly p99_ms: number;
 };
 
-/** Creates leads over 64 connections; `seed` decides the random phones. */
+/** Creates leads over 64 connections; `seed` determines the random phones. */
 export async function wrk(
   fixture: Fixture,
   url: string,
@@ -33,7 +33,7 @@ export async function wrk(
 
 export type PgbenchFigures = { readonly per_second: number; readonly transactions: number };
 
-/** Runs one of the SQL scripts beside this file, prepared. */
+/** Runs an SQL script of this folder with prepared statements. */
 export async function pgbench(
   fixture: Fixture,
   script: "one-lead" | "function",
@@ -57,7 +57,7 @@ export async function pgbench(
   const transactions = Number(/actually processed: (\d+)/.exec(output)?.[1]);
   const failed = Number(/failed transactions: (\d+)/.exec(output)?.[1]);
   if (!(per_second > 0) || !(transactions > 0) || failed !== 0) {
-    throw new Error(`pgbench ${script} did not go well:\n${output}`);
+    throw new Error(`pgbench ${script} failed:\n${output}`);
   }
   return { per_second, transactions };
 }

@@ -5,7 +5,7 @@ import { pssOfTree_mb } from "../lib/memory.ts";
 
 const idle_ms = 3_000;
 
-/** From the command to ready, and the memory of service and PostgreSQL together once idle. */
+/** Measures the time from start to ready, and the idle memory of service and PostgreSQL together. */
 export async function measureStart(
   dataDir: string,
   starts: number,

@@ -1,5 +1,5 @@
--- The best one-lead SQL we know: one statement, prepared, of the effects of create_leads. The known
--- contact is looked up first, because an insert that only conflicts still burns an id and a write.
+-- The fastest known SQL for one lead: one prepared statement with the effects of create_leads. It looks the
+-- contact up first, because an insert that conflicts still uses an ID and a write.
 \set draw random(0, 3)
 \set is_new random(0, 1)
 \set phone 9000000000 + random(1, :known)
@@ -31,7 +31,7 @@ with found as (
 ), noted as (
   insert into lead_timeline (account_id, lead_id, kind, at, user_id, data)
   select account_id, id, 'created', created_at, created_by, '{}' from lead
-), told as (
+), recorded as (
   insert into events (account_id, type, occurred_at, data)
   select account_id, 'lead.created', created_at, json_build_object('id', id, 'workspaceId', workspace_id,
     'contactId', contact_id, 'name', name, 'email', email, 'phone', phone, 'assignedAgentId', null,

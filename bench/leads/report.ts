@@ -1,7 +1,7 @@
 import { median, renderTable } from "../lib/figures.ts";
 import { renderPage, verdict } from "../lib/report.ts";
 
-/** Leads or answers a second of each contender. */
+/** Leads or responses per second of each contender. */
 export type Round = {
   readonly http: number;
   readonly one_lead: number;
@@ -18,7 +18,7 @@ export type Figures = {
   readonly idle_mb: number;
 };
 
-/** The page that is printed and kept: the figures against their limits, each round, the machine. */
+/** Renders the page that is printed and stored: figures and limits, each round, machine. */
 export function reportLeads(figures: Figures, machine: readonly string[]): string {
   const { rounds } = figures;
   const middle = (name: keyof Round) => median(rounds.map((round) => round[name]));
@@ -39,10 +39,16 @@ export function reportLeads(figures: Figures, machine: readonly string[]): strin
   const rows = [
     ["leads over HTTP, wrk, 64 connections", rate("http"), ...plain],
     ["(a) best one-lead SQL, pgbench", rate("one_lead"), ...against("one_lead", 1.2)],
-    ["    the aim", "", ...against("one_lead", 1.5)],
+    ["    the target", "", ...against("one_lead", 1.5)],
     ["(b) create_leads with one lead, pgbench", rate("function"), ...against("function", 1.5)],
-    ["ceiling: Fastify hello-world", rate("hello_fastify"), times(ratio("hello_fastify")), "", ""],
-    ["ceiling: node:http hello-world", rate("hello_http"), times(ratio("hello_http")), "", ""],
+    [
+      "upper limit: Fastify hello-world",
+      rate("hello_fastify"),
+      times(ratio("hello_fastify")),
+      "",
+      "",
+    ],
+    ["upper limit: node:http hello-world", rate("hello_http"), times(ratio("hello_http")), "", ""],
     ["one lead, idle server, p50", "", ...below(figures.p50_ms, 1, "ms", 2)],
     ["one lead, idle server, p99", "", `${figures.p99_ms.toFixed(2)} ms`, "", ""],
     ["start to ready, warm", "", ...below(figures.ready_seconds, 2, "s", 2)],

@@ -1,38 +1,39 @@
-// A contender as a process of its own: it is told what to do and answers when it is done.
+// Runs a contender as a child process that executes commands and returns figures.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 
-/** A number for each thing an order or an answer says. */
+/** The named numbers of a command or a response. */
 export type Figures = Readonly<Record<string, number>>;
 
 export type Child = {
   readonly pid: number;
-  /** One order, one answer; orders one after the other. Throws when the process ends instead. */
-  ask(order: Figures): Promise<Figures>;
+  /** Sends a command and returns its response, one at a time. Throws if the process ends instead. */
+  request(command: Figures): Promise<Figures>;
+  /** Kills the process and waits until it has ended. */
   stop(): Promise<void>;
-  /** Tells it to end, and waits until it has done what it does then. */
+  /** Sends SIGTERM and waits until the process has ended. */
   end(): Promise<void>;
 };
 
-/** Starts the script; resolves when it says that it is ready. */
+/** Starts the script; resolves when it is ready. */
 export async function startChild(script: string, env: Record<string, string>): Promise<Child> {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = fork(script, { env: { PATH, NODE_COMPILE_CACHE, ...env } });
   const ended = once(child, "exit").then(([code]) => {
     throw new Error(`${script} ended with ${String(code)}`);
   });
-  // Nobody may be asking when it is told to stop.
+  // No request may be waiting when it is stopped.
   ended.catch(() => {});
   const answer = async () => {
-    const [said] = (await Promise.race([once(child, "message"), ended])) as [Figures];
-    return said;
+    const [figures] = (await Promise.race([once(child, "message"), ended])) as [Figures];
+    return figures;
   };
   await answer();
   return {
     pid: child.pid!,
-    ask(order) {
+    request(command) {
       const answered = answer();
-      child.send(order);
+      child.send(command);
       return answered;
     },
     async stop() {
@@ -46,10 +47,10 @@ export async function startChild(script: string, env: Record<string, string>): P
   };
 }
 
-/** The child's side: says that it is ready, then answers each order. A violation ends the process. */
-export function answerOrders(act: (order: Figures) => Promise<Figures>): void {
-  process.on("message", (order) => {
-    void act(order as Figures).then((answer) => process.send?.(answer));
+/** Runs in the child: reports that it is ready, then executes each command. An error ends the process. */
+export function serveCommands(execute: (command: Figures) => Promise<Figures>): void {
+  process.on("message", (command) => {
+    void execute(command as Figures).then((answer) => process.send?.(answer));
   });
   process.on("disconnect", () => process.exit(1));
   process.send?.({});

@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { treeOf } from "./processes.ts";
 
-/** The unit of /proc: Linux has had it at 100 a second for as long as it has /proc. */
+/** The unit of times in /proc; always 100 per second on Linux. */
 const ticks_per_second = 100;
 
-/** Seconds of processor time the process, its descendants and those that ended have used so far. */
+/** Returns the seconds of processor time of the process and its descendants so far, including ended ones. */
 export function cpuOfTree_seconds(pid: number): number {
   const ticks = treeOf(pid).map((one) => {
     const stat = readStat(one);
-    // It ended meanwhile: its parent has its share.
+    // It has ended, and its parent has its time.
     if (stat === null) return 0;
-    // From the state on: utime, stime and the same of awaited children are fields 14 to 17.
+    // Fields 14 to 17 are utime and stime of the process and of its awaited children.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { scratchFolder } from "../../test/support/scratch-folder.ts";
 
-/** A new folder for what a bench keeps: on the disk, which is measured too; `small`, where it costs the least. */
+/** Creates a folder for a benchmark's data: on disk, which is measured too, or if `small`, in memory if possible. */
 export function dataFolder(small: boolean): string {
   const prefix = "trunkline-bench-";
   return small ? scratchFolder(prefix) : mkdtempSync(join(tmpdir(), prefix));

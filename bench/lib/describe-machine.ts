@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 
-/** What the figures were measured on, one fact a line. */
+/** Describes the machine of the measurements, one fact per line. */
 export function describeMachine(postgresVersion: string): string[] {
   return [
     `date: ${new Date().toISOString().slice(0, 16)}Z`,

@@ -1,9 +1,9 @@
-/** The middle value; of an even number of values, the upper middle. */
+/** Returns the median; of an even number of values, the upper of the two middle ones. */
 export function median(values: readonly number[]): number {
   return percentile(values, 50);
 }
 
-/** The value that `percent` of the values do not exceed. */
+/** Returns the value that `percent` of the values do not exceed. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const found = sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))];
@@ -11,7 +11,7 @@ export function percentile(values: readonly number[], percent: number): number {
   return found;
 }
 
-/** A Markdown table that also reads well on a terminal. */
+/** Renders a Markdown table that is also readable in a terminal. */
 export function renderTable(
   header: readonly string[],
   rows: readonly (readonly string[])[],
@@ -31,7 +31,7 @@ export function renderTable(
   ].join("\n");
 }
 
-/** The cells of every table row in what `renderTable` made. */
+/** Returns the cells of every table row in the output of `renderTable`. */
 export function readTables(text: string): string[][] {
   return text
     .split("\n")

@@ -1,4 +1,4 @@
-/** Milliseconds of the machine's monotonic clock: the same in every process. */
+/** Returns the machine's monotonic clock in milliseconds, which is the same in every process. */
 export function machineTime_ms(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { treeOf } from "./processes.ts";
 
-/** Megabytes of the process and all its descendants, shared pages divided among their users (PSS). */
+/** Returns the megabytes of the process and its descendants, with shared pages divided among users (PSS). */
 export function pssOfTree_mb(pid: number): number {
   return sumOfTree_mb(pid, "Pss");
 }
 
-/** The same with shared pages counted for each (RSS). */
+/** Returns the same with shared pages counted for each process (RSS). */
 export function rssOfTree_mb(pid: number): number {
   return sumOfTree_mb(pid, "Rss");
 }
@@ -20,7 +20,7 @@ function sumOfTree_mb(pid: number, what: "Pss" | "Rss"): number {
   return kilobytes.reduce((sum, kb) => sum + kb, 0) / 1_024;
 }
 
-/** Empty: it ended meanwhile. */
+/** Returns "" if the process has ended. */
 function readRollup(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
@@ -29,10 +29,10 @@ function readRollup(pid: number): string {
   }
 }
 
-/** The least of some seconds, looked at four times each: what a start took is given back only by and by. */
-export async function settledMemory_mb(pid: number, looks: number): Promise<number> {
+/** Returns the minimum memory of `samples` samples, four per second: memory of the start is freed gradually. */
+export async function settledMemory_mb(pid: number, samples: number): Promise<number> {
   let least_mb = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < looks; i++) {
+  for (let i = 0; i < samples; i++) {
     await wait(250);
     least_mb = Math.min(least_mb, pssOfTree_mb(pid));
   }

@@ -23,7 +23,7 @@ export function openBenchApp(
     notifications,
     chatDrivers,
     voiceDrivers: {},
-    agentDrivers: {},
+    aiAgentDrivers: {},
     speech: toneSpeech,
     outgoing: localOutgoing,
     async close() {

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 
-/** The process and all its descendants. */
+/** Returns the IDs of the process and all its descendants. */
 export function treeOf(pid: number): number[] {
   const parents = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -10,7 +10,7 @@ export function treeOf(pid: number): number[] {
         const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
         return [[Number(name), parent] as const];
       } catch {
-        return []; // It ended meanwhile.
+        return []; // It has ended.
       }
     });
   const childrenOf = (of: number): number[] =>

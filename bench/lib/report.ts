@@ -1,4 +1,4 @@
-/** A bench's page: its title, the machine, then the lines of the body. */
+/** Renders a benchmark's page: title, machine, body. */
 export function renderPage(
   title: string,
   machine: readonly string[],
@@ -7,7 +7,7 @@ export function renderPage(
   return [`# ${title}`, "", ...machine.map((fact) => `- ${fact}`), "", ...body, ""].join("\n");
 }
 
-/** The last cell of a row that has a limit. */
+/** Returns the last cell of a row with a limit. */
 export function verdict(isMet: boolean): "met" | "missed" {
   return isMet ? "met" : "missed";
 }

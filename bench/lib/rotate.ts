@@ -1,4 +1,4 @@
-/** The list from its `by`th item on, then the items before: each round of a bench starts with another contender. */
+/** Rotates the list by `by` items, so that each round of a benchmark starts with a different contender. */
 export function rotate<T>(list: readonly T[], by: number): T[] {
   const first = by % list.length;
   return [...list.slice(first), ...list.slice(0, first)];

@@ -8,11 +8,11 @@ import { describeMachine } from "./describe-machine.ts";
 export type Bench = {
   /** An empty folder, removed at the end. */
   readonly data_dir: string;
-  /** A new cluster in `data_dir`, which the bench may stop earlier. */
+  /** A new cluster in `data_dir`, which the benchmark may stop earlier. */
   readonly postgres: Awaited<ReturnType<typeof startEmbeddedPostgres>>;
-  /** One fact about the machine a line. */
+  /** Facts about the machine, one per line. */
   readonly machine: readonly string[];
-  /** Stops this at the end, before everything deferred earlier. */
+  /** Calls `stop` at the end, in reverse order of the calls of `defer`. */
   defer(stop: () => Promise<unknown>): void;
 };
 

@@ -1,4 +1,4 @@
-// Several benches one after the other, and all their limits in one table.
+// Runs several benchmarks one after another and prints all limits in one table.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -9,19 +9,19 @@ export async function runBenches(title: string, benches: readonly string[]): Pro
   const rows: (readonly string[])[] = [];
   for (const bench of benches) {
     const printed = await run(bench);
-    // A row with a verdict is one with a limit.
-    const validated = readTables(printed).filter((cells) =>
+    // A row with a limit ends with a verdict.
+    const limited = readTables(printed).filter((cells) =>
       /^(met|missed)$/.test(cells.at(-1) ?? ""),
     );
-    if (validated.length === 0) throw new Error(`${bench} printed no limit`);
+    if (limited.length === 0) throw new Error(`${bench} printed no limit`);
     // The figure, the limit and the verdict come last.
-    rows.push(...validated.map((cells) => [bench, cells[0]!, cells[1]!, ...cells.slice(-3)]));
+    rows.push(...limited.map((cells) => [bench, cells[0]!, cells[1]!, ...cells.slice(-3)]));
   }
   console.log(`# ${title}: all limits\n`);
   console.log(renderTable(["bench", "what", "measured", "figure", "limit", ""], rows));
 }
 
-/** Passes on what the bench prints, and returns it. */
+/** Prints the benchmark's output and returns it. */
 async function run(bench: string): Promise<string> {
   const script = join(import.meta.dirname, "..", `${bench}.ts`);
   const child = spawn(process.execPath, [script, ...process.argv.slice(2)], {

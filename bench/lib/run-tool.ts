@@ -5,13 +5,13 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Runs a load tool to its end and returns what it printed; throws with its output when it fails. */
+/** Runs a load tool and returns its output; throws with the output if it fails. */
 export async function runTool(name: string, args: readonly string[]): Promise<string> {
   const { stdout } = await run(locateTool(name), args, { maxBuffer: 16 * 1_048_576 });
   return stdout;
 }
 
-/** The tool's file, on the PATH or where Debian keeps PostgreSQL's; throws when it is not installed. */
+/** Returns the path of a tool, on the PATH or in Debian's PostgreSQL folders; throws if it is not installed. */
 export function locateTool(name: string): string {
   const debian = "/usr/lib/postgresql";
   const versions = existsSync(debian) ? readdirSync(debian) : [];

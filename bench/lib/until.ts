@@ -1,15 +1,15 @@
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Waits until it is true, asking every few milliseconds. Throws, with what was waited for, after `patience_ms`. */
+/** Waits until the condition is true, polling every `poll_ms`; throws with its description after `timeout_ms`. */
 export async function until(
   what: string,
   isTrue: () => Promise<boolean>,
-  { poll_ms = 20, patience_ms = 180_000 } = {},
+  { poll_ms = 20, timeout_ms = 180_000 } = {},
 ): Promise<void> {
-  const deadline_ms = performance.now() + patience_ms;
+  const deadline_ms = performance.now() + timeout_ms;
   while (!(await isTrue())) {
     if (performance.now() > deadline_ms)
-      throw new Error(`it did not come about in ${patience_ms / 1_000} s: ${what}`);
+      throw new Error(`not reached within ${timeout_ms / 1_000} s: ${what}`);
     await wait(poll_ms);
   }
 }

@@ -1,9 +1,9 @@
 import { createWriteStream } from "node:fs";
 import { once } from "node:events";
 
-const lines_a_write = 10_000;
+const lines_per_write = 10_000;
 
-/** Writes so many lines, after a header where there is one. */
+/** Writes `count` lines, after the header if there is one. */
 export async function writeLines(
   file: string,
   count: number,
@@ -12,8 +12,8 @@ export async function writeLines(
 ): Promise<void> {
   const stream = createWriteStream(file);
   if (header !== undefined) stream.write(`${header}\n`);
-  for (let i = 0; i < count; i += lines_a_write) {
-    const length = Math.min(lines_a_write, count - i);
+  for (let i = 0; i < count; i += lines_per_write) {
+    const length = Math.min(lines_per_write, count - i);
     const some = Array.from({ length }, (_, k) => lineOf(i + k));
     if (!stream.write(`${some.join("\n")}\n`)) await once(stream, "drain");
   }

@@ -1,22 +1,22 @@
-// The limit: an ARI client that dials, plays the recording and hangs up as the events come, as many
-// calls at once as may be, and keeps nothing. Whatever does not come about ends it, with what it was.
+// The upper limit: an ARI client that dials, plays the audio and hangs up, with the maximum of concurrent
+// calls, and stores nothing. Any failure ends the run with its reason.
 import { once } from "node:events";
 import { Pool } from "undici";
 import { WebSocket } from "ws";
 import { customerOf, trunk } from "../calls/fixture.ts";
-import { answerOrders, type Figures } from "../lib/child.ts";
+import { serveCommands, type Figures } from "../lib/child.ts";
 
 const app = "bare";
 const connections = 64;
 const ring_seconds = 30;
-/** Of one request, and of a connection. */
+/** The time-out of a request and of a connection. */
 const answer_ms = 20_000;
-/** Of a run, which takes half a minute. */
-const patience_ms = 180_000;
-/** Below Asterisk's `session_inactivity`, as ours. */
+/** The time-out of a run, which takes half a minute. */
+const timeout_ms = 180_000;
+/** Below Asterisk's `session_inactivity`, as in our driver. */
 const keep_alive_ms = 4_000;
 const { origin } = new URL(process.env["ARI_URL"]!);
-const played = new URLSearchParams({ media: `sound:${process.env["CLIP"]}` }).toString();
+const played = new URLSearchParams({ media: `sound:${process.env["AUDIO"]}` }).toString();
 const login = `${process.env["ARI_USER"]}:${process.env["ARI_PASSWORD"]}`;
 const authorization = `Basic ${Buffer.from(login).toString("base64")}`;
 const pool = new Pool(origin, {
@@ -28,7 +28,7 @@ const pool = new Pool(origin, {
 });
 const wanted = ["StasisStart", "PlaybackFinished", "ChannelDestroyed"];
 
-type Heard = {
+type AriEvent = {
   readonly type: string;
   readonly channel?: { readonly id: string };
   readonly playback?: { readonly target_uri: string; readonly state: string };
@@ -36,7 +36,7 @@ type Heard = {
 
 type Run = {
   readonly number: number;
-  /** What each call that is not over did last. */
+  /** The last event of each live call. */
   readonly calls: Map<string, string>;
   begin(): void;
   fail(error: unknown): void;
@@ -50,18 +50,18 @@ async function request(method: "POST" | "PUT" | "DELETE", path: string, body?: o
   const answer = await pool.request({ method, path: `/ari${path}`, headers, body: sent });
   await answer.body.dump();
   if (answer.statusCode >= 300 && answer.statusCode !== 404)
-    throw new Error(`${method} ${path} was answered ${answer.statusCode}`);
+    throw new Error(`${method} ${path} got status ${answer.statusCode}`);
 }
 
 function dial(id: string, i: number): Promise<void> {
   const endpoint = `PJSIP/91${customerOf(i)}@${trunk.endpoint}`;
-  const asked = { endpoint, app, callerId: trunk.caller_id, timeout: String(ring_seconds) };
-  return request("POST", `/channels/${id}?${new URLSearchParams(asked).toString()}`, {
+  const parameters = { endpoint, app, callerId: trunk.caller_id, timeout: String(ring_seconds) };
+  return request("POST", `/channels/${id}?${new URLSearchParams(parameters).toString()}`, {
     variables: { CALL_ID: id },
   });
 }
 
-async function hear(run: Run, { type, channel, playback }: Heard): Promise<void> {
+async function handleEvent(run: Run, { type, channel, playback }: AriEvent): Promise<void> {
   const id = channel?.id ?? playback?.target_uri.slice("channel:".length) ?? "";
   if (!run.calls.has(id)) return;
   run.calls.set(id, type);
@@ -82,17 +82,17 @@ async function connect(run: Run): Promise<WebSocket> {
     handshakeTimeout: answer_ms,
   });
   socket.on("message", (data: Buffer) => {
-    hear(run, JSON.parse(data.toString()) as Heard).catch(run.fail);
+    handleEvent(run, JSON.parse(data.toString()) as AriEvent).catch(run.fail);
   });
   await once(socket, "open");
-  socket.on("close", () => run.fail(new Error("Asterisk ended the connection")));
+  socket.on("close", () => run.fail(new Error("Asterisk closed the connection")));
   const allowed = wanted.map((type) => ({ type }));
   await request("PUT", `/applications/${app}/eventFilter`, { allowed });
   return socket;
 }
 
-/** `count` calls from the `first` customer on, `in_flight` at once. */
-answerOrders(async ({ count = 0, first = 0, in_flight = 0 }: Figures) => {
+/** Places `count` calls from customer `first` on, `in_flight` at once. */
+serveCommands(async ({ count = 0, first = 0, in_flight = 0 }: Figures) => {
   runs++;
   const done = Promise.withResolvers<void>();
   let next = first;
@@ -107,15 +107,15 @@ answerOrders(async ({ count = 0, first = 0, in_flight = 0 }: Figures) => {
         return;
       }
       const id = `v-${run.number}-${i}_`;
-      calls.set(id, "dialled");
+      calls.set(id, "dialed");
       dial(id, i).catch(run.fail);
     },
     fail: done.reject,
   };
   const timer = setTimeout(() => {
     const left = JSON.stringify(Object.fromEntries(calls));
-    run.fail(new Error(`${calls.size} calls are not over after ${patience_ms} ms: ${left}`));
-  }, patience_ms);
+    run.fail(new Error(`${calls.size} calls have not ended after ${timeout_ms} ms: ${left}`));
+  }, timeout_ms);
   const socket = await connect(run);
   for (let i = 0; i < in_flight; i++) run.begin();
   await done.promise;

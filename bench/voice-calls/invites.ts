@@ -1,17 +1,17 @@
-// How the pace was held: when Asterisk began its legs, by its own records.
+// Measures the pacing by the start times of legs in Asterisk's CDR.
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 
 export type Paced = {
-  /** Until the last one, once those are out that may go at once. */
+  /** The rate of the legs after those that may start at once. */
   readonly per_second: number;
-  /** The most in any one second. */
+  /** The maximum in any one second. */
   readonly most: number;
-  /** Legs that nobody answered. */
+  /** Legs that were not answered. */
   readonly unanswered: number;
 };
 
-/** The legs since `from`, of which the first `at_once` may go at once; throws unless they are `count`. */
+/** Reads the legs since `from`, of which the first `at_once` may start at once; throws unless they are `count`. */
 export function readInvites(
   cdr_path: string,
   from: number,

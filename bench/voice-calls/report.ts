@@ -3,24 +3,24 @@ import { median, renderTable } from "../lib/figures.ts";
 import { renderPage, verdict } from "../lib/report.ts";
 import type { Paced } from "./invites.ts";
 
-export const contenders = ["bare", "ours", "straight"] as const;
+export const contenders = ["bare", "ours", "direct"] as const;
 export type Contender = (typeof contenders)[number];
 
-/** Of whom the processor time is. */
+/** The processes whose processor time is measured. */
 export const parts = ["ours", "bare", "database", "asterisk", "sipp"] as const;
-/** Milliseconds of processor time a call. */
+/** Milliseconds of processor time per call. */
 export type Costs = Readonly<Record<(typeof parts)[number], number>>;
 
 export type CarriedRun = Carried & {
   readonly contender: Contender;
   readonly in_flight: number;
-  /** Calls over a second, from the order to the last one's end as its giver learns it. */
+  /** Calls per second of the whole run, from the launch until its end is known. */
   readonly whole_per_second: number;
   readonly cpu_ms: Costs;
 };
 
 export type PacedRun = Paced & {
-  /** What the trunk allows. */
+  /** The trunk's calls per second. */
   readonly rate: number;
   readonly cpu_ms: Costs;
 };
@@ -33,7 +33,7 @@ export type Figures = {
 export type Scale = {
   readonly rounds: number;
   readonly in_flight: readonly number[];
-  /** Calls of a run for each that may go on at once. */
+  /** Calls of a run, as a multiple of the concurrent calls. */
   readonly waves: number;
   readonly rates: readonly number[];
   readonly paced_seconds: number;
@@ -41,40 +41,40 @@ export type Scale = {
 };
 
 const limit = 0.9;
-/** A pace is held that falls short of the rate by no more. */
-const held = 0.98;
+/** The share of the rate from which pacing counts as kept. */
+const kept_share = 0.98;
 const titles: Readonly<Record<Contender, string>> = {
   bare: "a bare ARI client",
   ours: "our campaign, to the bare client",
-  straight: "sipp straight at the dialplan",
+  direct: "SIPp calling the dialplan directly",
 };
 
-/** The page that is printed and kept: the figures against their limits, the pace, where the time goes, each round. */
+/** Renders the page that is printed and stored: figures and limits, pacing, processor time, each round. */
 export function reportVoiceCalls(
   figures: Figures,
   scale: Scale,
   machine: readonly string[],
 ): string {
   return renderPage("Calls of voice campaigns", machine, [
-    `Medians of ${scale.rounds}; a ratio is the median of the rounds' ratios. ${scale.waves} calls a run for each that may go`,
-    `on at once; the far end answers after 200 ms, hears ${scale.audio_ms} ms, and is hung up on. A rate is by`,
-    "Asterisk's own records, once all places are taken; the whole: from the launch's request, or the order,",
-    "until the last call is over and, of ours, its recipient's state final.",
+    `Medians of ${scale.rounds}; a ratio is the median of the rounds' ratios. A run has ${scale.waves} calls for each`,
+    `concurrent call; the far end answers after 200 ms, is played ${scale.audio_ms} ms of audio and hung up on. A rate is by`,
+    "Asterisk's CDR, once the maximum of concurrent calls is reached; the whole run: from the launch until the",
+    "last call has ended and, for ours, its recipient's state is final.",
     "",
     limits(figures.carried, scale),
     "",
-    `The pace that a trunk is set to, over ${scale.paced_seconds} s: INVITEs a second once the first fifth of a second's are out,`,
-    "which may go at once, until the last one; and the most in any one second.",
+    `Pacing of a trunk over ${scale.paced_seconds} s: INVITEs per second after those of the first fifth of a second, which`,
+    "may start at once; and the maximum in any one second.",
     "",
     paces(figures.paced, scale),
     "",
     greatest(figures.paced, scale),
     "",
-    "Where the time goes, milliseconds of processor time a call (all share the machine):",
+    "Milliseconds of processor time per call (all processes share the machine):",
     "",
     costs(figures, scale),
     "",
-    "Each round, calls a second:",
+    "Each round, calls per second:",
     "",
     eachRound(figures, scale),
   ]);
@@ -103,7 +103,7 @@ function limits(runs: readonly CarriedRun[], scale: Scale): string {
       return [...row, `${ratio.toFixed(2)} x`, `>= ${limit} x`, verdict(ratio >= limit)];
     }),
   );
-  return renderTable(["what", "rate", "the whole", "a call's time", "figure", "limit", ""], rows);
+  return renderTable(["what", "rate", "whole run", "call duration", "figure", "limit", ""], rows);
 }
 
 function exactnessOf(runs: readonly PacedRun[], rate: number): number {
@@ -122,13 +122,13 @@ function paces(runs: readonly PacedRun[], { rates }: Scale): string {
       String(mine.reduce((sum, { unanswered }) => sum + unanswered, 0)),
     ];
   });
-  return renderTable(["set", "placed", "of what is set", "most in 1 s", "unanswered"], rows);
+  return renderTable(["set", "placed", "of the rate", "maximum in 1 s", "unanswered"], rows);
 }
 
 function greatest(runs: readonly PacedRun[], { rates }: Scale): string {
-  const kept = rates.filter((rate) => exactnessOf(runs, rate) >= held);
+  const kept = rates.filter((rate) => exactnessOf(runs, rate) >= kept_share);
   const what = kept.length === 0 ? "none of these" : `${Math.max(...kept)}/s`;
-  return `The greatest that is held (at least ${100 * held} % of it): ${what}.`;
+  return `The highest rate that is kept (at least ${100 * kept_share} % of it): ${what}.`;
 }
 
 function costs({ carried, paced }: Figures, scale: Scale): string {

@@ -1,4 +1,4 @@
-// One service that places no calls, and the same people as a CSV file and as the lines of \copy.
+// One service that places no calls, and the same recipients as a CSV file and as input of \copy.
 import { openAsBlob } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
@@ -11,10 +11,10 @@ import { writeLines } from "../lib/write-lines.ts";
 import { openBenchApp } from "../lib/open-bench-app.ts";
 
 export type Fixture = {
-  /** Whose statements may last. */
+  /** A connection without a statement time-out. */
   readonly db: pg.Client;
   readonly service: ServiceProcess;
-  /** Launches one campaign, or copies its rows, and returns the seconds it took. */
+  /** Each launches one campaign, or copies its rows, and returns the duration in seconds. */
   readonly launch: () => Promise<number>;
   readonly copy: () => Promise<number>;
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export async function openFixture(
   const csv = join(dataDir, "people.csv");
   await writeLines(csv, rows, (i) => `+91 ${numberOf(i)},Person ${i},Pune`, "phone,name,city");
   const lines = join(dataDir, "people.copy");
-  const shared = `${account.account_id}\t999\tunspoken\t${new Date().toISOString()}`;
+  const shared = `${account.account_id}\t999\tsynthesizing\t${new Date().toISOString()}`;
   await writeLines(lines, rows, (i) => {
     const variables = JSON.stringify({ name: `Person ${i}` });
     return `${shared}\t${i + 1}\t${numberOf(i)}\t91${numberOf(i)}\t${variables}`;

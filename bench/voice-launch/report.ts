@@ -1,18 +1,18 @@
 import { median, renderTable } from "../lib/figures.ts";
 import { renderPage, verdict } from "../lib/report.ts";
 
-/** Seconds of each contender. */
+/** The duration of each contender in seconds. */
 export type Round = { readonly launch: number; readonly copy: number };
 
 export type Figures = {
   readonly rounds: readonly Round[];
-  /** Of the server's process before the files, and the most while they came. */
+  /** The memory of the server's process before the uploads, and its maximum during them. */
   readonly idle_mb: number;
   readonly peak_mb: number;
   readonly rows: number;
 };
 
-/** The page that is printed and kept: the figures against their limits, each round, the machine. */
+/** Renders the page that is printed and stored: figures and limits, each round, machine. */
 export function reportLaunch(figures: Figures, machine: readonly string[]): string {
   const { rounds, idle_mb, peak_mb, rows: size } = figures;
   const middle = (name: keyof Round) =>
@@ -29,7 +29,7 @@ export function reportLaunch(figures: Figures, machine: readonly string[]): stri
     ],
     ["    psql \\copy of the same rows", middle("copy"), "", "", ""],
     [
-      "    the server's memory above idle (PSS), most",
+      "    the server's maximum memory above idle (PSS)",
       `${idle_mb.toFixed()} MB idle`,
       `${grown_mb.toFixed()} MB`,
       "<= 300 MB",
@@ -42,9 +42,8 @@ export function reportLaunch(figures: Figures, machine: readonly string[]): stri
     copy.toFixed(2),
   ]);
   return renderPage("Launching voice campaigns", machine, [
-    `Medians of ${rounds.length}; the ratio is the median of the rounds' ratios. Each begins with an empty table`,
-    "of recipients and a fresh checkpoint. The numbers come with +91 and a space; of two more columns the",
-    "script names one.",
+    `Medians of ${rounds.length}; the ratio is the median of the rounds' ratios. Each starts with an empty table`,
+    "of recipients and a fresh checkpoint. Numbers have +91 and a space; the script uses one of two more columns.",
     "",
     renderTable(["what", "time", "figure", "limit", ""], rows),
     "",

@@ -1,7 +1,7 @@
 import { median, renderTable } from "../lib/figures.ts";
 import { renderPage } from "../lib/report.ts";
 
-/** Of the service's process. */
+/** The memory of the service's process. */
 export type Memory = { readonly pss_mb: number; readonly rss_mb: number };
 
 export type Switch = "sandbox" | "asterisk";
@@ -9,7 +9,7 @@ export type Switch = "sandbox" | "asterisk";
 export type Round = {
   readonly switch: Switch;
   readonly idle: Memory;
-  /** The most, with all calls. */
+  /** The maximum, with all calls. */
   readonly live: Memory;
   readonly after: Memory;
 };
@@ -17,13 +17,13 @@ export type Round = {
 const switches: readonly Switch[] = ["sandbox", "asterisk"];
 const moments = ["idle", "live", "after"] as const;
 
-/** The page that is printed and kept: what the calls take, each round, the machine. */
+/** Renders the page that is printed and stored: memory of the calls, each round, machine. */
 export function reportMemory(
   rounds: readonly Round[],
   scale: { readonly rounds: number; readonly calls: number },
   machine: readonly string[],
 ): string {
-  const titles = { idle: "idle", live: `${scale.calls} live calls, most`, after: "after them" };
+  const titles = { idle: "idle", live: `${scale.calls} live calls, maximum`, after: "after them" };
   const of = (name: Switch) => rounds.filter((round) => round.switch === name);
   const mb = (value: number) => `${value.toFixed(1)} MB`;
   const rows = switches.flatMap((name) =>
@@ -46,12 +46,12 @@ export function reportMemory(
     ...moments.map((moment) => round[moment].pss_mb.toFixed(1)),
   ]);
   return renderPage("Memory of live calls", machine, [
-    `The process of the service (api and worker, without its database), medians of ${scale.rounds}: idle for some`,
-    `seconds, the most while ${scale.calls} calls hear a recording of a minute, and idle again when all were hung up.`,
+    `The process of the service (API and worker, without its database), medians of ${scale.rounds}: idle for some`,
+    `seconds, the maximum while ${scale.calls} calls play one minute of audio, and idle again after all were hung up.`,
     "",
-    renderTable(["what", "PSS", "RSS", "a call, above idle"], rows),
+    renderTable(["what", "PSS", "RSS", "per call, above idle"], rows),
     "",
-    "Each round, PSS in MB; the first begins with a service that has done nothing yet:",
+    "Each round, PSS in MB; the first starts with a new service:",
     "",
     renderTable(["switch", ...moments], perRound),
   ]);

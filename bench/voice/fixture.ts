@@ -1,6 +1,5 @@
-// The service as its operator runs it, a node with a trunk to a far end,
-// and a recording that is played to everybody.
-import { openAudioFolder } from "../../server/drivers/voice/asterisk/keep-clip.ts";
+// The service as a separate process, a node with a trunk to a far end, and audio that every call plays.
+import { openAudioFolder } from "../../server/drivers/voice/asterisk/store-audio-file.ts";
 import { findAudio, storeAudio } from "../../server/calls/audio/audio-files.ts";
 import type { RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
 import {
@@ -21,31 +20,31 @@ const hz = 440;
 
 export type Fixture = {
   readonly service: ServiceProcess;
-  /** The recording as Asterisk is told to play it; null in the sandbox. */
+  /** The audio in Asterisk's sounds folder; null in the sandbox. */
   readonly audio_path: string | null;
-  /** Lets the node be led, with so many calls at once and begun a second; resolves when it is. */
-  open(calls_max: number, calls_per_second?: number): Promise<void>;
-  /** Resolves when nobody leads the node any more. */
-  shut(): Promise<void>;
-  /** A campaign to so many customers, by CSV over HTTP; returns its id. Throws unless it is answered 201. */
+  /** Activates the node with these limits of calls; resolves when its leader is connected. */
+  activate(calls_max: number, calls_per_second?: number): Promise<void>;
+  /** Deactivates the node; waits until it has no leader. */
+  deactivate(): Promise<void>;
+  /** Launches a campaign for `count` customers by CSV over HTTP; returns its ID. Throws unless the status is 201. */
   launch(count: number): Promise<number>;
-  /** Recipients of the campaign whose state is not final. */
+  /** Counts the campaign's recipients whose state is not final. */
   pending(campaign_id: number): Promise<number>;
-  /** The account's calls that hear the recording now. */
-  hearing(): Promise<readonly number[]>;
-  /** Hangs up over HTTP; the call may be over. */
+  /** Returns the account's calls that are playing the audio. */
+  listPlaying(): Promise<readonly number[]>;
+  /** Hangs up a call over HTTP; it may already have ended. */
   hangUp(call_id: number): Promise<void>;
-  /** Throws unless every recipient of the campaign was reached. */
+  /** Throws unless every recipient of the campaign answered. */
   checkReached(campaign_id: number): Promise<void>;
   checkpoint(): Promise<void>;
-  /** Throws unless every call ended once, the counts are the recipients', and the ledger agrees. */
+  /** Throws unless every call ended once, the counts match the recipients, and the ledger matches. */
   checkInvariants(): Promise<void>;
   close(): Promise<void>;
 };
 
 type App = ReturnType<typeof openBenchApp>;
 
-/** `asterisk`: none is the sandbox. */
+/** Starts the service; without `asterisk` it uses the sandbox. */
 export async function openFixture(
   database_url: string,
   options: {
@@ -77,7 +76,7 @@ export async function openFixture(
     app.clock.now(),
   );
   const audio = await findAudio(app.db.query, account_id, stored.name);
-  const audio_path = asterisk && (await openAudioFolder(asterisk.sounds_dir).keep(audio!));
+  const audio_path = asterisk && (await openAudioFolder(asterisk.sounds_dir).store(audio!));
   const file_id = await makeVoiceFile(app, account, {
     audio_name: stored.name,
     duration_ms: stored.duration_ms,
@@ -88,15 +87,15 @@ export async function openFixture(
   return {
     service,
     audio_path,
-    async open(calls_max, calls_per_second = 1_000) {
+    async activate(calls_max, calls_per_second = 1_000) {
       const sql = "update trunk_nodes set calls_per_second = $2 where trunk_id = $1";
       await app.db.pool.query(sql, [trunk_id, calls_per_second]);
-      await node.open(calls_max);
-      await node.connected().catch((cause: unknown) => {
-        throw new Error(`the service said: ${service.output()}`, { cause });
+      await node.activate(calls_max);
+      await node.awaitConnected().catch((cause: unknown) => {
+        throw new Error(`the service printed: ${service.output()}`, { cause });
       });
     },
-    shut: node.shut,
+    deactivate: node.deactivate,
     ...openRequests(service, account.token, file_id),
     ...openCampaigns(app, account_id),
     checkpoint,
@@ -116,7 +115,7 @@ function openRequests(
   token: string,
   file_id: number,
 ): Pick<Fixture, "launch" | "hangUp"> {
-  /** Nobody is called twice. */
+  /** The number of customers called so far; none is called twice. */
   let customers = 0;
   return {
     async launch(count) {
@@ -128,7 +127,7 @@ function openRequests(
     },
     async hangUp(call_id) {
       const answer = await service.send("POST", `/api/v1/calls/${call_id}/hangup`, { token });
-      // It may be over just now.
+      // 409: it has just ended.
       if (answer.status !== 200 && answer.status !== 409)
         throw new Error(`${answer.status} ${answer.text}`);
     },
@@ -157,9 +156,9 @@ function formOf(file_id: number, first: number, count: number): FormData {
   return form;
 }
 
-type OfCampaigns = "pending" | "hearing" | "checkReached";
+type CampaignQueries = "pending" | "listPlaying" | "checkReached";
 
-function openCampaigns({ db: { pool } }: App, account_id: number): Pick<Fixture, OfCampaigns> {
+function openCampaigns({ db: { pool } }: App, account_id: number): Pick<Fixture, CampaignQueries> {
   return {
     async pending(campaign_id) {
       const { rows } = await pool.query<{ pending: number }>(
@@ -169,7 +168,7 @@ function openCampaigns({ db: { pool } }: App, account_id: number): Pick<Fixture,
       );
       return rows[0]!.pending;
     },
-    async hearing() {
+    async listPlaying() {
       const { rows } = await pool.query<{ id: number }>(
         `select id::int from calls
          where account_id = $1 and stage not in ('queued', 'ended')
@@ -184,7 +183,7 @@ function openCampaigns({ db: { pool } }: App, account_id: number): Pick<Fixture,
          where account_id = $1 and campaign_id = $2 and state <> 'answered' group by 1`,
         [account_id, campaign_id],
       );
-      if (rows.length > 0) throw new Error(`not all were reached: ${JSON.stringify(rows)}`);
+      if (rows.length > 0) throw new Error(`not every recipient answered: ${JSON.stringify(rows)}`);
     },
   };
 }

@@ -1,4 +1,4 @@
-// Contract 5: who may. What concerns every endpoint is shown on the lead's.
+// Contract 5: authentication and permissions, tested on lead creation where they concern every endpoint.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { permissionNames } from "../../server/accounts/permissions.ts";
@@ -16,7 +16,7 @@ const json = { phone: "9876543210" };
 const withHeader = (authorization: string) =>
   lead.create(json, { token: undefined, headers: { authorization } });
 
-test("a request with a valid token of the account is carried out", async () => {
+test("a request with a valid token of the account succeeds", async () => {
   assert.equal((await lead.create(json)).status, 201);
 });
 
@@ -55,7 +55,7 @@ test("a missing, malformed, invalid or expired token is 401 with WWW-Authenticat
   }
 });
 
-test("a token is taken until the moment it expires", async () => {
+test("a token is valid until the moment it expires", async () => {
   const expires_at = new Date(Date.now() + 60_000);
   const token = await makeToken(lead.api.app, lead.account, { expires_at });
   assert.equal((await lead.create(json, { token })).status, 201);
@@ -64,14 +64,14 @@ test("a token is taken until the moment it expires", async () => {
   lead.api.clock.set(new Date());
 });
 
-test("the scheme is Bearer in any case, and spaces after it do not matter", async () => {
+test("the scheme Bearer is accepted in any letter case and with several spaces after it", async () => {
   const { token } = lead.account;
   for (const scheme of ["bearer", "BEARER", "bEaReR", "Bearer "]) {
     assert.equal((await withHeader(`${scheme} ${token}`)).status, 201, scheme);
   }
 });
 
-test("a valid token whose account has not the feature is 403", async () => {
+test("a valid token of an account without the feature is 403", async () => {
   const other = await makeAccount(lead.api.app, { features: ["bulk_chat", "voice", "calls"] });
   const answer = await lead.api.send("POST", leadPath(other.workspace_id), {
     token: other.token,
@@ -80,7 +80,7 @@ test("a valid token whose account has not the feature is 403", async () => {
   assertProblem(answer, 403, "forbidden");
 });
 
-test("a valid token without the permission to create leads is 403, with it alone 201", async () => {
+test("a valid token without the permission to create leads is 403, and one with only that permission is 201", async () => {
   const { app } = lead.api;
   const others = permissionNames.filter((permission) => permission !== "crm.leads.create");
   for (const permissions of [null, [], others]) {
@@ -91,7 +91,7 @@ test("a valid token without the permission to create leads is 403, with it alone
   assert.equal((await lead.create(json, { token })).status, 201);
 });
 
-test("a token's scopes narrow what its user may do, and never widen it", async () => {
+test("a token's scopes narrow its user's permissions and never extend them", async () => {
   const { app } = lead.api;
   const narrowed = await makeToken(app, lead.account, { scopes: ["crm.read"] });
   assertProblem(await lead.create(json, { token: narrowed }), 403, "forbidden");

@@ -1,4 +1,4 @@
-// Contract 4.1 and 7.1: how a request may be written, and what HTTP itself refuses.
+// Contract 4.1 and 7.1: the accepted forms of a request, and errors at the level of HTTP.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
@@ -51,12 +51,12 @@ test("a byte order mark and white space around the JSON are accepted", async () 
   assert.equal((await lead.createRaw(` \r\n\t${good}\n`)).status, 201);
 });
 
-test("what is malformed is not told with the body's own text", async () => {
+test("a malformed-body error never quotes the body", async () => {
   const answer = await lead.createRaw('{"phone":"9876543210","name":"Secret Person"');
   assert.doesNotMatch(answer.text, /Secret|98765/);
 });
 
-test("a missing Content-Type is read as JSON", async () => {
+test("a body without Content-Type is read as JSON", async () => {
   const headers = {
     authorization: `Bearer ${lead.account.token}`,
     "content-length": String(good.length),
@@ -66,7 +66,7 @@ test("a missing Content-Type is read as JSON", async () => {
   assert.equal(answer?.status, 201, answer?.text);
 });
 
-test("charset and case of the Content-Type do not matter", async () => {
+test("the Content-Type is accepted in any letter case and with any charset", async () => {
   const types = [
     "application/json",
     "APPLICATION/JSON",
@@ -104,7 +104,7 @@ test("any other Content-Type is 415", async () => {
   assert.match(answer.body.detail, /application\/json/);
 });
 
-test("a body above 1 MB is 413, whether its length is announced or not", async () => {
+test("a body above 1 MB is 413, with Content-Length or chunked", async () => {
   const large = JSON.stringify({ phone: "9876543210", name: "x".repeat(1_048_576) });
   assertProblem(await lead.createRaw(large), 413, "body-too-large");
   const head = rawRequest(`POST ${leadPath(lead.account.workspace_id)}`, {
@@ -132,7 +132,7 @@ test("a trailing slash is accepted", async () => {
   assert.equal(answer.status, 201, answer.text);
 });
 
-test("a wrong method is 405 with Allow, with and without a token", async () => {
+test("an unsupported method is 405 with Allow, with and without a token", async () => {
   for (const method of ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
     for (const token of [lead.account.token, undefined]) {
       const answer = await lead.api.send(method, leadPath(lead.account.workspace_id), { token });
@@ -143,7 +143,7 @@ test("a wrong method is 405 with Allow, with and without a token", async () => {
   }
 });
 
-test("a path without the prefix /api/v1, or with another version, is not there", async () => {
+test("a path without the prefix /api/v1 or with another version is 404", async () => {
   const rest = leadPath(lead.account.workspace_id).slice("/api/v1".length);
   for (const path of [rest, `/api${rest}`, `/v1${rest}`, `/api/v2${rest}`, `/API/V1${rest}`]) {
     const answer = await lead.api.send("POST", path, {
@@ -154,7 +154,7 @@ test("a path without the prefix /api/v1, or with another version, is not there",
   }
 });
 
-test("every answer has a request id of its own, the same in the header and in the problem", async () => {
+test("every response has its own request ID, the same in the header and in the error", async () => {
   const answers = await Promise.all([
     lead.create({ phone: "9876543210" }),
     lead.create({ phone: "1" }),
@@ -174,7 +174,7 @@ test("every answer has a request id of its own, the same in the header and in th
   }
 });
 
-test("every answer carries the security headers and is not stored by caches", async () => {
+test("every response carries the security headers and must not be stored by caches", async () => {
   const answers = [
     await lead.create({ phone: "9876543210" }),
     await lead.create({ phone: "1" }),
@@ -197,7 +197,7 @@ test("every answer carries the security headers and is not stored by caches", as
   }
 });
 
-test("what is no HTTP at all is answered 400 and closed", async () => {
+test("bytes that are not valid HTTP get 400, and the connection is closed", async () => {
   for (const bytes of [
     "nonsense\r\n\r\n",
     "GET / HTTP/9.9\r\n\r\n",
@@ -209,7 +209,7 @@ test("what is no HTTP at all is answered 400 and closed", async () => {
   }
 });
 
-test("headers above the limit are refused and closed", async () => {
+test("headers above the limit are refused, and the connection is closed", async () => {
   const request = rawRequest("GET /health/live", { "x-long": "x".repeat(100_000) });
   const answer = await sendRaw(lead.api.url, [request]);
   assert.equal(answer?.status, 400);

@@ -1,4 +1,4 @@
-// What the fuzz once found, kept as tests of their own.
+// Regression tests of bugs that the fuzz test found.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { seedIds } from "../matrix/seed-ids.ts";
@@ -22,7 +22,7 @@ const upload = (raw: string) =>
     headers: { "content-type": "multipart/form-data; boundary=b" },
   });
 
-test("an upload whose file breaks off is 400 and closes nothing twice", async () => {
+test("an upload with a truncated file is 400 and closes nothing twice", async () => {
   const columnMap = part('name="columnMap"', '{"phone":"Phone"}\r\n');
   for (const csv of ["Phone\n98765", "", "x".repeat(200_000)]) {
     const answer = await upload(columnMap + part('name="file"; filename="a.csv"', csv));
@@ -35,7 +35,7 @@ test("a part without a name is 422, and every error names a field", async () => 
   assertProblem(answer, 422, "validation-failed");
 });
 
-test("a cursor beyond every row of a reject list is an empty page", async () => {
+test("a cursor beyond the last row of a reject list returns an empty page", async () => {
   const ids = await seedIds(lead.api, lead.account, "rejects");
   const cursor = Buffer.from(String(Number.MAX_SAFE_INTEGER)).toString("base64url");
   const path = `/api/v1/crm/workspaces/${ids.workspace_id}/leads/imports/${ids.import_id}/rejects`;
@@ -46,7 +46,7 @@ test("a cursor beyond every row of a reject list is an empty page", async () => 
   assert.deepEqual(answer.body, { data: [], nextCursor: null });
 });
 
-test("an expectation that nobody knows does not keep a lead out", async () => {
+test("an unknown Expect header does not prevent a lead's creation", async () => {
   const body = '{"phone":"9876543210"}';
   const headers = {
     authorization: `Bearer ${lead.account.token}`,
@@ -58,7 +58,7 @@ test("an expectation that nobody knows does not keep a lead out", async () => {
   assert.equal(answer?.status, 201, answer?.text);
 });
 
-test("a number without end in a path or a query string is refused, not passed on", async () => {
+test("an oversized number in a path or a query string is refused, not passed to the database", async () => {
   const { token, workspace_id } = lead.account;
   const get = (path: string) => lead.api.send("GET", `/api/v1/crm/${path}`, { token });
   assertProblem(await get(`workspaces/${"9".repeat(400)}`), 404, "not-found");
@@ -71,7 +71,7 @@ test("a number without end in a path or a query string is refused, not passed on
   assert.equal(unknown.status, 200, unknown.text);
 });
 
-test("contacts that are an object with a toString of its own are refused as what they are", async () => {
+test("contacts given as an object with its own toString are refused as not an array", async () => {
   const contacts = { toString: 1, hasOwnProperty: null, valueOf: {} };
   const answer = await lead.api.send("POST", "/api/v1/chat/campaigns", {
     token: lead.account.token,

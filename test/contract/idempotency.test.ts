@@ -1,4 +1,4 @@
-// The Idempotency-Key on lead creation: one key, one lead, one answer.
+// The Idempotency-Key of lead creation: one key, one lead, one response.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type Answer, type TestApi } from "../support/api.ts";
@@ -7,15 +7,15 @@ import { createWorkspace } from "../../server/crm/workspaces/create-workspace.ts
 import { assertProblem, leadPath, startLeadApi, type LeadApi } from "./lead-api.ts";
 
 let lead: LeadApi;
-/** A second process's worth of API on the same database. */
-let twin: TestApi;
+/** A second API on the same database, as in another process. */
+let second_api: TestApi;
 
 before(async () => {
   lead = await startLeadApi();
-  twin = await startApi({ databaseUrl: lead.api.database_url });
+  second_api = await startApi({ databaseUrl: lead.api.database_url });
 });
 after(async () => {
-  await twin.close();
+  await second_api.close();
   await lead.api.close();
 });
 
@@ -23,7 +23,7 @@ const phone = "9876543210";
 const keyed = (key: string, json: unknown = { phone }) =>
   lead.create(json, { headers: { "idempotency-key": key } });
 
-/** Asserts that all are the one answer, and that one of them alone is the original. */
+/** Asserts that all responses are equal and exactly one of them is the original. */
 function assertOneAnswer(answers: readonly Answer[]): void {
   const originals = answers.filter(({ headers }) => !headers.has("idempotency-replayed"));
   assert.equal(originals.length, 1);
@@ -33,7 +33,7 @@ function assertOneAnswer(answers: readonly Answer[]): void {
   }
 }
 
-test("a repeated key gets the original answer byte for byte, marked as replayed, and no second lead", async () => {
+test("a repeated key gets the original response byte for byte, marked as replayed, and creates no second lead", async () => {
   const key = unique("key");
   const count = await lead.leadCount();
   const first = await keyed(key, { phone, name: "Zoë 🙂" });
@@ -48,14 +48,14 @@ test("a repeated key gets the original answer byte for byte, marked as replayed,
   assert.equal(await lead.leadCount(), count + 1);
 });
 
-test("the answer under a key is the answer without one", async () => {
+test("a response with a key has the same form as one without a key", async () => {
   const plain = await lead.create({ phone });
   const withKey = await keyed(unique("key"));
   assert.deepEqual(Object.keys(withKey.body), Object.keys(plain.body));
   assert.equal(withKey.headers.get("content-type"), plain.headers.get("content-type"));
 });
 
-test("bodies are compared as parsed values: order, spaces and escapes do not matter", async () => {
+test("bodies are compared as parsed values, regardless of key order, spaces and escapes", async () => {
   const key = unique("key");
   const send = (raw: string) => lead.createRaw(raw, { "idempotency-key": key });
   assertOneAnswer([
@@ -65,7 +65,7 @@ test("bodies are compared as parsed values: order, spaces and escapes do not mat
   ]);
 });
 
-test("another body under the same key is 422 naming Idempotency-Key", async () => {
+test("another body under the same key is 422 on Idempotency-Key", async () => {
   const key = unique("key");
   await keyed(key);
   for (const other of [{ phone, name: "Other" }, { phone: "9876543211" }, { phone: "1" }, []]) {
@@ -75,7 +75,7 @@ test("another body under the same key is 422 naming Idempotency-Key", async () =
   }
 });
 
-test("another workspace under the same key is another request", async () => {
+test("the same key in another workspace is a different request", async () => {
   const { app } = lead.api;
   const { account_id, token } = lead.account;
   const other = await app.db.query
@@ -89,7 +89,7 @@ test("another workspace under the same key is another request", async () => {
   assert.equal(answer.body.errors[0].field, "Idempotency-Key");
 });
 
-test("a key is an account's own: another account's same key makes its own lead", async () => {
+test("keys belong to an account: the same key of another account creates its own lead", async () => {
   const other = await makeAccount(lead.api.app);
   const key = unique("key");
   const mine = await keyed(key);
@@ -111,7 +111,7 @@ test("a key that is empty, blank or above 255 characters is 400", async () => {
   assert.equal((await keyed('any; =, "text" is/a:key')).status, 201);
 });
 
-test("a malformed body is told before a bad key, a bad key before an unknown workspace", async () => {
+test("a malformed body is reported before an invalid key, an invalid key before an unknown workspace", async () => {
   const broken = await lead.createRaw("{", { "idempotency-key": "" });
   assertProblem(broken, 400, "malformed-body");
   const unknown = await lead.api.send("POST", leadPath(999_999), {
@@ -122,7 +122,7 @@ test("a malformed body is told before a bad key, a bad key before an unknown wor
   assertProblem(unknown, 400, "bad-request");
 });
 
-test("failures are not stored: the same key works once the request is right", async () => {
+test("errors are not stored: the same key works with a corrected request", async () => {
   const key = unique("key");
   const { account_id } = lead.account;
   const strangeId = 987_654;
@@ -141,17 +141,17 @@ test("failures are not stored: the same key works once the request is right", as
   assert.equal(answer.headers.get("idempotency-replayed"), null);
 });
 
-test("concurrent twins in one process make one lead and get one answer", async () => {
+test("concurrent requests with one key in one process create one lead and get one response", async () => {
   const key = unique("key");
   const count = await lead.leadCount();
   assertOneAnswer(await Promise.all(Array.from({ length: 30 }, () => keyed(key))));
   assert.equal(await lead.leadCount(), count + 1);
 });
 
-test("concurrent twins on two servers of one database make one lead and get one answer", async () => {
+test("concurrent requests with one key at two servers of one database create one lead and get one response", async () => {
   const count = await lead.leadCount();
   const path = leadPath(lead.account.workspace_id);
-  const servers = Array.from({ length: 10 }, (_, i) => (i % 2 ? twin : lead.api));
+  const servers = Array.from({ length: 10 }, (_, i) => (i % 2 ? second_api : lead.api));
   for (const key of Array.from({ length: 5 }, () => unique("key"))) {
     const options = {
       token: lead.account.token,
@@ -163,7 +163,7 @@ test("concurrent twins on two servers of one database make one lead and get one 
   assert.equal(await lead.leadCount(), count + 5);
 });
 
-test("concurrent requests with one key and two bodies: one body wins, the other is 422", async () => {
+test("of concurrent requests with one key and two bodies, one body succeeds and the other is 422", async () => {
   const key = unique("key");
   const count = await lead.leadCount();
   const answers = await Promise.all(
@@ -180,7 +180,7 @@ test("concurrent requests with one key and two bodies: one body wins, the other 
   assert.equal(await lead.leadCount(), count + 1);
 });
 
-test("concurrent twins that fail all get the failure", async () => {
+test("concurrent requests with one key that fail all get the error", async () => {
   const key = unique("key");
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => keyed(key, { phone, contactId: 0 })),
@@ -188,7 +188,7 @@ test("concurrent twins that fail all get the failure", async () => {
   for (const answer of answers) assertProblem(answer, 400, "INVALID_CONTACT");
 });
 
-test("a key is replayed even after the workspace went inactive", async () => {
+test("a key is replayed even after its workspace became inactive", async () => {
   const { app } = lead.api;
   const own = await makeAccount(app);
   const options = {
@@ -211,7 +211,7 @@ test("a key is replayed even after the workspace went inactive", async () => {
   assertProblem(await lead.api.send("POST", path, fresh), 404, "not-found");
 });
 
-test("a replay asks for the same token and permission as the original", async () => {
+test("a replay needs the same token and permission as the original", async () => {
   const key = unique("key");
   await keyed(key);
   const headers = { "idempotency-key": key };

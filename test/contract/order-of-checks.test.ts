@@ -1,4 +1,4 @@
-// Which error is told when several would do: 401, 403, 400 of the body, 404, 422, 400.
+// The order of errors when several apply: 401, 403, 400 for the body, 404, 422, 400.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Answer } from "../support/api.ts";
@@ -37,7 +37,7 @@ const post = (
     headers: { "content-type": "application/json" },
   });
 
-test("when all fail, each violation mended shows the next: 401, 403, 400 body, 404, 422, 400, 201", async () => {
+test("when several checks fail, the errors come in the order 401, 403, 400 for the body, 404, 422, 400", async () => {
   const { workspace_id, token } = lead.account;
   const powerless = await makeAgentToken(lead.api.app, lead.account, []);
   const invalid = '{"phone":"1","assignedAgentId":0,"contactId":0}';
@@ -53,7 +53,7 @@ test("when all fail, each violation mended shows the next: 401, 403, 400 body, 4
   assert.equal((await post(workspace_id, token, '{"phone":"9876543210"}')).status, 201);
 });
 
-test("the workspace comes before every 422, also those that are found while the body is read", async () => {
+test("an unknown workspace outranks every 422, including those found while the body is parsed", async () => {
   const bodies = [
     "[]",
     '{"phone":"1","foo":1}',
@@ -71,7 +71,7 @@ test("the workspace comes before every 422, also those that are found while the 
   }
 });
 
-test("a workspace that is unknown, foreign, inactive or no integer is 404, the same but for request_id", async () => {
+test("an unknown, foreign, inactive or non-integer workspace is 404, with the same body except request_id", async () => {
   const workspaces = [
     "999999999",
     other.workspace_id,
@@ -106,7 +106,7 @@ test("a workspace that is unknown, foreign, inactive or no integer is 404, the s
   assert.equal(texts.size, 1, [...texts].join("\n"));
 });
 
-test("no token is asked before anything else: an unknown workspace, a broken body and a wrong type are 401", async () => {
+test("a missing token outranks every other error: an unknown workspace, a malformed body and a wrong Content-Type are 401", async () => {
   assertProblem(await post("abc", undefined, "{"), 401, "unauthorized");
   const wrongType = await lead.api.send("POST", leadPath("abc"), {
     raw: "x",

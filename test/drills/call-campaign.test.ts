@@ -13,7 +13,7 @@ import { migrate } from "../../server/lib/database/migrate.ts";
 import { checkVoiceCampaigns } from "../support/check-invariants.ts";
 import { eventually } from "../support/eventually.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { seededRandom } from "../support/provider-stub/faults.ts";
+import { seededRandom } from "../support/provider-stub/injected-errors.ts";
 import { signalPostgres } from "../support/signal-postgres.ts";
 import { tone } from "../support/tone-speech.ts";
 import { makeVoiceCampaign } from "../support/voice-factory.ts";
@@ -22,11 +22,11 @@ import { customer, refused } from "./call-load.ts";
 
 const recipients = 400;
 const max_retry = 1;
-/** Of a machine that has other things to do as well. */
-const patience_s = 200;
+/** Allows for a busy machine. */
+const deadline_s = 200;
 
-/** Six in ten answer and listen; the others leave in the middle, or do not answer. */
-function whom(random: () => number): string {
+/** Returns a number: six in ten customers answer and listen; the others hang up early or do not answer. */
+function chooseCustomer(random: () => number): string {
   const at = random();
   if (at < 0.6) return customer("stays");
   if (at < 0.75) return customer("hangs_up", 1);
@@ -34,7 +34,7 @@ function whom(random: () => number): string {
   return refused([486, 503, 404, 603, 480][Math.floor(random() * 5)]!);
 }
 
-/** A campaign of a one-second clip to everybody; returns its id. */
+/** Launches a campaign that plays one second of audio to every recipient; returns its ID. */
 async function launch(fixture: CallDrillFixture, random: () => number): Promise<number> {
   const db = openDatabase(fixture.database_url, openLog("silent", { readable: false }));
   const app = { db, clock: systemClock };
@@ -53,7 +53,7 @@ async function launch(fixture: CallDrillFixture, random: () => number): Promise<
       retry_after_minutes: 0,
     },
     recipients: Array.from({ length: recipients }, () => {
-      const number = whom(random);
+      const number = chooseCustomer(random);
       return { number, phone: `91${number}` };
     }),
   });
@@ -61,7 +61,7 @@ async function launch(fixture: CallDrillFixture, random: () => number): Promise<
   return made.id;
 }
 
-test("a campaign outlives kills, stops, freezes and restarts of everything: everybody is called as often as is allowed, and the books are right", async () => {
+test("a campaign survives kills, stops, freezes and restarts of every process: no recipient is called more often than allowed, and all invariants hold", async () => {
   const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
   console.log(`DRILL_SEED=${seed}`);
   const random = seededRandom(seed);
@@ -84,70 +84,70 @@ test("a campaign outlives kills, stops, freezes and restarts of everything: ever
       if (signal === "SIGTERM") await leader.ended();
       await leader.dispose();
     };
-    const trials: Record<string, () => Promise<void>> = {
-      "a leader killed": () => replace("SIGKILL"),
-      "another killed": () => replace("SIGKILL"),
-      "a leader stopped": () => replace("SIGTERM"),
-      "a leader frozen past its lease": async () => {
+    const disruptions: Record<string, () => Promise<void>> = {
+      "leader killed": () => replace("SIGKILL"),
+      "leader killed again": () => replace("SIGKILL"),
+      "leader stopped": () => replace("SIGTERM"),
+      "leader frozen past its lease": async () => {
         const leader = await fixture.awaitLeader(workers);
         leader.kill("SIGSTOP");
         await fixture.awaitLeader(workers.filter((one) => one !== leader));
         leader.kill("SIGCONT");
       },
-      "the switch killed": async () => {
+      "switch killed": async () => {
         await fixture.asterisk().kill();
         await fixture.startSwitch();
       },
-      "the database restarted": async () => {
+      "database restarted": async () => {
         await postgres.stop();
         postgres = await start();
       },
-      "the database frozen": async () => {
+      "database frozen": async () => {
         signalPostgres(postgres.pid, "SIGSTOP");
         await pause(2_000);
         signalPostgres(postgres.pid, "SIGCONT");
       },
     };
-    const order = Object.keys(trials).toSorted(() => random() - 0.5);
-    for (const trial of order) {
-      // In the middle of calls, wherever the campaign is by now.
+    const order = Object.keys(disruptions).toSorted(() => random() - 0.5);
+    for (const disruption of order) {
+      // While calls are live, unless the campaign has completed.
       const calling = () => fixture.count("stage in ('customer', 'talking')").catch(() => 0);
-      await eventually(async () => (await calling()) > 0 || (await isOver(fixture)), patience_s);
+      await eventually(async () => (await calling()) > 0 || (await isOver(fixture)), deadline_s);
       await pause(random() * 500);
-      await trials[trial]!();
-      // One that was starting while the database was away has given up, as it is to.
+      await disruptions[disruption]!();
+      // A worker that starts while the database is unavailable exits by design.
       for (const [i, worker] of workers.entries())
         if (!worker.isAlive()) workers[i] = await fixture.startWorker();
     }
-    await eventually(() => isOver(fixture), patience_s);
-    await fixture.awaitEnds();
+    await eventually(() => isOver(fixture), deadline_s);
+    await fixture.awaitAllEnded();
     const outcomes = await fixture.outcomes();
     const figures = await fixture.checkCalls();
     const client = new pg.Client({ connectionString: postgres.url });
     await client.connect();
     await checkVoiceCampaigns(client);
     await client.end();
-    const states = await fixture.ask<{ state: string; count: number }>(
+    const states = await fixture.query<{ state: string; count: number }>(
       "select state, count(*)::int from voice_recipients group by 1 order by 1",
     );
     console.log(`${order.join(", ")}; ${JSON.stringify({ states, outcomes, figures })}`);
-    const finals = new Set(["answered", "busy", "no_answer", "failed"]);
+    const final_states = new Set(["answered", "busy", "no_answer", "failed"]);
     assert.deepEqual(
-      states.filter(({ state }) => !finals.has(state)),
+      states.filter(({ state }) => !final_states.has(state)),
       [],
     );
-    const fallen = fixture.casualties().filter((told) => !told.includes("cannot be reached"));
-    assert.deepEqual(fallen, []);
+    const crashed = fixture.crashes().filter((output) => !output.includes("cannot be reached"));
+    assert.deepEqual(crashed, []);
   }
   await postgres.stop();
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** Completed. While the switch is away calls fail, for which the campaign is paused: it is resumed. */
+/** Whether the campaign is completed. Failed calls pause it while the switch is down; this resumes it. */
 async function isOver(fixture: CallDrillFixture): Promise<boolean> {
-  await fixture.ask("delete from voice_holds").catch(() => []);
+  await fixture.query("delete from voice_holds").catch(() => []);
   const rows = await fixture
-    .ask<{ state: string }>("select state from voice_campaigns")
+    .query<{ state: string }>("select state from voice_campaigns")
     .catch(() => []);
   return rows[0]?.state === "completed";
 }

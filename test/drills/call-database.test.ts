@@ -6,20 +6,20 @@ import { startEmbeddedPostgres } from "../../server/embedded-postgres/start-embe
 import { migrate } from "../../server/lib/database/migrate.ts";
 import { eventually } from "../support/eventually.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { seededRandom } from "../support/provider-stub/faults.ts";
+import { seededRandom } from "../support/provider-stub/injected-errors.ts";
 import { signalPostgres } from "../support/signal-postgres.ts";
 import { startCallLoad } from "./call-load.ts";
 import { openCallDrillFixture, type CallDrillFixture } from "./call-drill-fixture.ts";
 
-async function talking(fixture: CallDrillFixture): Promise<number[]> {
+async function bridgedCalls(fixture: CallDrillFixture): Promise<number[]> {
   await eventually(async () => (await fixture.count("stage = 'talking'")) > 0);
-  const rows = await fixture.ask<{ id: number }>(
+  const rows = await fixture.query<{ id: number }>(
     "select id::int from calls where stage = 'talking'",
   );
   return rows.map(({ id }) => id);
 }
 
-test("calls outlive restarts and a freeze of PostgreSQL: they go on, end once, and nothing acknowledged is lost", async () => {
+test("calls survive restarts and a freeze of PostgreSQL: they continue, end once, and no acknowledged call is lost", async () => {
   const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
   console.log(`DRILL_SEED=${seed}`);
   const dataDir = scratchFolder("trunkline-call-drill-");
@@ -29,51 +29,54 @@ test("calls outlive restarts and a freeze of PostgreSQL: they go on, end once, a
   {
     await using fixture = await openCallDrillFixture({ database_url: postgres.url });
     const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
-    // One that was starting while the database is away would give up, as it is to.
+    // A worker that starts while the database is unavailable would exit, by design.
     await fixture.awaitWorking(workers);
     await fixture.awaitLeader(workers);
     const load = startCallLoad(fixture, 6, seededRandom(seed));
-    const talks = new Set<number>();
-    const healed_ms: number[] = [];
-    const heals = async () => {
+    const bridged = new Set<number>();
+    const recovery_ms: number[] = [];
+    const awaitRecovery = async () => {
       const began = performance.now();
-      const [now] = await fixture.ask<{ at: Date }>("select clock_timestamp() as at");
+      const [now] = await fixture.query<{ at: Date }>("select clock_timestamp() as at");
       await eventually(async () => (await fixture.count("initiated_at > $1", [now!.at])) > 3);
-      healed_ms.push(Math.round(performance.now() - began));
+      recovery_ms.push(Math.round(performance.now() - began));
     };
     for (let restart = 0; restart < 2; restart++) {
-      for (const id of await talking(fixture)) talks.add(id);
+      for (const id of await bridgedCalls(fixture)) bridged.add(id);
       await postgres.stop();
       postgres = await start();
-      await heals();
+      await awaitRecovery();
     }
-    for (const id of await talking(fixture)) talks.add(id);
+    for (const id of await bridgedCalls(fixture)) bridged.add(id);
     signalPostgres(postgres.pid, "SIGSTOP");
-    // Past the lease.
+    // Longer than the lease.
     await pause(4_000);
     signalPostgres(postgres.pid, "SIGCONT");
-    await heals();
+    await awaitRecovery();
     await load.stop();
-    await fixture.awaitEnds();
+    await fixture.awaitAllEnded();
     const outcomes = await fixture.outcomes();
     const figures = await fixture.checkCalls();
-    const kept = await fixture.count(
+    const completed = await fixture.count(
       "id = any ($1) and ended_reason = 'hung_up' and status = 'completed'",
-      [[...talks]],
+      [[...bridged]],
     );
     console.log(
-      `2 restarts and a freeze, placing again after ${healed_ms.join(", ")} ms; ${load.taken()} taken, others ` +
-        `answered ${JSON.stringify(load.refused())}; ${kept} of ${talks.size} talks under way ended by their ` +
-        `parties; ${JSON.stringify(outcomes)}; ${JSON.stringify(figures)}`,
+      `2 restarts and a freeze, placed calls again after ${recovery_ms.join(", ")} ms; ${load.accepted()} accepted, other ` +
+        `statuses ${JSON.stringify(load.refused())}; ${completed} of ${bridged.size} bridged calls ended by a ` +
+        `party; ${JSON.stringify(outcomes)}; ${JSON.stringify(figures)}`,
     );
-    assert.equal(kept, talks.size);
+    assert.equal(completed, bridged.size);
     const first = await fixture.count("attempt = 1");
-    assert.ok(first >= load.taken(), `${load.taken()} were acknowledged, ${first} are there`);
+    assert.ok(
+      first >= load.accepted(),
+      `${load.accepted()} calls were acknowledged, ${first} are stored`,
+    );
     assert.deepEqual(
       Object.keys(outcomes).filter((how) => how.includes("node_lost")),
       [],
     );
-    assert.deepEqual(fixture.casualties(), []);
+    assert.deepEqual(fixture.crashes(), []);
   }
   await postgres.stop();
   await rm(dataDir, { recursive: true });

@@ -1,5 +1,5 @@
-// A fixture that places calls with everything real: an Asterisk, sipp as its carrier and its phones, an
-// api and workers as processes of their own, one database. What drills do to it they do by signals.
+// A fixture that places calls with real parts: an Asterisk, SIPp as its carrier and phones, an API
+// process and worker processes, one database. Drills disrupt it by signals.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -27,7 +27,7 @@ import { checkCallTraces, type TraceFigures } from "./check-call-traces.ts";
 
 export type Worker = ServiceProcess & { readonly name: string; isAlive(): boolean };
 
-/** The extensions of the fixture's account, by what the phone does. */
+/** The extensions of the fixture's account, by the behavior of the phone. */
 export const phones = {
   answers: "2001",
   busy: "2002",
@@ -35,24 +35,24 @@ export const phones = {
   /** Answers after 3 s. */
   slow: "2004",
   /** Answers, and hangs up after 4 s. */
-  leaves: "2005",
+  hangs_up: "2005",
   declines: "2006",
   unregistered: "2007",
 } as const;
 export type Phone = keyof typeof phones;
 
-/** No talk ends near the end of one. */
+/** No conversation ends near the end of a pulse, so rounding does not change the bill. */
 const pulse_seconds = 2;
 
-/** Of what takes a busy machine long: the ends of a hundred calls, some of them after a retry. */
-const patience_s = 180;
+/** For a hundred calls to end on a busy machine, some of them after a retry. */
+const deadline_s = 180;
 
 const endpoints: Readonly<Record<Phone, string>> = {
   answers: "agent1",
   busy: "agent-busy",
   rings_on: "agent-no-answer",
   slow: "agent-slow",
-  leaves: "agent-leaves",
+  hangs_up: "agent-hangs-up",
   declines: "agent-declines",
   unregistered: "agent-unregistered",
 };
@@ -63,40 +63,40 @@ export type CallDrillFixture = {
   readonly node_id: number;
   readonly trunk_id: number;
   readonly database_url: string;
-  /** The carrier's own record of what it saw. */
+  /** The simulated carrier, with its log of SIP messages. */
   readonly carrier: Sipp;
-  /** The running one; `startSwitch` replaces it. */
+  /** Returns the running Asterisk; `startSwitch` replaces it. */
   asterisk(): RunningAsterisk;
-  /** Starts the Asterisk again on its folder, after its end. */
+  /** Starts Asterisk again in the same folder after it was killed. */
   startSwitch(): Promise<void>;
-  /** Does not wait until it works. */
+  /** Spawns a worker; does not wait until it is ready. */
   startWorker(): Promise<Worker>;
-  /** Whoever of the workers is connected to the switch. */
+  /** Returns the worker that is connected to the switch, or null. */
   findLeader(workers: readonly Worker[]): Worker | null;
-  /** Waits until each of the workers has begun to work: it has more than the connection that it migrates by. */
+  /** Waits until each worker has started: it has more connections than the one it migrates with. */
   awaitWorking(workers: readonly Worker[]): Promise<void>;
-  /** The leader, waited for. */
+  /** Waits until one of the workers is the leader; returns it. */
   awaitLeader(workers: readonly Worker[]): Promise<Worker>;
-  /** One click-to-call; the number tells what its customer does. Resolves with the answer's status. */
+  /** Submits a click-to-call; the number selects the customer's behavior. Returns the HTTP status, 0 for none. */
   call(phone: Phone, number: string, more?: Record<string, number>): Promise<number>;
-  /** Rows of a question of the drill's own, on a connection of its own, one at a time. */
-  ask<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Runs a query on the drill's own connection, one at a time. */
+  query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   count(where: string, values?: unknown[]): Promise<number>;
-  /** Waits for such a call, looking for it as often as the machine lets it. */
-  catchMoment(where: string): Promise<void>;
-  /** Waits until every call has ended, automatic retries too. */
-  awaitEnds(): Promise<void>;
-  /** How many calls ended how. */
+  /** Waits until a call matches, polling without a pause. */
+  awaitCall(where: string): Promise<void>;
+  /** Waits until every call has ended, including automatic retries. */
+  awaitAllEnded(): Promise<void>;
+  /** Counts calls by status and ended reason. */
   outcomes(): Promise<Record<string, number>>;
-  /** All invariants, by SQL and by what Asterisk and the carrier wrote down; see checkCallTraces. */
+  /** Checks all invariants, by SQL and by the records of Asterisk and the carrier; see checkCallTraces. */
   checkCalls(): Promise<TraceFigures>;
-  /** Workers that ended without being told to, with what they printed. */
-  casualties(): string[];
-  /** Ends every process, and tells what casualties printed. */
+  /** Returns the output of workers that exited without SIGKILL or SIGTERM. */
+  crashes(): string[];
+  /** Ends every process and prints the output of crashed workers. */
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-/** Which process is connected to a port of this machine's, by what the kernel lists. */
+/** Whether a process is connected to a local port, by /proc/net/tcp. */
 function isConnected(pid: number, port: number): boolean {
   const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const inodes = new Set<string>();
@@ -110,24 +110,24 @@ function isConnected(pid: number, port: number): boolean {
       try {
         return inodes.has(readlinkSync(join(fds, fd)));
       } catch {
-        return false; // Closed meanwhile.
+        return false; // It was closed in the meantime.
       }
     });
   } catch {
-    return false; // It has ended.
+    return false; // The process has exited.
   }
 }
 
 /**
- * Starts Asterisk, far ends and api, and makes an account with credit, phones and a trunk. `ari_port`:
- * where workers reach the switch, if not at its own port. `env` goes to every process of the service.
+ * Starts Asterisk, the simulated phones and the API, and creates an account with credit, extensions and
+ * a trunk. `ari_port` returns the port at which workers reach the switch; `env` goes to every process.
  */
 export async function openCallDrillFixture(
   options: {
     database_url?: string;
     env?: Record<string, string>;
     ari_port?: (real: number) => Promise<number>;
-    /** Legs that are begun a second; more than any load asks for unless given. */
+    /** Pacing limit of new legs per second; the default is above any load of the drills. */
     legs_per_second?: number;
   } = {},
 ): Promise<CallDrillFixture> {
@@ -136,36 +136,42 @@ export async function openCallDrillFixture(
   const run_dir = await mkdtemp(join(tmpdir(), "trunkline-drill-asterisk-"));
   const env = {
     TRUNKLINE_SEED: "none",
-    // Short, for each kill waits for its end; not so short that a busy machine misses its renewals.
+    // Short, because every kill waits until it expires; long enough for a busy machine to renew it.
     LEASE_SECONDS: "4",
     ...options.env,
   };
   let asterisk = await startAsterisk({ run_dir });
   const carrier = await startCarrier(asterisk, "steered", { keeps_messages: true });
-  const far_ends = [carrier, await startPhones(asterisk)];
+  const sipp_processes = [carrier, await startPhones(asterisk)];
   const ari_port = (await options.ari_port?.(asterisk.ports.http)) ?? asterisk.ports.http;
   const api = await startService({ ...env, ROLES: "api", DATABASE_URL: database_url });
   const setup = await createSetup(database_url, asterisk, ari_port, options.legs_per_second ?? 50);
-  const { ask, close } = openAsker(database_url);
+  const { query, close } = openQuery(database_url);
   let started = 0;
-  const workers: (Worker & { isCasualty(): boolean })[] = [];
+  const workers: (Worker & { isCrashed(): boolean })[] = [];
 
   const startWorker = async () => {
     const name = `worker-${++started}`;
     const url = `${database_url}?application_name=${name}`;
     const service = await spawnService({ ...env, ROLES: "worker", DATABASE_URL: url });
     const isAlive = () => service.child.exitCode === null && service.child.signalCode === null;
-    let isTold = false;
+    let isStopRequested = false;
     const kill = (signal: NodeJS.Signals) => {
-      isTold ||= signal === "SIGKILL" || signal === "SIGTERM";
+      isStopRequested ||= signal === "SIGKILL" || signal === "SIGTERM";
       service.kill(signal);
     };
-    const worker = { ...service, name, isAlive, kill, isCasualty: () => !isAlive() && !isTold };
+    const worker = {
+      ...service,
+      name,
+      isAlive,
+      kill,
+      isCrashed: () => !isAlive() && !isStopRequested,
+    };
     workers.push(worker);
     return worker;
   };
   const count = async (where: string, values: unknown[] = []) => {
-    const rows = await ask<{ count: number }>(
+    const rows = await query<{ count: number }>(
       `select count(*)::int from calls c where ${where}`,
       values,
     );
@@ -181,13 +187,13 @@ export async function openCallDrillFixture(
       asterisk = await startAsterisk({ run_dir });
     },
     startWorker,
-    ask,
+    query,
     count,
     findLeader: (among) =>
       among.find((worker) => worker.isAlive() && isConnected(worker.pid, ari_port)) ?? null,
     async awaitWorking(among) {
       await eventually(async () => {
-        const rows = await ask<{ name: string }>(
+        const rows = await query<{ name: string }>(
           `select application_name as name from pg_stat_activity
            where datname = current_database() group by 1 having count(*) > 1`,
         );
@@ -207,15 +213,15 @@ export async function openCallDrillFixture(
       const answer: Answer | null = await api.send("POST", path, { token, json }).catch(() => null);
       return answer?.status ?? 0;
     },
-    async catchMoment(where) {
-      const deadline = performance.now() + patience_s * 1_000;
-      while ((await ask(`select from calls c where ${where} limit 1`)).length === 0)
-        if (performance.now() > deadline) throw new Error(`no call came to: ${where}`);
+    async awaitCall(where) {
+      const deadline = performance.now() + deadline_s * 1_000;
+      while ((await query(`select from calls c where ${where} limit 1`)).length === 0)
+        if (performance.now() > deadline) throw new Error(`no call matched: ${where}`);
     },
-    async awaitEnds() {
+    async awaitAllEnded() {
       const isDone = async () => (await count("stage <> 'ended'")) === 0;
-      await eventually(isDone, patience_s).catch(async (error: unknown) => {
-        const rows = await ask(
+      await eventually(isDone, deadline_s).catch(async (error: unknown) => {
+        const rows = await query(
           `select c.id, c.stage, c.status, c.recording_state, c.fence, c.steps, c.initiated_at,
              (select json_agg(l) from call_legs l where l.account_id = c.account_id and l.call_id = c.id) as legs
            from calls c where c.stage <> 'ended' order by c.id limit 5`,
@@ -228,7 +234,7 @@ export async function openCallDrillFixture(
       });
     },
     async outcomes() {
-      const rows = await ask<{ how: string; count: number }>(
+      const rows = await query<{ how: string; count: number }>(
         `select status || '/' || coalesce(ended_reason, '') as how, count(*)::int
          from calls group by 1 order by 1`,
       );
@@ -248,13 +254,13 @@ export async function openCallDrillFixture(
         await client.end();
       }
     },
-    casualties: () =>
-      workers.flatMap((one) => (one.isCasualty() ? `${one.name}: ${one.output()}` : [])),
+    crashes: () =>
+      workers.flatMap((worker) => (worker.isCrashed() ? `${worker.name}: ${worker.output()}` : [])),
     async [Symbol.asyncDispose]() {
-      for (const casualty of fixture.casualties()) console.error(casualty);
+      for (const crash of fixture.crashes()) console.error(crash);
       await Promise.all([api, ...workers].map((service) => service.dispose()));
       await close();
-      await Promise.all([asterisk.kill(), ...far_ends.map((far_end) => far_end.stop())]);
+      await Promise.all([asterisk.kill(), ...sipp_processes.map((sipp) => sipp.stop())]);
       await rm(run_dir, { recursive: true, force: true, maxRetries: 3 });
       await database?.drop();
     },
@@ -295,16 +301,16 @@ async function createSetup(
   return { account, node_id, trunk_id };
 }
 
-/** Drills ask all the time: one connection is kept, and made again when the database was away. */
-function openAsker(connectionString: string): {
-  ask: CallDrillFixture["ask"];
+/** Keeps one connection, because drills query often; reconnects after the database was unavailable. */
+function openQuery(connectionString: string): {
+  query: CallDrillFixture["query"];
   close(): Promise<void>;
 } {
   const pool = new pg.Pool({ connectionString, max: 1, connectionTimeoutMillis: 60_000 });
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return {
-    ask: async (text, values = []) => (await pool.query(text, values)).rows,
+    query: async (text, values = []) => (await pool.query(text, values)).rows,
     close: () => pool.end(),
   };
 }

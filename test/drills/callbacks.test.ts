@@ -10,44 +10,44 @@ import { openCallbackReceiver, type CallbackReceiver } from "../support/callback
 import { cloneDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeAccount } from "../support/account-factory.ts";
-import { seededRandom } from "../support/provider-stub/faults.ts";
+import { seededRandom } from "../support/provider-stub/injected-errors.ts";
 import { spawnService } from "../support/service-process.ts";
 
 const signals = ["SIGKILL", "SIGTERM", "SIGSTOP", "SIGKILL"] as const;
-/** An attempt that a busy machine let time out may bring a third one, five minutes after the second. */
-const patience_s = 480;
-/** What happens on each call that the drill tells of. */
-const life: readonly EventType[] = [
+/** A time-out on a busy machine may cause a third attempt, five minutes after the second. */
+const deadline_s = 480;
+/** The events that the drill records for each call. */
+const call_events: readonly EventType[] = [
   "call.initiated",
   "call.ringing",
   "call.answered",
   "call.completed",
 ];
 
-/** Tells of one call after the other, in a transaction each, of which one in ten is rolled back, until told to stop. */
-async function tellOfCalls(
+/** Records the events of one call after another, one transaction each; one in ten is rolled back. Returns how to stop it. */
+async function recordEvents(
   db: Database,
   account_id: number,
   random: () => number,
-  told: Set<string>,
+  recorded: Set<string>,
 ) {
   const stopped = new AbortController();
-  const tellOne = async (call_id: number, type: EventType) => {
+  const recordOne = async (call_id: number, type: EventType) => {
     const fails = random() < 0.1;
-    const telling = db.query.transaction().execute(async (tx) => {
+    const committed = db.query.transaction().execute(async (tx) => {
       const data = JSON.stringify({ call_id, campaign_id: 0 });
       const occurred_at = new Date();
       await tx.insertInto("events").values({ account_id, type, occurred_at, data }).execute();
       if (fails) throw new Error("rolled back");
     });
-    await telling.then(
-      () => told.add(`${call_id} ${type}`),
+    await committed.then(
+      () => recorded.add(`${call_id} ${type}`),
       () => {},
     );
   };
   const running = (async () => {
     for (let call_id = 1; !stopped.signal.aborted; call_id++) {
-      for (const type of life) await tellOne(call_id, type);
+      for (const type of call_events) await recordOne(call_id, type);
       await pause(random() * 10);
     }
   })();
@@ -57,19 +57,20 @@ async function tellOfCalls(
   };
 }
 
-/** The first arrivals: each piece of news once, in the order in which they came. */
+/** Returns each received event once, in the order of its first arrival. */
 function firstArrivals({ received }: CallbackReceiver): string[] {
   return [...new Set(received.map(({ type, data }) => `${data.call_id} ${type}`))];
 }
 
-function assertInOrder(arrivals: readonly string[], told: ReadonlySet<string>): void {
-  const byCall = (all: Iterable<string>) => Object.groupBy([...all], (news) => news.split(" ")[0]!);
-  const expected = byCall(told);
-  for (const [call, news] of Object.entries(byCall(arrivals)))
-    assert.deepEqual(news, expected[call], `call ${call}`);
+function assertInOrder(arrivals: readonly string[], recorded: ReadonlySet<string>): void {
+  const byCall = (all: Iterable<string>) =>
+    Object.groupBy([...all], (event) => event.split(" ")[0]!);
+  const expected = byCall(recorded);
+  for (const [call, events] of Object.entries(byCall(arrivals)))
+    assert.deepEqual(events, expected[call], `call ${call}`);
 }
 
-test("while processes are killed, frozen and stopped, each event arrives at every endpoint under one id, nothing else does, and each call's news in order", async () => {
+test("while processes are killed, frozen and stopped, every endpoint receives every event under one ID, no other event, and the events of each call in order", async () => {
   const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
   console.log(`DRILL_SEED=${seed}`);
   const random = seededRandom(seed);
@@ -84,7 +85,7 @@ test("while processes are killed, frozen and stopped, each event arrives at ever
   fixture.defer(
     async () => void (await Promise.all(receivers.map((receiver) => receiver.close()))),
   );
-  // Refuses one in five when it comes first, and takes what comes again.
+  // Refuses one in five first attempts and accepts every retry.
   const arrived = new Set<unknown>();
   receivers[2]!.answer = (response, { headers }) => {
     const id = headers["webhook-id"];
@@ -103,8 +104,8 @@ test("while processes are killed, frozen and stopped, each event arrives at ever
   const workers = await Promise.all([spawnService(env), spawnService(env)]);
   const disposeWorkers = async () => void (await Promise.all(workers.map((one) => one.dispose())));
   fixture.defer(disposeWorkers);
-  const told = new Set<string>();
-  const stopTelling = await tellOfCalls(db, account_id, random, told);
+  const recorded = new Set<string>();
+  const stopRecording = await recordEvents(db, account_id, random, recorded);
 
   for (const signal of signals) {
     const before = receivers[0]!.received.length;
@@ -112,7 +113,7 @@ test("while processes are killed, frozen and stopped, each event arrives at ever
     await pause(random() * 300);
     const victim = Math.floor(random() * workers.length);
     workers[victim]!.kill(signal);
-    // Past its lease: another delivers meanwhile.
+    // Longer than its lease: another worker delivers in the meantime.
     if (signal === "SIGSTOP") await pause(3_000);
     if (signal === "SIGSTOP") workers[victim]!.kill("SIGCONT");
     else {
@@ -120,31 +121,31 @@ test("while processes are killed, frozen and stopped, each event arrives at ever
       workers[victim] = await spawnService(env);
     }
   }
-  await stopTelling();
+  await stopRecording();
   await eventually(async () => {
     const left = await db.pool.query(
       `select from events where seq is null union all
        select from callback_deliveries where state = 'pending' limit 1`,
     );
     return left.rows.length === 0;
-  }, patience_s);
+  }, deadline_s);
   await disposeWorkers();
 
   const failed = await db.pool.query("select from callback_deliveries where state <> 'delivered'");
-  assert.equal(failed.rows.length, 0, "every delivery got through");
+  assert.equal(failed.rows.length, 0, "every delivery succeeded");
   for (const [i, receiver] of receivers.entries()) {
     const arrivals = firstArrivals(receiver);
-    assert.deepEqual(new Set(arrivals), told);
-    assertInOrder(arrivals, told);
+    assert.deepEqual(new Set(arrivals), recorded);
+    assertInOrder(arrivals, recorded);
     const ids = new Map<string, Set<unknown>>();
     for (const { type, data, headers } of receiver.received) {
-      const news = `${data.call_id} ${type}`;
-      ids.set(news, (ids.get(news) ?? new Set()).add(headers["webhook-id"]));
+      const event = `${data.call_id} ${type}`;
+      ids.set(event, (ids.get(event) ?? new Set()).add(headers["webhook-id"]));
     }
-    for (const [news, seen] of ids)
-      assert.equal(seen.size, 1, `${news} came under ${seen.size} ids`);
+    for (const [event, seen] of ids)
+      assert.equal(seen.size, 1, `${event} arrived under ${seen.size} IDs`);
     console.log(
-      `endpoint ${i + 1}: ${told.size} events, ${receiver.received.length - told.size} came again`,
+      `endpoint ${i + 1}: ${recorded.size} events, ${receiver.received.length - recorded.size} repeated requests`,
     );
   }
 });

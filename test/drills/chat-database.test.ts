@@ -17,7 +17,7 @@ import {
 const recipient_count = 1_200;
 const restarts = 2;
 
-/** Small campaigns one after the other; what is answered 201 is acknowledged, all else is repeated under its key. */
+/** Creates small campaigns until stopped. A 201 is an acknowledgment; any other response is retried under its key. */
 function startCreating(fixture: ChatDrillFixture) {
   const acknowledged: number[] = [];
   const refused = new Set<number>();
@@ -59,7 +59,7 @@ function startCreating(fixture: ChatDrillFixture) {
   };
 }
 
-test("sending outlives restarts and a freeze of PostgreSQL: no process ends, nothing acknowledged is lost, nothing goes twice", async () => {
+test("sending survives restarts and a freeze of PostgreSQL: no process ends, nothing acknowledged is lost, and no message is sent twice", async () => {
   const dataDir = scratchFolder("trunkline-chat-drill-");
   const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
   let postgres = await start();
@@ -67,7 +67,7 @@ test("sending outlives restarts and a freeze of PostgreSQL: no process ends, not
   {
     await using fixture = await openChatDrillFixture({
       database_url: postgres.url,
-      // So slow that a busy machine comes to the last trial before the campaign's end.
+      // Slow enough that a busy machine reaches the freeze before the campaign ends.
       rate_per_second: 60,
       stub: { delay_ms: 100, attempts_max: 100 },
       env: { LEASE_SECONDS: "3", CHAT_SETTLE_SECONDS: "20" },
@@ -75,31 +75,31 @@ test("sending outlives restarts and a freeze of PostgreSQL: no process ends, not
     const campaign_id = await fixture.createCampaign(phonesOf(recipient_count));
     const creating = startCreating(fixture);
     const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
-    // One that was starting while the database is away would give up, as it is to.
+    // A worker that starts while the database is unavailable would exit, by design.
     await eventually(async () => (await fixture.findWorking(workers)).length === workers.length);
     const requests = async () => (await fixture.stub.counts()).requests;
-    const moves = async (more: number) => {
+    const awaitRequests = async (more: number) => {
       const goal = (await requests()) + more;
       await eventually(async () => (await requests()) >= goal);
     };
-    const healed_ms: number[] = [];
-    const heals = async () => {
+    const recovery_ms: number[] = [];
+    const awaitRecovery = async () => {
       const began = performance.now();
-      await moves(20);
-      healed_ms.push(Math.round(performance.now() - began));
+      await awaitRequests(20);
+      recovery_ms.push(Math.round(performance.now() - began));
     };
     for (let restart = 0; restart < restarts; restart++) {
-      await moves(60);
+      await awaitRequests(60);
       await postgres.stop();
       postgres = await start();
-      await heals();
+      await awaitRecovery();
     }
-    await moves(60);
+    await awaitRequests(60);
     signalPostgres(postgres.pid, "SIGSTOP");
-    // Past the lease and the longest wait of a statement.
+    // Longer than the lease and the longest statement time-out.
     await pause(8_000);
     assert.equal((await fixture.api.send("GET", "/health/live")).status, 200);
-    // Nothing is sent that cannot be recorded; what a busy machine has on its way may still arrive.
+    // Nothing is sent that cannot be recorded; requests in flight may still arrive on a busy machine.
     await eventually(async () => {
       const frozen = await requests();
       await pause(1_000);
@@ -107,41 +107,41 @@ test("sending outlives restarts and a freeze of PostgreSQL: no process ends, not
     });
     assert.ok((await requests()) < recipient_count);
     signalPostgres(postgres.pid, "SIGCONT");
-    await heals();
+    await awaitRecovery();
     await creating.stop();
     await fixture.setRate(500);
     const states = async () => fixture.states(campaign_id);
     await fixture.awaitStatus(campaign_id, "completed");
-    await fixture.awaitReports();
+    await fixture.awaitWebhooks();
     await eventually(async () => {
-      const [row] = await fixture.ask<{ count: number }>(
+      const [row] = await fixture.query<{ count: number }>(
         "select count(*)::int from chat_campaigns where state <> 'completed'",
       );
       return row!.count === 0;
     });
     const taken = (await fixture.stub.counts()).taken;
     console.log(
-      `${restarts} restarts and a freeze, sending again after ${healed_ms.join(", ")} ms; ` +
-        `${creating.acknowledged.length} campaigns acknowledged, others answered ${[...creating.refused].join(", ") || "none"}; ` +
-        `${taken} taken; ${JSON.stringify(await states())}`,
+      `${restarts} restarts and a freeze, sent again after ${recovery_ms.join(", ")} ms; ` +
+        `${creating.acknowledged.length} campaigns acknowledged, other statuses ${[...creating.refused].join(", ") || "none"}; ` +
+        `${taken} accepted; ${JSON.stringify(await states())}`,
     );
-    // All that were taken were reported on. Marked in a statement whose answer was lost with the lease,
-    // a message cannot be told from a sent one; checkBooks asks the provider that it never was.
+    // Every accepted message got its statuses. A message that was marked in a statement whose response was
+    // lost with the lease looks like a sent one; checkInvariants verifies at the provider that it was not.
     const { read = 0, unresolved = 0 } = await states();
     assert.equal(read + unresolved, recipient_count);
     assert.ok(read > unresolved, `${unresolved} are unresolved`);
-    const kept = await fixture.ask<{ id: number; recipients: number }>(
+    const stored = await fixture.query<{ id: number; recipients: number }>(
       `select c.id::int, count(r.id)::int as recipients from chat_campaigns c
        join chat_recipients r on r.account_id = c.account_id and r.campaign_id = c.id
        where c.name = 'Small' group by 1`,
     );
     assert.deepEqual(
-      kept.map(({ id }) => id).toSorted((a, b) => a - b),
+      stored.map(({ id }) => id).toSorted((a, b) => a - b),
       creating.acknowledged.toSorted((a, b) => a - b),
     );
-    assert.ok(kept.every(({ recipients }) => recipients === 3));
-    await fixture.checkBooks();
-    assert.deepEqual(fixture.casualties(), []);
+    assert.ok(stored.every(({ recipients }) => recipients === 3));
+    await fixture.checkInvariants();
+    assert.deepEqual(fixture.crashes(), []);
     assert.ok(workers.every((worker) => worker.isAlive()));
   }
   await postgres.stop();

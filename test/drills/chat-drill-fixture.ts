@@ -1,5 +1,5 @@
-// A fixture that sends chat campaigns with everything real: the provider's stub, an api and workers as
-// processes of their own, joined by HTTP and one database. What drills do to it they do by signals.
+// A fixture that sends chat campaigns with real parts: the provider stub, an API process and worker
+// processes, one database. Drills disrupt it by signals.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { checkCampaigns, checkLedger } from "../support/check-invariants.ts";
 import { cloneDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeAccount, makeCredits, type TestAccount } from "../support/account-factory.ts";
-import type { Fault } from "../support/provider-stub/faults.ts";
+import type { InjectedError } from "../support/provider-stub/injected-errors.ts";
 import type { LogEntry, Repeated } from "../support/provider-stub/received-log.ts";
 import {
   default_settings,
@@ -24,13 +24,13 @@ import {
 import type { StubCounts } from "../support/provider-stub/start-provider-stub.ts";
 import { spawnService, startService, type ServiceProcess } from "../support/service-process.ts";
 
-/** The stub as a process; see its control.ts for the levers. */
+/** The provider stub as a process; its control.ts describes the control requests. */
 export type StubProcess = {
   readonly url: string;
-  pull<T = unknown>(method: "GET" | "POST", lever: string, json?: unknown): Promise<T>;
-  setFaults(faults: readonly Fault[], seed?: number): Promise<void>;
+  control<T = unknown>(method: "GET" | "POST", path: string, json?: unknown): Promise<T>;
+  setErrors(errors: readonly InjectedError[], seed?: number): Promise<void>;
   counts(): Promise<StubCounts>;
-  /** Everything it received, in order. */
+  /** Returns every request it received, in order. */
   log(): Promise<LogEntry[]>;
   close(): Promise<void>;
 };
@@ -44,49 +44,49 @@ export type ChatDrillFixture = {
   readonly account: TestAccount;
   readonly number_id: number;
   readonly template_id: number;
-  /** The stub posts webhooks. */
-  readonly is_reported: boolean;
-  /** Does not wait until it works. */
+  /** Whether the stub posts webhooks. */
+  readonly posts_webhooks: boolean;
+  /** Spawns a worker; does not wait until it is ready. */
   startWorker(): Promise<Worker>;
-  /** Those that have begun to work: they have more than the connection that they migrate by. */
+  /** Returns the workers that have started: they have more connections than the one they migrate with. */
   findWorking(workers: readonly Worker[]): Promise<Worker[]>;
-  /** The one of the workers that sends, by what their connections did within the last second; null when none did. */
-  findHolder(workers: readonly Worker[]): Promise<Worker | null>;
-  /** How many messages a second go out from now on. */
+  /** Returns the worker that sent within the last second, by its connections' statements; null if none did. */
+  findSender(workers: readonly Worker[]): Promise<Worker | null>;
+  /** Sets the number's rate of messages per second. */
   setRate(per_second: number): Promise<void>;
-  /** A request as the account; fails unless it is answered 2xx. */
+  /** Sends a request as the account; throws unless the status is 2xx. */
   request(method: string, path: string, json?: unknown): Promise<Answer>;
-  /** A campaign of so many recipients with the fixture's number and template, created over HTTP; returns its id. */
+  /** Creates a campaign over HTTP with the fixture's number and template; returns its ID. */
   createCampaign(phones: readonly string[]): Promise<number>;
-  /** Rows of a question of the drill's own, on a connection of its own. */
-  ask<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Runs a query on a new connection. */
+  query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   awaitStatus(campaignId: number, status: string): Promise<void>;
-  /** Waits until every webhook was posted and applied. */
-  awaitReports(): Promise<void>;
-  /** How many recipients are in each state. */
+  /** Waits until every webhook has been posted and applied. */
+  awaitWebhooks(): Promise<void>;
+  /** Counts the campaign's recipients by state. */
   states(campaignId: number): Promise<Record<string, number>>;
-  /** I1 to I4 and I8, here and at the provider: see checkProvider. */
-  checkBooks(): Promise<void>;
-  /** Workers that ended without being told to, with what they printed. */
-  casualties(): string[];
-  /** Ends every process, and tells what casualties printed. */
+  /** Checks I1 to I4 and I8 in the database and at the provider: see checkProvider. */
+  checkInvariants(): Promise<void>;
+  /** Returns the output of workers that exited without SIGKILL or SIGTERM. */
+  crashes(): string[];
+  /** Ends every process and prints the output of crashed workers. */
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-/** Of what takes a busy machine long: a whole campaign and its reports. */
-const patience_s = 180;
+/** For a whole campaign and its delivery statuses on a busy machine. */
+const deadline_s = 180;
 
 export const template_name = "spring_sale";
 export const campaigns_path = "/api/v1/chat/campaigns";
 
-/** So many different phone numbers; `from` tells one campaign's from another's. */
+/** Returns `count` different phone numbers, from number `from` on, so that campaigns do not share any. */
 export function phonesOf(count: number, from = 0): string[] {
   return Array.from({ length: count }, (_, i) => `9198${String(from + i).padStart(8, "0")}`);
 }
 
 /**
- * Starts stub and api and makes an account with credit, a number at the stub and an approved template,
- * which the first worker fetches. `env` goes to every process of the service.
+ * Starts the stub and the API and creates an account with credit, a number at the stub and an approved
+ * template. `env` goes to every process of the service.
  */
 export async function openChatDrillFixture(
   options: {
@@ -108,13 +108,13 @@ export async function openChatDrillFixture(
     ...options.env,
   };
   const api = await startService({ ...env, ROLES: "api", DATABASE_URL: database_url });
-  const is_reported = options.stub?.callback_url !== null;
-  if (is_reported)
-    await stub.pull("POST", "settings", { callback_url: `${api.url}/hooks/whatsapp` });
+  const posts_webhooks = options.stub?.callback_url !== null;
+  if (posts_webhooks)
+    await stub.control("POST", "settings", { callback_url: `${api.url}/hooks/whatsapp` });
   const account = await openAccount(database_url);
-  const ask = asker(database_url);
+  const query = openQuery(database_url);
   let started = 0;
-  const workers: (Worker & { isCasualty(): boolean })[] = [];
+  const workers: (Worker & { isCrashed(): boolean })[] = [];
 
   const request = async (method: string, path: string, json?: unknown) => {
     const headers = { "idempotency-key": `drill-${Math.random()}` };
@@ -128,12 +128,18 @@ export async function openChatDrillFixture(
     const url = `${database_url}?application_name=${name}`;
     const service = await spawnService({ ...env, ROLES: "worker", DATABASE_URL: url });
     const isAlive = () => service.child.exitCode === null && service.child.signalCode === null;
-    let isTold = false;
+    let isStopRequested = false;
     const kill = (signal: NodeJS.Signals) => {
-      isTold ||= signal === "SIGKILL" || signal === "SIGTERM";
+      isStopRequested ||= signal === "SIGKILL" || signal === "SIGTERM";
       service.kill(signal);
     };
-    const worker = { ...service, name, isAlive, kill, isCasualty: () => !isAlive() && !isTold };
+    const worker = {
+      ...service,
+      name,
+      isAlive,
+      kill,
+      isCrashed: () => !isAlive() && !isStopRequested,
+    };
     workers.push(worker);
     return worker;
   };
@@ -153,23 +159,23 @@ export async function openChatDrillFixture(
     account,
     number_id: number.body.id,
     template_id,
-    is_reported,
+    posts_webhooks,
     startWorker,
     async setRate(rate_per_second) {
       await request("PATCH", `/api/v1/chat/numbers/${number.body.id}`, { rate_per_second });
     },
     request,
-    ask,
+    query,
     async findWorking(among) {
-      const rows = await ask<{ name: string }>(
+      const rows = await query<{ name: string }>(
         `select application_name as name from pg_stat_activity
          where datname = current_database() group by 1 having count(*) > 1`,
       );
       const names = new Set(rows.map(({ name }) => name));
       return among.filter(({ name }) => names.has(name));
     },
-    async findHolder(among) {
-      const rows = await ask<{ application_name: string }>(
+    async findSender(among) {
+      const rows = await query<{ application_name: string }>(
         `select application_name from pg_stat_activity
          where datname = current_database() and query like '%record_and_claim_messages%' and pid <> pg_backend_pid()
            and application_name = any ($1) and query_start > clock_timestamp() - interval '1 s'
@@ -189,30 +195,30 @@ export async function openChatDrillFixture(
     },
     async awaitStatus(campaignId, status) {
       let seen = "";
-      const isThere = async () => {
+      const isReached = async () => {
         const answer = await request("GET", `${campaigns_path}/${campaignId}`);
         seen = JSON.stringify(answer.body);
         return answer.body.status === status;
       };
-      await eventually(isThere, patience_s).catch((error: unknown) => {
+      await eventually(isReached, deadline_s).catch((error: unknown) => {
         throw new Error(`the campaign is not ${status}: ${seen}`, { cause: error });
       });
     },
-    async awaitReports() {
+    async awaitWebhooks() {
       await eventually(async () => {
         const { webhooks } = await stub.counts();
         if (webhooks.waiting > 0) return false;
-        return (await ask("select from chat_inbox limit 1")).length === 0;
-      }, patience_s);
+        return (await query("select from chat_inbox limit 1")).length === 0;
+      }, deadline_s);
     },
     async states(campaignId) {
-      const rows = await ask<{ state: string; count: number }>(
+      const rows = await query<{ state: string; count: number }>(
         "select state, count(*)::int from chat_recipients where campaign_id = $1 group by 1 order by 1",
         [campaignId],
       );
       return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
     },
-    async checkBooks() {
+    async checkInvariants() {
       const client = new pg.Client({ connectionString: database_url });
       await client.connect();
       try {
@@ -223,10 +229,10 @@ export async function openChatDrillFixture(
       }
       await checkProvider(fixture);
     },
-    casualties: () =>
-      workers.flatMap((one) => (one.isCasualty() ? `${one.name}: ${one.output()}` : [])),
+    crashes: () =>
+      workers.flatMap((one) => (one.isCrashed() ? `${one.name}: ${one.output()}` : [])),
     async [Symbol.asyncDispose]() {
-      for (const casualty of fixture.casualties()) console.error(casualty);
+      for (const crash of fixture.crashes()) console.error(crash);
       await Promise.all(workers.map((worker) => worker.dispose()));
       await api.dispose();
       await stub.close();
@@ -246,18 +252,18 @@ async function startStub(settings: Partial<StubSettings>): Promise<StubProcess> 
   const exit = once(child, "exit");
   const [line] = (await once(createInterface(child.stdout), "line")) as [string];
   const url = line.replace("listening ", "");
-  const pull = async <T>(method: "GET" | "POST", lever: string, json?: unknown): Promise<T> => {
-    const answer = await send(url, method, `/_stub/${lever}`, json === undefined ? {} : { json });
-    assert.equal(answer.status, 200, `${lever}: ${answer.text}`);
+  const control = async <T>(method: "GET" | "POST", path: string, json?: unknown): Promise<T> => {
+    const answer = await send(url, method, `/_stub/${path}`, json === undefined ? {} : { json });
+    assert.equal(answer.status, 200, `${path}: ${answer.text}`);
     return answer.body as T;
   };
   return {
     url,
-    pull,
-    setFaults: async (faults, seed) => void (await pull("POST", "faults", { faults, seed })),
-    counts: () => pull("GET", "counts"),
+    control,
+    setErrors: async (errors, seed) => void (await control("POST", "errors", { errors, seed })),
+    counts: () => control("GET", "counts"),
     async log() {
-      const { entries } = await pull<{ entries: LogEntry[] }>("GET", "log?limit=1000000");
+      const { entries } = await control<{ entries: LogEntry[] }>("GET", "log?limit=1000000");
       return entries;
     },
     async close() {
@@ -276,7 +282,7 @@ async function openAccount(database_url: string): Promise<TestAccount> {
   return account;
 }
 
-/** Submits a template at the provider and fetches it from there; returns its id here. */
+/** Creates a template at the provider and synchronizes it; returns its ID. */
 async function fetchTemplate(
   stub: StubProcess,
   request: ChatDrillFixture["request"],
@@ -299,7 +305,7 @@ async function fetchTemplate(
   return templates.body.data[0].id;
 }
 
-function asker(connectionString: string): ChatDrillFixture["ask"] {
+function openQuery(connectionString: string): ChatDrillFixture["query"] {
   return async (text, values = []) => {
     const client = new pg.Client({ connectionString, connectionTimeoutMillis: 60_000 });
     client.on("error", () => {});
@@ -312,7 +318,7 @@ function asker(connectionString: string): ChatDrillFixture["ask"] {
   };
 }
 
-type Ended = {
+type RecipientRow = {
   phone: string;
   state: string;
   dispatches: number;
@@ -320,33 +326,37 @@ type Ended = {
 };
 
 /**
- * I2 and I3 by the provider's own log: no message id came twice, nobody's message was taken twice,
- * whoever counts as sent was taken under the id we have, and whoever counts as never sent was not taken.
+ * Checks I2 and I3 by the provider's log: no message ID was received twice, at most one message of each
+ * recipient was accepted, a sent message was accepted under the stored ID, an unsent one never.
  */
 async function checkProvider(fixture: ChatDrillFixture): Promise<void> {
   assert.deepEqual(
-    await fixture.stub.pull<Repeated[]>("GET", "repeated"),
+    await fixture.stub.control<Repeated[]>("GET", "repeated"),
     [],
-    "message ids seen twice",
+    "message IDs received twice",
   );
   const taken = new Map<string, LogEntry>();
   for (const entry of await fixture.stub.log()) {
     if (entry.provider_message_id === "") continue;
-    assert.ok(!taken.has(entry.to), `${entry.to} was taken twice`);
+    assert.ok(!taken.has(entry.to), `two messages to ${entry.to} were accepted`);
     taken.set(entry.to, entry);
   }
-  const recipients = await fixture.ask<Ended>(
+  const recipients = await fixture.query<RecipientRow>(
     "select phone, state, dispatches, provider_message_id from chat_recipients",
   );
   const byPhone = new Map(recipients.map((recipient) => [recipient.phone, recipient]));
-  assert.equal(byPhone.size, recipients.length, "the drill's recipients are different people");
+  assert.equal(byPhone.size, recipients.length, "the drill's recipients have different numbers");
   for (const { phone, state, provider_message_id } of recipients) {
     const entry = taken.get(phone);
     if (["accepted", "sent", "delivered", "read", "undelivered"].includes(state))
       assert.equal(entry?.provider_message_id, provider_message_id, `${phone} is ${state}`);
     if (["queued", "deferred", "refused", "skipped", "cancelled"].includes(state))
-      assert.equal(entry, undefined, `${phone} is ${state} and was taken`);
-    if (state === "unresolved" && fixture.is_reported)
-      assert.notEqual(entry?.outcome, "accepted", `${phone} was taken and reported on`);
+      assert.equal(entry, undefined, `${phone} is ${state}, but its message was accepted`);
+    if (state === "unresolved" && fixture.posts_webhooks)
+      assert.notEqual(
+        entry?.outcome,
+        "accepted",
+        `${phone} is ${state}, but its delivery statuses were posted`,
+      );
   }
 }

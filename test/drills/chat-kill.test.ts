@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { test } from "node:test";
 import { eventually } from "../support/eventually.ts";
-import { seededRandom } from "../support/provider-stub/faults.ts";
+import { seededRandom } from "../support/provider-stub/injected-errors.ts";
 import {
   openChatDrillFixture,
   phonesOf,
@@ -12,19 +12,19 @@ import {
 
 const recipients = 2_000;
 const kills = 20;
-/** Slow enough that the campaign is under way at every kill, unless the machine is slower still. */
+/** Slow enough that messages are in flight at every kill, unless the machine is slower still. */
 const rate_per_second = 90;
-/** With fewer left to send, nobody is killed any more. */
+/** With fewer queued recipients, the kills end. */
 const left_min = 500;
 
-const underWay = async (fixture: ChatDrillFixture): Promise<number> => {
-  const [row] = await fixture.ask<{ count: number }>(
+const countInFlight = async (fixture: ChatDrillFixture): Promise<number> => {
+  const [row] = await fixture.query<{ count: number }>(
     "select count(*)::int from chat_recipients where state = 'dispatching'",
   );
   return row!.count;
 };
 
-test("no message goes out twice and none is lost while senders are killed at random, and sending heals", async () => {
+test("no message is sent twice or lost while senders are killed at random, and sending recovers", async () => {
   const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
   console.log(`DRILL_SEED=${seed}`);
   const random = seededRandom(seed);
@@ -34,7 +34,7 @@ test("no message goes out twice and none is lost while senders are killed at ran
     stub: { delay_ms: 40 },
     env: { LEASE_SECONDS: "2", CHAT_SETTLE_SECONDS: "5" },
   });
-  await fixture.stub.setFaults([{ kind: "silent", probability: 0.05 }], seed);
+  await fixture.stub.setErrors([{ kind: "silent", probability: 0.05 }], seed);
   const campaign_id = await fixture.createCampaign(phonesOf(recipients));
   const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
   await eventually(async () => (await fixture.stub.counts()).requests > 20);
@@ -46,24 +46,24 @@ test("no message goes out twice and none is lost while senders are killed at ran
     await pause(random() * 1_000);
     let working: Worker[] = [];
     await eventually(async () => (working = await fixture.findWorking(workers)).length > 0);
-    // Aimed at whoever sends until messages were under way; then four in ten are, and the others hit anybody.
+    // Kills the sender until messages were in flight; then in four of ten kills, else any worker.
     const isAimed = interrupted === 0 || random() < 0.4;
-    const sender = isAimed ? await fixture.findHolder(working) : null;
+    const sender = isAimed ? await fixture.findSender(working) : null;
     const victim = sender ?? working[Math.floor(random() * working.length)]!;
     victim.kill("SIGKILL");
     workers[workers.indexOf(victim)] = await fixture.startWorker();
     await victim.dispose();
-    interrupted += await underWay(fixture);
+    interrupted += await countInFlight(fixture);
     killed += 1;
   }
   const killed_at = Date.now();
   const drilled_s = (performance.now() - began) / 1_000;
   const { by_outcome } = await fixture.stub.counts();
-  assert.ok(interrupted > 0, "messages were under way at the kills");
+  assert.ok(interrupted > 0, "messages were in flight at the kills");
 
-  // Healed: nothing stands as being sent by a dead holder, no settling is overdue, and somebody sends what is left.
+  // Recovered: no message is dispatching under a killed sender, none unknown is overdue, and sending goes on.
   await eventually(async () => {
-    const stale = await fixture.ask(
+    const stale = await fixture.query(
       `select from chat_recipients
        where (state = 'dispatching' and dispatched_at <= $1) or (state = 'unknown' and due_at <= $1) limit 1`,
       [new Date(killed_at)],
@@ -71,16 +71,16 @@ test("no message goes out twice and none is lost while senders are killed at ran
     if (stale.length > 0) return false;
     return (await fixture.stub.log()).at(-1)!.at > killed_at || (await left()) === 0;
   });
-  const healed_ms = Date.now() - killed_at;
+  const recovery_ms = Date.now() - killed_at;
   await fixture.setRate(500);
   await fixture.awaitStatus(campaign_id, "completed");
-  await fixture.awaitReports();
+  await fixture.awaitWebhooks();
   const states = await fixture.states(campaign_id);
   console.log(
-    `${killed} kills in ${Math.round(drilled_s)} s with ${interrupted} messages under way, ` +
-      `${JSON.stringify(by_outcome)} by the last; healed after ${healed_ms} ms; ${JSON.stringify(states)}`,
+    `${killed} kills in ${Math.round(drilled_s)} s with ${interrupted} messages in flight, ` +
+      `${JSON.stringify(by_outcome)} by the last; recovered after ${recovery_ms} ms; ${JSON.stringify(states)}`,
   );
-  await fixture.checkBooks();
+  await fixture.checkInvariants();
   const ended = new Set(["accepted", "read", "unresolved"]);
   assert.deepEqual(
     Object.keys(states).filter((state) => !ended.has(state)),

@@ -10,11 +10,11 @@ import {
 } from "./chat-drill-fixture.ts";
 
 const recipients = 1_000;
-/** Slow enough that a busy machine comes to say the word long before a campaign's end. */
+/** Slow enough that a busy machine sends the command long before the campaign ends. */
 const slow_per_second = 50;
 const fast_per_second = 500;
 
-/** The last message of a campaign, as the provider saw it, in milliseconds after `at`. */
+/** Returns when the provider received the last message to these phones, in milliseconds after `at`. */
 async function lastAfter(
   fixture: ChatDrillFixture,
   phones: readonly string[],
@@ -25,13 +25,16 @@ async function lastAfter(
   return last === undefined ? -Infinity : last.at - at;
 }
 
-async function seen(fixture: ChatDrillFixture, phones: readonly string[]): Promise<number> {
+async function countReceived(
+  fixture: ChatDrillFixture,
+  phones: readonly string[],
+): Promise<number> {
   const ours = new Set(phones);
   return (await fixture.stub.log()).filter(({ to }) => ours.has(to)).length;
 }
 
-/** Nothing more comes although a sender would have had the time: for two seconds. */
-async function staysSilent(fixture: ChatDrillFixture, phones: readonly string[], at: number) {
+/** Waits until two seconds passed without a message to these phones; returns when the last one arrived. */
+async function awaitSilence(fixture: ChatDrillFixture, phones: readonly string[], at: number) {
   let last_ms = -Infinity;
   await eventually(async () => {
     last_ms = await lastAfter(fixture, phones, at);
@@ -40,64 +43,64 @@ async function staysSilent(fixture: ChatDrillFixture, phones: readonly string[],
   return last_ms;
 }
 
-test("after a cancel, a pause, a paused template or an opt-out no message of theirs begins any more", async () => {
+test("after a cancel, a pause, a paused template or an opt-out, no further message that it concerns is sent", async () => {
   await using fixture = await openChatDrillFixture({ rate_per_second: fast_per_second });
   await fixture.startWorker();
-  // I6 allows a second on a machine that has the time: told, for on a busy one it is more.
+  // I6 allows one second on an idle machine; printed instead of asserted, because a busy one takes longer.
   const figures: string[] = [];
   const note = (what: string, last_ms: number) => figures.push(`${what} ${last_ms} ms`);
 
-  // So slow that every slot is taken, and marked messages wait for one.
-  await fixture.stub.pull("POST", "settings", { delay_ms: 3_500 });
+  // So slow that all slots are in use and marked messages wait for one.
+  await fixture.stub.control("POST", "settings", { delay_ms: 3_500 });
   const cancelled = phonesOf(recipients, 0);
   const cancelled_id = await fixture.createCampaign(cancelled);
-  await eventually(async () => (await seen(fixture, cancelled)) >= 250);
+  await eventually(async () => (await countReceived(fixture, cancelled)) >= 250);
   await fixture.request("POST", `${campaigns_path}/${cancelled_id}/cancel`);
-  note("cancel", await staysSilent(fixture, cancelled, Date.now()));
+  note("cancel", await awaitSilence(fixture, cancelled, Date.now()));
   await eventually(async () => {
     const states = await fixture.states(cancelled_id);
     return !states["queued"] && !states["deferred"] && !states["dispatching"];
   });
   const { cancelled: never_sent = 0 } = await fixture.states(cancelled_id);
   assert.ok(never_sent > 0);
-  assert.equal(never_sent + (await seen(fixture, cancelled)), recipients);
+  assert.equal(never_sent + (await countReceived(fixture, cancelled)), recipients);
 
-  await fixture.stub.pull("POST", "settings", { delay_ms: 50 });
+  await fixture.stub.control("POST", "settings", { delay_ms: 50 });
   await fixture.setRate(slow_per_second);
   const paused = phonesOf(recipients, 10_000);
   const paused_id = await fixture.createCampaign(paused);
-  await eventually(async () => (await seen(fixture, paused)) > 50);
+  await eventually(async () => (await countReceived(fixture, paused)) > 50);
   await fixture.request("POST", `${campaigns_path}/${paused_id}/pause`);
-  note("pause", await staysSilent(fixture, paused, Date.now()));
-  const before_resume = await seen(fixture, paused);
+  note("pause", await awaitSilence(fixture, paused, Date.now()));
+  const before_resume = await countReceived(fixture, paused);
   assert.ok(before_resume < recipients);
   await fixture.request("POST", `${campaigns_path}/${paused_id}/resume`);
-  await eventually(async () => (await seen(fixture, paused)) > before_resume + 50);
+  await eventually(async () => (await countReceived(fixture, paused)) > before_resume + 50);
 
-  // The same campaign, its template held by the provider's own webhook.
+  // The same campaign; a webhook of the provider pauses its template.
   const held = () =>
-    fixture.ask("select from chat_holds where scope = 'template' and reason = 'template_paused'");
-  await fixture.stub.pull("POST", "template", { name: template_name, status: "PAUSED" });
+    fixture.query("select from chat_holds where scope = 'template' and reason = 'template_paused'");
+  await fixture.stub.control("POST", "template", { name: template_name, status: "PAUSED" });
   await eventually(async () => (await held()).length > 0);
-  note("template paused", await staysSilent(fixture, paused, Date.now()));
-  const before_approval = await seen(fixture, paused);
+  note("template paused", await awaitSilence(fixture, paused, Date.now()));
+  const before_approval = await countReceived(fixture, paused);
   assert.ok(before_approval < recipients);
-  await fixture.stub.pull("POST", "template", { name: template_name, status: "APPROVED" });
+  await fixture.stub.control("POST", "template", { name: template_name, status: "APPROVED" });
   await fixture.setRate(fast_per_second);
   await fixture.awaitStatus(paused_id, "completed");
-  assert.equal(await seen(fixture, paused), recipients);
+  assert.equal(await countReceived(fixture, paused), recipients);
 
-  // Customers whose turn is still to come ask for an end.
+  // Customers whose message is not sent yet opt out.
   await fixture.setRate(slow_per_second);
   const stopping = phonesOf(recipients, 20_000);
   const stopping_id = await fixture.createCampaign(stopping);
-  await eventually(async () => (await seen(fixture, stopping)) > 50);
+  await eventually(async () => (await countReceived(fixture, stopping)) > 50);
   const customers = stopping.filter((_, index) => index >= 300 && index < 990 && index % 14 === 0);
-  const asked = await Promise.all(
+  const opt_outs = await Promise.all(
     customers.map(async (from) => {
-      await fixture.stub.pull("POST", "reply", { from, text: "STOP" });
+      await fixture.stub.control("POST", "reply", { from, text: "STOP" });
       await eventually(async () => {
-        const rows = await fixture.ask("select from suppressions where phone = $1", [from]);
+        const rows = await fixture.query("select from suppressions where phone = $1", [from]);
         return rows.length > 0;
       });
       return { from, at: Date.now() };
@@ -105,20 +108,20 @@ test("after a cancel, a pause, a paused template or an opt-out no message of the
   );
   await fixture.setRate(fast_per_second);
   await fixture.awaitStatus(stopping_id, "completed");
-  await fixture.awaitReports();
+  await fixture.awaitWebhooks();
   let latest_ms = -Infinity;
-  for (const { from, at } of asked)
+  for (const { from, at } of opt_outs)
     latest_ms = Math.max(latest_ms, await lastAfter(fixture, [from], at));
   note("opt-out", latest_ms);
   const { skipped = 0, read = 0 } = await fixture.states(stopping_id);
-  assert.ok(skipped > 0, "some asked before their turn");
+  assert.ok(skipped > 0, "some opted out before their message was sent");
   assert.equal(skipped + read, recipients);
-  const optedOut = await fixture.ask("select from chat_replies where opted_out");
+  const optedOut = await fixture.query("select from chat_replies where opted_out");
   assert.equal(optedOut.length, customers.length);
 
   console.log(
-    `last request after the word: ${figures.join(", ")}; ${never_sent} cancelled, ${skipped} of ${customers.length} skipped`,
+    `last request after the command: ${figures.join(", ")}; ${never_sent} cancelled, ${skipped} of ${customers.length} skipped`,
   );
-  await fixture.checkBooks();
-  assert.deepEqual(fixture.casualties(), []);
+  await fixture.checkInvariants();
+  assert.deepEqual(fixture.crashes(), []);
 });

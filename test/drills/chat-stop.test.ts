@@ -10,28 +10,28 @@ import {
 
 const recipients = 800;
 
-/** Waits until so many more messages came to the provider. */
-async function moves(fixture: ChatDrillFixture, more: number): Promise<void> {
+/** Waits until the provider received `more` further messages. */
+async function awaitRequests(fixture: ChatDrillFixture, more: number): Promise<void> {
   const goal = (await fixture.stub.counts()).requests + more;
   await eventually(async () => (await fixture.stub.counts()).requests >= goal);
 }
 
 async function lease(fixture: ChatDrillFixture): Promise<{ fence: number; is_held: boolean }> {
-  const [row] = await fixture.ask<{ fence: number; is_held: boolean }>(
+  const [row] = await fixture.query<{ fence: number; is_held: boolean }>(
     `select fence::int, holder is not null as is_held from leases where name = 'chat_sender:' || $1`,
     [fixture.number_id],
   );
   return row!;
 }
 
-async function awaitHolder(fixture: ChatDrillFixture, among: readonly Worker[]): Promise<Worker> {
-  let holder: Worker | null = null;
-  await eventually(async () => (holder = await fixture.findHolder(among)) !== null);
-  return holder!;
+async function awaitSender(fixture: ChatDrillFixture, among: readonly Worker[]): Promise<Worker> {
+  let sender: Worker | null = null;
+  await eventually(async () => (sender = await fixture.findSender(among)) !== null);
+  return sender!;
 }
 
-test("a sender that is told to stop leaves no outcome unknown, and another goes on at once", async () => {
-  // No reports: what a stop left unknown would stay so. Slow enough that a busy machine comes to all stops.
+test("a sender that receives SIGTERM has no message of unknown outcome, and another sender continues at once", async () => {
+  // Without delivery statuses an unknown outcome stays unknown. Slow enough for all stops on a busy machine.
   await using fixture = await openChatDrillFixture({
     rate_per_second: 40,
     stub: { delay_ms: 200, callback_url: null },
@@ -40,15 +40,15 @@ test("a sender that is told to stop leaves no outcome unknown, and another goes 
   const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
   const stops = 5;
   for (let stop = 0; stop < stops; stop++) {
-    await moves(fixture, 20);
-    const holder = await awaitHolder(fixture, workers);
+    await awaitRequests(fixture, 20);
+    const sender = await awaitSender(fixture, workers);
     const { fence: held } = await lease(fixture);
-    holder.kill("SIGTERM");
-    assert.equal(await holder.ended(), 0, holder.output());
-    // Handed over, not run out.
+    sender.kill("SIGTERM");
+    assert.equal(await sender.ended(), 0, sender.output());
+    // Released, not expired.
     const { fence, is_held } = await lease(fixture);
-    assert.ok(fence > held || !is_held, "the lease is given back");
-    workers[workers.indexOf(holder)] = await fixture.startWorker();
+    assert.ok(fence > held || !is_held, "the lease is released");
+    workers[workers.indexOf(sender)] = await fixture.startWorker();
   }
   await fixture.setRate(500);
   await fixture.awaitStatus(campaign_id, "completed");
@@ -56,13 +56,13 @@ test("a sender that is told to stop leaves no outcome unknown, and another goes 
   const gaps_ms = log.slice(1).map(({ at }, i) => at - log[i]!.at);
   const states = await fixture.states(campaign_id);
   console.log(
-    `${stops} stops, ${JSON.stringify(states)}, longest silence ${Math.max(...gaps_ms)} ms`,
+    `${stops} stops, ${JSON.stringify(states)}, longest pause ${Math.max(...gaps_ms)} ms`,
   );
   assert.deepEqual(states, { accepted: recipients });
-  await fixture.checkBooks();
+  await fixture.checkInvariants();
 });
 
-test("a sender frozen past its lease and thawed writes nothing stale and sends nothing again", async () => {
+test("a sender that is frozen past its lease and resumed writes nothing stale and sends nothing again", async () => {
   await using fixture = await openChatDrillFixture({
     rate_per_second: 30,
     stub: { delay_ms: 1_000, callback_url: null },
@@ -70,41 +70,41 @@ test("a sender frozen past its lease and thawed writes nothing stale and sends n
   });
   const campaign_id = await fixture.createCampaign(phonesOf(recipients));
   const workers = await Promise.all([fixture.startWorker(), fixture.startWorker()]);
-  await moves(fixture, 20);
+  await awaitRequests(fixture, 20);
   const unknown = () =>
-    fixture.ask(`select id, dispatches, dispatched_at, provider_message_id from chat_recipients
+    fixture.query(`select id, dispatches, dispatched_at, provider_message_id from chat_recipients
       where state = 'unknown' order by id`);
   const unknown_counts: number[] = [];
   for (let round = 0; round < 2; round++) {
-    const frozen = await awaitHolder(fixture, workers);
+    const frozen = await awaitSender(fixture, workers);
     const held = (await lease(fixture)).fence;
     frozen.kill("SIGSTOP");
-    // Longer than the lease: the other has taken it, and sends.
+    // Longer than the lease: the other worker has acquired it and sends.
     await eventually(async () => (await lease(fixture)).fence > held);
     const { fence: taken } = await lease(fixture);
-    const other = await awaitHolder(
+    const other = await awaitSender(
       fixture,
       workers.filter((worker) => worker !== frozen),
     );
-    await moves(fixture, 20);
+    await awaitRequests(fixture, 20);
     const left = await unknown();
-    assert.ok(left.length > 0, "messages were under way at the freeze");
+    assert.ok(left.length > 0, "messages were in flight at the freeze");
     unknown_counts.push(left.length);
-    const thawed_at = await thaw(fixture, frozen);
-    // It asks for work again, so it has gone through all that waited in it.
+    const resumed_at = await resume(fixture, frozen);
+    // It looks for work again, so it has handled everything that was pending in it.
     await eventually(async () => {
-      const asked = await fixture.ask(
+      const polls = await fixture.query(
         "select from pg_stat_activity where application_name = $1 and query_start > $2 and query like '%due%'",
-        [frozen.name, thawed_at],
+        [frozen.name, resumed_at],
       );
-      return asked.length > 0;
+      return polls.length > 0;
     });
-    await moves(fixture, 20);
+    await awaitRequests(fixture, 20);
     const now_unknown = await unknown();
-    const { name } = await awaitHolder(fixture, workers);
-    // On a busy machine the lease may have been lost once more; then more is unknown, or less.
+    const { name } = await awaitSender(fixture, workers);
+    // On a busy machine the lease may have been lost again, which changes what is unknown.
     if ((await lease(fixture)).fence > taken) continue;
-    // What it learnt of its messages it keeps for when it holds the lease again.
+    // It records the results of its messages only when it holds the lease again.
     assert.deepEqual(now_unknown, left);
     assert.equal(name, other.name);
   }
@@ -114,13 +114,13 @@ test("a sender frozen past its lease and thawed writes nothing stale and sends n
   console.log(
     `2 freezes with ${unknown_counts.join(", ")} messages unknown, ${JSON.stringify(await fixture.states(campaign_id))}`,
   );
-  await fixture.checkBooks();
-  assert.deepEqual(fixture.casualties(), []);
+  await fixture.checkInvariants();
+  assert.deepEqual(fixture.crashes(), []);
 });
 
-/** Returns the database's time before it. */
-async function thaw(fixture: ChatDrillFixture, worker: Worker): Promise<Date> {
-  const [row] = await fixture.ask<{ now: Date }>("select clock_timestamp() as now");
+/** Resumes a frozen worker; returns the database's time before that. */
+async function resume(fixture: ChatDrillFixture, worker: Worker): Promise<Date> {
+  const [row] = await fixture.query<{ now: Date }>("select clock_timestamp() as now");
   worker.kill("SIGCONT");
   return row!.now;
 }

@@ -12,19 +12,19 @@ const orders: readonly WebhookOrder[] = [
 ];
 const recipients = 300;
 
-test("webhooks that come twice, out of order, late or before the answer leave every message where it belongs", async () => {
+test("webhooks that arrive twice, out of order, late or before the provider's response lead to the correct state of every message", async () => {
   await using fixture = await openChatDrillFixture({
     rate_per_second: 300,
     stub: { delay_ms: 30, late_ms: 2_000, batch_max: 20 },
   });
   await fixture.startWorker();
   for (const [index, order] of orders.entries()) {
-    await fixture.stub.pull("POST", "settings", { order });
-    // Each tenth is taken and fails later.
-    await fixture.stub.setFaults([{ kind: "fail_later", every: 10 }]);
+    await fixture.stub.control("POST", "settings", { order });
+    // Every tenth message is accepted and fails later.
+    await fixture.stub.setErrors([{ kind: "fail_later", every: 10 }]);
     const campaign_id = await fixture.createCampaign(phonesOf(recipients, index * recipients));
     await fixture.awaitStatus(campaign_id, "completed");
-    await fixture.awaitReports();
+    await fixture.awaitWebhooks();
     const expected = { read: recipients * 0.9, undelivered: recipients * 0.1 };
     assert.deepEqual(await fixture.states(campaign_id), expected, order);
     const { body } = await fixture.request("GET", `/api/v1/chat/campaigns/${campaign_id}`);
@@ -41,12 +41,12 @@ test("webhooks that come twice, out of order, late or before the answer leave ev
       },
       order,
     );
-    await fixture.checkBooks();
+    await fixture.checkInvariants();
   }
   const { webhooks } = await fixture.stub.counts();
   console.log(
-    `${orders.length} orders, ${webhooks.posted} posts, ${webhooks.given_up} given up, all settled`,
+    `${orders.length} orders, ${webhooks.posted} posts, ${webhooks.given_up} given up, all applied`,
   );
   assert.equal(webhooks.given_up, 0);
-  assert.deepEqual(fixture.casualties(), []);
+  assert.deepEqual(fixture.crashes(), []);
 });

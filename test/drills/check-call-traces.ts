@@ -1,5 +1,5 @@
-// What must hold of calls once all have ended, by our books and by what the switch and the carrier
-// wrote down themselves.
+// The invariants of calls after all have ended, checked in the database and in the records of the
+// switch and the carrier.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
@@ -9,16 +9,16 @@ import { checkCalls, checkLedger } from "../support/check-invariants.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Sipp } from "../support/sipp.ts";
 
-/** How far the bills are from the switch's records. */
+/** The differences between billed legs and the switch's records. */
 export type TraceFigures = {
   readonly calls: number;
-  /** Legs that were answered and that the switch has a record of. */
+  /** Answered legs with a record at the switch. */
   readonly billed_legs: number;
-  /** Of these, legs whose answer or end we have a quarter of a second or more off. */
+  /** Of these, legs whose answer or end differs by a quarter of a second or more. */
   readonly legs_off: number;
-  /** Of these, legs that were billed a pulse more or less. */
+  /** Of these, legs that were billed a different number of pulses. */
   readonly pulses_off: number;
-  /** The longest of these gaps. */
+  /** The largest difference. */
   readonly off_max_ms: number;
 };
 
@@ -32,7 +32,7 @@ type Leg = {
   readonly answered_at: Date | null;
   readonly ended_at: Date;
   readonly pulse_seconds: number;
-  /** No agent is called for it. */
+  /** A voice campaign's call: it has no agent leg. */
   readonly of_campaign: boolean;
 };
 
@@ -42,14 +42,15 @@ type CallRecord = {
   readonly end_ms: number;
 };
 
-/** What the carrier saw of a call: by its Call-ID. */
+/** A call as the carrier saw it, by its Call-ID. */
 type Invited = { readonly number: string; readonly rung: boolean };
 
 /**
- * All of checkCalls and the ledger; no channel and no bridge is left at the switch; it has one record
- * for each leg at most, and none for one that counts as never placed; no customer's leg began before
- * an agent of its call had answered (I10); the carrier saw an INVITE for each customer leg at most,
- * and rang nobody twice for one attempt (I9). Whoever was answered by the records is billed, and nobody else.
+ * Checks the invariants of calls and of the ledger; that no channel and no bridge is left at the switch;
+ * that it has at most one record for each leg, and none for a leg that was never placed; that no customer
+ * leg began before an agent of its call had answered (I10); that the carrier saw at most one INVITE for
+ * each customer leg and rang each customer at most once per attempt (I9); and that exactly the legs that
+ * were answered by the switch's records are billed.
  */
 export async function checkCallTraces(
   client: pg.Client,
@@ -62,9 +63,10 @@ export async function checkCallTraces(
   const legs = await readLegs(client);
   const records = readRecords(asterisk.cdr_path);
   for (const leg of legs) {
-    const found = records.get(nameOf(leg)) ?? [];
-    assert.ok(found.length <= 1, `${nameOf(leg)} was dialled ${found.length} times`);
-    if (leg.outcome === "unplaced") assert.equal(found.length, 0, `${nameOf(leg)} was placed`);
+    const found = records.get(legName(leg)) ?? [];
+    assert.ok(found.length <= 1, `${legName(leg)} was dialed ${found.length} times`);
+    if (leg.outcome === "unplaced")
+      assert.equal(found.length, 0, `${legName(leg)} counts as unplaced and was placed`);
   }
   checkAgentsFirst(legs, records);
   await checkInvites(client, legs, readInvites(carrier.messages()));
@@ -100,7 +102,7 @@ async function readLegs(client: pg.Client): Promise<Leg[]> {
   return rows;
 }
 
-function nameOf({ account_id, call_id, id }: Leg): string {
+function legName({ account_id, call_id, id }: Leg): string {
   return `trk-${account_id}-${call_id}-${id}`;
 }
 
@@ -111,25 +113,25 @@ function readRecords(path: string): Map<string, CallRecord[]> {
     const [start_ms = 0, answer_ms = 0, end_ms = 0] = [start, answer, end].map(
       (seconds) => Number(seconds) * 1_000,
     );
-    // Our name of the leg, then what closes it at the switch.
+    // The leg's name, followed by a suffix of the switch.
     const [name = ""] = id.split("_");
     records.set(name, [...(records.get(name) ?? []), { start_ms, answer_ms, end_ms }]);
   }
   return records;
 }
 
-/** I10, by the switch's own times. */
+/** Checks I10 by the switch's times. */
 function checkAgentsFirst(legs: readonly Leg[], records: ReadonlyMap<string, CallRecord[]>): void {
   for (const leg of legs) {
-    const record = records.get(nameOf(leg))?.[0];
+    const record = records.get(legName(leg))?.[0];
     if (leg.role !== "customer" || leg.of_campaign || !record) continue;
     const agents = legs.filter((of) => of.call_id === leg.call_id && of.role === "agent");
-    // A switch that died between the two ends has written down one of them alone.
-    if (agents.some((agent) => agent.answered_at && !records.has(nameOf(agent)))) continue;
-    const answers = agents.flatMap((agent) => records.get(nameOf(agent))?.[0]?.answer_ms || []);
+    // A switch that was killed between the ends of two legs recorded only one of them.
+    if (agents.some((agent) => agent.answered_at && !records.has(legName(agent)))) continue;
+    const answers = agents.flatMap((agent) => records.get(legName(agent))?.[0]?.answer_ms || []);
     assert.ok(
       answers.some((answer_ms) => answer_ms <= record.start_ms),
-      `${nameOf(leg)} began at ${record.start_ms}, its agents answered at ${answers.join(", ")}`,
+      `${legName(leg)} began at ${record.start_ms}, its agents answered at ${answers.join(", ")}`,
     );
   }
 }
@@ -148,7 +150,7 @@ function readInvites(messages: string): readonly Invited[] {
   return [...invites.values()];
 }
 
-/** I9: numbers tell calls apart, for each has a customer of its own. */
+/** Checks I9 by number, because every call has a different customer. */
 async function checkInvites(
   client: pg.Client,
   legs: readonly Leg[],
@@ -170,7 +172,7 @@ async function checkInvites(
   }
 }
 
-/** Less is the machine's own slowness. */
+/** Smaller differences come from a slow machine. */
 const off_ms = 250;
 
 function compareBills(
@@ -179,14 +181,14 @@ function compareBills(
 ): Omit<TraceFigures, "calls"> {
   let [billed_legs, legs_off, pulses_off, off_max_ms] = [0, 0, 0, 0];
   for (const leg of legs) {
-    const record = records.get(nameOf(leg))?.[0];
+    const record = records.get(legName(leg))?.[0];
     if (!record) continue;
     assert.ok(
       leg.answered_at === null || record.answer_ms > 0,
-      `${nameOf(leg)} is billed and was not answered`,
+      `${legName(leg)} is billed and was not answered`,
     );
     if (record.answer_ms === 0) continue;
-    assert.ok(leg.answered_at, `${nameOf(leg)} was answered and is not billed`);
+    assert.ok(leg.answered_at, `${legName(leg)} was answered and is not billed`);
     billed_legs += 1;
     const [from_ms, to_ms] = [leg.answered_at.getTime(), leg.ended_at.getTime()];
     const gap_ms = Math.max(Math.abs(from_ms - record.answer_ms), Math.abs(to_ms - record.end_ms));

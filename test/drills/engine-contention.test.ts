@@ -17,7 +17,7 @@ type Role = "hold" | "jobs" | "relay" | "write";
 type EngineProcess = {
   readonly lines: readonly string[];
   kill(signal: NodeJS.Signals): void;
-  /** Ends it for good. */
+  /** Kills the process and waits until it has exited. */
   end(): Promise<void>;
 };
 
@@ -44,9 +44,9 @@ async function startEngine(url: string, role: Role): Promise<EngineProcess> {
   };
 }
 
-/** The drill's own tables, and a connection of its own for each question. */
+/** Creates the drill's tables; returns a function that runs a query on a new connection. */
 async function openDrill(url: string) {
-  const ask = async (text: string): Promise<Record<string, unknown>[]> => {
+  const query = async (text: string): Promise<Record<string, unknown>[]> => {
     const client = new pg.Client({ connectionString: url });
     client.on("error", () => {});
     await client.connect();
@@ -56,112 +56,117 @@ async function openDrill(url: string) {
       await client.end();
     }
   };
-  await ask(`
+  await query(`
     create table drill_writes (id bigint generated always as identity, lease text, fence bigint, process text);
     create table drill_runs (id bigint generated always as identity, subject text, fence bigint, what text)`);
-  return ask;
+  return query;
 }
 
-type Ask = Awaited<ReturnType<typeof openDrill>>;
+type Query = Awaited<ReturnType<typeof openDrill>>;
 
+/** Returns the fencing token of the last lease that the process acquired; 0 if none. */
 const fenceOf = (engine: EngineProcess) =>
-  Number(engine.lines.findLast((line) => line.startsWith("took"))?.split(" ")[1] ?? 0);
-const writesOf = async (ask: Ask, fence: number) => {
-  const [row] = await ask(`select count(*)::int from drill_writes where fence = ${fence}`);
+  Number(engine.lines.findLast((line) => line.startsWith("acquired"))?.split(" ")[1] ?? 0);
+const writesOf = async (query: Query, fence: number) => {
+  const [row] = await query(`select count(*)::int from drill_writes where fence = ${fence}`);
   return row!["count"] as number;
 };
-/** Waits until one of them has a fence above `past` and has written under it. */
-async function heldBy(ask: Ask, engines: EngineProcess[], past: number): Promise<EngineProcess> {
+/** Waits until a process has a fencing token above `past` and has written under it; returns it. */
+async function awaitHolder(
+  query: Query,
+  engines: EngineProcess[],
+  past: number,
+): Promise<EngineProcess> {
   let holder: EngineProcess | undefined;
   await eventually(async () => {
     holder = engines.find((engine) => fenceOf(engine) > past);
-    return holder !== undefined && (await writesOf(ask, fenceOf(holder))) > 5;
+    return holder !== undefined && (await writesOf(query, fenceOf(holder))) > 5;
   });
   return holder!;
 }
 
-/** No write of an older holder comes after one of a newer: ids follow the order of the writes. */
-async function checkFences(ask: Ask): Promise<void> {
-  const stale = await ask(`
+/** Checks that no write of an older holder follows one of a newer holder, by the order of IDs. */
+async function checkFences(query: Query): Promise<void> {
+  const stale = await query(`
     select from drill_writes a join drill_writes b on a.fence < b.fence and a.id > b.id limit 1`);
   assert.equal(stale.length, 0);
-  const shared = await ask(
+  const shared = await query(
     "select fence from drill_writes group by fence having count(distinct process) > 1",
   );
   assert.deepEqual(shared, []);
 }
 
-test("a killed holder's lease passes on; a frozen one, thawed past its time, can write no more", async () => {
+test("the lease of a killed holder passes on, and a holder that is frozen past its lease and resumed cannot write", async () => {
   const database = await cloneDatabase();
-  const ask = await openDrill(database.url);
+  const query = await openDrill(database.url);
   const engines = await Promise.all([
     startEngine(database.url, "hold"),
     startEngine(database.url, "hold"),
   ]);
-  const killed = await heldBy(ask, engines, 0);
+  const killed = await awaitHolder(query, engines, 0);
   const first = fenceOf(killed);
   await killed.end();
   const survivors = engines.filter((engine) => engine !== killed);
   survivors.push(await startEngine(database.url, "hold"));
 
-  const frozen = await heldBy(ask, survivors, first);
+  const frozen = await awaitHolder(query, survivors, first);
   const second = fenceOf(frozen);
   frozen.kill("SIGSTOP");
   const other = survivors.find((engine) => engine !== frozen)!;
-  await heldBy(ask, [other], second);
-  const written = await writesOf(ask, second);
+  await awaitHolder(query, [other], second);
+  const written = await writesOf(query, second);
   frozen.kill("SIGCONT");
   await eventually(() => frozen.lines.includes(`ended ${second}`));
   await eventually(() => frozen.lines.includes(`refused ${second}`));
   assert.ok(!frozen.lines.includes(`wrote ${second}`));
-  assert.equal(await writesOf(ask, second), written);
+  assert.equal(await writesOf(query, second), written);
   assert.ok(fenceOf(other) > second);
-  await checkFences(ask);
+  await checkFences(query);
   for (const engine of survivors) await engine.end();
   await database.drop();
 });
 
-test("a lease is taken anew after PostgreSQL restarts or freezes for longer than it, with no stale write", async () => {
+test("a lease is acquired again after PostgreSQL restarts or freezes for longer than the lease, without a stale write", async () => {
   const dataDir = scratchFolder("trunkline-engine-");
   const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
   let postgres = await start();
   await migrate(postgres.url);
-  const ask = await openDrill(postgres.url);
+  const query = await openDrill(postgres.url);
   const engines = await Promise.all([
     startEngine(postgres.url, "hold"),
     startEngine(postgres.url, "hold"),
   ]);
-  let holder = await heldBy(ask, engines, 0);
+  let holder = await awaitHolder(query, engines, 0);
   await postgres.stop();
-  // Longer than the lease: whoever held it has stopped by itself.
+  // Longer than the lease: its holder has stopped by itself.
   const held = fenceOf(holder);
   await eventually(() => holder.lines.includes(`ended ${held}`));
   postgres = await start();
-  holder = await heldBy(ask, engines, held);
+  holder = await awaitHolder(query, engines, held);
 
   const before_freeze = fenceOf(holder);
   signalPostgres(postgres.pid, "SIGSTOP");
-  await eventually(() => engines.every((engine) => !isActing(engine)));
+  await eventually(() => engines.every((engine) => !isHolding(engine)));
   signalPostgres(postgres.pid, "SIGCONT");
-  await heldBy(ask, engines, before_freeze);
-  await checkFences(ask);
+  await awaitHolder(query, engines, before_freeze);
+  await checkFences(query);
   for (const engine of engines) await engine.end();
   await postgres.stop();
   await rm(dataDir, { recursive: true });
 });
 
-/** Whether the lease it took last is one that it has not ended. A write it waits for is begun, not acted on. */
-function isActing(engine: EngineProcess): boolean {
-  const last = engine.lines.findLast((line) => /^(took|ended)/.test(line));
-  return last?.startsWith("took") ?? false;
+/** Whether the process considers the last lease that it acquired as held. */
+function isHolding(engine: EngineProcess): boolean {
+  const last = engine.lines.findLast((line) => /^(acquired|ended)/.test(line));
+  return last?.startsWith("acquired") ?? false;
 }
 
-test("no job runs twice at once or is lost, and no event's place, while processes die and PostgreSQL restarts", async () => {
+test("while processes are killed and PostgreSQL restarts, no job runs twice at once or is lost, and no sequence number is missing", async () => {
   const dataDir = scratchFolder("trunkline-engine-");
   const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
   let postgres = await start();
   await migrate(postgres.url);
-  const ask = await openDrill(postgres.url);
+  const query = await openDrill(postgres.url);
   const roles: Role[] = ["jobs", "jobs", "relay", "relay", "write", "write"];
   const engines = await Promise.all(roles.map((role) => startEngine(postgres.url, role)));
   const writers = engines.slice(4);
@@ -169,53 +174,53 @@ test("no job runs twice at once or is lost, and no event's place, while processe
     writers.flatMap(({ lines }) =>
       lines.filter((line) => line.startsWith("committed")).map((line) => line.split(" ")[1]!),
     );
-  const moves = async (more: number) => {
+  const awaitCommitted = async (more: number) => {
     const goal = committed().length + more;
     await eventually(() => committed().length >= goal);
   };
 
   const seen: number[] = [];
-  const follow = async () => {
-    const rows = await ask(
+  const readNewEvents = async () => {
+    const rows = await query(
       `select seq::int from events where account_id = 1 and seq > ${seen.at(-1) ?? 0} order by seq`,
     );
     seen.push(...rows.map((row) => row["seq"] as number));
   };
-  const victims = ["killed", "frozen", "killed", "frozen"] as const;
-  for (const [i, fate] of victims.entries()) {
-    await moves(30);
-    await follow();
+  const disruptions = ["killed", "frozen", "killed", "frozen"] as const;
+  for (const [i, disruption] of disruptions.entries()) {
+    await awaitCommitted(30);
+    await readNewEvents();
     const victim = engines[i]!;
-    if (fate === "killed") {
+    if (disruption === "killed") {
       await victim.end();
       engines[i] = await startEngine(postgres.url, roles[i]!);
       continue;
     }
-    // Past its claims' leases, then thawed among those who took them over.
+    // Frozen past the leases of its claims, then resumed while others hold them.
     victim.kill("SIGSTOP");
-    await moves(150);
+    await awaitCommitted(150);
     victim.kill("SIGCONT");
     await postgres.stop();
     postgres = await start();
   }
-  await moves(30);
+  await awaitCommitted(30);
   for (const writer of writers) await writer.end();
   const left = async (table: string) => {
-    const [row] = await ask(`select count(*)::int from ${table}`);
+    const [row] = await query(`select count(*)::int from ${table}`);
     return row!["count"];
   };
   await eventually(async () => (await left("jobs")) === 0);
   await eventually(async () => (await left("events where seq is null")) === 0);
-  await follow();
+  await readNewEvents();
 
-  const [{ count: events }] = (await ask("select count(*)::int from events")) as [
+  const [{ count: events }] = (await query("select count(*)::int from events")) as [
     { count: number },
   ];
   assert.deepEqual(
     seen,
     Array.from({ length: events }, (_, i) => i + 1),
   );
-  const runs = await ask("select subject, fence::int, what from drill_runs order by id");
+  const runs = await query("select subject, fence::int, what from drill_runs order by id");
   const ended = new Set(runs.filter(({ what }) => what === "end").map(({ subject }) => subject));
   for (const subject of committed()) assert.ok(ended.has(subject), `the job ${subject} was lost`);
   checkRuns(runs as Run[]);
@@ -226,7 +231,7 @@ test("no job runs twice at once or is lost, and no event's place, while processe
 
 type Run = { subject: string; fence: number; what: "begin" | "end" };
 
-/** In the order of the writes, nothing of a claim comes after something of the next claim. */
+/** Checks, in the order of the writes, that no write of a claim follows a write of the next claim. */
 function checkRuns(runs: readonly Run[]): void {
   const latest = new Map<string, number>();
   for (const { subject, fence } of runs) {

@@ -1,5 +1,5 @@
-// A worker of the engine's drill, as a process of its own that can be killed and frozen. It writes
-// down in drill_* tables what it does, so that the test can tell what overlapped. Ends with its parent.
+// A worker process of the engine drill that the test kills and freezes. It records its work in the
+// drill_* tables, in which the test looks for overlaps. Ends with its parent.
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import { addJob } from "../../server/engine/add-job.ts";
@@ -28,18 +28,18 @@ const app: App = {
   notifications: openNotifications(url, log),
   chatDrivers: {},
   voiceDrivers: {},
-  agentDrivers: {},
+  aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
 };
 const times = { lease_ms: 1_500, renew_ms: 300, margin_ms: 500 };
-const going = new AbortController().signal;
+const never_stops = new AbortController().signal;
 process.stdin.resume().on("end", () => process.exit());
 
-/** One line for the test, written at once. */
-const tell = (line: string) => void process.stdout.write(`${line}\n`);
+/** Prints one line for the test. */
+const print = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** The transaction of a holder: the fence is checked where the write is. */
+/** Writes as a lease holder: the transaction checks the fencing token. */
 async function write(lease: Lease): Promise<void> {
   await db.query.transaction().execute(async (tx: Tx) => {
     await sql`insert into drill_writes (lease, fence, process)
@@ -48,36 +48,36 @@ async function write(lease: Lease): Promise<void> {
   });
 }
 
-/** Holds the one lease as long as it can, and writes under it. */
+/** Acquires the drill's lease again and again, and writes while it holds it. */
 async function hold(): Promise<void> {
   for (;;) {
     const lease = await acquireLease(app, 1, "drill", times).catch(() => null);
-    if (lease) await act(lease);
+    if (lease) await writeWhileHeld(lease);
     await pause(20);
   }
 }
 
-async function act(lease: Lease): Promise<void> {
-  tell(`took ${lease.fence}`);
-  while (lease.mayAct()) {
+async function writeWhileHeld(lease: Lease): Promise<void> {
+  print(`acquired ${lease.fence}`);
+  while (lease.mayProceed()) {
     try {
       await write(lease);
     } catch (error) {
-      if (isLeaseLost(error)) tell(`refused ${lease.fence}`);
+      if (isLeaseLost(error)) print(`refused ${lease.fence}`);
     }
     await pause(5);
   }
-  tell(`ended ${lease.fence}`);
-  // What a holder that did not ask would do: it must be refused, not harm.
+  print(`ended ${lease.fence}`);
+  // A holder that does not check its lease must be refused.
   await write(lease).then(
-    () => tell(`wrote ${lease.fence}`),
+    () => print(`wrote ${lease.fence}`),
     (error: unknown) =>
-      tell(isLeaseLost(error) ? `refused ${lease.fence}` : `failed ${lease.fence}`),
+      print(isLeaseLost(error) ? `refused ${lease.fence}` : `failed ${lease.fence}`),
   );
   await lease.release();
 }
 
-/** Notes the run's begin and end, each in a transaction that checks the claim. */
+/** Records the begin and the end of the run, each in a transaction that checks the claim. */
 const run: JobHandler = async (_app, job, stopping) => {
   const note = (what: "begin" | "end") =>
     db.query.transaction().execute(async (tx) => {
@@ -95,14 +95,14 @@ const workers: Readonly<Record<string, () => Promise<void>>> = {
   hold,
   jobs: async () => {
     for (let i = 0; i < 3; i++) {
-      const turn = () => workJobs(app, { "chat.start_campaign": run }, going, times);
-      runLoop(app, { name: "jobs", poll_ms: 50, turn });
+      const iterate = () => workJobs(app, { "chat.start_campaign": run }, never_stops, times);
+      runLoop(app, { name: "jobs", poll_ms: 50, iterate });
     }
   },
   relay: async () => {
-    runLoop(app, { name: "relay", poll_ms: 10, turn: (stop) => relayEvents(app, stop) });
+    runLoop(app, { name: "relay", poll_ms: 10, iterate: (stop) => relayEvents(app, stop) });
   },
-  // Jobs and events of one subject, in one transaction; told when it is committed.
+  // Writes a job and an event of one subject in one transaction; prints the subject after the commit.
   write: async () => {
     for (let i = 0; ; i++) {
       const subject = `${name}:${i}`;
@@ -118,7 +118,7 @@ const workers: Readonly<Record<string, () => Promise<void>>> = {
           );
           await pause(Math.random() * 10);
         });
-        tell(`committed ${subject}`);
+        print(`committed ${subject}`);
       } catch {
         await pause(50);
       }
@@ -126,5 +126,5 @@ const workers: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-tell("ready");
+print("ready");
 await workers[role!]!();

@@ -9,22 +9,22 @@ import { signalPostgres } from "../support/signal-postgres.ts";
 import { startService } from "../support/service-process.ts";
 import { startLeadLoad, type LeadLoad } from "./lead-load.ts";
 
-/** Waits until so many more creates are acknowledged: the service works again. */
-const moves = async (load: LeadLoad, more: number) => {
+/** Waits until `more` further leads are acknowledged. */
+const awaitAcknowledged = async (load: LeadLoad, more: number) => {
   const goal = load.acknowledged() + more;
   await eventually(() => load.acknowledged() >= goal);
 };
 
-test("no acknowledged lead is lost and no keyed one doubled while processes are killed under load", async () => {
+test("no acknowledged lead is lost and none with an idempotency key is duplicated while processes are killed under load", async () => {
   const database = await cloneDatabase();
   const services = await Promise.all([
     startService({ DATABASE_URL: database.url }),
     startService({ DATABASE_URL: database.url }),
   ]);
-  const seeder = services.find(({ output }) => output().includes("just made"))!;
+  const seeder = services.find(({ output }) => output().includes("just created"))!;
   const load = await startLeadLoad(seeder, () => services.map(({ url }) => url));
   for (let kill = 0; kill < 5; kill++) {
-    await moves(load, 50 + Math.floor(Math.random() * 200));
+    await awaitAcknowledged(load, 50 + Math.floor(Math.random() * 200));
     const victim = services[kill % 2]!;
     victim.kill("SIGKILL");
     await victim.ended();
@@ -32,12 +32,12 @@ test("no acknowledged lead is lost and no keyed one doubled while processes are 
     if (victim !== seeder) await victim.dispose();
   }
   await load.stop();
-  await load.checkBooks(database.url);
+  await load.checkInvariants(database.url);
   for (const service of new Set([...services, seeder])) await service.dispose();
   await database.drop();
 });
 
-test("a restart of PostgreSQL under load ends no process and loses nothing that was acknowledged", async () => {
+test("a restart of PostgreSQL under load ends no process and loses no acknowledged lead", async () => {
   const dataDir = scratchFolder("trunkline-restart-");
   const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
   let postgres = await start();
@@ -48,14 +48,14 @@ test("a restart of PostgreSQL under load ends no process and loses nothing that 
   ];
   const load = await startLeadLoad(services[0]!, () => services.map((service) => service.url));
   for (let restart = 0; restart < 2; restart++) {
-    await moves(load, 200);
+    await awaitAcknowledged(load, 200);
     await postgres.stop();
     postgres = await start();
     assert.equal(postgres.url, url);
   }
-  await moves(load, 200);
+  await awaitAcknowledged(load, 200);
   await load.stop();
-  await load.checkBooks(url);
+  await load.checkInvariants(url);
   assert.deepEqual([...load.statuses()], [503]);
   for (const service of services) {
     assert.equal((await service.send("GET", "/health/ready")).status, 200);
@@ -65,20 +65,20 @@ test("a restart of PostgreSQL under load ends no process and loses nothing that 
   await rm(dataDir, { recursive: true });
 });
 
-test("while PostgreSQL is frozen requests end with 503, and work goes on when it thaws", async () => {
+test("requests get 503 while PostgreSQL is frozen, and succeed after it resumes", async () => {
   const dataDir = scratchFolder("trunkline-freeze-");
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
   const service = await startService({ DATABASE_URL: postgres.url });
   const load = await startLeadLoad(service, () => [service.url]);
-  await moves(load, 100);
+  await awaitAcknowledged(load, 100);
   signalPostgres(postgres.pid, "SIGSTOP");
   await eventually(() => load.statuses().has(503));
   assert.equal((await service.send("GET", "/health/live")).status, 200);
   assert.equal((await service.send("GET", "/health/ready")).status, 503);
   signalPostgres(postgres.pid, "SIGCONT");
-  await moves(load, 100);
+  await awaitAcknowledged(load, 100);
   await load.stop();
-  await load.checkBooks(postgres.url);
+  await load.checkInvariants(postgres.url);
   await service.dispose();
   await postgres.stop();
   await rm(dataDir, { recursive: true });

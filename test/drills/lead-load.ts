@@ -1,4 +1,4 @@
-// Leads created without pause by several callers while the house burns, and the account afterwards.
+// A load of lead creations by several clients while the service is disrupted, and its invariants.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
@@ -8,20 +8,20 @@ import { send } from "../support/api.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 
 export type LeadLoad = {
-  /** How many creates were answered 201 so far. */
+  /** The number of leads that were answered 201 so far. */
   acknowledged(): number;
-  /** Every status seen besides 201; 0 stands for a connection that broke. */
+  /** The other statuses so far; 0 stands for a broken connection. */
   statuses(): ReadonlySet<number>;
-  /** Lets what runs end; keyed creates are repeated until they are answered. */
+  /** Waits for requests in flight; those with an idempotency key are retried until they succeed. */
   stop(): Promise<void>;
-  /** Nothing acknowledged is lost, nothing keyed is doubled, and every lead is whole. */
-  checkBooks(databaseUrl: string): Promise<void>;
+  /** Checks that no acknowledged lead is lost, none with a key is duplicated, and every lead is complete. */
+  checkInvariants(databaseUrl: string): Promise<void>;
 };
 
-const callers = 12;
+const clients = 12;
 const phones = 40;
 
-/** `urls` is asked before each request, so services may come and go. */
+/** Starts creating leads. Calls `urls` before each request, so that services may be replaced. */
 export async function startLeadLoad(
   first: ServiceProcess,
   urls: () => readonly string[],
@@ -50,7 +50,7 @@ export async function startLeadLoad(
     await wait(20);
     return false;
   };
-  const call = async () => {
+  const run = async () => {
     while (!stopping.signal.aborted) {
       const name = `lead-${++made}`;
       const phone = `98${String(made % phones).padStart(8, "0")}`;
@@ -59,7 +59,7 @@ export async function startLeadLoad(
       for (let done = false; !done;) done = (await attempt(name, phone, withKey)) || !withKey;
     }
   };
-  const running = Array.from({ length: callers }, call);
+  const running = Array.from({ length: clients }, run);
 
   return {
     acknowledged: () => acknowledged.size,
@@ -68,11 +68,11 @@ export async function startLeadLoad(
       stopping.abort();
       await Promise.all(running);
     },
-    checkBooks: (databaseUrl) => checkBooks(databaseUrl, acknowledged, keyed),
+    checkInvariants: (databaseUrl) => checkInvariants(databaseUrl, acknowledged, keyed),
   };
 }
 
-async function checkBooks(
+async function checkInvariants(
   url: string,
   acknowledged: ReadonlyMap<string, number>,
   keyed: ReadonlySet<string>,
@@ -88,18 +88,24 @@ async function checkBooks(
     );
   }
   for (const name of keyed)
-    assert.equal(byName.get(name)?.length, 1, `${name} was sent under one key`);
+    assert.equal(byName.get(name)?.length, 1, `${name} was created once under its key`);
   const { rows } = await client.query<Record<string, string>>(`
     select (select count(*) from leads) as leads,
       (select count(distinct lead_id) from lead_timeline where kind = 'created') as timelines,
       (select count(*) from lead_timeline where kind = 'created') as entries,
       (select count(*) from events where type = 'lead.created') as events,
-      (select count(*) from (select 1 from contacts group by account_id, workspace_id, phone having count(*) > 1) d) as doubles,
+      (select count(*) from (select 1 from contacts group by account_id, workspace_id, phone having count(*) > 1) d) as duplicates,
       (select count(*) from idempotency_keys where response = '') as unanswered`);
   await client.end();
-  const books = rows[0]!;
+  const counts = rows[0]!;
   assert.deepEqual(
-    [books["timelines"], books["entries"], books["events"], books["doubles"], books["unanswered"]],
-    [books["leads"], books["leads"], books["leads"], "0", "0"],
+    [
+      counts["timelines"],
+      counts["entries"],
+      counts["events"],
+      counts["duplicates"],
+      counts["unanswered"],
+    ],
+    [counts["leads"], counts["leads"], counts["leads"], "0", "0"],
   );
 }

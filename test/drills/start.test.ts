@@ -8,7 +8,7 @@ import type { Demo } from "../../server/seed-demo/seed-demo.ts";
 import { emptyDatabase } from "../support/database.ts";
 import { spawnService, startService, type ServiceProcess } from "../support/service-process.ts";
 
-test("two processes that start at once on one empty database migrate it once and seed it once; each token of the demo file does what its name says, and the printed curl line creates a lead", async () => {
+test("two processes that start at once on an empty database migrate and seed it once; each token of the demo file works as its name says, and the printed curl command creates a lead", async () => {
   const database = await emptyDatabase();
   const services = await Promise.all([
     startService({ DATABASE_URL: database.url }),
@@ -24,14 +24,14 @@ test("two processes that start at once on one empty database migrate it once and
     rows.map(({ name }) => name),
     ["Demo", "Demo, second account", "Demo, low on credit", "Demo, restricted at night"],
   );
-  const seeder = services.find(({ output }) => output().includes("just made"))!;
+  const seeder = services.find(({ output }) => output().includes("just created"))!;
   await checkDemo(seeder);
   await checkCurl(seeder);
   for (const service of services) await service.dispose();
   await database.drop();
 });
 
-/** The demo file is for its owner alone. */
+/** Checks that only its owner can read the demo file, and what each token of it may do. */
 async function checkDemo(service: ServiceProcess): Promise<void> {
   const file = `${service.data_dir}/demo.json`;
   assert.equal((await stat(file)).mode & 0o777, 0o600);
@@ -79,25 +79,25 @@ async function checkCurl(service: ServiceProcess): Promise<void> {
   assert.equal(answer.status, 201);
 }
 
-test("a wrong environment ends the start with every fault in one message", async () => {
+test("invalid environment variables end the start with one message that names them all", async () => {
   const service = await spawnService({ PORT: "x", LOG_LEVEL: "loud" });
   assert.equal(await service.ended(), 1);
   assert.match(service.output(), /PORT: "x"[\s\S]*LOG_LEVEL: "loud"/);
   await service.dispose();
 });
 
-test("a start that fails tells why in a sentence and leaves no PostgreSQL behind", async () => {
+test("a failed start prints its reason in one sentence and stops PostgreSQL", async () => {
   const blocker = createServer().listen(0, "127.0.0.1");
   await once(blocker, "listening");
   const { port } = blocker.address() as AddressInfo;
   const service = await spawnService({ PORT: String(port) });
   assert.equal(await service.ended(), 1);
-  assert.match(service.output(), /^HOST and PORT: this process cannot listen there .*EADDRINUSE/m);
+  assert.match(service.output(), /^HOST and PORT: cannot listen on this address .*EADDRINUSE/m);
   await assert.rejects(stat(`${service.data_dir}/postgres/postmaster.pid`), { code: "ENOENT" });
   blocker.close();
   await service.dispose();
 
-  const unreachable = await spawnService({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
+  const unreachable = await spawnService({ DATABASE_URL: "postgres://user@127.0.0.1:1/none" });
   assert.equal(await unreachable.ended(), 1);
   assert.match(unreachable.output(), /^DATABASE_URL: the database cannot be reached/m);
   await unreachable.dispose();

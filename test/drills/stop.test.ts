@@ -30,7 +30,7 @@ const create = (phone: string) =>
     json: { phone },
   });
 
-/** Holds the leads table, so that a create stays in flight until it is released. */
+/** Locks the leads table, so that lead creations stay in flight until the lock is released. */
 async function holdLeads(): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
@@ -47,7 +47,7 @@ async function waitsForLock(client: pg.Client): Promise<boolean> {
   return rows.length > 0;
 }
 
-test("on SIGTERM a request in flight finishes, new ones are refused, and the process ends with code 0", async () => {
+test("on SIGTERM a request in flight finishes, new requests are refused, and the process exits with code 0", async () => {
   await start();
   assert.equal((await create("9000000002")).status, 201);
   const lock = await holdLeads();
@@ -63,13 +63,13 @@ test("on SIGTERM a request in flight finishes, new ones are refused, and the pro
   assert.equal(await service.ended(), 0);
 });
 
-test("a request that never ends keeps neither the process beyond 10 s nor a sender from coming to its end, and a second signal changes nothing", async () => {
+test("a request that never ends delays the exit by at most 10 s and does not stop a sender from draining, and a second signal changes nothing", async () => {
   await start();
   const { chat_number_id, template_id } = demo;
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   locks.push(client);
-  // So that it lasts.
+  // Slow enough that the campaign is still running.
   await client.query("update chat_numbers set rate_per_second = 1 where id = $1", [chat_number_id]);
   const sender = async () => {
     const { rows } = await client.query<{ holder: string | null }>(
@@ -88,12 +88,12 @@ test("a request that never ends keeps neither the process beyond 10 s nor a send
   const lock = await holdLeads();
   const stuck = create("9000000004").catch(() => null);
   await eventually(() => waitsForLock(lock));
-  const asked = performance.now();
+  const signaled_at = performance.now();
   service.kill("SIGTERM");
   service.kill("SIGINT");
-  // Nobody lets go of the lock: what ends the process is its own limit.
+  // The lock is not released: the time limit of the shutdown ends the process.
   await service.ended();
-  console.log(`ended after ${Math.round(performance.now() - asked)} ms`);
+  console.log(`ended after ${Math.round(performance.now() - signaled_at)} ms`);
   assert.equal(await sender(), null);
   await stuck;
 });

@@ -1,6 +1,6 @@
 import type { Random } from "./random.ts";
 
-/** Cut short, or with bytes put in that are no UTF-8, or no JSON. */
+/** Truncates the bytes or inserts some that are not valid UTF-8 or JSON. */
 export function breakBytes(random: Random, bytes: Buffer): Buffer {
   const at = random.below(bytes.length + 1);
   const rest = random.oneIn(3) ? Buffer.alloc(0) : bytes.subarray(at);

@@ -1,9 +1,9 @@
-// Values that services stumble over, as they are written in JSON, in paths and in query strings.
+// Values that break services, as written in JSON, paths, query strings and headers.
 
 const nested = (depth: number, open: string, close: string) =>
   open.repeat(depth) + close.repeat(depth);
 
-/** JSON texts; some are no JSON. */
+/** JSON texts, some of them invalid. */
 export const evil_json: readonly string[] = [
   "null",
   "true",
@@ -84,7 +84,7 @@ export const evil_json: readonly string[] = [
   '{"a":'.repeat(100_000),
 ];
 
-/** Keys that no body has. */
+/** Keys that no route accepts. */
 export const evil_keys: readonly string[] = [
   "__proto__",
   "constructor",
@@ -108,7 +108,7 @@ export const evil_keys: readonly string[] = [
   "🙂",
 ];
 
-/** Path segments and query values, already encoded, or broken on purpose. */
+/** Path segments and query values, percent-encoded or deliberately malformed. */
 export const evil_texts: readonly string[] = [
   "",
   "0",
@@ -167,7 +167,7 @@ export const evil_texts: readonly string[] = [
   "OTAwNzE5OTI1NDc0MDk5MQ",
 ];
 
-/** Header values that HTTP can carry. */
+/** Headers with unusual values that are valid in HTTP. */
 export const evil_headers: readonly (readonly [string, readonly string[]])[] = [
   [
     "content-type",

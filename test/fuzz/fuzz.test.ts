@@ -1,4 +1,4 @@
-// Malformed requests over every route, by a seed: `FUZZ_SEED=… FUZZ_COUNT=… npm run test:fuzz`.
+// Sends malformed requests to every route, repeatable by seed: `FUZZ_SEED=… FUZZ_COUNT=… npm run test:fuzz`.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { routes } from "../../server/api/routes.ts";
@@ -17,7 +17,7 @@ import { rawGarbage } from "./raw-garbage.ts";
 const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 32);
 const count = Number(process.env["FUZZ_COUNT"] ?? 10_000);
 const in_flight = 16;
-/** What succeeds uses things up: so many requests share an account. */
+/** A new account after this many requests, because those that succeed use up its data. */
 const requests_per_account = 400;
 
 let api: TestApi;
@@ -42,7 +42,7 @@ async function newTarget(): Promise<Target> {
   return { account, ids: await seedIds(api, account, "fuzz") };
 }
 
-test("malformed requests over every route get no 5xx, and every 4xx has the standard shape", async () => {
+test("malformed requests to every route get no 5xx, and every 4xx has the standard form", async () => {
   const random = seededRandom(seed);
   const total = Math.ceil(count * 0.9);
   for (let done = 0; done < total; done += requests_per_account) {
@@ -54,7 +54,7 @@ test("malformed requests over every route get no 5xx, and every 4xx has the stan
   assert.deepEqual(violations.splice(0), [], `FUZZ_SEED=${seed}`);
 });
 
-test("garbage on raw sockets gets no 5xx, and every answer has the standard shape", async () => {
+test("garbage on raw sockets gets no 5xx, and every response has the standard form", async () => {
   const random = seededRandom(seed + 1);
   const { account } = await newTarget();
   const path = leadPath(account.workspace_id);
@@ -65,8 +65,8 @@ test("garbage on raw sockets gets no 5xx, and every answer has the standard shap
   assert.deepEqual(violations.splice(0), [], `FUZZ_SEED=${seed}`);
 });
 
-test("after all of it the server is alive, correct and unpolluted", async () => {
-  console.log(`fuzz: answers ${JSON.stringify(Object.fromEntries(statuses))}`);
+test("after the malformed requests the server still works and no prototype is polluted", async () => {
+  console.log(`fuzz: statuses ${JSON.stringify(Object.fromEntries(statuses))}`);
   assert.equal((await api.send("GET", "/health/ready")).status, 200);
   const { account } = await newTarget();
   const answer = await api.send("POST", leadPath(account.workspace_id), {
@@ -76,16 +76,16 @@ test("after all of it the server is alive, correct and unpolluted", async () => 
   assert.equal(answer.status, 201, answer.text);
   assert.equal(Object.keys(answer.body).length, 19);
   assert.equal(({} as { polluted?: unknown }).polluted, undefined);
-  // The mix is worth its name only when it reaches beyond the first checks.
+  // The requests must also get past the first checks.
   for (const status of [200, 201, 400, 401, 404, 405, 415, 422]) {
-    assert.ok(count < 5_000 || statuses.has(status), `no answer was ${status}`);
+    assert.ok(count < 5_000 || statuses.has(status), `no response was ${status}`);
   }
 });
 
 function malformed(random: Random, { account, ids }: Target): Malformed {
   const route = random.pick(routes);
-  const right = routeRows.get(route.id)?.request(ids) ?? { path: route.url };
-  return mutateRequest(random, route, right, account.token);
+  const valid = routeRows.get(route.id)?.request(ids) ?? { path: route.url };
+  return mutateRequest(random, route, valid, account.token);
 }
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -98,8 +98,8 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
 
 let uploads: Promise<unknown> = Promise.resolve();
 
-/** Uploads go one after the other: an account that sends many at once is told 503, and rightly. */
-function sendInTurn(request: Malformed): Promise<CheckedResponse> {
+/** Sends uploads one after another, because several at once of one account get 503 by design. */
+function sendLimited(request: Malformed): Promise<CheckedResponse> {
   const isUpload = request.headers["content-type"]?.startsWith("multipart/") === true;
   if (!isUpload) return sender.send(request);
   const sent = uploads.then(() => sender.send(request));
@@ -109,15 +109,15 @@ function sendInTurn(request: Malformed): Promise<CheckedResponse> {
 
 async function sendMalformed(request: Malformed): Promise<void> {
   try {
-    let answer = await sendInTurn(request);
-    // A busy machine's database may not have answered in time: who is told so asks again.
-    for (let again = 0; answer.status === 503 && again < 3; again++)
-      answer = await sendInTurn(request);
+    let answer = await sendLimited(request);
+    // A slow database on a busy machine may cause a 503, which is retried.
+    for (let retry = 0; answer.status === 503 && retry < 3; retry++)
+      answer = await sendLimited(request);
     note(answer.status);
     const violation = checkResponse(request.method, answer, request);
     if (violation) report(violation, request, answer.text);
   } catch (error) {
-    // A body that is refused half-way may meet a closed connection before its answer.
+    // A large body that is refused early may hit a closed connection before the response.
     const isLarge = request.body !== null && request.body.length > 1_000_000;
     if (!isLarge) report(String(error), request, "");
   }

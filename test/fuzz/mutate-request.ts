@@ -1,4 +1,4 @@
-// Makes a malformed request out of a right one.
+// Makes a malformed request from a valid one.
 import type { Route } from "../../server/api/route.ts";
 import type { RowRequest } from "../matrix/route-rows.ts";
 import { breakBytes } from "./break-bytes.ts";
@@ -11,7 +11,7 @@ export type Malformed = {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer | null;
-  /** Its errors have the route's own shape; `either` where the path may be another's by now. */
+  /** The route has its own error form; `either`: the mutated path may belong to another route. */
   readonly own_errors: boolean | "either";
 };
 
@@ -19,37 +19,37 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "QUERY"];
 
-/** The right request with one to three things wrong with it. */
+/** Returns the valid request with one to three mutations. */
 export function mutateRequest(
   random: Random,
   route: Route,
-  right: RowRequest,
+  valid: RowRequest,
   token: string,
 ): Malformed {
   const draft: Mutable<Malformed> = {
     method: route.method,
-    path: right.path,
-    headers: { ...right.headers, authorization: `Bearer ${token}` },
+    path: valid.path,
+    headers: { ...valid.headers, authorization: `Bearer ${token}` },
     body: null,
     own_errors: route.renderError !== undefined,
   };
-  if (right.form) {
+  if (valid.form) {
     draft.headers["content-type"] = upload_type;
-    draft.body = mutateUpload(random, right.form);
-  } else if (right.json !== undefined) {
+    draft.body = mutateUpload(random, valid.form);
+  } else if (valid.json !== undefined) {
     draft.headers["content-type"] = "application/json";
-    draft.body = Buffer.from(JSON.stringify(right.json));
+    draft.body = Buffer.from(JSON.stringify(valid.json));
   }
-  // An upload has its own wrongs already.
-  const wrongs = right.form && random.oneIn(2) ? 0 : 1 + random.below(3);
-  for (let i = 0; i < wrongs; i++) wrong(random, route, right, draft);
-  const isItsPath = draft.path.split("?", 1)[0] === right.path;
+  // The form of an upload is already mutated.
+  const mutations = valid.form && random.oneIn(2) ? 0 : 1 + random.below(3);
+  for (let i = 0; i < mutations; i++) mutate(random, route, valid, draft);
+  const isItsPath = draft.path.split("?", 1)[0] === valid.path;
   return draft.own_errors && !isItsPath ? { ...draft, own_errors: "either" } : draft;
 }
 
-function wrong(random: Random, route: Route, right: RowRequest, draft: Mutable<Malformed>): void {
-  const dice = right.json === undefined ? 55 + random.below(45) : random.below(100);
-  if (right.json !== undefined && dice < 55) draft.body = mutateBody(random, right.json);
+function mutate(random: Random, route: Route, valid: RowRequest, draft: Mutable<Malformed>): void {
+  const dice = valid.json === undefined ? 55 + random.below(45) : random.below(100);
+  if (valid.json !== undefined && dice < 55) draft.body = mutateBody(random, valid.json);
   else if (dice < 63) draft.path = mutatePath(random, draft.path);
   else if (dice < 80) draft.path = mutateQuery(random, route, draft.path);
   else if (dice < 90) {
@@ -60,7 +60,7 @@ function wrong(random: Random, route: Route, right: RowRequest, draft: Mutable<M
   else if (draft.method !== "GET") draft.body = garbage(random);
 }
 
-/** A value replaced, a key added or lost, or the text itself broken. */
+/** Replaces a value, adds or removes a key, or breaks the text. */
 function mutateBody(random: Random, json: unknown): Buffer {
   const fields = Object.entries(json as Record<string, unknown>).map(
     ([key, value]): [string, string] => [JSON.stringify(key), JSON.stringify(value)],

@@ -1,14 +1,14 @@
-// A multipart body, right or broken.
+// Writes multipart bodies, mostly malformed.
 import { evil_json, evil_texts } from "./evil.ts";
 import { breakBytes } from "./break-bytes.ts";
 import type { Random } from "./random.ts";
 
 const boundary = "----boundary";
 
-/** The Content-Type of what mutateUpload writes. */
+/** The Content-Type of the bodies of mutateUpload. */
 export const upload_type = `multipart/form-data; boundary=${boundary}`;
 
-/** The form as bytes written by hand, mostly with something wrong with them. */
+/** Returns the form as bytes, mostly with mutations. */
 export function mutateUpload(random: Random, form: FormData): Buffer {
   const parts = [...form].map(([name, value]) =>
     typeof value === "string"

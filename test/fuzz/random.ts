@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats. */
+/** A source of random choices that a seed makes repeatable. */
 export type Random = {
   /** A whole number from 0 below `limit`. */
   below(limit: number): number;
@@ -7,7 +7,7 @@ export type Random = {
   pick<T>(items: readonly T[]): T;
 };
 
-/** Mulberry32: small, fast and good enough to choose by. */
+/** Creates a Mulberry32 generator: small, fast and good enough for choices. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = () => {

@@ -1,33 +1,33 @@
-// What no HTTP client would send: broken request lines, lengths that lie, chunks that are none.
+// Requests that no HTTP client sends: broken request lines, false lengths, invalid chunks.
 import { rawRequest } from "../support/raw-http.ts";
 import { evil_headers, evil_texts } from "./evil.ts";
 import type { Random } from "./random.ts";
 
-/** The bytes of one connection. */
+/** Returns the bytes of one connection. */
 export function rawGarbage(random: Random, path: string, token: string): Buffer {
-  const right = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const line = `POST ${path}`;
   const body = '{"phone":"9876543210"}';
   const [name, values] = random.pick(evil_headers);
   const texts = [
-    () => rawRequest(line, { ...right, "content-length": random.pick(lengths) }, body),
-    () => rawRequest(line, { ...right, "content-length": "5", "Content-Length": "22" }, body),
-    () => rawRequest(line, { ...right, "transfer-encoding": random.pick(codings) }, body),
-    () => rawRequest(line, { ...right, "transfer-encoding": "chunked" }, random.pick(chunks)),
+    () => rawRequest(line, { ...headers, "content-length": random.pick(lengths) }, body),
+    () => rawRequest(line, { ...headers, "content-length": "5", "Content-Length": "22" }, body),
+    () => rawRequest(line, { ...headers, "transfer-encoding": random.pick(codings) }, body),
+    () => rawRequest(line, { ...headers, "transfer-encoding": "chunked" }, random.pick(chunks)),
     () =>
       rawRequest(
         line,
-        { ...right, "transfer-encoding": "chunked", "content-length": "22" },
+        { ...headers, "transfer-encoding": "chunked", "content-length": "22" },
         `16\r\n${body}\r\n0\r\n\r\n`,
       ),
-    () => rawRequest(random.pick(lines), right),
-    () => rawRequest(`GET ${random.pick(evil_texts)}`, right),
-    () => rawRequest(`GET /${"x".repeat(30_000)}`, right),
-    () => rawRequest(line, { ...right, host: "", "content-length": "22" }, body),
-    () => rawRequest(line, { ...right, [name]: `${random.pick(values)}\u0001` }, body),
-    () => rawRequest(line, { ...right, "bad header": "x", "content-length": "22" }, body),
-    () => rawRequest(line, { ...right, expect: random.pick(["100-continue", "nonsense"]) }, body),
-    () => rawRequest(line, { ...right, upgrade: "websocket", connection: "upgrade" }, body),
+    () => rawRequest(random.pick(lines), headers),
+    () => rawRequest(`GET ${random.pick(evil_texts)}`, headers),
+    () => rawRequest(`GET /${"x".repeat(30_000)}`, headers),
+    () => rawRequest(line, { ...headers, host: "", "content-length": "22" }, body),
+    () => rawRequest(line, { ...headers, [name]: `${random.pick(values)}\u0001` }, body),
+    () => rawRequest(line, { ...headers, "bad header": "x", "content-length": "22" }, body),
+    () => rawRequest(line, { ...headers, expect: random.pick(["100-continue", "nonsense"]) }, body),
+    () => rawRequest(line, { ...headers, upgrade: "websocket", connection: "upgrade" }, body),
     () => `${line} HTTP/1.1\r\n${"a: b\r\n".repeat(3_000)}\r\n`,
     () => `${line} HTTP/1.1\r\nhost: x\r\nx-folded: a\r\n b\r\n\r\n`,
     () => `${line} HTTP/1.1\nhost: x\n\n`,

@@ -2,9 +2,9 @@ import { Agent, request } from "node:http";
 import type { CheckedResponse } from "./check-response.ts";
 import type { Malformed } from "./mutate-request.ts";
 
-const patience_ms = 60_000;
+const timeout_ms = 60_000;
 
-/** Sends as few checks as a client can make: any header value, any body with any method. */
+/** Opens a client that checks as little as possible: it sends any header value, and any body with any method. */
 export function openSender(url: string, connections: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   return {
@@ -13,7 +13,7 @@ export function openSender(url: string, connections: number) {
       const length = body ? { "content-length": String(body.length) } : {};
       const sent = request(url + path, { agent, method, path, headers: { ...headers, ...length } });
       sent.on("error", reject);
-      sent.setTimeout(patience_ms, () => sent.destroy(new Error("no answer in time")));
+      sent.setTimeout(timeout_ms, () => sent.destroy(new Error("no response in time")));
       sent.on("response", (response) => {
         let text = "";
         const type = String(response.headers["content-type"]);
@@ -28,7 +28,7 @@ export function openSender(url: string, connections: number) {
         response.on("data", (chunk: string) => (text += chunk));
         response.on("error", reject);
         response.on("end", answer);
-        // An answer without end has begun: that is all there is to judge.
+        // An event stream never ends, so only its headers are checked.
         if (type === "text/event-stream") {
           response.off("error", reject).on("error", () => {});
           answer();

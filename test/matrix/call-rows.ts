@@ -1,4 +1,4 @@
-// The rows of calls: their report, and what is done to them.
+// The rows of routes for calls.
 import type { Permission } from "../../server/accounts/permissions.ts";
 import type { RouteRow } from "./route-rows.ts";
 
@@ -12,7 +12,7 @@ const row = (may: readonly Permission[], request: RouteRow["request"]): RouteRow
 const see = (request: RouteRow["request"]) => row(["calls.read", "calls.manage"], request);
 const manage = (request: RouteRow["request"]) => row(["calls.manage"], request);
 
-/** By the route's id. */
+/** The rows by route ID. */
 export const callRows: Record<string, RouteRow> = {
   listCalls: see((ids) => ({
     path: `${calls}?limit=2&campaign_id=${ids.call_campaign_id}&status=no-answer,busy&number=101`,

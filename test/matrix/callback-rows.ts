@@ -1,4 +1,4 @@
-// The rows of callback endpoints, and of what was delivered to them.
+// The rows of routes for callback endpoints, deliveries and replays.
 import { unique } from "../support/account-factory.ts";
 import type { RouteRow } from "./route-rows.ts";
 import type { Ids } from "./seed-ids.ts";
@@ -24,7 +24,7 @@ const wanted = () => ({
   types: ["call.completed", "lead.created"],
 });
 
-/** By the route's id. */
+/** The rows by route ID. */
 export const callbackRows: Record<string, RouteRow> = {
   listEventTypes: see(() => ({ path: `${callbacks}/event-types` })),
   listCallbackEndpoints: see(() => ({

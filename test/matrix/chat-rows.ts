@@ -1,4 +1,4 @@
-// The rows of what campaigns are made of: numbers, templates, flows, holds.
+// The rows of routes for chat numbers, templates, flows and holds.
 import type { Permission } from "../../server/accounts/permissions.ts";
 import { unique } from "../support/account-factory.ts";
 import type { RouteRow } from "./route-rows.ts";

@@ -1,4 +1,4 @@
-// The rows of erasures.
+// The rows of routes for erasures.
 import type { RouteRow } from "./route-rows.ts";
 
 const erasures = "/api/v1/erasures";
@@ -9,7 +9,7 @@ const erase = (request: RouteRow["request"]): RouteRow => ({
   request,
 });
 
-/** By the route's id. */
+/** The rows by route ID. */
 export const erasureRows: Record<string, RouteRow> = {
   requestErasure: erase(() => ({ path: erasures, json: { phone_number: "9876543210" } })),
   listErasures: erase(() => ({ path: `${erasures}?limit=2` })),

@@ -1,11 +1,11 @@
-// The rows of reports, and of exports that are not beside their list's row.
+// The rows of routes for reports and exports.
 import type { Feature, Permission } from "../../server/accounts/permissions.ts";
 import type { RouteRow } from "./route-rows.ts";
 
 const base = "/api/v1";
 const day_ms = 86_400_000;
 const daysFromNow = (days: number) => new Date(Date.now() + days * day_ms).toISOString();
-/** Said, as an answer names it. */
+/** Fixed dates, so that the paths of two requests are equal. */
 const span = `from=${daysFromNow(-30)}&to=${daysFromNow(1)}`;
 
 const row = (
@@ -14,7 +14,7 @@ const row = (
   request: RouteRow["request"],
 ): RouteRow => ({ features, may, request });
 
-/** By the route's id. */
+/** The rows by route ID. */
 export const reportRows: Record<string, RouteRow> = {
   readChatReport: row(["bulk_chat"], ["reports.read"], (ids) => ({
     path: `${base}/reports/chat?group_by=campaign&${span}&campaign_id=${ids.campaign_id}`,

@@ -1,5 +1,5 @@
-// One row per route: a request that is right for the ids it is given, and who may send it. The
-// tenant matrix, the fuzz and the validate of the OpenAPI all go by these rows.
+// One row per route: a valid request for given IDs, and the permissions that it requires. The tenant
+// matrix, the fuzz test and the OpenAPI validation use these rows.
 import type { Feature, Permission } from "../../server/accounts/permissions.ts";
 import { unique } from "../support/account-factory.ts";
 import { callbackRows } from "./callback-rows.ts";
@@ -22,15 +22,15 @@ export type RowRequest = {
 
 export type RouteRow = {
   readonly features: readonly Feature[] | null;
-  /** Any of these will do. */
+  /** Any one of these suffices. */
   readonly may: readonly Permission[] | "any_token";
-  /** Its errors are not the standard ones, but click-to-call's. */
+  /** Errors have the form of click-to-call, not problem details. */
   readonly own_errors?: true;
-  /** What an agent without the permission is told, where it is not forbidden. */
+  /** The error of an agent without the permission, unless `forbidden`. */
   readonly agent_denied?: "permission-denied";
-  /** What it names is the installation's: every operator sees the same. */
+  /** The resource belongs to the installation, so every operator sees the same. */
   readonly installation?: true;
-  /** Made anew at each call: names are unique. */
+  /** Creates a new request at each call, because names are unique. */
   readonly request: (ids: Ids) => RowRequest;
 };
 
@@ -451,7 +451,7 @@ const calls: Record<string, RouteRow> = {
   },
 };
 
-/** By the route's id. */
+/** The rows by route ID. */
 export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
   Object.entries({
     ...accounts,
@@ -474,7 +474,7 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
   }),
 );
 
-/** The ids that a row's request names. */
+/** Returns the names of the IDs in a row's request. */
 export function idsUsedBy(row: RouteRow): (keyof Ids)[] {
   const used = new Set<keyof Ids>();
   const recorder = new Proxy(unknownIds, {

@@ -6,8 +6,8 @@ import type { TestAccount } from "../support/account-factory.ts";
 import type { Ids } from "./seed-ids.ts";
 
 /**
- * An enabled endpoint of the account, which has no other: there may be 50, and seeds come more often. It
- * was not to be had when it was told of an event.
+ * Creates an enabled endpoint with a failed delivery and a replay. Deletes the account's other endpoints
+ * first, because their number is limited to 50 and this may be called more often.
  */
 export async function seedCallbacks(
   { app }: TestApi,

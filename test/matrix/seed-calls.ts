@@ -3,7 +3,7 @@ import { failed, makeCall } from "../support/call-factory.ts";
 import type { TestAccount } from "../support/account-factory.ts";
 import type { Ids } from "./seed-ids.ts";
 
-/** Calls that are told apart by what can be done to them. */
+/** Creates a queued, a live and an ended call. */
 export async function seedCalls(
   { app }: TestApi,
   account: TestAccount,

@@ -8,7 +8,7 @@ import {
 import type { TestAccount } from "../support/account-factory.ts";
 import type { Ids } from "./seed-ids.ts";
 
-/** A number that is held, a template and flows, none of them in use. */
+/** Creates a number with a hold, a template and flows, none of them in use. */
 export async function seedChatContent(
   { app }: TestApi,
   account: TestAccount,

@@ -17,18 +17,18 @@ import { seedChatContent } from "./seed-chat-content.ts";
 import { seedVoiceCampaign } from "./seed-voice-campaign.ts";
 import { seedVoiceContent } from "./seed-voice-content.ts";
 
-/** One of everything that a path or a body can name, of one account. */
+/** The IDs of one resource of each kind that a path or a body can name, all of one account. */
 export type Ids = {
   readonly workspace_id: number;
-  /** An option of the status picklist that no lead has. */
+  /** An unused option of the status picklist. */
   readonly option_id: number;
-  /** A text field `note` stands beside it; no lead has a value of either. */
+  /** Unused; there is also an unused text field `note`. */
   readonly field_id: number;
   readonly contact_id: number;
   readonly lead_id: number;
   /** A user without a role. */
   readonly user_id: number;
-  /** A user who works on the lead. */
+  /** A collaborator of the lead. */
   readonly collaborator_id: number;
   /** A role that no user has. */
   readonly role_id: number;
@@ -42,56 +42,56 @@ export type Ids = {
   readonly group_id: number;
   /** A member of the group. */
   readonly member_id: number;
-  /** Active, of the sandbox. */
+  /** Active, in the sandbox. */
   readonly chat_number_id: number;
-  /** Approved, of the number's business account. */
+  /** Approved, in the number's business account. */
   readonly template_id: number;
   /** Running. */
   readonly campaign_id: number;
-  /** The campaign's, of unknown outcome for long. */
+  /** Of the campaign; its outcome has been unknown for long enough to resend. */
   readonly recipient_id: number;
-  /** Of the sandbox, held, without campaigns. */
+  /** In the sandbox, with a hold, without campaigns. */
   readonly free_chat_number_id: number;
-  /** A template of that number's that nothing uses. */
+  /** An unused template of that number. */
   readonly free_template_id: number;
   readonly chat_flow_id: number;
   readonly automation_flow_id: string;
   readonly queued_call_id: number;
-  /** Agent and customer talk. */
+  /** Agent and customer are bridged. */
   readonly live_call_id: number;
-  /** No agent answered; recorded all the same. */
+  /** No agent answered; has a recording nevertheless. */
   readonly ended_call_id: number;
-  /** The ended call's. */
+  /** The campaign of the ended call. */
   readonly call_campaign_id: number;
   /** Running. */
   readonly voice_campaign_id: number;
-  /** The campaign's, with a message that was left. */
+  /** A call of the campaign with a message that the caller recorded. */
   readonly voice_call_id: number;
-  /** Ready, with a sound; no menu plays it. */
+  /** Ready, with audio; no menu plays it. */
   readonly voice_file_id: number;
-  /** No voice file has it. */
+  /** Used by no voice file. */
   readonly voice_menu_id: number;
-  /** No voice file has it. */
+  /** Used by no voice file. */
   readonly ai_agent_id: number;
-  /** In no group but the one below. */
+  /** Only in the group below. */
   readonly extension_id: number;
   readonly agent_group_id: number;
   /** A member of the agent group. */
   readonly agent_member_id: number;
-  /** Inactive, and never called on. */
+  /** Inactive, without calls. */
   readonly voice_node_id: number;
   /** Inactive, on that node. */
   readonly trunk_id: number;
   readonly erasure_id: number;
-  /** Enabled, and of no campaign. */
+  /** Enabled, of kind account. */
   readonly callback_endpoint_id: number;
-  /** The endpoint's, failed. */
+  /** A failed delivery to the endpoint. */
   readonly callback_delivery_id: number;
-  /** The endpoint's, through. */
+  /** A finished replay for the endpoint. */
   readonly callback_replay_id: number;
 };
 
-/** Ids that nothing has. */
+/** IDs that do not exist. */
 export const unknownIds: Ids = {
   workspace_id: 8_000_000_000_000_001,
   option_id: 8_000_000_000_000_002,
@@ -137,7 +137,7 @@ export const unknownIds: Ids = {
 
 type Seeder = (api: TestApi, account: TestAccount, mark: string) => Promise<Partial<Ids>>;
 
-/** Each seeds its ids without the others. */
+/** Each creates its resources independently of the others. */
 const seeders: readonly Seeder[] = [
   async (_api, { workspace_id }) => ({ workspace_id }),
   seedPicklistOption,
@@ -159,19 +159,19 @@ const seeders: readonly Seeder[] = [
   seedCallbacks,
 ];
 
-/** Creates one of everything in the account; every name and text carries `mark`. */
+/** Creates one resource of each kind in the account; every name and text contains `mark`. */
 export async function seedIds(api: TestApi, account: TestAccount, mark: string): Promise<Ids> {
   return (await openSeed(api, account, mark)).ids();
 }
 
 export type Seed = {
-  /** The ids of one of everything, as the last reseed left them. */
+  /** Returns the current IDs. */
   ids(): Ids;
-  /** Seeds anew whatever these ids name. */
+  /** Replaces the resources of these IDs. */
   reseed(names: readonly (keyof Ids)[]): Promise<void>;
 };
 
-/** Creates what `seedIds` does, and can later replace the parts that a test used up. */
+/** Creates the same as `seedIds`, and can replace what a test has used up. */
 export async function openSeed(api: TestApi, account: TestAccount, mark: string): Promise<Seed> {
   await makeCustomField(api.app, account, { key: "note", type: "text" });
   await allowCalls(api, account);
@@ -212,7 +212,7 @@ async function seedUser({ app }: TestApi, account: TestAccount) {
   return { user_id, token_id: Number(token.split("_")[2]) };
 }
 
-/** A trunk of the account's own, credit and every hour of the day. */
+/** Gives the account a trunk, call credit and no calling window. */
 async function allowCalls({ app }: TestApi, account: TestAccount): Promise<void> {
   await makeCredits(app, account, { call: 1_000 });
   await setCalling(app, account, { night_calling: true });
@@ -308,7 +308,7 @@ async function seedAudience(
     .values({ account_id, name: unique(`${mark} group`), created_at, updated_at: created_at })
     .returning("id")
     .executeTakeFirstOrThrow();
-  // Not suppressed: a campaign for the group reaches somebody.
+  // Not suppressed, so that a campaign for the group has a recipient.
   const member = await db
     .insertInto("group_members")
     .values({

@@ -8,12 +8,12 @@ import {
 import { unique, type TestAccount } from "../support/account-factory.ts";
 import type { Ids } from "./seed-ids.ts";
 
-/** An extension that no other has had. */
+/** Returns a new extension number. */
 export function freeExtension(): string {
   return String(100_000 + Number(unique("").slice(1)));
 }
 
-/** An extension and a group with a member, and a node with a trunk that no call takes. */
+/** Creates an extension, an agent group with a member, and an inactive node with a trunk. */
 export async function seedTelephony(
   { app }: TestApi,
   account: TestAccount,
@@ -27,7 +27,7 @@ export async function seedTelephony(
   const db = app.db.query;
   await db
     .updateTable("extensions")
-    .set({ name: `${mark} desk` })
+    .set({ name: `${mark} phone` })
     .where("account_id", "=", account_id)
     .where("id", "=", extension_id)
     .execute();

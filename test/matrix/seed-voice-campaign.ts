@@ -3,7 +3,7 @@ import type { TestAccount } from "../support/account-factory.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../support/voice-factory.ts";
 import type { Ids } from "./seed-ids.ts";
 
-/** A running campaign with a menu, one of whose recipients left a message; the other waits. */
+/** Creates a running campaign with a menu and two recipients: one recorded a message, the other waits. */
 export async function seedVoiceCampaign(
   { app }: TestApi,
   account: TestAccount,

@@ -6,7 +6,7 @@ import { tone } from "../support/tone-speech.ts";
 import { makeVoiceFile } from "../support/voice-factory.ts";
 import type { Ids } from "./seed-ids.ts";
 
-/** A voice file with a sound, and a menu and an AI agent that it does not have. */
+/** Creates a voice file with audio, and a menu and an AI agent that it does not use. */
 export async function seedVoiceContent(
   { app }: TestApi,
   account: TestAccount,

@@ -1,4 +1,4 @@
-// The rows of what calls stand on: extensions and agent groups, and the operator's nodes and trunks.
+// The rows of routes for extensions and agent groups, and of the operator's routes for nodes and trunks.
 import { unique } from "../support/account-factory.ts";
 import type { RouteRow } from "./route-rows.ts";
 import { freeExtension } from "./seed-telephony.ts";
@@ -35,15 +35,15 @@ const agents: Record<string, RouteRow> = {
     path: `${account}/extensions`,
     json: {
       extension: freeExtension(),
-      name: unique("desk"),
+      name: unique("phone"),
       user_id: ids.user_id,
-      endpoint: "desk",
+      endpoint: "phone",
     },
   })),
   readExtension: see((ids) => ({ path: extensionOf(ids) })),
   updateExtension: manage((ids) => ({
     path: extensionOf(ids),
-    json: { extension: freeExtension(), user_id: ids.user_id, endpoint: "desk", digit: null },
+    json: { extension: freeExtension(), user_id: ids.user_id, endpoint: "phone", digit: null },
   })),
   deleteExtension: manage((ids) => ({ path: extensionOf(ids) })),
   listAgentGroups: see(() => ({ path: `${account}/agent-groups?limit=2` })),

@@ -1,5 +1,5 @@
-// Every route of the list × {no token, malformed, unknown, revoked, expired, another account, wrong
-// role, right}. A route without a row in route-rows.ts fails.
+// Tests every route with {no token, a malformed, unknown, revoked or expired token, another account's
+// token, a wrong role, a valid token}. A route without a row in route-rows.ts fails.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
@@ -48,11 +48,11 @@ const send = (method: string, { path, json, form, headers }: RowRequest, options
     headers: { ...headers, ...options.headers },
   });
 
-test("every route that is not public has a row, and every row a route", () => {
+test("every route that is not public has a row, and every row has a route", () => {
   assert.deepEqual([...routeRows.keys()].toSorted(), guarded.map(({ id }) => id).toSorted());
 });
 
-test("only what operators and machines ask of the process itself is public, and providers' webhooks", () => {
+test("only health, metrics, documentation and provider webhooks are public", () => {
   const open = routes.filter(({ access }) => access === "public").map(({ url }) => url);
   assert.deepEqual([...new Set(open)].toSorted(), [
     "/health/live",
@@ -63,7 +63,7 @@ test("only what operators and machines ask of the process itself is public, and 
   ]);
 });
 
-test("every route is for the features and permissions of its row", () => {
+test("every route requires the features and permissions of its row", () => {
   const actual = guarded.map(({ id, access }) => {
     const { features: needed = null, anyOf } = access as Access;
     return [id, needed, [...namesOf(anyOf)].toSorted()];
@@ -89,7 +89,7 @@ function testRoute({ method, url }: Route, row: RouteRow): void {
     await assertUnauthorized(method, row, ids);
     await assertForbidden(method, row, ids);
     if (!row.installation) await assertForeignIsUnknown(method, row, ids);
-    // The refused requests changed nothing: the same ids still serve.
+    // The refused requests changed nothing, so the same IDs still exist.
     await assertOpen(method, row, mine.token);
   });
 
@@ -175,11 +175,11 @@ const tokenOfAccountWithout = once(async (needed: readonly Feature[]) => {
   return (await makeAccount(api.app, { features: others })).token;
 });
 
-/** Agents' tokens that each lack these permissions for another reason. */
+/** Creates agent tokens that each lack these permissions for a different reason. */
 const agentsWithout = once(async (may: readonly Permission[]) => [
   await agentWith(null),
   await agentWith(permissionsBut(may)),
-  // Its scopes name them, but its user has no role.
+  // The scopes include the permissions, but the user has no role.
   await makeToken(api.app, mine, {
     kind: "agent",
     user_id: await makeUser(api.app, mine),
@@ -204,7 +204,7 @@ function permissionsBut(may: readonly Permission[]): Permission[] {
   return permissionNames.filter((permission) => !may.includes(permission));
 }
 
-/** Sends ids of `mine` as the foreign account: all at once, then each beside ids of its own. */
+/** Sends IDs of `mine` as the foreign account: all at once, then each together with the account's own. */
 async function assertForeignIsUnknown(method: string, row: RouteRow, ids: Ids): Promise<void> {
   const used = idsUsedBy(row);
   const pairs: [Ids, Ids][] = [
@@ -228,7 +228,7 @@ async function assertForeignIsUnknown(method: string, row: RouteRow, ids: Ids): 
   }
 }
 
-/** Everything in a response except what belongs to one request. */
+/** Returns everything of a response except what differs between requests. */
 function comparable({ status, headers, text, body }: Answer): string {
   const own = new Set(["x-request-id", "date", "connection", "keep-alive"]);
   for (const figure of ["limit", "remaining", "reset"]) own.add(`ratelimit-${figure}`);

@@ -1,4 +1,4 @@
-// The rows of voice campaigns that are there: their reports, and what is done to them.
+// The rows of routes for existing voice campaigns.
 import type { Permission } from "../../server/accounts/permissions.ts";
 import type { RouteRow } from "./route-rows.ts";
 
@@ -13,7 +13,7 @@ const see = (request: RouteRow["request"]) =>
   row(["voice.campaigns.read", "voice.campaigns.manage"], request);
 const manage = (request: RouteRow["request"]) => row(["voice.campaigns.manage"], request);
 
-/** By the route's id. */
+/** The rows by route ID. */
 export const voiceCampaignRows: Record<string, RouteRow> = {
   listVoiceCampaigns: see(() => ({
     path: `${campaigns}?limit=2&status=running&call_type=obd_ivr&is_test=false`,

@@ -1,4 +1,4 @@
-// The rows of what campaigns play: voice files, menus and AI agents.
+// The rows of routes for voice files, menus and AI agents.
 import { unique } from "../support/account-factory.ts";
 import type { RouteRow } from "./route-rows.ts";
 import type { Ids } from "./seed-ids.ts";
@@ -42,7 +42,7 @@ const graphOf = (ids: Ids) => ({
   },
 });
 
-/** By the route's id. */
+/** The rows by route ID. */
 export const voiceContentRows: Record<string, RouteRow> = {
   listVoiceFiles: see(() => ({ path: `${voice}/files?limit=2&status=ready` })),
   createVoiceFile: manage((ids) => ({

@@ -1,4 +1,4 @@
-// The rows of what places a voice campaign's calls: its launch, its preview, a test call; and what was left out.
+// The rows of routes for a voice campaign's launch, preview, test call and rejects.
 import { unique } from "../support/account-factory.ts";
 import type { RouteRow } from "./route-rows.ts";
 import type { Ids } from "./seed-ids.ts";
@@ -23,7 +23,7 @@ const headOf = (ids: Ids) => ({
   crm_workspace_id: String(ids.workspace_id),
 });
 
-/** By the route's id. */
+/** The rows by route ID. */
 export const voiceLaunchRows: Record<string, RouteRow> = {
   createVoiceCampaign: create((ids) => ({
     path: "/api/v1/voice/voiceCampaign",

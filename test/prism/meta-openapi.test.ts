@@ -1,5 +1,5 @@
-// The WhatsApp driver's requests, and the provider stub's answers, held against Meta's own OpenAPI.
-// That document is fetched for trying and is no part of this repository (CONTRIBUTING.md).
+// Validates the WhatsApp driver's requests and the provider stub's responses against Meta's OpenAPI
+// document, which is not part of this repository (CONTRIBUTING.md).
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import {
@@ -15,11 +15,11 @@ import {
   type ProviderStub,
 } from "../support/provider-stub/start-provider-stub.ts";
 import { startValidatingProxy, type ValidatingProxy } from "./validating-proxy.ts";
-import { mendMetaDocument, meta_document_is_here } from "./meta-document.ts";
+import { correctMetaDocument, has_meta_document } from "./meta-document.ts";
 import { startPrism, type PrismProcess } from "./prism-process.ts";
 
 const draft: TemplateDraft = {
-  name: "judged",
+  name: "validated",
   language: "en_US",
   category: "MARKETING",
   parameter_format: "NAMED",
@@ -42,51 +42,52 @@ const draft: TemplateDraft = {
   ],
 };
 
-if (meta_document_is_here) suite("Meta's OpenAPI as the judge of the driver", judge);
+if (has_meta_document) suite("the driver's requests against Meta's OpenAPI", validateDriver);
 else {
-  const name = "Meta's OpenAPI is not at hand: the driver's requests were not judged by it";
+  const name = "Meta's OpenAPI is missing: the driver's requests were not validated";
   test(name, (t) => t.diagnostic(name));
 }
 
-function judge(): void {
+function validateDriver(): void {
   let stub: ProviderStub;
-  let document: Awaited<ReturnType<typeof mendMetaDocument>>;
+  let document: Awaited<ReturnType<typeof correctMetaDocument>>;
   let prism: PrismProcess;
-  let relay: ValidatingProxy;
+  let proxy: ValidatingProxy;
   let driver: MetaDriver;
   before(async () => {
-    document = await mendMetaDocument();
+    document = await correctMetaDocument();
     stub = await startProviderStub();
     prism = await startPrism(document.path, stub.url);
-    relay = await startValidatingProxy(prism.url);
-    const api_url = `${relay.url}/v23.0`;
+    proxy = await startValidatingProxy(prism.url);
+    const api_url = `${proxy.url}/v23.0`;
     const { access_token, app_secret } = stub.settings();
     driver = openMetaDriver({ api_url, access_token, app_secret, verify_token: "verify" });
   });
   after(async () => {
     await driver.close();
-    await relay.close();
+    await proxy.close();
     await prism.stop();
     await stub.close();
     await document.remove();
   });
 
-  const takes = (name: string, requests: number, call: () => Promise<unknown>) => {
-    test(`Meta's OpenAPI takes ${name}`, async () => {
+  const accepts = (name: string, requests: number, call: () => Promise<unknown>) => {
+    test(`Meta's OpenAPI accepts ${name}`, async () => {
       await call();
-      assert.deepEqual(relay.take(), { passed: requests, found: [] });
+      assert.deepEqual(proxy.take(), { passed: requests, found: [] });
     });
   };
   const sends = (message: OutgoingMessage, route: "standard" | "marketing" = "standard") =>
-    driver.send(stub_number, { message_id: "judged", to: "919812345678", message, route });
+    driver.send(stub_number, { message_id: "validated", to: "919812345678", message, route });
 
-  for (const [kind, message] of Object.entries(message_kinds)) takes(kind, 1, () => sends(message));
+  for (const [kind, message] of Object.entries(message_kinds))
+    accepts(kind, 1, () => sends(message));
   for (const [kind, message] of Object.entries(message_kinds)) {
     if (message.kind === "template")
-      takes(`${kind}, on the marketing route`, 1, () => sends(message, "marketing"));
+      accepts(`${kind}, on the marketing route`, 1, () => sends(message, "marketing"));
   }
-  takes("the look-up of a number and its account", 2, () => driver.findNumber(stub_number));
-  takes("the upload of a file", 1, () =>
+  accepts("the request of a number and its account", 2, () => driver.findNumber(stub_number));
+  accepts("a file upload", 1, () =>
     driver.uploadMedia(stub_number, {
       bytes: Buffer.from([0, 255, 13, 10]),
       mime_type: "image/png",
@@ -94,13 +95,13 @@ function judge(): void {
     }),
   );
   const account = stub_number.business_account_id;
-  takes("a new template", 1, () => driver.createTemplate(account, draft));
-  takes("the list of templates", 1, () => driver.listTemplates(account));
-  takes("a template's deletion", 1, () => driver.deleteTemplate(account, draft.name));
+  accepts("the creation of a template", 1, () => driver.createTemplate(account, draft));
+  accepts("the list of templates", 1, () => driver.listTemplates(account));
+  accepts("the deletion of a template", 1, () => driver.deleteTemplate(account, draft.name));
 
-  test("the judge sees what is wrong with a request", async () => {
+  test("the validator finds violations in requests", async () => {
     const path = `/v23.0/${stub_number.phone_number_id}/messages`;
-    const right = {
+    const valid = {
       messaging_product: "whatsapp",
       recipient_type: "individual",
       to: "919812345678",
@@ -108,23 +109,23 @@ function judge(): void {
       template: { name: "x", language: { policy: "deterministic", code: "en" } },
     };
     const withComponent = (component: object) => ({
-      ...right,
-      template: { ...right.template, components: [component] },
+      ...valid,
+      template: { ...valid.template, components: [component] },
     });
-    const judged = async (json: unknown) => {
+    const countViolations = async (json: unknown) => {
       const headers = { "user-agent": "trunkline/0.0.0" };
-      await send(relay.url, "POST", path, { token: stub.settings().access_token, json, headers });
-      return relay.take().found.length;
+      await send(proxy.url, "POST", path, { token: stub.settings().access_token, json, headers });
+      return proxy.take().found.length;
     };
-    assert.equal(await judged(right), 0);
-    const wrong = [
-      { ...right, recipient_type: undefined },
-      { ...right, to: 919_812_345_678 },
-      { ...right, template: { name: "x" } },
+    assert.equal(await countViolations(valid), 0);
+    const invalid = [
+      { ...valid, recipient_type: undefined },
+      { ...valid, to: 919_812_345_678 },
+      { ...valid, template: { name: "x" } },
       withComponent({ type: "body", parameters: [{ type: "text" }] }),
       withComponent({ type: "header", parameters: [{ type: "image", image: {} }] }),
       withComponent({ type: "button", sub_type: "url", index: 0, parameters: [] }),
     ];
-    for (const json of wrong) assert.ok((await judged(json)) > 0, JSON.stringify(json));
+    for (const json of invalid) assert.ok((await countViolations(json)) > 0, JSON.stringify(json));
   });
 }

@@ -8,12 +8,12 @@ const program = join(import.meta.dirname, "node_modules/@stoplight/prism-cli/dis
 
 export type PrismProcess = {
   readonly url: string;
-  /** What it printed so far. */
+  /** Returns what it printed so far. */
   output(): string;
   stop(): Promise<void>;
 };
 
-/** Prism as a proxy before `upstream`, judging by the document at `document`. */
+/** Starts Prism as a proxy of `upstream` that validates against the OpenAPI document at `document`. */
 export async function startPrism(document: string, upstream: string): Promise<PrismProcess> {
   const port = await freePort();
   const options = ["--port", String(port), "--host", "127.0.0.1", "--verboseLevel", "info"];

@@ -1,14 +1,14 @@
-// WhatsApp as the judged API has it configured, and what Meta would ask of it. Nothing goes out.
+// The WhatsApp driver of the validated API, and valid requests of Meta to it. Sends nothing.
 import { createHmac } from "node:crypto";
 import { openMetaDriver } from "../../server/drivers/chat/meta/open-meta-driver.ts";
 import type { RequestOptions } from "../support/api.ts";
 
-const app_secret = "judged-secret";
-const verify_token = "judged-token";
+const app_secret = "test-secret";
+const verify_token = "test-token";
 
 export const whatsapp = openMetaDriver({
   api_url: "http://127.0.0.1:9/v23.0",
-  access_token: "judged",
+  access_token: "test",
   app_secret,
   verify_token,
 });
@@ -16,7 +16,7 @@ export const whatsapp = openMetaDriver({
 const webhook = JSON.stringify({ object: "whatsapp_business_account", entry: [] });
 const signature = createHmac("sha256", app_secret).update(webhook).digest("hex");
 
-/** Right requests of the routes that only a provider may ask, by the route's id. */
+/** Valid requests to the provider's routes, by route ID. */
 export const hookRequests: Readonly<Record<string, { path: string; options: RequestOptions }>> = {
   subscribeWhatsappHook: {
     path: `/hooks/whatsapp?hub.mode=subscribe&hub.verify_token=${verify_token}&hub.challenge=42`,

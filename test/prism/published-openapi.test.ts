@@ -1,5 +1,5 @@
-// The published OpenAPI, held against the routes, the standard, and the answers the API really gives,
-// by judges that are not ours.
+// Validates the published OpenAPI document against the routes, the standard and the API's responses,
+// with independent validators.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -63,7 +63,7 @@ test("the document is valid OpenAPI 3.1", async () => {
   assert.equal(await validateOpenApi(document), "valid");
 });
 
-test("every route is in the document under its id, and nothing else is", () => {
+test("the document contains exactly the routes, each under its ID", () => {
   const published = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(
       ([method, operation]) => `${method.toUpperCase()} ${path} ${operation.operationId}`,
@@ -76,49 +76,52 @@ test("every route is in the document under its id, and nothing else is", () => {
   assert.equal(new Set(routes.map(({ id }) => id)).size, routes.length);
 });
 
-/** What Prism can judge: it waits for an answer's end. */
-const ending = routes.filter(({ endless }) => !endless);
+/** The routes that Prism can validate: it waits for the end of a response. */
+const finite_routes = routes.filter(({ endless }) => !endless);
 
-test("no answer to a right request breaks the document", async () => {
-  for (const route of ending) {
+test("every response to a valid request conforms to the document", async () => {
+  for (const route of finite_routes) {
     const hook = hookRequests[route.id];
     const row = routeRows.get(route.id);
-    const right = hook ?? row?.request(seed.ids()) ?? { path: route.url };
-    const status = await judge(route, right, { token: account.token, ...hook?.options });
+    const valid = hook ?? row?.request(seed.ids()) ?? { path: route.url };
+    const status = await sendValidated(route, valid, { token: account.token, ...hook?.options });
     assert.ok(status >= 200 && status < 300, `${route.id}: ${status}`);
     if (row && route.method !== "GET") await seed.reseed(idsUsedBy(row));
   }
 });
 
-test("the reject list as CSV does not break the document", async () => {
+test("the reject list as CSV conforms to the document", async () => {
   const route = routes.find(({ id }) => id === "listLeadRejects")!;
   const { path } = routeRows.get(route.id)!.request(seed.ids());
-  assert.equal(await judge(route, { path: `${path}&format=csv` }, { token: account.token }), 200);
+  assert.equal(
+    await sendValidated(route, { path: `${path}&format=csv` }, { token: account.token }),
+    200,
+  );
 });
 
-test("no refusal breaks the document", async () => {
+test("every error conforms to the document", async () => {
   const powerless = await makeAgentToken(api.app, account, []);
   const { token } = account;
   const ids = seed.ids();
-  for (const route of ending) {
+  for (const route of finite_routes) {
     const request = (some: Ids) => routeRows.get(route.id)?.request(some) ?? { path: route.url };
-    await judge(route, request(ids), {});
-    await judge(route, request(ids), { token: powerless });
-    await judge(route, request(unknownIds), { token });
-    await judge(route, { path: request(ids).path }, { token });
+    await sendValidated(route, request(ids), {});
+    await sendValidated(route, request(ids), { token: powerless });
+    await sendValidated(route, request(unknownIds), { token });
+    await sendValidated(route, { path: request(ids).path }, { token });
     if (route.method === "GET") continue;
-    // Broken JSON is missing here: Prism itself never answers it.
+    // Malformed JSON is not tested: Prism itself never responds to it.
     for (const raw of ["[]", "{}", '{"unknown":1}', '{"name":1,"phone":2,"label":3,"text":4}']) {
       const headers = { "content-type": "application/json" };
       const { path, headers: own } = request(ids);
-      await judge(route, { path }, { token, raw, headers: { ...own, ...headers } });
+      await sendValidated(route, { path }, { token, raw, headers: { ...own, ...headers } });
     }
     const headers = { "content-type": "text/plain" };
-    await judge(route, { path: request(ids).path }, { token, raw: "x", headers });
+    await sendValidated(route, { path: request(ids).path }, { token, raw: "x", headers });
   }
 });
 
-test("no answer to a lead, taken or refused, breaks the document", async () => {
+test("every response to a lead creation, successful or not, conforms to the document", async () => {
   const createLead = routes.find(({ id }) => id === "createLead")!;
   const phone = "9876543210";
   await seed.reseed(["user_id", "contact_id", "option_id"]);
@@ -143,14 +146,14 @@ test("no answer to a lead, taken or refused, breaks the document", async () => {
   ];
   const path = leadPath(account.workspace_id);
   for (const [expected, json] of bodies) {
-    const status = await judge(createLead, { path, json }, { token: account.token });
+    const status = await sendValidated(createLead, { path, json }, { token: account.token });
     assert.equal(status, expected);
   }
-  const headers = { "idempotency-key": "judged" };
+  const headers = { "idempotency-key": "validated" };
   for (const json of [{ phone }, { phone }, all]) {
-    await judge(createLead, { path, json }, { token: account.token, headers });
+    await sendValidated(createLead, { path, json }, { token: account.token, headers });
   }
-  const foreign = await judge(
+  const foreign = await sendValidated(
     createLead,
     { path: leadPath(0), json: all },
     { token: account.token },
@@ -158,7 +161,7 @@ test("no answer to a lead, taken or refused, breaks the document", async () => {
   assert.equal(foreign, 404);
 });
 
-test("the judge sees an answer that breaks a document", async () => {
+test("the validator finds a response that violates the document", async () => {
   const altered = structuredClone(document) as never as Altered;
   const operation = altered.paths[leadPath("{workspaceId}")]!.post;
   operation.responses["201"].content["application/json"].schema.required.push("colour");
@@ -175,8 +178,8 @@ test("the judge sees an answer that breaks a document", async () => {
   assert.match(answer.headers.get("sl-violations") ?? "", /"response".*colour/);
 });
 
-/** Sends through Prism; fails when the answer (not the request) is not as the document says. */
-async function judge(
+/** Sends a request through Prism; throws if the response (not the request) violates the document. */
+async function sendValidated(
   { id, method }: Route,
   { path, json, form, headers: own }: RowRequest,
   options: RequestOptions,

@@ -8,7 +8,7 @@ const program = join(
   "node_modules/@seriousme/openapi-schema-validator/bin/validate-api-cli.js",
 );
 
-/** "valid", or what a document breaks of the OpenAPI schema of its version. */
+/** Validates a document against the OpenAPI schema of its version; returns "valid" or the violations. */
 export async function validateOpenApi(document: unknown): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "trunkline-openapi-"));
   try {

@@ -6,12 +6,12 @@ type Violation = { readonly location: readonly string[]; readonly message: strin
 
 export type ValidatingProxy = {
   readonly url: string;
-  /** How many requests passed since the last call, and what Prism found in them and their answers. */
+  /** Returns the requests since the last call, and the violations in them and their responses. */
   take(): { readonly passed: number; readonly found: readonly string[] };
   close(): Promise<void>;
 };
 
-/** Where there are very many, Prism says so in a sentence instead of listing them. */
+/** If there are very many violations, Prism sends a sentence instead of a list. */
 function readViolations(header: string | null): string[] {
   if (header === null) return [];
   if (!header.startsWith("[")) return [header];
@@ -19,7 +19,7 @@ function readViolations(header: string | null): string[] {
   return violations.map(({ location, message }) => `${location.join(".")}: ${message}`);
 }
 
-/** Passes everything on to a Prism, and keeps what it found: a client does not look at that. */
+/** Starts a proxy that forwards requests to Prism and collects the violations that it reports in headers. */
 export async function startValidatingProxy(prism_url: string): Promise<ValidatingProxy> {
   let found: string[] = [];
   let passed = 0;

@@ -1,4 +1,4 @@
-// Creates accounts, users, tokens and credit for tests, by the functions that the service uses.
+// Creates accounts, users, tokens and credit for tests, with the functions of the service.
 import { createAccount } from "../../server/accounts/accounts/create-account.ts";
 import { operatorOf } from "../../server/accounts/roles/grantor.ts";
 import { createToken, type NewToken } from "../../server/accounts/tokens/create-token.ts";

@@ -1,10 +1,10 @@
-// The API in this process, on a database of its own, over real HTTP.
+// Starts the API in this process on its own database and sends real HTTP requests.
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { openApiApp, type ApiApp } from "../../server/api/api-app.ts";
 import { buildHttpServer, type HttpOptions } from "../../server/api/http-server.ts";
 import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
-import type { AgentDrivers } from "../../server/drivers/ai-agent/driver.ts";
+import type { AiAgentDrivers } from "../../server/drivers/ai-agent/driver.ts";
 import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../../server/drivers/voice/driver.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
@@ -22,14 +22,14 @@ export type Answer = {
   readonly headers: Headers;
   readonly text: string;
   /** The parsed JSON, or undefined. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read responses of every shape
   readonly body: any;
 };
 
 export type RequestOptions = {
   readonly token?: string | undefined;
   readonly headers?: Record<string, string>;
-  /** Sent as it is; otherwise `json` is sent. */
+  /** The body as it is sent, instead of `json`. */
   readonly raw?: string | Buffer | FormData;
   readonly json?: unknown;
 };
@@ -50,7 +50,7 @@ export async function startApi(
     databaseUrl?: string;
     chatDrivers?: ChatDrivers;
     voiceDrivers?: VoiceDrivers;
-    agentDrivers?: AgentDrivers;
+    aiAgentDrivers?: AiAgentDrivers;
     speech?: SpeechDriver;
     callbackAllow?: readonly string[];
   } = {},
@@ -59,14 +59,14 @@ export async function startApi(
   const database_url = options.databaseUrl ?? database!.url;
   const log = openLog(process.env["TEST_LOG_LEVEL"] ?? "silent", { readable: false });
   const db = openDatabase(database_url, log);
-  // On a busy machine a test waits where a caller would be told to try again.
+  // On a busy machine a test waits where a client would get 503.
   db.pool.options.connectionTimeoutMillis = 120_000;
   const notifications = openNotifications(database_url, log);
   const clock = testClock();
   const chatDrivers = options.chatDrivers ?? { sandbox: sandboxStub };
   const voiceDrivers = options.voiceDrivers ?? { sandbox: voiceSandboxStub };
   const speech = options.speech ?? toneSpeech;
-  // Receivers of tests are on this machine.
+  // Callback receivers of tests listen on this machine.
   const outgoing = openOutgoingHttp(options.callbackAllow ?? ["127.0.0.1"]);
   const app = openApiApp({
     db,
@@ -76,7 +76,7 @@ export async function startApi(
     notifications,
     chatDrivers,
     voiceDrivers,
-    agentDrivers: options.agentDrivers ?? {},
+    aiAgentDrivers: options.aiAgentDrivers ?? {},
     speech,
     outgoing,
   });
@@ -100,7 +100,7 @@ export async function startApi(
   };
 }
 
-/** One request to a server at `url`. */
+/** Sends one request to a server at `url`. */
 export async function send(
   url: string,
   method: string,
@@ -129,7 +129,7 @@ export async function send(
   };
 }
 
-/** The first that comes of an answer without end, which is given up then. */
+/** Returns the first chunk of an endless response and cancels it. */
 async function readOpening({ body }: Response): Promise<string> {
   const reader = body!.getReader();
   const { value } = await reader.read();

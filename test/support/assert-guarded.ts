@@ -4,8 +4,8 @@ import type { TestApi } from "./api.ts";
 import { makeAccount, makeAgentToken, type TestAccount } from "./account-factory.ts";
 
 /**
- * Fails unless a CRM request is refused without a token (401), without the feature or any of the
- * permissions (403), and to another account (404), and open to each permission alone.
+ * Asserts that a CRM request is refused without a token (401), without the feature or the permissions
+ * (403) and to another account (404), and that each of the permissions alone suffices.
  */
 export async function assertGuarded(
   api: TestApi,
@@ -38,7 +38,7 @@ export async function assertGuarded(
   }
 }
 
-/** The failing fields of a 422, in order. */
+/** Returns the fields of a 422's errors, in order. */
 export function failingFields(answer: { status: number; body: unknown }): string[] {
   assert.equal(answer.status, 422, JSON.stringify(answer.body));
   return (answer.body as { errors: { field: string }[] }).errors.map(({ field }) => field);

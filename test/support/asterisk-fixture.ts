@@ -1,5 +1,5 @@
-// Calls through a real Asterisk; sipp plays the carrier and the agents' phones. Each test has its own
-// account, so that many run at once.
+// A fixture that places calls through a real Asterisk; SIPp simulates the carrier and the agents' phones.
+// Each test has its own account, so that tests can run concurrently.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import {
   type AsteriskOptions,
 } from "../../server/drivers/voice/asterisk/open-asterisk-driver.ts";
 import { idAtSwitch } from "../../server/drivers/voice/asterisk/names.ts";
-import type { AgentDrivers } from "../../server/drivers/ai-agent/driver.ts";
+import type { AiAgentDrivers } from "../../server/drivers/ai-agent/driver.ts";
 import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
 import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import type { App } from "../../server/engine/app.ts";
@@ -30,7 +30,7 @@ import { checkCalls, checkLedger, checkVoiceCampaigns } from "./check-invariants
 import { eventually } from "./eventually.ts";
 import { rtpCounts, startCarrier, startPhones, type Sipp } from "./sipp.ts";
 
-/** The agents of every account, by extension; asterisk/try defines what their phones do. */
+/** The extensions of every account; asterisk/try defines the behavior of their phones. */
 export const extensions = {
   answers: "101",
   answers_too: "102",
@@ -42,7 +42,7 @@ export const extensions = {
   unavailable: "203",
   rings_on: "204",
   answers_late: "205",
-  leaves: "206",
+  hangs_up: "206",
   presses_star_1: "207",
   unregistered: "208",
 } as const;
@@ -58,23 +58,23 @@ const endpoints: Readonly<Record<keyof typeof extensions, string>> = {
   unavailable: "agent-unavailable",
   rings_on: "agent-no-answer",
   answers_late: "agent-slow",
-  leaves: "agent-leaves",
+  hangs_up: "agent-hangs-up",
   presses_star_1: "agent-ends-call",
   unregistered: "agent-unregistered",
 };
 
-/** Settings of the account, and the extensions that its keys transfer to. */
+/** The account's settings, and the extensions that key presses transfer to. */
 export type CallClientOptions = Parameters<typeof setCalling>[2] & {
   readonly credits?: number;
   readonly keys?: Readonly<Record<string, keyof typeof extensions>>;
 };
 
-/** A leg in Asterisk's call records; times in seconds. */
+/** A leg in Asterisk's CDR; times in seconds. */
 export type SwitchRecord = {
   readonly channel: string;
   readonly call: string;
   readonly start: number;
-  /** 0: never. */
+  /** 0: not answered. */
   readonly answer: number;
   readonly end: number;
 };
@@ -82,26 +82,26 @@ export type SwitchRecord = {
 export type AsteriskFixture = {
   readonly api: TestApi;
   readonly app: App;
-  /** The instance started last. */
+  /** Returns the running Asterisk; `restartAsterisk` replaces it. */
   asterisk(): RunningAsterisk;
   readonly carrier: Sipp;
   readonly node_id: number;
   readonly trunk_id: number;
-  /** An account with every extension, that may call at any time. */
+  /** Creates an account with every extension and no calling window. */
   client(options?: CallClientOptions): Promise<CallClient>;
-  /** Leads the nodes as a worker does. */
+  /** Runs the node leaders, as a worker does. */
   startLeaders(times?: LeaderTimes): { stop(): Promise<void> };
-  /** The RTP of a leg of the report, 1 for its first. */
+  /** Returns the RTP packet counts of a leg of the call record; 1 is the first leg. */
   rtp(client: CallClient, callId: number, leg: number): ReturnType<typeof rtpCounts>;
-  /** Waits until both legs got and sent so many packets more than now: their parties hear each other. */
+  /** Waits until both legs have sent and received further packets, so that audio flows both ways. */
   talking(client: CallClient, callId: number, legs: readonly [number, number]): Promise<void>;
   /** Sends a request to ARI. */
   ari(method: string, path: string): Promise<Response>;
-  /** Reads Asterisk's records of all legs, or of one call's. */
+  /** Reads the CDRs of all legs, or of one call's legs. */
   records(client?: CallClient, callId?: number): SwitchRecord[];
-  /** Kills Asterisk and starts it again. */
+  /** Kills Asterisk and restarts it. */
   restartAsterisk(): Promise<void>;
-  /** Waits until every call has ended; fails if an invariant is broken or the switch has channels left. */
+  /** Waits until every call has ended; throws if an invariant is violated or the switch has channels left. */
   checkAll(): Promise<void>;
   close(): Promise<void>;
 };
@@ -111,13 +111,13 @@ export function channelIn({ account }: CallClient, callId: number, leg: number):
   return idAtSwitch("trunkline", `trk-${account.account_id}-${callId}-${leg}`);
 }
 
-/** `through`: the address of ARI that the leader is given, made of the real one. */
+/** Starts the fixture. `through` maps the real ARI address to the one that the leader uses. */
 export async function openAsteriskFixture(
   options: {
     readonly node?: Pick<NonNullable<Parameters<typeof makeNode>[1]>, "calls_max">;
     readonly trunk?: Parameters<typeof makeTrunk>[2];
     readonly chatDrivers?: ChatDrivers;
-    readonly agentDrivers?: AgentDrivers;
+    readonly aiAgentDrivers?: AiAgentDrivers;
     readonly speech?: SpeechDriver;
     readonly driver?: AsteriskOptions;
     readonly through?: (ari_url: string) => Promise<string>;
@@ -131,11 +131,11 @@ export async function openAsteriskFixture(
   ]);
   const log = openLog(process.env["TEST_LOG_LEVEL"] ?? "silent", { readable: false });
   const voiceDrivers = { asterisk: openAsteriskDriver(log, options.driver) };
-  const { chatDrivers, agentDrivers, speech } = options;
+  const { chatDrivers, aiAgentDrivers, speech } = options;
   const api = await startApi({
     voiceDrivers,
     ...(chatDrivers && { chatDrivers }),
-    ...(agentDrivers && { agentDrivers }),
+    ...(aiAgentDrivers && { aiAgentDrivers }),
     ...(speech && { speech }),
   });
   const { app } = api;
@@ -158,7 +158,7 @@ export async function openAsteriskFixture(
     node_id,
     trunk_id,
     async client(settings = {}) {
-      const client = await makeDesk(api, settings);
+      const client = await createClient(api, settings);
       clients.push(client);
       return client;
     },
@@ -207,13 +207,13 @@ export async function openAsteriskFixture(
   return fixture;
 }
 
-async function makeDesk(
+async function createClient(
   api: TestApi,
   { credits, keys = {}, ...settings }: CallClientOptions,
 ): Promise<CallClient> {
   const { app } = api;
   const account = await makeCallingAccount(app, credits === undefined ? {} : { credits });
-  // No trunk rings for longer than a test waits.
+  // No call rings longer than a test waits.
   await setCalling(app, account, { agent_ring_seconds: 20, ...settings });
   for (const name of Object.keys(extensions) as (keyof typeof extensions)[]) {
     const [digit] = Object.entries(keys).find(([, to]) => to === name) ?? [];
@@ -249,7 +249,7 @@ async function untilOver({ ask }: CallClient): Promise<void> {
   });
 }
 
-/** Fails unless neither ARI nor the console lists a channel or a bridge. */
+/** Asserts that neither ARI nor the console lists a channel or a bridge. */
 async function checkNothingLeft({ ari, asterisk }: AsteriskFixture): Promise<void> {
   const left = async () => {
     const lists = ["/channels", "/bridges"].map(async (path) => (await ari("GET", path)).json());
@@ -259,7 +259,7 @@ async function checkNothingLeft({ ari, asterisk }: AsteriskFixture): Promise<voi
   assert.match(await asterisk().cli("core show channels count"), /^0 active channels/m);
 }
 
-/** I10 by the switch's own clock: but for campaigns, no customer was dialled before an agent had answered. */
+/** Asserts I10 by the switch's clock: except in campaigns, no customer was dialed before an agent answered. */
 async function checkAgentsFirst(fixture: AsteriskFixture): Promise<void> {
   const legs = await fixture.app.db.query
     .selectFrom("call_legs as l")

@@ -2,7 +2,7 @@ import { sql, type Kysely } from "kysely";
 import type { DB } from "../../server/lib/database/database.ts";
 import { eventually } from "./eventually.ts";
 
-/** Waits until some statement in this database waits for a lock. */
+/** Waits until a statement in this database waits for a lock. */
 export async function awaitsLock(db: Kysely<DB>): Promise<void> {
   await eventually(async () => {
     const { rows } = await sql`

@@ -13,13 +13,13 @@ export type CallClient = {
   /** Sends a request as the account. */
   ask(method: string, path: string, json?: unknown): Promise<Answer>;
   /** Submits a click-to-call and returns its campaign's id. */
-  call(asked: Record<string, unknown>): Promise<number>;
+  call(fields: Record<string, unknown>): Promise<number>;
   /** Reads the records of a campaign's calls with their details, in the order of their attempts. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
-  reports(campaignId: number): Promise<any[]>;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read responses of every shape
+  callRecords(campaignId: number): Promise<any[]>;
   /** Waits until the campaign's newest call has one of these statuses (and has ended, if it is final); returns its record. */
   // oxlint-disable-next-line typescript/no-explicit-any -- as above
-  reported(campaignId: number, ...statuses: string[]): Promise<any>;
+  awaitCall(campaignId: number, ...statuses: string[]): Promise<any>;
 };
 
 const final_statuses = new Set(["completed", "busy", "failed", "no-answer", "canceled"]);
@@ -38,12 +38,12 @@ export async function openCallClient(
     account,
     token,
     ask: (method, path, json) => api.send(method, path, { token, json }),
-    async call(asked) {
-      const answer = await client.ask("POST", "/api/v1/clickToCallApis/clickToCall", asked);
+    async call(fields) {
+      const answer = await client.ask("POST", "/api/v1/clickToCallApis/clickToCall", fields);
       if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.text}`);
       return answer.body.data.campaignId;
     },
-    async reports(campaignId) {
+    async callRecords(campaignId) {
       const list = await client.ask("GET", `/api/v1/calls?campaign_id=${campaignId}`);
       const details = list.body.data.map(({ call_id }: { call_id: number }) =>
         client.ask("GET", `/api/v1/calls/${call_id}`),
@@ -51,10 +51,10 @@ export async function openCallClient(
       const found = (await Promise.all(details)) as Answer[];
       return found.map(({ body }) => body).toReversed();
     },
-    async reported(campaignId, ...statuses) {
+    async awaitCall(campaignId, ...statuses) {
       let last: Answer["body"];
       const isThere = async () => {
-        last = (await client.reports(campaignId)).at(-1);
+        last = (await client.callRecords(campaignId)).at(-1);
         const isOver = last?.ended_at !== null || !isFinal(last.status);
         return last !== undefined && statuses.includes(last.status) && isOver;
       };
@@ -78,7 +78,7 @@ export function leadNodes(
   const loop = runLoop(app, {
     name: "voice-nodes",
     poll_ms: 50,
-    turn: () => leaders.startDue(),
+    iterate: () => leaders.startDue(),
   });
   return {
     async stop() {

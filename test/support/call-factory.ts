@@ -14,7 +14,7 @@ export type TestCall = {
 };
 
 export type CallToMake = {
-  /** Columns of the call, of what was asked for, and of each leg. */
+  /** Columns of the call, of the click-to-call and of each leg. */
   readonly call?: Values;
   readonly asked?: Values;
   readonly legs?: readonly Values[];

@@ -1,4 +1,4 @@
-// An account that calls over the sandbox driver, at a fraction of its real delays.
+// An account that places calls over the sandbox driver, faster than in real time.
 import {
   openSandboxVoiceDriver,
   type SandboxVoiceDriver,

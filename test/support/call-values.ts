@@ -1,11 +1,11 @@
-// Calls as in-memory values, as their node leader holds them.
+// Creates calls in memory, as a node leader holds them.
 import type { Call, Leg } from "../../server/calls/state-machine/call.ts";
 import { readCall } from "../../server/calls/state-machine/read-call.ts";
 import type { App } from "../../server/engine/app.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z");
 
-/** A claimed first attempt without any event yet: extension 101 calls a customer. */
+/** Returns a claimed first attempt without events: extension 101 calls a customer. */
 export function callValue(
   more: Partial<Omit<Call, "plan" | "settings">> & {
     plan?: Partial<Call["plan"]>;
@@ -91,7 +91,7 @@ export function callValue(
   };
 }
 
-/** Legs of agents who were rung and did not answer, in this order. */
+/** Returns the legs of agents who did not answer, in this order. */
 export function unansweredLegs(
   numbers: readonly string[],
   more: Partial<Leg> = {},
@@ -114,7 +114,7 @@ export function unansweredLegs(
   }));
 }
 
-/** A stored call, as a leader that claims it gets it. */
+/** Reads a stored call, as a leader that claims it does. */
 export async function storedCall(
   app: Pick<App, "db">,
   accountId: number,

@@ -6,7 +6,7 @@ import { relayEvents } from "../../server/engine/relay-events.ts";
 import type { App } from "../../server/engine/app.ts";
 import { unique, type TestAccount } from "./account-factory.ts";
 
-/** Long enough never to expire on a busy machine, where requests under way would be sent again. */
+/** Long enough not to expire on a busy machine, which would repeat the requests in flight. */
 export const lasting_lease: LeaseTimes = {
   lease_ms: 600_000,
   renew_ms: 60_000,
@@ -18,7 +18,7 @@ type Owner = Pick<TestAccount, "account_id">;
 export type NewEndpoint = {
   readonly kind?: "account" | "campaign";
   readonly url?: string;
-  /** Null: all. */
+  /** Null: all types. */
   readonly types?: readonly EventType[] | null;
   readonly enabled?: boolean;
 };
@@ -55,7 +55,7 @@ export type NewEvent = {
   readonly data?: Readonly<Record<string, unknown>>;
 };
 
-/** Records events of any data and returns their ids; `relay` gives them their seq. */
+/** Records events and returns their IDs; `relay` assigns their sequence numbers. */
 export async function makeEvents(
   app: Pick<App, "db" | "clock">,
   { account_id }: Owner,
@@ -72,7 +72,7 @@ export async function makeEvents(
   return made.map(({ id }) => id);
 }
 
-/** Gives every event its seq and makes the deliveries, once; without a worker. */
+/** Relays all events once, without a worker: assigns sequence numbers and creates deliveries. */
 export async function relay(app: App): Promise<void> {
   await relayEvents(app, new AbortController().signal);
 }
@@ -84,8 +84,8 @@ export type NewDelivery = NewEvent & {
 };
 
 /**
- * Records an event, relays, and brings its delivery to an endpoint that wants it to a state. Everything
- * is at the app's time.
+ * Records an event, relays it, and puts its delivery to a subscribed endpoint into a state, all at the
+ * app's time.
  */
 export async function makeDelivery(
   app: App,

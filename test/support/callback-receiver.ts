@@ -1,4 +1,4 @@
-// Where callbacks arrive in tests: a real server on this machine that keeps what it was sent.
+// A callback receiver for tests: an HTTP server on this machine that records the requests.
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,22 +9,22 @@ export type Received = {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The body's type, or the query's. */
+  /** The `type` of the body, or of the query. */
   readonly type: string;
-  /** The body's data; undefined without a body. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into data of every event
+  /** The `data` of the body; undefined without a body. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read the data of every event
   readonly data: any;
 };
 
 export type CallbackReceiver = {
   readonly url: string;
   readonly received: Received[];
-  /** How requests are answered from now on; 204 at first. Without an end the sender waits. */
+  /** Responds to requests, with 204 by default. If it never ends the response, the sender waits. */
   answer: (response: ServerResponse, received: Received) => void;
   close(): Promise<void>;
 };
 
-/** Listens on 127.0.0.1. */
+/** Starts a receiver on 127.0.0.1. */
 export async function openCallbackReceiver(): Promise<CallbackReceiver> {
   const received: Received[] = [];
   const server = createServer((request, response) => {

@@ -12,7 +12,7 @@ export type TestChatNumber = {
   readonly business_account_id: string;
 };
 
-/** Creates an active number of the driver; returns its ids. */
+/** Creates an active number of the driver; returns its IDs. */
 export async function makeChatNumber(
   app: App,
   { account_id }: Account,
@@ -67,7 +67,7 @@ export async function makeChatNumber(
 
 const body_with_name = [{ type: "BODY", text: "Hello {{1}}" }] as const;
 
-/** An approved template of the number's business account with the body variable `1`, default "there"; returns its id. */
+/** Creates an approved template with the body variable `1`, by default "there"; returns its ID. */
 export async function makeChatTemplate(
   app: App,
   { account_id }: Account,
@@ -103,7 +103,7 @@ export async function makeChatTemplate(
   return id;
 }
 
-/** A running campaign of these recipients, written straight into the tables with its credit reserved; returns its id. */
+/** Inserts a running campaign of these recipients and reserves its credit; returns its ID. */
 export async function makeChatCampaign(
   app: App,
   { account_id, owner_id }: Account,
@@ -169,7 +169,7 @@ export async function makeChatCampaign(
 
 const opening = { type: "interactive", body: "Hello {{1}}", variable_defaults: { "1": "there" } };
 
-/** Creates a chat flow, by default with an interactive opening; returns its id. */
+/** Creates a chat flow, by default with an interactive opening message; returns its ID. */
 export async function makeChatFlow(
   app: App,
   { account_id }: Account,
@@ -183,7 +183,7 @@ export async function makeChatFlow(
   return id;
 }
 
-/** Creates an automation flow likewise; returns its UUID. */
+/** Creates an automation flow in the same way; returns its UUID. */
 export async function makeAutomationFlow(
   app: App,
   { account_id }: Account,

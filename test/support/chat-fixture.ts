@@ -1,5 +1,5 @@
-// An account that sends campaigns through a provider in this process; the test decides the provider's
-// answer to each message.
+// An account that sends campaigns through a provider in this process; the test chooses the provider's
+// response to each message.
 import type {
   Accepted,
   ChatDriver,
@@ -23,14 +23,14 @@ import {
 import { makeAccount, makeCredits, unique, type TestAccount } from "./account-factory.ts";
 
 export type TestProvider = {
-  /** In the order in which the requests began; `at` is monotonic. */
+  /** The requests in the order in which they began; `at` is monotonic. */
   readonly sent: { readonly outgoing: Outgoing; readonly at: number }[];
   answer(outgoing: Outgoing, signal?: AbortSignal): Promise<Accepted>;
 };
 
 type ChatRecipient = { readonly phone: string; readonly variables?: Record<string, string> };
 
-/** The provider's answer to a message that it accepts. */
+/** Returns the provider's response to a message that it accepts. */
 export const takeMessage = async ({ message_id }: Outgoing): Promise<Accepted> => ({
   provider_message_id: `wamid.${message_id}`,
 });
@@ -41,31 +41,31 @@ export type ChatFixture = {
   readonly provider: TestProvider;
   /** Sends a request as the account, below /api/v1/chat/campaigns. */
   ask(method: string, path: string, json?: unknown): Promise<Answer>;
-  /** The account's number and template, which the campaigns are made of. */
+  /** The account's number and template, which its campaigns use. */
   readonly account: TestAccount;
   readonly number: TestChatNumber;
   readonly template_id: number;
-  /** A running campaign to these recipients, or to this many new numbers; returns its id. */
+  /** Creates a running campaign to these recipients, or to this many new numbers; returns its ID. */
   campaign(recipients: number | readonly ChatRecipient[]): Promise<number>;
-  /** Starts sending as a worker does, until it is stopped, or the test ends. */
+  /** Runs senders, as a worker does, until it is stopped or the test ends. */
   startSenders(): { stop(): Promise<void> };
-  /** Runs every job that is due. */
+  /** Runs every due job. */
   workJobs(): Promise<void>;
-  /** Events of the account, as `type`, in their order. */
+  /** Returns the types of the account's events, in their order. */
   events(): Promise<string[]>;
-  /** What users did, as the audit trail's actions in their order. */
+  /** Returns the actions of the audit trail, in their order. */
   audit(): Promise<string[]>;
 };
 
 export type ChatFixtureApi = {
   readonly api: TestApi;
-  /** By the provider's id of the number that sends. */
+  /** The providers by the provider's ID of the sending number. */
   readonly providers: Map<string, TestProvider>;
-  /** Passes each message to the provider of the number that sends it. */
+  /** Passes each message to the provider of its sending number. */
   readonly driver: ChatDriver;
 };
 
-/** Starts the API with the fixtures' providers as its sandbox; close `api` in `after`. */
+/** Starts the API with the fixtures' providers as its sandbox driver; close `api` in `after`. */
 export async function startChatFixtureApi(): Promise<ChatFixtureApi> {
   const providers = new Map<string, TestProvider>();
   const driver = {
@@ -78,7 +78,7 @@ export async function startChatFixtureApi(): Promise<ChatFixtureApi> {
   return { api: await startApi({ chatDrivers: { sandbox: driver } }), providers, driver };
 }
 
-/** Creates an account on that API, whose provider accepts everything until the test changes its answer. */
+/** Creates an account on that API, whose provider accepts every message until the test changes `answer`. */
 export async function openChatFixture(
   t: { after(undo: () => Promise<void>): void },
   { api, providers }: ChatFixtureApi,
@@ -110,8 +110,8 @@ export async function openChatFixture(
     },
     startSenders() {
       const senders = openSenders(app, default_settings);
-      const turn = () => senders.startDue();
-      const loop = runLoop(app, { name: "senders", channel: "chat_work", poll_ms: 100, turn });
+      const iterate = () => senders.startDue();
+      const loop = runLoop(app, { name: "senders", channel: "chat_work", poll_ms: 100, iterate });
       const stop = async () => {
         await loop.stop();
         await senders.stop();
@@ -120,7 +120,7 @@ export async function openChatFixture(
       return { stop };
     },
     async workJobs() {
-      const handlers = { "chat.wind_down": drainCampaign, "chat.start_campaign": startCampaign };
+      const handlers = { "chat.drain_campaign": drainCampaign, "chat.start_campaign": startCampaign };
       while ((await workJobs(app, handlers, new AbortController().signal)) > 0);
     },
     async events() {

@@ -1,4 +1,4 @@
-// Webhooks as Meta writes them, and their signature.
+// Writes Meta's webhooks and their signatures.
 import { createHmac } from "node:crypto";
 import {
   openMetaDriver,
@@ -9,7 +9,7 @@ import type { TestChatNumber } from "./chat-factory.ts";
 export const app_secret = "test-app-secret";
 export const verify_token = "test-verify-token";
 
-/** WhatsApp's driver with the secrets of these tests; it has nobody to send to. */
+/** Opens the WhatsApp driver with the tests' secrets; its provider is unreachable. */
 export function openTestWhatsapp(): MetaDriver {
   return openMetaDriver({
     api_url: "http://127.0.0.1:9",
@@ -19,7 +19,7 @@ export function openTestWhatsapp(): MetaDriver {
   });
 }
 
-/** The header of a body that Meta signed. */
+/** Returns the signature header of a body. */
 export function signatureOf(raw: string | Buffer, secret = app_secret): string {
   return `sha256=${createHmac("sha256", secret).update(raw).digest("hex")}`;
 }
@@ -42,7 +42,7 @@ export type TestMessage = {
 
 const seconds = (at = new Date()) => String(Math.floor(at.getTime() / 1_000));
 
-/** One change, about the number unless `value` says otherwise. */
+/** Returns a webhook with one change, about the number unless `value` names another. */
 export function changeHook(number: TestChatNumber, field: string, value: object): string {
   const id = number.business_account_id;
   return JSON.stringify({
@@ -61,7 +61,7 @@ function metadataOf({ provider_phone_number_id }: TestChatNumber) {
   };
 }
 
-/** Statuses of messages from the number. */
+/** Returns a webhook with delivery statuses of the number's messages. */
 export function statusHook(number: TestChatNumber, statuses: readonly TestStatus[]): string {
   return changeHook(number, "messages", {
     ...metadataOf(number),
@@ -76,7 +76,7 @@ export function statusHook(number: TestChatNumber, statuses: readonly TestStatus
   });
 }
 
-/** Messages of customers to the number. */
+/** Returns a webhook with customers' messages to the number. */
 export function messageHook(number: TestChatNumber, messages: readonly TestMessage[]): string {
   return changeHook(number, "messages", {
     ...metadataOf(number),
@@ -92,7 +92,7 @@ export function messageHook(number: TestChatNumber, messages: readonly TestMessa
   });
 }
 
-/** A customer's decision in WhatsApp itself. */
+/** Returns a webhook with a customer's marketing preference in WhatsApp. */
 export function preferenceHook(
   number: TestChatNumber,
   preference: { from: string; value: "stop" | "resume"; at?: Date },

@@ -1,4 +1,4 @@
-// The checks that drills go by must be able to fail.
+// Proves that the invariant checks of the drills can fail.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { App } from "../../server/engine/app.ts";
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => shared.api.close());
 
-const wrongs: [string, string, typeof checkCampaigns][] = [
+const violations: [string, string, typeof checkCampaigns][] = [
   [
     "a count too many",
     "update chat_counts set queued = queued + 1 where slot = 'controls'",
@@ -52,35 +52,35 @@ const wrongs: [string, string, typeof checkCampaigns][] = [
     checkCampaignCredits,
   ],
   [
-    "a message that nobody sends",
+    "a message that no sender sends",
     "update chat_recipients set state = 'dispatching' where id = (select max(id) from chat_recipients)",
     checkNothingDispatching,
   ],
 ];
 
-test("the books of a campaign that was sent are in order, and each thing wrong with them is told", async (t) => {
+test("the invariants of a sent campaign hold, and every violation is detected", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const id = await fixture.campaign(5);
   const senders = fixture.startSenders();
   await eventually(async () => (await fixture.ask("GET", `/${id}`)).body.status === "completed");
   await senders.stop();
-  await assertEachTold(fixture.app, wrongs, checkCampaigns);
+  await assertEachDetected(fixture.app, violations, checkCampaigns);
 });
 
-const wrong_calls: typeof wrongs = [
+const call_violations: typeof violations = [
   ["a call that never ended", "update calls set stage = 'ending'", checkCallOutcomes],
-  ["an outcome too few", "update calls set disposition = null", checkCallOutcomes],
+  ["a call without a disposition", "update calls set disposition = null", checkCallOutcomes],
   [
-    "an end that is told twice",
+    "an end that is reported twice",
     `insert into events (account_id, type, occurred_at, data)
      select account_id, type, occurred_at, data from events where type = 'call.completed'`,
     checkCallOutcomes,
   ],
-  ["a leg that lives on", "update call_legs set state = 'answered'", checkCallOutcomes],
-  ["a cost that nobody paid", "update calls set cost = cost + 1", checkCallCredits],
-  ["a bill of another length", "update calls set billed_seconds = 1", checkCallCredits],
+  ["a leg that has not ended", "update call_legs set state = 'answered'", checkCallOutcomes],
+  ["a cost that was not paid", "update calls set cost = cost + 1", checkCallCredits],
+  ["a wrong billed duration", "update calls set billed_seconds = 1", checkCallCredits],
   [
-    "credit that is held back for ever",
+    "credit that is never released",
     "update credit_reservations set closed_at = null",
     checkCallCredits,
   ],
@@ -90,28 +90,28 @@ const wrong_calls: typeof wrongs = [
     checkAgentsAnsweredFirst,
   ],
   [
-    "a pair that stands as being in a call",
+    "a pair that is still marked as in a call",
     "insert into call_pairs select account_id, from_number, to_phone, id from calls",
     checkNoPairsLeft,
   ],
 ];
 
-test("the books of calls that are over are in order, and each thing wrong with them is told", async () => {
+test("the invariants of ended calls hold, and every violation is detected", async () => {
   const fixture = await openCallFixture();
   try {
     fixture.startLeaders();
     const campaign = await fixture.call({ to_number: "9812345678", from_number: "101" });
-    await fixture.reported(campaign, "completed");
-    await assertEachTold(fixture.app, wrong_calls, checkCalls);
+    await fixture.awaitCall(campaign, "completed");
+    await assertEachDetected(fixture.app, call_violations, checkCalls);
   } finally {
     await fixture.close();
   }
 });
 
-/** Each in a transaction that is taken back; before, all is in order. */
-async function assertEachTold(
+/** Asserts that all invariants hold, and that each violation, made in a rolled back transaction, is detected. */
+async function assertEachDetected(
   { db: { pool } }: Pick<App, "db">,
-  wrong: typeof wrongs,
+  wrong: typeof violations,
   checkAll: typeof checkCampaigns,
 ): Promise<void> {
   await checkAll(pool);

@@ -1,5 +1,5 @@
-// The invariants of stored data, as SQL over every account of a
-// database. Each check fails with the rows that break it. Run within a transaction they see its changes.
+// The invariants of stored data, as SQL over every account of a database. Each check fails with the rows
+// that violate it. Within a transaction, it sees the transaction's changes.
 import assert from "node:assert/strict";
 import type pg from "pg";
 import { recipientStates } from "../../server/chat/recipients/recipient-states.ts";
@@ -7,38 +7,38 @@ import { recipient_states as voiceStates } from "../../server/voice/campaigns/ca
 
 type Queryable = Pick<pg.ClientBase, "query">;
 
-/** I4: every book adds up, the balances are the ledger's, and no reservation gave out more than it had. */
+/** Checks I4: ledger accounts sum to zero, balances match the ledger, reservations are not exceeded. */
 export async function checkLedger(db: Queryable): Promise<void> {
-  await checkCreditBooks(db);
+  await checkLedgerAccounts(db);
   await checkCreditBalances(db);
   await checkCreditReservations(db);
 }
 
-/** Of each account and kind all books sum to zero, and only `issued` is below it. */
-async function checkCreditBooks(db: Queryable): Promise<void> {
+/** Checks that the ledger accounts of each account and kind sum to zero, and that only `issued` is negative. */
+async function checkLedgerAccounts(db: Queryable): Promise<void> {
   await assertNone(
     db,
-    "credit books that do not add up",
-    `select account_id, kind, json_object_agg(book, amount) as books
+    "ledger accounts that do not sum to zero",
+    `select account_id, kind, json_object_agg(ledger_account, amount) as ledger_accounts
      from (
-       select account_id, kind, book, sum(amount) as amount
+       select account_id, kind, ledger_account, sum(amount) as amount
        from (
-         select account_id, kind, from_ledger_account as book, -amount as amount from credit_transfers
+         select account_id, kind, from_ledger_account as ledger_account, -amount as amount from credit_transfers
          union all
          select account_id, kind, to_ledger_account, amount from credit_transfers
        ) movement
        group by 1, 2, 3
      ) b
      group by 1, 2
-     having sum(amount) <> 0 or bool_or(amount < 0 and book <> 'issued')`,
+     having sum(amount) <> 0 or bool_or(amount < 0 and ledger_account <> 'issued')`,
   );
 }
 
-/** The balance that reservations are made against is what the ledger says is available. */
+/** Checks that each balance equals the available credit of the ledger. */
 async function checkCreditBalances(db: Queryable): Promise<void> {
   await assertNone(
     db,
-    "balances that are not the ledger's",
+    "balances that differ from the ledger",
     `select account_id, kind, b.available as balance, l.available as ledger
      from credit_balances b
      full join (
@@ -51,11 +51,11 @@ async function checkCreditBalances(db: Queryable): Promise<void> {
   );
 }
 
-/** A reservation captured and released no more than it reserved, refunded no more than it captured, all of its own kind. */
+/** Checks that a reservation captures and releases at most what it reserved and refunds at most what it captured. */
 async function checkCreditReservations(db: Queryable): Promise<void> {
   await assertNone(
     db,
-    "reservations that lost count",
+    "reservations whose transfers do not match",
     `select r.account_id, r.id, r.subject, r.closed_at, s.*
      from credit_reservations r
      cross join lateral (
@@ -72,7 +72,7 @@ async function checkCreditReservations(db: Queryable): Promise<void> {
   );
 }
 
-/** I1 of voice: the total, the recipients in each state and the counts of each state are the same. */
+/** Checks I1 of voice: the total and the counts by state match the recipients. */
 export async function checkVoiceCampaigns(db: Queryable): Promise<void> {
   const sums = voiceStates.map((state) => `sum(${state}) as ${state}`).join(", ");
   const counted = voiceStates.map(
@@ -81,34 +81,34 @@ export async function checkVoiceCampaigns(db: Queryable): Promise<void> {
   const differs = voiceStates.map((state) => `coalesce(r.${state}, 0) <> coalesce(k.${state}, 0)`);
   await assertNone(
     db,
-    "voice campaigns whose recipients are not what is counted",
+    "voice campaigns whose counts do not match their recipients",
     `select v.account_id, v.id, v.total, r.*, k.*
      from voice_campaigns v
      cross join lateral (select count(*) as recipients, ${counted.join(", ")} from voice_recipients r
        where r.account_id = v.account_id and r.campaign_id = v.id) r
      cross join lateral (select ${sums} from voice_counts k
        where k.account_id = v.account_id and k.campaign_id = v.id) k
-     -- Whose recipients are no longer kept has its counts alone.
+     -- A campaign with purged recipients has only its counts.
      where v.purged_at is null and (v.total <> r.recipients or ${differs.join(" or ")})`,
   );
   await checkVoiceAttempts(db);
 }
 
-/** I7 of voice: nobody was dialled more often than the campaign allows and they asked for. */
+/** Checks I7 of voice: no recipient was dialed more often than retries and scheduled callbacks allow. */
 async function checkVoiceAttempts(db: Queryable): Promise<void> {
   await assertNone(
     db,
-    "recipients who were called too often",
-    `select r.account_id, r.campaign_id, r.id, r.attempts, n.dialled, v.max_retry, r.callbacks
+    "recipients who were dialed too often",
+    `select r.account_id, r.campaign_id, r.id, r.attempts, n.dialed, v.max_retry, r.callbacks
      from voice_recipients r
      join voice_campaigns v on v.account_id = r.account_id and v.id = r.campaign_id
      join (
-       select c.account_id, c.campaign_id, c.recipient_id, count(*)::int as dialled from calls c
+       select c.account_id, c.campaign_id, c.recipient_id, count(*)::int as dialed from calls c
        where c.recipient_id is not null
          and coalesce(c.ended_reason, '') not in ('held', 'night_window')
        group by 1, 2, 3) n
        on n.account_id = r.account_id and n.campaign_id = r.campaign_id and n.recipient_id = r.id
-     where n.dialled > 1 + v.max_retry + r.callbacks or n.dialled > r.attempts`,
+     where n.dialed > 1 + v.max_retry + r.callbacks or n.dialed > r.attempts`,
   );
 }
 
@@ -117,7 +117,7 @@ async function assertNone(db: Queryable, what: string, query: string): Promise<v
   assert.deepEqual(rows, [], what);
 }
 
-/** All that must hold of chat campaigns once nothing sends any more. */
+/** Checks all invariants of chat campaigns when no sender is running. */
 export async function checkCampaigns(db: Queryable): Promise<void> {
   await checkCampaignCounts(db);
   await checkProviderIds(db);
@@ -125,7 +125,7 @@ export async function checkCampaigns(db: Queryable): Promise<void> {
   await checkNothingDispatching(db);
 }
 
-/** I1: the counts of a campaign are its recipients, state by state, and together its total. Holds at every instant. */
+/** Checks I1, which always holds: a campaign's counts match its recipients by state and sum to its total. */
 export async function checkCampaignCounts(db: Queryable): Promise<void> {
   const counted = recipientStates.map((state) => `coalesce(sum(${state}), 0)::int as ${state}`);
   const found = recipientStates.map(
@@ -134,7 +134,7 @@ export async function checkCampaignCounts(db: Queryable): Promise<void> {
   const all = recipientStates.map((state) => `n.${state}`).join(" + ");
   await assertNone(
     db,
-    "campaigns whose counts are not their recipients",
+    "campaigns whose counts do not match their recipients",
     `select c.account_id, c.id, c.total, row_to_json(n) as counted, row_to_json(r) as recipients
      from chat_campaigns c
      cross join lateral (
@@ -143,33 +143,33 @@ export async function checkCampaignCounts(db: Queryable): Promise<void> {
      cross join lateral (
        select ${found.join(", ")} from chat_recipients
        where account_id = c.account_id and campaign_id = c.id) r
-     -- Whose recipients are no longer kept has its counts alone.
+     -- A campaign with purged recipients has only its counts.
      where (c.purged_at is null and row(n.*) is distinct from row(r.*)) or ${all} <> c.total`,
   );
 }
 
-/** I3: what the provider took has its id, and no two recipients of an account have one. */
+/** Checks I3: accepted messages have the provider's message ID, and no two recipients share one. */
 export async function checkProviderIds(db: Queryable): Promise<void> {
   await assertNone(
     db,
-    "recipients that were taken without a provider's id",
+    "accepted recipients without the provider's message ID",
     `select account_id, campaign_id, id, state from chat_recipients
      where state in ('accepted', 'sent', 'delivered', 'read') and provider_message_id is null`,
   );
   await assertNone(
     db,
-    "ids of the provider's that several recipients have",
+    "provider message IDs of several recipients",
     `select account_id, provider_message_id, count(*)::int from chat_recipients
      where provider_message_id is not null
      group by 1, 2 having count(*) > 1`,
   );
 }
 
-/** I4 of chat: a campaign paid for whom it is charged for, and holds back one credit for each that is pending. */
+/** Checks I4 of chat: a campaign paid one credit per charged recipient and reserves one per pending recipient. */
 export async function checkCampaignCredits(db: Queryable): Promise<void> {
   await assertNone(
     db,
-    "campaigns that paid for more or fewer than they are charged for",
+    "campaigns whose credit does not match their recipients",
     `select c.account_id, c.id, c.state, c.total, t.*, r.*
      from chat_campaigns c
      cross join lateral (
@@ -189,16 +189,16 @@ export async function checkCampaignCredits(db: Queryable): Promise<void> {
   );
 }
 
-/** I8: nothing is being sent any more. True so long after the last sender's death: lease + 30 s. */
+/** Checks I8: no message is dispatching. Holds from the lease plus 30 s after the last sender was killed. */
 export async function checkNothingDispatching(db: Queryable): Promise<void> {
   await assertNone(
     db,
-    "recipients that stand as being sent",
+    "recipients that are still dispatching",
     `select account_id, campaign_id, id, dispatched_at from chat_recipients where state = 'dispatching'`,
   );
 }
 
-/** All that must hold of calls once none is under way. */
+/** Checks all invariants of calls when no call is live. */
 export async function checkCalls(db: Queryable): Promise<void> {
   await checkCallOutcomes(db);
   await checkCallCredits(db);
@@ -208,7 +208,7 @@ export async function checkCalls(db: Queryable): Promise<void> {
   await checkCallEvents(db);
 }
 
-/** I9: a call that is not waiting has ended, exactly once, with one outcome, and so has each of its legs. */
+/** Checks I9: a call that is not queued has ended once, with one outcome, and so has each of its legs. */
 export async function checkCallOutcomes(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -218,10 +218,10 @@ export async function checkCallOutcomes(db: Queryable): Promise<void> {
      cross join lateral (
        select
          (select count(*) from call_events e
-           where e.account_id = c.account_id and e.call_id = c.id and e.type = 'call.completed')::int as reported,
+           where e.account_id = c.account_id and e.call_id = c.id and e.type = 'call.completed')::int as call_events,
          (select count(*) from events e
            where e.account_id = c.account_id and e.type = 'call.completed'
-             and (e.data ->> 'call_id')::bigint = c.id)::int as told,
+             and (e.data ->> 'call_id')::bigint = c.id)::int as events,
          (select count(*) from call_legs l
            where l.account_id = c.account_id and l.call_id = c.id
              and (l.state <> 'ended' or l.ended_at is null or l.outcome is null))::int as live_legs) n
@@ -229,15 +229,15 @@ export async function checkCallOutcomes(db: Queryable): Promise<void> {
        c.stage <> 'ended' or c.ended_at is null or c.disposition is null or c.ended_reason is null
        or c.ended_by is null or c.recording_state = 'recording'
        or c.status not in ('completed', 'busy', 'failed', 'no-answer', 'canceled')
-       or n.reported <> 1 or n.told <> 1 or n.live_legs <> 0)`,
+       or n.call_events <> 1 or n.events <> 1 or n.live_legs <> 0)`,
   );
 }
 
-/** I4 of calls: one that ended paid its cost and holds nothing back; its cost is no more than the pulses of its legs. */
+/** Checks I4 of calls: an ended call paid its cost and reserves nothing, and its cost is the billed pulses. */
 export async function checkCallCredits(db: Queryable): Promise<void> {
   await assertNone(
     db,
-    "calls that paid something else than their cost",
+    "calls whose credit does not match their cost",
     `select c.account_id, c.id, c.stage, c.cost, c.reserved as counted, c.billed_seconds, t.*, r.closed_at, r.subject
      from calls c
      join accounts a on a.account_id = c.account_id
@@ -258,7 +258,7 @@ export async function checkCallCredits(db: Queryable): Promise<void> {
   );
 }
 
-/** I10: no customer was called before an agent of the same call had answered. */
+/** Checks I10: no customer was called before an agent of the same call had answered. */
 export async function checkAgentsAnsweredFirst(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -273,41 +273,41 @@ export async function checkAgentsAnsweredFirst(db: Queryable): Promise<void> {
   );
 }
 
-/** No pair of numbers is still marked as in a call. */
+/** Checks that no pair of numbers is still marked as in a call. */
 export async function checkNoPairsLeft(db: Queryable): Promise<void> {
   await assertNone(
     db,
-    "pairs that stand as being in a call",
+    "pairs that are still marked as in a call",
     "select account_id, from_number, to_phone, call_id from call_pairs",
   );
 }
 
-/** I7: no campaign was tried more often by itself than it asked for, and its attempts are numbered one by one. */
+/** Checks I7: automatic attempts do not exceed the retries, and attempts are numbered consecutively. */
 export async function checkCallAttempts(db: Queryable): Promise<void> {
   await assertNone(
     db,
-    "campaigns that were tried too often",
+    "click-to-calls with too many attempts",
     `select p.account_id, p.campaign_id, p.max_retry, n.*
      from click_to_calls p
      cross join lateral (
-       select count(*) filter (where retried_leg is null)::int as by_itself, count(*)::int as attempts,
+       select count(*) filter (where retried_leg is null)::int as automatic, count(*)::int as attempts,
          count(distinct attempt)::int as numbers, max(attempt) as last
        from calls c where c.account_id = p.account_id and c.campaign_id = p.campaign_id) n
-     where n.by_itself > 1 + p.max_retry or n.numbers <> n.attempts or n.last <> n.attempts`,
+     where n.automatic > 1 + p.max_retry or n.numbers <> n.attempts or n.last <> n.attempts`,
   );
 }
 
 /**
- * Checks the order of a call's events, in its record and in the outbox: it
- * is placed first and once, an agent answers before the two are joined, and its end is the last.
+ * Checks the order of a call's events in its record and in the outbox: it is initiated first and once,
+ * an agent answers before the legs are bridged, and its completion is last.
  */
 export async function checkCallEvents(db: Queryable): Promise<void> {
-  const told = {
-    "on their report": "select account_id, call_id, id, type, data from call_events",
+  const sources = {
+    "in the call record": "select account_id, call_id, id, type, data from call_events",
     "in the outbox": `select account_id, (data ->> 'call_id')::bigint as call_id, id, type, data
       from events where type like 'call.%'`,
   };
-  for (const [where, source] of Object.entries(told)) {
+  for (const [where, source] of Object.entries(sources)) {
     await assertNone(
       db,
       `calls whose events are out of order ${where}`,

@@ -3,11 +3,11 @@ import type { Clock } from "../../server/lib/clock.ts";
 export type TestClock = Clock & {
   set(now: Date | string): void;
   advance(ms: number): void;
-  /** Real time again. */
+  /** Returns to real time. */
   release(): void;
 };
 
-/** Real time until it is set; then it stands still. */
+/** Opens a clock that follows real time until a test sets it, and then stands still. */
 export function testClock(): TestClock {
   let fixed: number | null = null;
   return {

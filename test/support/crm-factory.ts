@@ -9,7 +9,7 @@ import { unique, type TestAccount } from "./account-factory.ts";
 
 type Workspace = Pick<TestAccount, "account_id" | "workspace_id">;
 
-/** A contact of the workspace; returns its id. */
+/** Creates a contact of the workspace; returns its ID. */
 export async function makeContact(
   app: App,
   { account_id, workspace_id }: Workspace,
@@ -31,7 +31,7 @@ export async function makeContact(
   return id;
 }
 
-/** A custom field of the workspace; returns its id. */
+/** Creates a custom field of the workspace; returns its ID. */
 export async function makeCustomField(
   app: App,
   { account_id, workspace_id }: Workspace,
@@ -51,11 +51,11 @@ export async function makeCustomField(
     })
     .returning("id")
     .executeTakeFirstOrThrow();
-  await forgetSchema(app, { account_id, workspace_id });
+  await bumpSchemaVersion(app, { account_id, workspace_id });
   return id;
 }
 
-/** A picklist option that is no default; returns its id. */
+/** Creates a picklist option that is not the default; returns its ID. */
 export async function makeOption(
   app: App,
   { account_id, workspace_id }: Workspace,
@@ -78,11 +78,11 @@ export async function makeOption(
     })
     .returning("id")
     .executeTakeFirstOrThrow();
-  await forgetSchema(app, { account_id, workspace_id });
+  await bumpSchemaVersion(app, { account_id, workspace_id });
   return id;
 }
 
-/** The id of one of the options that a workspace comes with. */
+/** Returns the ID of one of the predefined options of a workspace. */
 export async function optionId(
   app: App,
   { account_id, workspace_id }: Workspace,
@@ -101,7 +101,7 @@ export async function optionId(
 }
 
 /** Bumps the schema version, so that no process validates against an outdated copy. */
-async function forgetSchema(app: App, { account_id, workspace_id }: Workspace): Promise<void> {
+async function bumpSchemaVersion(app: App, { account_id, workspace_id }: Workspace): Promise<void> {
   await app.db.query
     .updateTable("workspaces")
     .set((eb) => ({ schema_version: eb("schema_version", "+", 1) }))

@@ -3,7 +3,7 @@ import pg from "pg";
 
 export const template_database = "trunkline_test_template";
 
-/** The test server's URL with another database in it. */
+/** Returns the test server's URL with another database. */
 export function databaseUrl(database: string): string {
   const server = process.env["TEST_DATABASE_URL"];
   if (!server)
@@ -17,12 +17,12 @@ export function databaseUrl(database: string): string {
 
 export type TestDatabase = { readonly url: string; drop(): Promise<void> };
 
-/** A migrated database of its own for one test file. */
+/** Creates a migrated database. */
 export async function cloneDatabase(): Promise<TestDatabase> {
   return newDatabase(`template ${template_database}`);
 }
 
-/** An empty one, for tests of the migrations themselves. */
+/** Creates an empty database, for tests of the migrations. */
 export async function emptyDatabase(): Promise<TestDatabase> {
   return newDatabase("template template0");
 }
@@ -42,7 +42,7 @@ async function asAdmin<T>(work: (admin: pg.Client) => Promise<T>): Promise<T> {
   admin.on("error", () => {});
   await admin.connect();
   try {
-    // Files start together, and one template is copied by one session at a time.
+    // Only one session at a time can copy a template, and test files start together.
     await admin.query("select pg_advisory_lock(7286542003)");
     return await work(admin);
   } finally {

@@ -1,11 +1,11 @@
-// Reads server-sent events, can pause, and keeps the last event id and retry time as a browser does.
+// Reads server-sent events, can pause, and keeps the last event ID and the retry time, as a browser does.
 import { request, type IncomingMessage } from "node:http";
 
 export type ReceivedEvent = {
-  /** Of the event itself or, without one, of the last that had one. */
+  /** The event's ID, or the last one before it. */
   readonly id: number | null;
   readonly event: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into data of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read data of every shape
   readonly data: any;
 };
 
@@ -18,13 +18,13 @@ export type EventReader = {
   lastId(): number | null;
   retryMs(): number | null;
   hasEnded(): boolean;
-  /** The data of the events of this type, or of all but the stream's own. */
+  /** Returns the data of the events of this type, by default of all except the stream's control events. */
   // oxlint-disable-next-line typescript/no-explicit-any -- as above
   dataOf(event?: string): any[];
   close(): void;
 };
 
-/** Opens a stream and resolves at the head of its answer; `paused`, it reads nothing until the response is resumed. */
+/** Opens a stream; resolves when the response begins. With `paused` it reads nothing until the test resumes `response`. */
 export async function readEvents(
   url: string,
   options: {
@@ -72,7 +72,7 @@ type Kept = {
   rest: string;
 };
 
-/** As the standard has it: a message ends with an empty line, and without data it is no event. */
+/** Parses messages as in the standard: an empty line ends a message, and one without data is not an event. */
 function take(text: string, kept: Kept, events: ReceivedEvent[]): void {
   const messages = (kept.rest + text).split("\n\n");
   kept.rest = messages.pop()!;
@@ -86,7 +86,7 @@ function take(text: string, kept: Kept, events: ReceivedEvent[]): void {
       else if (field === "retry") kept.retry_ms = Number(value);
       else if (field === "event") event = value!;
       else if (field === "data") data = value!;
-      else throw new Error(`no line of a stream of events: ${line}`);
+      else throw new Error(`not a line of an event stream: ${line}`);
     }
     if (data !== "") events.push({ id: kept.id, event, data: JSON.parse(data) });
   }

@@ -1,9 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 
 /**
- * Waits until `holds` is true, asking every few milliseconds. `seconds` only keep what will never be true
- * from being waited for without end: a busy machine is given all the time that it may take, and what a
- * frozen process holds in an open transaction PostgreSQL takes from it after a minute.
+ * Waits until `holds` returns true, polling every few milliseconds; throws after `seconds`. The default is
+ * long enough for a busy machine, and for PostgreSQL to end a frozen process's transaction after a minute.
  */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
@@ -12,7 +11,7 @@ export async function eventually(
   const deadline = performance.now() + seconds * 1_000;
   while (!(await holds())) {
     if (performance.now() > deadline)
-      throw new Error(`it did not come true within ${seconds} s: ${holds.toString()}`);
+      throw new Error(`the condition did not become true within ${seconds} s: ${holds.toString()}`);
     await wait(10);
   }
 }

@@ -22,7 +22,7 @@ function run(
   return { status, output: stdout };
 }
 
-test("a test file that leaves a server listening fails instead of hanging the run", (t) => {
+test("a test file that does not close a server fails instead of hanging the run", (t) => {
   const { status, output } = run(
     t,
     `import { createServer } from "node:net"; import { test } from "node:test";

@@ -1,10 +1,10 @@
-// Loaded into every test file's process: one that stays alive after its tests, for a pool, a socket
-// or a child left open, fails and says so, where node:test would wait for it for ever.
+// Loaded into the process of every test file: a process that stays alive after its tests, because of an
+// open pool, socket or child, fails with a message, where node:test would wait forever.
 import { after } from "node:test";
 
 const grace_ms = Number(process.env["TEST_EXIT_GRACE_MS"] ?? 60_000);
 
-// The runner loads this too, and has no tests of its own.
+// The test runner loads this too; it has no tests.
 if (process.env["NODE_TEST_CONTEXT"] !== undefined) {
   after(() => {
     setTimeout(() => {

@@ -1,5 +1,5 @@
-// Runs once before all test files: a real PostgreSQL and a migrated template that each file clones.
-// TEST_DATABASE_URL names a server to use instead of an embedded one.
+// Runs once before all test files: starts PostgreSQL and creates the migrated template that each file
+// clones. TEST_DATABASE_URL names a server to use instead of the embedded one.
 import { rm } from "node:fs/promises";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../../server/embedded-postgres/start-embedded-postgres.ts";

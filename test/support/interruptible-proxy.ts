@@ -5,19 +5,20 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 export type InterruptibleProxy = {
   /** The port it listens on, on 127.0.0.1. */
   readonly port: number;
-  /** Resets every connection and refuses new ones until `mend`. */
+  /** Resets every connection and refuses new ones until `restore`. */
   cut(): void;
-  mend(): void;
+  restore(): void;
   close(): Promise<void>;
 };
 
+/** Starts a proxy on a free port that forwards to `to_port`. */
 export async function openInterruptibleProxy(to_port: number): Promise<InterruptibleProxy> {
   const sockets = new Set<Socket>();
   let is_cut = false;
   const keep = (socket: Socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    // The other end learns of it.
+    // The close event ends the other side as well.
     socket.on("error", () => {});
   };
   const server = createServer((near) => {
@@ -41,7 +42,7 @@ export async function openInterruptibleProxy(to_port: number): Promise<Interrupt
   return {
     port: (server.address() as AddressInfo).port,
     cut,
-    mend: () => void (is_cut = false),
+    restore: () => void (is_cut = false),
     async close() {
       cut();
       server.close();

@@ -1,4 +1,4 @@
 import { openOutgoingHttp } from "../../server/lib/outgoing/open-outgoing-http.ts";
 
-/** Requests to receivers on this machine: for an App that is put together by hand. */
+/** Outgoing HTTP that allows receivers on this machine. */
 export const localOutgoing = openOutgoingHttp(["127.0.0.1"]);

@@ -8,7 +8,7 @@ export type ManualTimers = {
   waiting(): number;
 };
 
-/** Opens timers whose clock only the test moves. */
+/** Opens timers that run only when the test advances their clock. */
 export function manualTimers(): ManualTimers {
   let now_ms = 0;
   let planned: { readonly at_ms: number; readonly run: () => void }[] = [];

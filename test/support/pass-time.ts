@@ -1,8 +1,8 @@
 import type { TestContext } from "node:test";
 
 /**
- * Lets time pass at once for the clocks by which a holder validates its lease, until the test ends; timers
- * go on as they were. The database's clock is the test's to move.
+ * Advances the clocks by which a holder checks its lease, until the test ends. Timers and the database's
+ * clock are not affected.
  */
 export function passTime(t: TestContext): (ms: number) => void {
   let ahead_ms = 0;

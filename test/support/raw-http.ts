@@ -1,16 +1,16 @@
-// HTTP as bytes on a socket: what a well-behaved client would never send.
+// Sends HTTP as bytes on a socket, for requests that no regular client sends.
 import { connect } from "node:net";
 
 export type RawAnswer = {
   readonly status: number;
-  /** By lower-case name; the last of a repeated one. */
+  /** By lower-case name; the last value of a repeated header. */
   readonly headers: ReadonlyMap<string, string>;
   readonly text: string;
 };
 
 /**
- * Writes `parts` one after the other and reads until the server closes the connection, or for
- * `patience_ms` after the last byte; null when it answered nothing.
+ * Writes `parts` one after another and reads until the server closes the connection, or until
+ * `patience_ms` after the last byte. Returns null without a response.
  */
 export async function sendRaw(
   url: string,
@@ -24,7 +24,7 @@ export async function sendRaw(
   const socket = connect(Number(port), hostname);
   socket.setTimeout(options.patience_ms ?? 120_000, end);
   socket.on("data", (chunk) => chunks.push(chunk));
-  // A server that refuses while bytes still come resets the connection, after its answer.
+  // A server that refuses a request early resets the connection after its response.
   socket.on("error", (error: Error & { code?: string }) =>
     error.code === "ECONNREFUSED" ? reject(error) : end(),
   );
@@ -37,7 +37,7 @@ export async function sendRaw(
   }
 }
 
-/** A request as text, with the Host header that HTTP asks for. */
+/** Returns a request as text, with the Host header that HTTP requires. */
 export function rawRequest(
   line: string,
   headers: Readonly<Record<string, string>> = {},

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-/** What a WAV file of 16 bits and one channel at 8 kHz sounds like; fails for any other. */
+/** Returns the length and the peak of a 16-bit mono WAV file at 8 kHz; throws for any other format. */
 export function readWav(file: Buffer): { length_ms: number; peak: number } {
   assert.equal(file.toString("latin1", 0, 4), "RIFF");
   assert.equal(file.toString("latin1", 8, 16), "WAVEfmt ");

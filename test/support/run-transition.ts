@@ -1,4 +1,4 @@
-// The call state machine in tests, with its requests for credit answered.
+// Runs the call state machine in tests and answers its requests.
 import type { Call, Line } from "../../server/calls/state-machine/call.ts";
 import type {
   CallEvent,
@@ -7,7 +7,7 @@ import type {
 } from "../../server/calls/state-machine/events-and-commands.ts";
 import { answerRequest, transition } from "../../server/calls/state-machine/transition.ts";
 
-/** Returns what follows from the event; reservations and retries are granted unless `isGranted` says otherwise. */
+/** Returns the transition of the event; grants reservations and retries unless `isGranted` returns false. */
 export function runTransition(
   call: Call,
   line: Line,
@@ -22,7 +22,7 @@ export function runTransition(
   }
 }
 
-/** Null for a choice of agents, which is for the test to make. */
+/** Returns null for a choice of agents, which the test makes. */
 function answerTo(request: Request, at: Date, isGranted: boolean): CallEvent | null {
   if (request.type === "queue_retry") {
     const { due_at } = request;

@@ -4,7 +4,7 @@ import { openSandboxVoiceDriver } from "../../server/drivers/voice/sandbox/open-
 /** The chat sandbox without delivery statuses and timers: it accepts every message. */
 export const sandboxStub = openSandboxDriver({ deliver: () => {}, schedule: () => () => {} });
 
-/** The voice sandbox whose timers never fire, so that no call makes progress. */
+/** The voice sandbox with timers that never fire, so that no call makes progress. */
 export const voiceSandboxStub = openSandboxVoiceDriver({
   timers: { now: Date.now, schedule: () => () => {} },
 });

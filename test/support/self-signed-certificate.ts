@@ -1,7 +1,7 @@
-// A key and a certificate for a TLS server that nobody has a reason to trust.
+// A key and a self-signed certificate for a TLS server that no client trusts.
 import { generateKeyPairSync, sign } from "node:crypto";
 
-/** For 127.0.0.1, valid from 2020 to 2049, signed by its own key. */
+/** Creates a certificate for 127.0.0.1, valid from 2020 to 2049, signed by its own key. */
 export function selfSignedCertificate(): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const commonName = sequence(der(0x06, Buffer.from("550403", "hex")), text(0x0c, "127.0.0.1"));

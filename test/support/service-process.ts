@@ -1,4 +1,4 @@
-// The service as its operator runs it: a process of its own, stopped and killed for real.
+// Runs the service as a separate process, which tests stop and kill.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
@@ -12,19 +12,19 @@ export type ServiceProcess = {
   readonly url: string;
   readonly pid: number;
   readonly data_dir: string;
-  /** Everything it printed so far. */
+  /** Returns its output so far. */
   output(): string;
   send(method: string, path: string, options?: RequestOptions): Promise<Answer>;
   kill(signal: NodeJS.Signals): void;
-  /** Its exit code, or the signal that ended it; waits for the end. */
+  /** Waits for its end; returns the exit code or the signal. */
   ended(): Promise<number | NodeJS.Signals>;
-  /** Ends it if it lives and removes its data folder. */
+  /** Ends it if it is still running and removes its data folder. */
   dispose(): Promise<void>;
 };
 
 const main = join(import.meta.dirname, "../../server/main.ts");
 
-/** Starts `server/main.ts` with these settings on a free port; resolves when it is ready to serve. */
+/** Starts `server/main.ts` with these settings on a free port; resolves when it is ready. */
 export async function startService(env: Record<string, string>): Promise<ServiceProcess> {
   const service = await spawnService(env);
   await eventually(async () => {
@@ -35,7 +35,7 @@ export async function startService(env: Record<string, string>): Promise<Service
   return service;
 }
 
-/** The same without waiting, for starts that are meant to fail. */
+/** Starts it without waiting, for starts that are expected to fail. */
 export async function spawnService(
   env: Record<string, string>,
 ): Promise<ServiceProcess & { child: ChildProcess }> {
@@ -45,7 +45,7 @@ export async function spawnService(
   const child = spawn(process.execPath, [main], {
     env: {
       PATH: process.env["PATH"],
-      // Compiled once for all of them: drills start many.
+      // Drills start many processes, which share compiled code.
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       LOG_LEVEL: "warn",
       PORT: String(port),
@@ -84,7 +84,7 @@ export async function spawnService(
 
 let ports: readonly number[] = [];
 
-/** Below those that the system gives to outgoing connections and to whoever takes any. */
+/** Returns a free port below the range that the system assigns to outgoing connections. */
 async function nextPort(): Promise<number> {
   if (ports.length === 0) ports = await reservePorts({ from: 20_000, to: 32_000, count: 39 });
   const [port, ...rest] = ports;

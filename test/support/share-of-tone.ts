@@ -1,4 +1,4 @@
-/** Which share of the power of signed 16-bit samples is one tone. */
+/** Returns the share of one tone in the power of signed 16-bit samples. */
 export function shareOfTone(samples: Buffer, hz: number, rate_hz: number): number {
   const values = Array.from({ length: samples.length / 2 }, (_, index) =>
     samples.readInt16LE(index * 2),

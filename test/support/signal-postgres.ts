@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Signals the postmaster and every backend: each is a process group of its own. */
+/** Signals the postmaster and every backend, because each is its own process group. */
 export function signalPostgres(postmaster: number, signal: NodeJS.Signals): void {
   process.kill(postmaster, signal);
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8");
@@ -8,7 +8,7 @@ export function signalPostgres(postmaster: number, signal: NodeJS.Signals): void
     try {
       process.kill(pid, signal);
     } catch (error) {
-      // One that has ended meanwhile.
+      // The backend has ended in the meantime.
       if ((error as { code?: unknown }).code !== "ESRCH") throw error;
     }
   }

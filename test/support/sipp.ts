@@ -1,5 +1,5 @@
-// The far ends of calls: sipp as the carrier and as the agents' phones of a started Asterisk. What
-// they do is told by the number that is dialled: see sipp/outcomes.ts.
+// SIPp as the carrier and as the agents' phones of a started Asterisk. The dialed number selects their
+// behavior: see sipp/outcomes.ts.
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -13,31 +13,31 @@ import { fastScenario, steeredScenario } from "./sipp/write-scenario.ts";
 
 export type Sipp = {
   readonly pid: number;
-  /** What it did not expect, in its own words; empty when all went as the scenario says. */
+  /** Returns SIPp's log of unexpected messages; empty if every call followed the scenario. */
   errors(): string;
-  /** Every message that came or went, with when; empty unless they were to be kept. */
+  /** Returns all SIP messages with their times; empty without `keeps_messages`. */
   messages(): string;
-  /** Drops its calls without a word. */
+  /** Kills it, which drops its calls without a message. */
   stop(): Promise<void>;
 };
 
 export type SippOptions = {
-  /** Names its folder in the run folder. */
+  /** The name of its folder in the run folder. */
   readonly name: string;
-  /** Where it listens on 127.0.0.1 (UDP). */
+  /** Its UDP port on 127.0.0.1. */
   readonly port: number;
-  /** `steered` (outcomes.ts) unless given; `fast` answers everybody after 200 ms, for load. */
+  /** `steered` by the dialed number (default, outcomes.ts), or `fast`: answers every call after 200 ms, for load. */
   readonly scenario?: "steered" | "fast";
-  /** Of `fast`: it hangs up so long after its answer, else it waits for the other to do so. */
+  /** For `fast`: hangs up this long after its answer; by default it waits for the other side. */
   readonly talk_ms?: number;
-  /** Writes every message to a file, see `messages`. */
+  /** Logs every message, see `messages`. */
   readonly keeps_messages?: boolean;
 };
 
-/** Its audio: one port for all that is sent back, two for each call that speaks. */
+/** Ports for audio: one for all echoed audio, two for each call that speaks. */
 const rtp_ports = 400;
 
-/** The carrier of the endpoint `trunk`. */
+/** Starts the carrier of the endpoint `trunk`. */
 export function startCarrier(
   asterisk: RunningAsterisk,
   scenario: SippOptions["scenario"] = "steered",
@@ -46,7 +46,7 @@ export function startCarrier(
   return startSipp(asterisk, { name: "carrier", port: asterisk.ports.carrier, scenario, ...more });
 }
 
-/** The phones of all agents. */
+/** Starts the phones of all agents. */
 export function startPhones(
   asterisk: RunningAsterisk,
   scenario: SippOptions["scenario"] = "steered",
@@ -55,12 +55,12 @@ export function startPhones(
 }
 
 /**
- * Starts the unpacked sipp as a far end of `asterisk`; resolves when it listens. Needs no root, but
- * sends digits as RTP events only as root, else by SIP INFO. It dies with this process.
+ * Starts the unpacked SIPp as a far end of `asterisk`; resolves when it listens. Sends digits as RTP
+ * events if run as root, otherwise by SIP INFO. It ends with this process.
  */
 export async function startSipp(asterisk: RunningAsterisk, options: SippOptions): Promise<Sipp> {
   const files = findAsteriskFiles();
-  if (files === null) throw new Error("there is no sipp yet: run `npm run asterisk:install`");
+  if (files === null) throw new Error("SIPp is not installed; run `npm run asterisk:install`");
   const dir = join(asterisk.run_dir, options.name);
   mkdirSync(dir, { recursive: true });
   const scenario_path = join(dir, "scenario.xml");
@@ -74,7 +74,7 @@ export async function startSipp(asterisk: RunningAsterisk, options: SippOptions)
           greeting_path: join(dir, "greeting.ulaw"),
         });
   writeFileSync(scenario_path, scenario);
-  // Silence first: the first packets may come before the call is connected.
+  // Silence first, because the first packets may arrive before the call is connected.
   writeVoice(join(dir, "hello.ulaw"), [0, 0.3, 0.6, 30]);
   writeVoice(join(dir, "greeting.ulaw"), [0, 0.3, 10, 30]);
   const error_path = join(dir, "errors.log");
@@ -100,7 +100,7 @@ export async function startSipp(asterisk: RunningAsterisk, options: SippOptions)
     "-error_file",
     error_path,
     ...(options.keeps_messages ? ["-trace_msg", "-message_file", message_path] : []),
-    // It must not end because the machine was busy.
+    // Without the watchdog, SIPp does not exit on a busy machine.
     "-watchdog_interval",
     "0",
   ];
@@ -114,7 +114,7 @@ export async function startSipp(asterisk: RunningAsterisk, options: SippOptions)
   const gone = once(child, "exit");
   const errors = () => output + (existsSync(error_path) ? readFileSync(error_path, "utf8") : "");
   await eventually(() => {
-    if (child.exitCode !== null) throw new Error(`sipp ended at the start:\n${errors()}`);
+    if (child.exitCode !== null) throw new Error(`SIPp ended at the start:\n${errors()}`);
     return listens(options.port);
   });
   return {
@@ -128,7 +128,7 @@ export async function startSipp(asterisk: RunningAsterisk, options: SippOptions)
   };
 }
 
-/** The packets of audio that a channel's leg has received from its far end and sent to it. */
+/** Returns the audio packets that a channel has received from its far end and sent to it. */
 export async function rtpCounts(
   asterisk: RunningAsterisk,
   channel_id: string,
@@ -142,13 +142,13 @@ export async function rtpCounts(
   return { received: rxcount, sent: txcount };
 }
 
-/** As the kernel lists it: 127.0.0.1, then the port, in hexadecimal. */
+/** Whether /proc/net/udp lists 127.0.0.1 and the port, in hexadecimal. */
 function listens(port: number): boolean {
   const place = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")} `;
   return readFileSync("/proc/net/udp", "utf8").includes(place);
 }
 
-/** The first of a block that nothing of ours uses: Asterisk's own ports lie above. */
+/** Returns the first port of an unused block below Asterisk's ports. */
 async function freeRtpPort(): Promise<number> {
   for (;;) {
     const port = 6_000 + 2 * Math.floor(Math.random() * 1_800);

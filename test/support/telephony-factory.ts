@@ -4,7 +4,7 @@ import { makeAccount, makeCredits, unique, type TestAccount } from "./account-fa
 
 type Account = Pick<TestAccount, "account_id">;
 
-/** Creates a node, by default an active, unconnected one of the sandbox; returns its id. */
+/** Creates a node, by default an active, unconnected sandbox node; returns its ID. */
 export async function makeNode(
   app: Pick<App, "db" | "clock">,
   more: {
@@ -13,7 +13,7 @@ export async function makeNode(
     connected?: boolean;
     calls_per_second?: number;
     calls_max?: number;
-    /** Of an Asterisk; nothing answers there unless said. */
+    /** The ARI settings of an Asterisk; by default nothing listens there. */
     ari_url?: string;
     ari_user?: string;
     ari_password?: string;
@@ -48,7 +48,7 @@ export async function makeNode(
   return id;
 }
 
-/** A trunk on these nodes with a share of each as large as any, every account's unless said; returns its id. */
+/** Creates a trunk on these nodes, by default for every account and with a maximum share; returns its ID. */
 export async function makeTrunk(
   app: Pick<App, "db" | "clock">,
   nodes: readonly number[],
@@ -60,7 +60,7 @@ export async function makeTrunk(
     caller_ids?: string[];
     caller_ids_only?: boolean;
     active?: boolean;
-    /** Of each node. */
+    /** The trunk's share of each node. */
     share?: { calls_per_second?: number; calls_max?: number };
   } = {},
 ): Promise<number> {
@@ -143,7 +143,7 @@ export async function makeExtension(
     .values({
       account_id,
       extension,
-      name: `Desk ${extension}`,
+      name: `Phone ${extension}`,
       endpoint: extension,
       created_at: now,
       updated_at: now,
@@ -154,7 +154,7 @@ export async function makeExtension(
   return id;
 }
 
-/** Creates a group of agents in this order; returns its id. */
+/** Creates an agent group in this order; returns its ID. */
 export async function makeAgentGroup(
   app: Pick<App, "db" | "clock">,
   { account_id }: Account,

@@ -1,14 +1,14 @@
 import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import { bytes_per_ms, sample_rate_hz } from "../../server/lib/audio/audio.ts";
 
-/** Speaks in a tone, 20 ms a character: for tests that listen to no words. */
+/** A speech driver that synthesizes a tone of 20 ms per character, for tests that ignore the words. */
 export const toneSpeech: SpeechDriver = {
   voice: "tone",
-  speak: ({ text }) => Promise.resolve(tone(text.length * 20)),
+  synthesize: ({ text }) => Promise.resolve(tone(text.length * 20)),
   recognize: null,
 };
 
-/** A tone of 440 Hz, as samples of lib/audio/audio.ts. */
+/** Returns a tone of 440 Hz in the sample format of lib/audio/audio.ts. */
 export function tone(duration_ms: number): Buffer {
   const samples = Buffer.alloc(duration_ms * bytes_per_ms);
   for (let i = 0; i < samples.length / 2; i++) {

@@ -1,6 +1,6 @@
 import { sample_rate_hz } from "../../server/lib/audio/audio.ts";
 
-/** A tone as signed 16-bit little-endian samples. */
+/** Returns a tone as signed 16-bit little-endian samples. */
 export function tone(
   ms: number,
   { hz = 440, loudness = 8_000, rate_hz = sample_rate_hz } = {},
@@ -17,14 +17,14 @@ export function silence(ms: number): Buffer {
   return tone(ms, { loudness: 0 });
 }
 
-/** Root mean square of the samples; 0 of none. */
+/** Returns the root mean square of the samples; 0 without samples. */
 export function loudnessOf(samples: Buffer): number {
   let sum = 0;
   for (let at = 0; at + 1 < samples.length; at += 2) sum += samples.readInt16LE(at) ** 2;
   return samples.length < 2 ? 0 : Math.sqrt(sum / Math.floor(samples.length / 2));
 }
 
-/** By its crossings of zero; of 8 kHz samples of one tone. */
+/** Returns the frequency of a tone in 8 kHz samples, by its zero crossings. */
 export function pitchOf(samples: Buffer): number {
   let rises = 0;
   for (let at = 2; at + 1 < samples.length; at += 2) {

@@ -9,9 +9,9 @@ type Account = Pick<TestAccount, "account_id" | "owner_id">;
 type Values = Readonly<Record<string, unknown>>;
 
 export type TestVoiceCampaign = {
-  /** The contract's campaignId. */
+  /** The interface specification's `campaignId`. */
   readonly id: number;
-  /** The contract's id. */
+  /** The interface specification's `id`. */
   readonly public_id: string;
   readonly trunk_id: number;
 };
@@ -30,13 +30,13 @@ const contents: Readonly<Record<CallType, VoiceContent>> = {
   },
   ai_bot: {
     call_type: "ai_bot",
-    // No test that stands on this one speaks to it.
+    // Tests with this AI agent do not talk to it.
     agent: {} as never,
     transfer_to: null,
   },
 };
 
-/** Creates a ready voice file; returns its id. */
+/** Creates a ready voice file; returns its ID. */
 export async function makeVoiceFile(
   app: Pick<App, "db" | "clock">,
   { account_id, owner_id: created_by }: Account,
@@ -61,8 +61,8 @@ export async function makeVoiceFile(
 }
 
 /**
- * A running campaign of these recipients, waiting and due unless said, with its counts; `campaign` are
- * columns of its own. On a sandbox trunk of its own unless one is named.
+ * Creates a running campaign of these recipients, by default waiting and due, with its counts. `campaign`
+ * sets columns of the campaign; by default it gets a new sandbox trunk.
  */
 export async function makeVoiceCampaign(
   app: Pick<App, "db" | "clock">,
@@ -146,7 +146,7 @@ export type VoiceCallToMake = {
   readonly recipient_id?: number;
   /** Columns of the call. */
   readonly call?: Values;
-  /** The menu steps, the transcript and the recorded messages. */
+  /** The menu nodes passed, the transcript and the recorded messages. */
   readonly steps?: readonly { readonly node: string; readonly key: string | null }[];
   readonly said?: readonly { readonly who: "agent" | "caller"; readonly text: string }[];
   readonly messages?: readonly {
@@ -156,7 +156,7 @@ export type VoiceCallToMake = {
   }[];
 };
 
-/** A talk with a campaign's recipient, over unless said, that becomes the recipient's last call; returns its id. */
+/** Creates an answered call of a recipient, by default ended, as the recipient's last call; returns its ID. */
 export async function makeVoiceCall(
   app: Pick<App, "db" | "clock">,
   { account_id }: Pick<Account, "account_id">,

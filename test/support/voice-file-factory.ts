@@ -1,6 +1,6 @@
-// Voice files with everything that the call types need.
+// Creates voice files with the content that each call type needs.
 import { createHash } from "node:crypto";
-import type { AgentPlan } from "../../server/drivers/ai-agent/driver.ts";
+import type { AiAgentPlan } from "../../server/drivers/ai-agent/driver.ts";
 import type { App } from "../../server/engine/app.ts";
 import type { MenuGraph } from "../../server/voice/menus/menu-schema.ts";
 import { unique, type TestAccount } from "./account-factory.ts";
@@ -8,8 +8,8 @@ import { makeVoiceFile } from "./voice-factory.ts";
 
 type Account = Pick<TestAccount, "account_id" | "owner_id">;
 
-/** Says {{city}}, and {{name}} with a default. */
-export const test_agent: AgentPlan = {
+/** A menu that plays {{city}}, and {{name}} with a default. */
+export const test_agent: AiAgentPlan = {
   driver: "scripted",
   language: "en",
   greeting: "Hello {{name|there}}, how is {{city}}?",
@@ -25,13 +25,13 @@ export const test_agent: AgentPlan = {
   max_seconds: 60,
 };
 
-/** Says {{plan}}. */
+/** An AI agent that says {{plan}}. */
 export const test_menu: MenuGraph = {
   start: "bye",
   nodes: { bye: { type: "hang_up", prompt: { say: "Your plan is {{plan}}", language: "en" } } },
 };
 
-/** A ready file with a recording of a second, a script with {{name}}, a menu and an AI agent; returns its id. */
+/** Creates a ready file with one second of audio, a script with {{name}}, a menu and an AI agent; returns its ID. */
 export async function makeFullVoiceFile(
   app: Pick<App, "db" | "clock">,
   account: Account,

@@ -1,4 +1,4 @@
-// The worker role alone, as a process of its own that a test can kill. It never outlives the test.
+// Runs only the worker role as a separate process that a test can kill. It ends with the test.
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { systemClock } from "../../server/lib/clock.ts";
 import { systemRandom } from "../../server/lib/random.ts";
@@ -20,7 +20,7 @@ startWorker({
   random: systemRandom,
   chatDrivers: {},
   voiceDrivers: {},
-  agentDrivers: {},
+  aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
 });

@@ -17,7 +17,7 @@ function scratch(t: TestContext): string {
   return dir;
 }
 
-/** Runs node:test with the reporter, apart from the run that this test belongs to. */
+/** Runs node:test with the reporter, independently of the current run. */
 function runTests(pattern: string): number | null {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const reporter = "--test-reporter=./test/support/reporters/record-tests.ts";
@@ -32,7 +32,7 @@ function run(t: TestContext, source: string): { status: number | null; records: 
   return { status, records: lines.map((line) => JSON.parse(line) as TestRecord) };
 }
 
-test("each test is recorded with its suites and how it ended", (t) => {
+test("every test is recorded with its suites and its result", (t) => {
   const { status, records } = run(
     t,
     `import { describe, test } from "node:test";
@@ -53,6 +53,6 @@ test("each test is recorded with its suites and how it ended", (t) => {
   ]);
 });
 
-test("a run that meets no test fails", (t) => {
+test("a run without tests fails", (t) => {
   assert.equal(runTests(join(scratch(t), "*.test.ts")), 1);
 });

@@ -1,5 +1,5 @@
-// A reporter of node:test that prints nothing: it writes down how each test ended, one file of JSON
-// lines per test file, so that `npm run check:contract` can prove that a test ran and passed.
+// A node:test reporter that prints nothing: it records the result of each test, one file of JSON lines per
+// test file, so that `npm run check:contract` can prove that a test ran and passed.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { TestEvent } from "node:test/reporters";
@@ -7,13 +7,13 @@ import { recordFile, type TestRecord } from "./test-record.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** What the events of this runtime carry beyond their published types. */
+/** Fields of the runtime's events that their published types lack. */
 type Located = {
   readonly name: string;
   readonly testId: number;
   readonly parentId: number;
   readonly file?: string;
-  /** The test file that ran; absent on the events about the file as a whole. */
+  /** The test file; absent on events about the file as a whole. */
   readonly entryFile?: string;
   readonly skip?: string | boolean;
   readonly todo?: string | boolean;
@@ -21,7 +21,7 @@ type Located = {
 };
 type FileRun = { readonly nodes: Map<number, Located>; readonly records: TestRecord[] };
 
-/** Writes the records of every file that ran. A run that met no test fails, as node:test's does not. */
+/** Writes the records of every file that ran. Unlike node:test, fails a run without tests. */
 export default async function* recordTests(
   source: AsyncIterable<TestEvent>,
 ): AsyncGenerator<string> {

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 
-/** How one test ended, as a run wrote it down. */
+/** The recorded result of one test. */
 export type TestRecord = {
-  /** Suites and test, outermost first, joined by ` › `. */
+  /** The titles of suites and test, outermost first, joined by ` › `. */
   readonly name: string;
   readonly outcome: "passed" | "failed" | "skipped" | "todo";
 };
 
-/** Where the last run of a test file (its path from the root of the repository) left its records. */
+/** Returns the path of the records of a test file's last run; `testFile` is relative to the repository. */
 export function recordFile(root: string, testFile: string): string {
   return join(root, ".cache/tests-ran", `${testFile}.jsonl`);
 }

@@ -1,16 +1,17 @@
-// The commands that sipp's scenarios are made of, as XML.
+// Writes the commands of SIPp scenarios as XML.
 
-/** Names the place that the next command stands at. */
+/** Labels the next command. */
 export function label(name: string): string {
   return `<label id="${name}"/>`;
 }
 
-/** Goes on at `name`: always, or when the variable `test` was found. */
+/** Jumps to the label `name`: always, or if the variable `test` is set. */
 export function jump(name: string, test?: string): string {
   return test === undefined ? `<nop next="${name}"/>` : `<nop next="${name}" test="${test}"/>`;
 }
 
-export function act(...actions: readonly string[]): string {
+/** Runs actions. */
+export function runActions(...actions: readonly string[]): string {
   return `<nop><action>${actions.join("\n  ")}</action></nop>`;
 }
 
@@ -18,13 +19,13 @@ export function pause(ms: number): string {
   return `<pause milliseconds="${ms}"/>`;
 }
 
-/** Looks for `regexp` in the last ten digits that were dialled; the groups become the variables. */
+/** Matches the last ten dialed digits with `regexp` and assigns the groups to the variables. */
 export function findInNumber(regexp: string, ...variables: readonly string[]): string {
   const to = variables.join(",");
   return `<ereg regexp="${regexp}" search_in="var" variable="number" assign_to="${to}"/>`;
 }
 
-/** Waits for the call, and remembers what a request of ours in its dialog will need. */
+/** Receives the INVITE and stores the headers that later requests in its dialog need. */
 export const receiveInvite = `<recv request="INVITE" crlf="true"><action>
   <ereg regexp=".*" search_in="hdr" header="To:" assign_to="to"/>
   <ereg regexp=".*" search_in="hdr" header="From:" assign_to="from"/>
@@ -39,7 +40,7 @@ export function receive(method: "ACK" | "BYE" | "CANCEL"): string {
 
 const our_tag = "tag=[pid]SIPpTag01[call_number]";
 
-/** A session description with audio at the port that a keyword of sipp names. */
+/** Returns a session description with audio at the port of a SIPp keyword. */
 function session(port: string): string {
   return `v=0
 o=sipp 53655765 2353687637 IN IP[local_ip_type] [local_ip]
@@ -52,10 +53,10 @@ a=rtpmap:101 telephone-event/8000
 a=fmtp:101 0-16`;
 }
 
-/** Audio that sipp sends back as it comes, or plays from a file; or that of another, at the port in a variable. */
+/** Audio that SIPp echoes or plays from a file, or that another process exchanges at the port in a variable. */
 export type Media = "media_port" | "rtpstream_audio_port" | "$port";
 
-/** An answer to the INVITE; from 200 on it is repeated until the ACK comes. */
+/** Responds to the INVITE; repeats final responses until the ACK. */
 export function respond(
   status: number,
   reason: string,
@@ -74,7 +75,7 @@ ${header === undefined ? "" : `${header}\n`}${body(media === undefined ? null : 
 ]]></send>`;
 }
 
-/** 200 to the BYE or CANCEL that came last. */
+/** Responds 200 to the last BYE or CANCEL. */
 export const confirm = `<send><![CDATA[
 SIP/2.0 200 OK
 [last_Via:]
@@ -86,7 +87,7 @@ Content-Length: 0
 
 ]]></send>`;
 
-/** A request of the far end in the dialog of the call, and the answer to it. */
+/** Sends a request in the dialog of the call and receives its response. */
 export function request(
   method: "BYE" | "INFO",
   sequence: number,

@@ -1,7 +1,7 @@
-// What outcomes.ts promises, as a scenario of sipp: one branch for each beginning of a number.
+// Writes the behavior of outcomes.ts as a SIPp scenario, with one branch for each number prefix.
 import { far_end, refusals } from "./outcomes.ts";
 import {
-  act,
+  runActions,
   confirm,
   findInNumber,
   jump,
@@ -15,11 +15,11 @@ import {
 } from "./scenario-elements.ts";
 
 export type ScenarioOptions = {
-  /** As RTP events (RFC 4733), for which sipp needs raw sockets and so root, or by SIP INFO. */
+  /** As RTP events (RFC 4733), for which SIPp needs root (raw sockets), or by SIP INFO. */
   readonly digits_by: "rtp" | "info";
-  /** What a far end says that speaks: a WAV, 8 kHz mono. */
+  /** The audio of the far end that speaks: a WAV file, 8 kHz mono. */
   readonly speech_path: string;
-  /** What people, and machines, say who answer: written by writeVoice. */
+  /** The audio of answering people and machines, written by writeVoice. */
   readonly hello_path: string;
   readonly greeting_path: string;
 };
@@ -27,7 +27,7 @@ export type ScenarioOptions = {
 const ringing = respond(180, "Ringing");
 const keys = "0123456789".split("");
 
-/** The far end whose conduct the number decides. */
+/** Returns the scenario in which the dialed number selects the behavior. */
 export function steeredScenario(options: ScenarioOptions): string {
   const numbers = [...refusals.map(({ status }) => `7${status}`), ...Object.values(far_end)];
   return scenario([
@@ -37,12 +37,12 @@ export function steeredScenario(options: ScenarioOptions): string {
     ...answersAfter(pause(200)),
     jump("end"),
     label("steered"),
-    act(...numbers.map((number) => findInNumber(`^${number}`, `is${number}`))),
+    runActions(...numbers.map((number) => findInNumber(`^${number}`, `is${number}`))),
     ...numbers.map((number) => jump(number, `is${number}`)),
     jump("usual"),
     ...refusing(),
-    ...calm(options),
-    ...leaving(),
+    ...waiting(options),
+    ...hangingUp(),
     ...pressing(options),
     label("end"),
     pause(10),
@@ -51,17 +51,17 @@ export function steeredScenario(options: ScenarioOptions): string {
 }
 
 /**
- * For load: everybody is answered after 200 ms, and nothing else is looked at. `talk_ms`: it hangs up
- * so long after its answer, else it waits for the other to do so.
+ * Returns the scenario for load: answers every call after 200 ms. With `talk_ms` it hangs up this long
+ * after its answer, otherwise it waits for the other side.
  */
 export function fastScenario(talk_ms?: number): string {
-  const leave = talk_ms === undefined ? untilBye : [pause(talk_ms), request("BYE", 2)];
+  const ending = talk_ms === undefined ? untilBye : [pause(talk_ms), request("BYE", 2)];
   return scenario([
     receiveInvite,
     ringing,
     pause(200),
     answer(),
-    ...leave,
+    ...ending,
     '<Reference variables="to,from,all,contact,steered,number"/>',
   ]);
 }
@@ -89,9 +89,9 @@ function answersAfter(wait: string): string[] {
   return [ringing, wait, answer(), ...untilBye];
 }
 
-/** Waits for the two digits that follow so many of the number, as seconds. */
-function pauseAsDialled(digits_before: number): string {
-  const read = act(
+/** Pauses for as many seconds as the two digits after `digits_before` of the number say. */
+function pauseAsDialed(digits_before: number): string {
+  const read = runActions(
     findInNumber(`^[0-9]{${digits_before}}([0-9][0-9])`, "all", "seconds"),
     '<todouble assign_to="ms" variable="seconds"/>',
     '<multiply assign_to="ms" value="1000"/>',
@@ -110,9 +110,9 @@ function refusing(): string[] {
   );
 }
 
-/** The far ends that do nothing by themselves once they are answered. */
-function calm({ speech_path, hello_path, greeting_path }: ScenarioOptions): string[] {
-  const say = (path: string) => act(`<exec rtp_stream="${path},-1,0"/>`);
+/** Branches of far ends that wait for the BYE after they answered. */
+function waiting({ speech_path, hello_path, greeting_path }: ScenarioOptions): string[] {
+  const say = (path: string) => runActions(`<exec rtp_stream="${path},-1,0"/>`);
   const talker = (path: string) => [
     ringing,
     answer("rtpstream_audio_port"),
@@ -124,14 +124,14 @@ function calm({ speech_path, hello_path, greeting_path }: ScenarioOptions): stri
   return [
     ...branch(far_end.rings_on, ringing, ...terminated, receive("ACK")),
     ...branch(far_end.early_media, progress, pause(2_000), answer(), ...untilBye),
-    ...branch(far_end.answers_late, ...answersAfter(pauseAsDialled(4))),
+    ...branch(far_end.answers_late, ...answersAfter(pauseAsDialed(4))),
     ...branch(far_end.speaks, ...talker(speech_path)),
     ...branch(far_end.says_hello, ...talker(hello_path)),
     ...branch(far_end.greets_long, ...talker(greeting_path)),
     ...branch(far_end.listens, ringing, answer("rtpstream_audio_port"), ...untilBye),
     ...branch(
       far_end.scripted,
-      act(findInNumber(`^${far_end.scripted}([0-9]{5})`, "all", "port")),
+      runActions(findInNumber(`^${far_end.scripted}([0-9]{5})`, "all", "port")),
       ringing,
       answer("$port"),
       ...untilBye,
@@ -140,9 +140,9 @@ function calm({ speech_path, hello_path, greeting_path }: ScenarioOptions): stri
   ];
 }
 
-function leaving(): string[] {
+function hangingUp(): string[] {
   const why = "Reason: Q.850;cause=16";
-  const begin = [ringing, answer(), pauseAsDialled(4)];
+  const begin = [ringing, answer(), pauseAsDialed(4)];
   return [
     ...branch(far_end.hangs_up, ...begin, request("BYE", 2)),
     ...branch(far_end.hangs_up_with_reason, ...begin, request("BYE", 2, { header: why })),
@@ -151,12 +151,12 @@ function leaving(): string[] {
 
 function pressing({ digits_by }: ScenarioOptions): string[] {
   const press = (pressed: string) => (digits_by === "rtp" ? pressByRtp(pressed) : byInfo(pressed));
-  /** sipp wants the digits of RTP in the scenario itself: so one branch for each. */
-  const pressAsDialled = (number: string, before: string) => [
+  /** SIPp needs the digits of RTP events in the scenario, so each digit has its own branch. */
+  const pressAsDialed = (number: string, before: string) => [
     ringing,
     answer(),
-    act(...keys.map((key) => findInNumber(`^${number}${key}`, `key${key}`))),
-    pauseAsDialled(5),
+    runActions(...keys.map((key) => findInNumber(`^${number}${key}`, `key${key}`))),
+    pauseAsDialed(5),
     ...keys.map((key) => jump(`${number}${key}`, `key${key}`)),
     ...keys.flatMap((key) => [
       label(`${number}${key}`),
@@ -166,48 +166,48 @@ function pressing({ digits_by }: ScenarioOptions): string[] {
     ]),
   ];
   const begin = [ringing, answer()];
-  const dialled = act(findInNumber("^7204([0-9])", "all", "digit"));
+  const dialed = runActions(findInNumber("^7204([0-9])", "all", "digit"));
   return [
     ...branch(far_end.presses_1_9_hash, ...begin, pause(800), press("19#"), ...untilBye),
     ...branch(
       far_end.presses_by_info,
       ...begin,
-      dialled,
-      pauseAsDialled(5),
+      dialed,
+      pauseAsDialed(5),
       info("[$digit]", 2),
       ...untilBye,
     ),
-    ...branch(far_end.presses_in_turn, ...begin, ...inTurn(), ...untilBye),
-    ...branch(far_end.presses, ...pressAsDialled(far_end.presses, "")),
-    ...branch(far_end.presses_star_and, ...pressAsDialled(far_end.presses_star_and, "*")),
-    ...branch(far_end.presses_star, ...begin, pauseAsDialled(4), press("*"), ...untilBye),
-    ...branch(far_end.presses_hash, ...begin, pauseAsDialled(4), press("#"), ...untilBye),
+    ...branch(far_end.presses_sequence, ...begin, ...pressSequence(), ...untilBye),
+    ...branch(far_end.presses, ...pressAsDialed(far_end.presses, "")),
+    ...branch(far_end.presses_star_and, ...pressAsDialed(far_end.presses_star_and, "*")),
+    ...branch(far_end.presses_star, ...begin, pauseAsDialed(4), press("*"), ...untilBye),
+    ...branch(far_end.presses_hash, ...begin, pauseAsDialed(4), press("#"), ...untilBye),
   ];
 }
 
-/** Each after the same pause, as many as the seventh digit says. */
-function inTurn(): string[] {
-  const number = far_end.presses_in_turn;
+/** Presses as many digits as the seventh digit says, each after the same pause. */
+function pressSequence(): string[] {
+  const number = far_end.presses_sequence;
   const presses = [1, 2, 3].flatMap((nth) => [
-    act(
+    runActions(
       findInNumber(
         `^${number}[0-9]{2}[${nth}-9][0-9]{${nth - 1}}([0-9])`,
-        `turn${nth}`,
+        `press${nth}`,
         `digit${nth}`,
       ),
     ),
-    jump(`${number}-${nth}`, `turn${nth}`),
+    jump(`${number}-${nth}`, `press${nth}`),
     jump(`${number}-0`),
     label(`${number}-${nth}`),
-    pauseAsDialled(4),
+    pauseAsDialed(4),
     info(`[$digit${nth}]`, 1 + nth),
   ]);
   return [...presses, label(`${number}-0`)];
 }
 
-/** Each digit sounds for 160 ms, as payload 101; a second playing in a call would not be heard. */
+/** Plays each digit for 160 ms as payload 101; SIPp ignores a second play_dtmf in a call. */
 function pressByRtp(pressed: string): string {
-  return act(`<exec play_dtmf="${pressed},160,101"/>`);
+  return runActions(`<exec play_dtmf="${pressed},160,101"/>`);
 }
 
 function byInfo(pressed: string): string {

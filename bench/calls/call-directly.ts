@@ -1,5 +1,5 @@
-// sipp as a caller, straight at the dialplan, which answers, plays a clip and hangs up: what Asterisk
-// carries when nobody steers it.
+// SIPp as a caller of a dialplan that answers, plays audio and hangs up: the calls that Asterisk carries
+// without an ARI client.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -58,11 +58,11 @@ Content-Length: 0
 </scenario>
 `;
 
-/** A run takes half a minute. */
-const patience_ms = 180_000;
+/** Far above the duration of a run, half a minute. */
+const timeout_ms = 180_000;
 
-/** So many calls, as many at once as may be. Throws unless each went as the scenario says. */
-export async function callStraight(
+/** Places `count` calls, `in_flight` at once. Throws unless every call follows the scenario. */
+export async function callDirectly(
   asterisk: RunningAsterisk,
   { count, in_flight }: { count: number; in_flight: number },
 ): Promise<void> {
@@ -82,7 +82,7 @@ export async function callStraight(
       cwd: dir,
       env: { ...process.env, TERM: "dumb" },
       maxBuffer: 64 * 1_048_576,
-      timeout: patience_ms,
+      timeout: timeout_ms,
     },
   );
 }
