@@ -1,4 +1,4 @@
-// `npm run asterisk:install`: the Asterisk that tests and newcomers run. Ends at once when it is there.
+// `npm run asterisk:install`: unpacks an Asterisk for tests and trial calls. Does nothing if it is present.
 import { asteriskVersion } from "./asterisk/asterisk-files.ts";
 import { installAsterisk } from "./asterisk/install-asterisk.ts";
 

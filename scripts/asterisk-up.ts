@@ -1,5 +1,5 @@
-// `npm run asterisk:up`: an Asterisk to try calls with, its carrier and its phones played by sipp, all
-// on this machine. Ctrl-C ends it; the folder stays, so that ports and password are the same next time.
+// `npm run asterisk:up`: runs an Asterisk for trial calls on this machine; sipp simulates its carrier and phones.
+// Ctrl-C stops it; the folder stays, so that ports and password are the same next time.
 import { once } from "node:events";
 import { join } from "node:path";
 import { startCarrier, startPhones, type Sipp } from "../test/support/sipp.ts";
@@ -27,7 +27,7 @@ try {
 process.exit();
 
 function welcome(asterisk: RunningAsterisk, version: string): string {
-  return `Asterisk ${version} runs (pid ${asterisk.pid}), with everything it writes in ${asterisk.run_dir}
+  return `Asterisk ${version} is running (pid ${asterisk.pid}); it writes only to ${asterisk.run_dir}
 
 What Trunkline must know of it:
   ARI                 ${asterisk.ari_url}
@@ -38,8 +38,8 @@ What Trunkline must know of it:
   trunk's endpoint    trunk
   phones' endpoints   agent1, agent2, agent3, agent4
 
-docs/guides/calls-setup.md has the lines to type. While the demo's sandbox trunk is active too, calls go
-over either of the two: npm run cli -- trunk set 1 --account 1 --active no
+docs/guides/calls-setup.md shows the next commands. While the demo's sandbox trunk is also active, calls use
+either of the two: npm run cli -- trunk set 1 --account 1 --active no
 
 The phones answer, and so does every customer, but for numbers such as
   7486000000  busy                    7180000000  rings on

@@ -1,4 +1,4 @@
-// `npm run check [-- piece ...]`: every check runs even when one fails; the exit code tells.
+// `npm run check [-- piece ...]`: runs every check even if one fails; the exit code shows the result.
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { checkBoundaries } from "./check/boundaries.ts";
@@ -25,7 +25,7 @@ const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !pieces.some((piece) => piece.name === name));
 if (unknown.length > 0) {
   console.error(
-    `no such check: ${unknown.join(", ")}; there are ${pieces.map((p) => p.name).join(", ")}`,
+    `unknown check: ${unknown.join(", ")}; available: ${pieces.map((p) => p.name).join(", ")}`,
   );
   process.exit(2);
 }
@@ -46,7 +46,7 @@ function passes(piece: Piece): boolean {
   return ok;
 }
 
-/** A command of node_modules/.bin, silent unless it fails. */
+/** Runs a command of node_modules/.bin, silent unless it fails. */
 function tool(name: string, command: string, ...args: string[]): Piece {
   const run = (): Verdict => {
     const path = `${join(root, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`;
@@ -81,12 +81,12 @@ function vocabulary(): Verdict {
   return { ok: true, text: `${files.length} files` };
 }
 
-/** What is left as it was written: decisions, results of benches, migrations that databases have run. */
+/** Files that stay as they were written: decisions, benchmark results, applied migrations. */
 function isHistory(file: string): boolean {
   return /^(?:docs\/decisions|bench\/results|migrations\/\d)/.test(file);
 }
 
-/** What git tracks or would track, as it stands in the working tree. */
+/** Lists the files that git tracks or would track, as in the working tree. */
 function repositoryFiles(pattern: string): string[] {
   const list = (...args: string[]) =>
     execFileSync("git", ["ls-files", "-z", ...args, "--", pattern], { cwd: root, encoding: "utf8" })

@@ -1,7 +1,6 @@
-// `npm run lock`, after every change of dependencies. npm leaves an optional package of another
-// platform out of package-lock.json when the registry at hand does not carry it, and then refuses
-// the lockfile it wrote (`npm ci`: "Missing … from lock file"). This writes the missing entries, so
-// that npm knows from them which platform they are for and never asks for the others.
+// `npm run lock`, after every change of dependencies. If the registry lacks an optional package of another platform,
+// npm omits it from package-lock.json and then refuses that lockfile (`npm ci`: "Missing … from lock file"). This
+// adds the missing entries, which name their platform, so that npm does not request them elsewhere.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -29,7 +28,7 @@ for (const directory of process.argv.length > 2 ? process.argv.slice(2) : ["."])
   console.log(`${file}: ${added.length} entries added`);
 }
 
-/** An entry for each exact optional dependency that names a platform and has none. */
+/** Returns an entry for each exact optional dependency of a platform that has none. */
 function missingEntries({ packages }: Lockfile): [string, Entry][] {
   return Object.values(packages).flatMap(({ optionalDependencies = {}, dev }) =>
     Object.entries(optionalDependencies)
@@ -38,7 +37,7 @@ function missingEntries({ packages }: Lockfile): [string, Entry][] {
         const platform = platformOf(name);
         if (platform === null) return [];
         const { cpu, libc, os } = platform;
-        // In npm's own order of keys, so that its next install changes nothing.
+        // In npm's own key order, so that its next install changes nothing.
         const entry = {
           version,
           cpu,

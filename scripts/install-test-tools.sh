@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the benches run beside the server and npm does not carry: wrk, pgbench and Redis, and
-# the key that Asterisk's packages are checked with (Debian and its kin). Does nothing when they are
-# there; says which package is missing when it cannot. Asterisk itself: npm run asterisk:install.
+# Installs tools for benchmarks that npm does not provide: wrk, pgbench and Redis, and the key that verifies
+# Asterisk's packages (Debian and derivatives). Does nothing if they are present; names the missing package if it
+# cannot install it. Asterisk itself: npm run asterisk:install.
 set -euo pipefail
 
 missing=()

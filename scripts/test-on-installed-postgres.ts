@@ -1,6 +1,5 @@
-// Runs a command (the tests that a database has a part in, unless said) on the PostgreSQL that this
-// machine has installed, instead of the embedded one: the oldest version we support must pass like the
-// newest. The server lives as long as it runs.
+// Runs a command (by default the tests that use the database) on the machine's installed PostgreSQL instead of the
+// embedded one: the oldest supported version must pass like the newest. The server lives as long as the command.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { chownSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";

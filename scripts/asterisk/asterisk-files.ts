@@ -7,24 +7,24 @@ const clone = join(import.meta.dirname, "../..");
 const is_root = process.getuid?.() === 0;
 
 /**
- * Where `npm run asterisk:install` unpacks: `.cache/asterisk` in the clone (git ignores it), or a system
- * folder when root's clone is closed to user nobody, who runs Asterisk then.
+ * Where `npm run asterisk:install` unpacks: `.cache/asterisk` in the clone (ignored by git), or a system folder if
+ * root's clone is closed to the user nobody, which then runs Asterisk.
  */
 export const asterisk_cache =
   is_root && closedFolder(clone) !== null
     ? "/var/cache/trunkline-asterisk"
     : join(clone, ".cache/asterisk");
 
-/** The unpacked Asterisk and sipp: programs with libraries of their own, foreign to the system. */
+/** The unpacked Asterisk and sipp, with their own libraries. */
 export type AsteriskFiles = {
-  /** The folder that stands for `/` in the packages. */
+  /** The folder that the packages were unpacked to. */
   readonly root: string;
   readonly modules: string;
-  /** The command and its first arguments that run a program of `root`, such as `usr/bin/sipp`. */
+  /** Returns the command and first arguments that run a program of `root`, such as `usr/bin/sipp`. */
   command(program: string): readonly string[];
 };
 
-/** The files when they are unpacked, else null. */
+/** Returns the unpacked files, or null. */
 export function findAsteriskFiles(cache = asterisk_cache): AsteriskFiles | null {
   const root = join(cache, "root");
   if (!existsSync(root)) return null;
@@ -38,10 +38,11 @@ export function findAsteriskFiles(cache = asterisk_cache): AsteriskFiles | null 
   };
 }
 
-/** `x86_64-linux-gnu` and its like: the folder is named after the machine. */
+/** Returns the library folder, which is named after the platform, such as `x86_64-linux-gnu`. */
 function libraryFolder(root: string): string {
   const found = readdirSync(join(root, "usr/lib")).find((name) => name.endsWith("-linux-gnu"));
-  if (found === undefined) throw new Error(`${root} holds no libraries: remove it`);
+  if (found === undefined)
+    throw new Error(`${root} contains no libraries; remove it and install again`);
   return found;
 }
 
@@ -50,15 +51,13 @@ function findLoader(root: string, libraries: string): string {
     const name = readdirSync(dir).find((each) => /^ld-linux.*\.so\.\d$/.test(each));
     if (name !== undefined) return join(dir, name);
   }
-  throw new Error(`${root} holds no program loader: remove it`);
+  throw new Error(`${root} contains no program loader; remove it and install again`);
 }
 
-/** Whom root's Asterisk runs as: `nobody` of every distribution we know. */
+/** The user of root's Asterisk: `nobody` on every known distribution. */
 export const nobody = 65_534;
 
-/**
- * The command that runs `words` as an ordinary user and ends it with this process, however that ends.
- */
+/** Returns the command that runs `words` as an ordinary user and ends it together with this process. */
 export function unprivileged(words: readonly string[]): [string, string[]] {
   const dies = ["--pdeathsig", "SIGKILL"];
   if (!is_root) return ["setpriv", [...dies, ...words]];
@@ -66,7 +65,7 @@ export function unprivileged(words: readonly string[]): [string, string[]] {
   return ["setpriv", [...user, ...dies, ...words]];
 }
 
-/** The version of the unpacked Asterisk, such as `22.10.1`. */
+/** Returns the version of the unpacked Asterisk, such as `22.10.1`. */
 export function asteriskVersion(files: AsteriskFiles): string {
   const [command = "", ...words] = files.command("usr/sbin/asterisk");
   const text = execFileSync(command, [...words, "-V"], { encoding: "utf8" });

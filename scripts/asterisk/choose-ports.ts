@@ -1,29 +1,29 @@
 import { reservePorts } from "../lib/reserve-ports.ts";
 
-/** All on 127.0.0.1. */
+/** Ports on 127.0.0.1. */
 export type AsteriskPorts = {
   /** ARI. */
   readonly http: number;
-  /** Where Asterisk's SIP listens (UDP). */
+  /** Asterisk's SIP (UDP). */
   readonly sip: number;
-  /** Its audio, from the first to the last. */
+  /** First port of Asterisk's audio. */
   readonly rtp_start: number;
   readonly rtp_end: number;
-  /** Where it expects the carrier of the endpoint `trunk` (UDP). */
+  /** The carrier of the endpoint `trunk` (UDP). */
   readonly carrier: number;
-  /** Where it expects all agents' phones (UDP). */
+  /** All agents' phones (UDP). */
   readonly phone: number;
-  /** From where calls are let into the context `bench` (UDP). */
+  /** The source of calls to the context `bench` (UDP). */
   readonly bench: number;
-  /** Nothing listens here: the carrier of `deadtrunk`. */
+  /** An unused port: the carrier of `deadtrunk`. */
   readonly dead: number;
 };
 
 const rtp_ports = 2_000;
 
 /**
- * Ports of its own while this process lives, below those that the system gives to outgoing connections: a
- * stopped Asterisk finds them again.
+ * Chooses ports that stay reserved while this process lives, below the system's range for outgoing connections,
+ * so that a restarted Asterisk gets them again.
  */
 export async function choosePorts(given: Partial<AsteriskPorts> = {}): Promise<AsteriskPorts> {
   const own = await reservePorts({ from: 10_000, to: 18_000, count: 6 });

@@ -1,5 +1,5 @@
-// The run folder of an Asterisk: its configuration, made of what we ship (asterisk/etc) and what
-// belongs to trying out alone (asterisk/try, which replaces files of the same name), and its sounds.
+// Prepares the run folder of an Asterisk: its configuration from asterisk/etc and asterisk/try (whose files
+// replace those of the same name), and its sounds.
 import { randomBytes } from "node:crypto";
 import {
   chownSync,
@@ -15,13 +15,13 @@ import { nobody, type AsteriskFiles } from "./asterisk-files.ts";
 import { choosePorts, type AsteriskPorts } from "./choose-ports.ts";
 import { writeTone } from "./write-tone.ts";
 
-/** What stays the same over the starts on a folder. */
+/** Settings that are kept between starts on a folder. */
 export type AsteriskSettings = { readonly ports: AsteriskPorts; readonly ari_password: string };
 
 const templates = join(import.meta.dirname, "../../asterisk");
-/** Asterisk makes none of them. */
+/** Folders that Asterisk does not create. */
 const folders = ["db", "lib/keys", "run", "log/cdr-custom", "spool/recording", "sounds/music"];
-/** Taken as the package has them: the tones of countries, and what Asterisk misses loudly. */
+/** Copied from the package: indication tones, and files whose absence Asterisk reports. */
 const of_package = [
   "acl.conf",
   "ccss.conf",
@@ -32,7 +32,7 @@ const of_package = [
   "udptl.conf",
 ];
 
-/** Makes the folder what Asterisk needs; settings of an earlier start there are kept. */
+/** Prepares the folder; keeps settings of an earlier start. */
 export async function prepareRun(
   files: AsteriskFiles,
   run_dir: string,
@@ -79,14 +79,14 @@ function fill(from: string, to: string, values: Readonly<Record<string, string |
   for (const name of readdirSync(from)) {
     const text = readFileSync(join(from, name), "utf8").replaceAll(/@([A-Z_]+)@/g, (_, key) => {
       const value = values[key as string];
-      if (value === undefined) throw new Error(`${join(from, name)} names @${key}@: there is none`);
+      if (value === undefined) throw new Error(`${join(from, name)}: unknown placeholder @${key}@`);
       return String(value);
     });
     writeFileSync(join(to, name), text);
   }
 }
 
-/** Root's Asterisk runs as nobody, who must be able to write there. */
+/** Root's Asterisk runs as nobody, who must be able to write here. */
 function giveAway(run_dir: string): void {
   const entries = readdirSync(run_dir, { recursive: true, encoding: "utf8" });
   for (const path of [run_dir, ...entries.map((entry) => join(run_dir, entry))]) {

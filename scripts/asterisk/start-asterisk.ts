@@ -13,40 +13,39 @@ export type RunningAsterisk = {
   readonly ari_url: string;
   readonly ari_user: string;
   readonly ari_password: string;
-  /** The Stasis application that the dialplan hands calls to. */
+  /** The Stasis application of the dialplan. */
   readonly app: string;
-  /** The call records, one line of CSV each (asterisk/etc/cdr_custom.conf); made by the first. */
+  /** The call records, one line of CSV each (asterisk/etc/cdr_custom.conf); created by the first one. */
   readonly cdr_path: string;
-  /** Holds `clip1.wav` (1.5 s) and `clip5.wav` (5 s). */
+  /** Contains `clip1.wav` (1.5 s) and `clip5.wav` (5 s). */
   readonly sounds_dir: string;
   readonly run_dir: string;
   readonly sip_port: number;
   readonly ports: AsteriskPorts;
   readonly pid: number;
-  /** What `asterisk -rx` prints. */
+  /** Returns the output of `asterisk -rx`. */
   cli(command: string): Promise<string>;
-  /** Ends it in good order, within 20 s or by SIGKILL, and waits until it is gone. */
+  /** Stops it cleanly within 20 s, or by SIGKILL, and waits until it has exited. */
   stop(): Promise<void>;
-  /** SIGKILL; waits until it is gone. */
+  /** Sends SIGKILL and waits until it has exited. */
   kill(): Promise<void>;
 };
 
-/** A busy machine is given all the time that it may take. */
+/** Generous, because a busy machine may be slow. */
 const patience_ms = 120_000;
 const stop_ms = 20_000;
 
 /**
- * Starts the unpacked Asterisk on 127.0.0.1 with everything it writes in `run_dir` (made when
- * missing), as user nobody when this process is root; resolves when it is booted and ARI answers.
- * On a folder of an earlier start it comes back with the same ports and password. It dies with this
- * process. Throws with the end of its log when it does not start.
+ * Starts the unpacked Asterisk on 127.0.0.1 with all its output in `run_dir` (created if missing), as user nobody if
+ * this process is root; resolves when it has booted and ARI responds. On an existing folder it keeps its ports and
+ * password. It ends with this process. Throws with the end of its log if it does not start.
  */
 export async function startAsterisk(options: {
   readonly run_dir: string;
   readonly ports?: Partial<AsteriskPorts>;
 }): Promise<RunningAsterisk> {
   const files = findAsteriskFiles();
-  if (files === null) throw new Error("there is no Asterisk yet: run `npm run asterisk:install`");
+  if (files === null) throw new Error("Asterisk is not installed; run: npm run asterisk:install");
   const run_dir = resolve(options.run_dir);
   const { ports, ari_password } = await prepareRun(files, run_dir, options.ports ?? {});
   const asterisk = [
@@ -83,7 +82,7 @@ function launch(words: readonly string[], run_dir: string): ChildProcess {
   const [program, rest] = unprivileged(words);
   const child = spawn(program, rest, {
     cwd: run_dir,
-    // More arenas are only more memory under load; see docs/guides/asterisk.md.
+    // More arenas only use more memory under load; see docs/guides/asterisk.md.
     env: { ...process.env, HOME: run_dir, MALLOC_ARENA_MAX: "2" },
     stdio: ["ignore", output, output],
   });
@@ -93,7 +92,7 @@ function launch(words: readonly string[], run_dir: string): ChildProcess {
   return child;
 }
 
-/** The console answers first, then comes ARI, and then the last modules are loaded. */
+/** Waits for the console, then ARI, then the last modules. */
 async function awaitReady(running: RunningAsterisk, child: ChildProcess): Promise<void> {
   const deadline = performance.now() + patience_ms;
   const isPast = () => child.pid === undefined || hasEnded(child) || performance.now() > deadline;
@@ -111,11 +110,11 @@ async function hasBooted({ cli }: RunningAsterisk): Promise<boolean> {
     await cli("core waitfullybooted");
     return true;
   } catch {
-    return false; // It does not listen yet.
+    return false; // Not listening yet.
   }
 }
 
-/** Its own answer: another program on that port does not know the password. */
+/** Reports whether ARI responds; another program on that port does not accept the password. */
 async function answersPing({ ari_url, ari_user, ari_password }: RunningAsterisk): Promise<boolean> {
   const authorization = `Basic ${btoa(`${ari_user}:${ari_password}`)}`;
   try {

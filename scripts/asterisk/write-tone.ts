@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 
 const samples_per_second = 8_000;
 
-/** A WAV (8 kHz, mono, 16 bit) of one tone, as Asterisk plays it. */
+/** Writes a WAV (8 kHz, mono, 16 bit) of one tone, as Asterisk plays it. */
 export function writeTone(path: string, seconds: number, hertz: number): void {
   const count = Math.round(seconds * samples_per_second);
   const wav = Buffer.alloc(44 + 2 * count);

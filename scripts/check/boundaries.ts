@@ -1,11 +1,11 @@
-// Keeps the ladder of ARCHITECTURE.md: which folder may import which under server/.
+// Enforces the rows of CONTRIBUTING.md: which folder under server/ may import which.
 import { posix } from "node:path";
 import { findCycles } from "./find-cycles.ts";
 import { readModules } from "./read-modules.ts";
 
 type Ladder = readonly (readonly string[])[];
 
-/** From the top down. A part imports its own files and rows below its own, never a neighbor. */
+/** From the top down. A folder imports its own files and rows below its own, never a neighbor. */
 export const ladder: Ladder = [
   ["main", "cli"],
   ["print-welcome"],
@@ -23,8 +23,8 @@ export const ladder: Ladder = [
   ["lib"],
 ];
 /**
- * The entity folders of the features that have them, by the same rule. Files directly in such a
- * feature are shared by its entities: the row below them.
+ * The entity folders of features, by the same rule. Files directly in such a feature are shared by its entities:
+ * the row below them.
  */
 export const entities: Readonly<Record<string, Ladder>> = {
   accounts: [["tokens", "users"], ["roles"], ["accounts"], ["audit"]],
@@ -44,16 +44,16 @@ export const entities: Readonly<Record<string, Ladder>> = {
   voice: [["ai-agents", "campaigns"], ["menus"], ["files"]],
 };
 const folder_files_max = 25;
-/** Packages that a part must not import, whatever its row. */
+/** Packages that a folder must not import, whatever its row. */
 const barredPackages: Readonly<Record<string, readonly string[]>> = {
   drivers: ["pg", "pg-copy-streams", "pg-cursor", "kysely", "fastify"],
 };
 
 /**
- * Reads every module under `root`/server and returns each import that breaks the ladder, each
- * import cycle, each public file that only its own folder uses, each folder with too many files,
- * each module that could not be read and each file the walk missed. `expected` lists the files
- * that must have been seen, found by other means, so that a walk that sees too little cannot pass.
+ * Reads every module under `root`/server and returns each import that breaks the rows, each import cycle, each
+ * public file that only its own folder uses, each folder with too many files, each module that could not be read
+ * and each file that was missed. `expected` lists the files that must have been seen, found independently, so that
+ * an incomplete walk cannot pass.
  */
 export function checkBoundaries(
   root: string,
@@ -91,7 +91,7 @@ export function checkBoundaries(
   };
 }
 
-/** A violation when the file's part or entity has no row. */
+/** Returns a violation if the file's folder or entity has no row. */
 function placeOf(file: string): string[] {
   const [part, entity] = [partOf(file), entityOf(file)];
   if (rowOf(ladder, part) < 0) return [`${file}: "${part}" has no place on the ladder`];
@@ -100,7 +100,7 @@ function placeOf(file: string): string[] {
   return [`${file}: "${part}/${entity}" has no place on the ladder of ${part}`];
 }
 
-/** Why this import is not allowed, or null. */
+/** Returns why this import is not allowed, or null. */
 function reasonAgainst(from: string, request: string, seen: ReadonlySet<string>): string | null {
   const test = isTest(from);
   const part = partOf(from);
@@ -116,7 +116,7 @@ function reasonAgainst(from: string, request: string, seen: ReadonlySet<string>)
   return againstRows(from, to) ?? againstDepth(from, to);
 }
 
-/** Data of the package that server/ may read beside its own modules. */
+/** Data files of the package that server/ may read besides its own modules. */
 function isData(to: string): boolean {
   return to === "package.json" || to.startsWith("migrations/");
 }
@@ -137,11 +137,11 @@ function compareRows(rows: Ladder, mine: string, theirs: string): string | null 
   return below === row ? "a neighbor on the ladder" : `which stands above ${mine}`;
 }
 
-/** Subfolders are private to the folder they are in; a driver's kind shows only its driver.ts. */
+/** Subfolders are private to their folder; a kind of driver exposes only its driver.ts. */
 function againstDepth(from: string, to: string): string | null {
   if (partOf(to) === "drivers") {
     const kind = posix.dirname(to);
-    // A file beside driver.ts chooses among the drivers of its kind; these do not know each other.
+    // A file beside driver.ts chooses among the drivers of its kind, which do not import each other.
     const isChoice =
       from.startsWith("server/drivers/") && kind.startsWith(`${posix.dirname(from)}/`);
     const inside = isChoice || from.startsWith(`${kind}/`) || posix.basename(to) === "driver.ts";
@@ -152,7 +152,7 @@ function againstDepth(from: string, to: string): string | null {
   return `which is private to ${owner}/`;
 }
 
-/** The files directly in an entity folder that nothing outside it imports. */
+/** Returns the files directly in an entity folder that nothing outside it imports. */
 function unusedPublicFiles(imports: ReadonlyMap<string, readonly string[]>): string[] {
   const used = new Set<string>();
   for (const [from, targets] of imports) {
@@ -175,20 +175,20 @@ function crowdedFolders(files: Iterable<string>): string[] {
     .map(([folder, count]) => `${folder}/: ${count} files, more than ${folder_files_max}`);
 }
 
-/** The folder whose direct files others may import: an entity's, else the feature's. */
+/** Returns the folder whose direct files others may import: an entity's, else the feature's. */
 function publicFolderOf(file: string): string {
   const folders = file.split("/").slice(1, -1);
-  // lib is a collection: each of its subfolders stands for itself.
+  // lib is a collection: each of its subfolders is separate.
   const hasEntities = folders[0] === "lib" || (folders[0] ?? "") in entities;
   return ["server", ...folders.slice(0, hasEntities ? 2 : 1)].join("/");
 }
 
-/** The first folder under server/, or the name of a file that stands there alone. */
+/** Returns the first folder under server/, or the name of a file directly in it. */
 function partOf(file: string): string {
   return (file.split("/")[1] ?? "").replace(/(\.test)?\.ts$/, "");
 }
 
-/** The entity folder of a feature that has them; null for a file directly in the feature. */
+/** Returns the entity folder of a feature; null for a file directly in the feature. */
 function entityOf(file: string): string | null {
   const folders = file.split("/").slice(1, -1);
   return (folders[0] ?? "") in entities ? (folders[1] ?? null) : null;

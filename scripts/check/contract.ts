@@ -1,4 +1,4 @@
-// Holds docs/contract.md against the tests that really ran.
+// Checks docs/contract.md against the results of the tests.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { recordFile, type TestRecord } from "../../test/support/reporters/test-record.ts";
@@ -6,10 +6,10 @@ import { recordFile, type TestRecord } from "../../test/support/reporters/test-r
 type Row = { readonly line: number; readonly id: string; readonly test: string };
 
 /**
- * Reads the tables `clause id | clause | test` of `page` and returns, as `file:line: violation`, each
- * row that names no test, or one that does not exist, did not run, or did not pass in its last run.
- * A test cell holds `` `path.test.ts` › suite › test `` (the suites may be left out), several parted
- * by `<br>`, or `later: module` for a clause whose module is still to be built.
+ * Reads the tables `clause id | clause | test` of `page` and returns, as `file:line: violation`, each row that names
+ * no test, or one that does not exist, did not run, or did not pass in its last run. A test cell contains
+ * `` `path.test.ts` › suite › test `` (suites are optional), several separated by `<br>`, or `later: module` for a
+ * clause whose module does not exist yet.
  */
 export function checkContract(
   root: string,
@@ -33,7 +33,7 @@ function isLater(cell: string): boolean {
   return /^later: [a-z]/.test(cell);
 }
 
-/** What is wrong with one reference to a test; nothing when every test it fits has passed. */
+/** Returns the violations of one test reference; none if every matching test has passed. */
 function validate(root: string, reference: string): string[] {
   const match = /^`(?<file>[^`]+\.test\.ts)` › (?<name>.+)$/.exec(reference);
   const file = match?.groups?.["file"];
@@ -59,7 +59,7 @@ function readRecords(root: string, file: string): TestRecord[] {
     .map((line) => JSON.parse(line) as TestRecord);
 }
 
-/** The rows of every table whose header names the columns `clause id` and `test`. */
+/** Returns the rows of every table whose header names the columns `clause id` and `test`. */
 function readRows(text: string): Row[] {
   const rows: Row[] = [];
   let header: string[] | null = null;

@@ -22,7 +22,7 @@ function violationsOf(t: TestContext, text: string, page = "docs/page.md"): read
   return checkDocs(root, [page]);
 }
 
-test("what exists passes: links, paths, globs, lines, scripts, and addresses elsewhere", (t) => {
+test("accepts links, paths, globs, lines and scripts that exist, and external addresses", (t) => {
   const text = [
     "[up](../README.md#top) [out](https://example.org/x) [here](#here) `server/crm/`",
     "`server/crm/leads/create-lead.ts:12` `server/*/*/*.ts` `serverless/x` `GET server/x y`",
@@ -33,20 +33,20 @@ test("what exists passes: links, paths, globs, lines, scripts, and addresses els
 });
 
 for (const [line, violation] of [
-  ["see [this](gone.md)", "the link to gone.md leads nowhere"],
-  ["[ref]: ./gone.md", "the link to ./gone.md leads nowhere"],
+  ["see [this](gone.md)", "the link to gone.md is broken"],
+  ["[ref]: ./gone.md", "the link to ./gone.md is broken"],
   ["in `server/crm/gone.ts`", "server/crm/gone.ts does not exist"],
   ["in `server/voice/*.ts`", "server/voice/*.ts does not exist"],
   ["run `npm run gone`.", `package.json has no script "gone"`],
   ["type npm start", `package.json has no script "start"`],
   ["npm --prefix bench run gone", `bench/package.json has no script "gone"`],
 ] as const) {
-  test(`"${line}" is named with its file and line when nothing is there`, (t) => {
+  test(`"${line}" is reported with its file and line if the target does not exist`, (t) => {
     assert.deepEqual(violationsOf(t, `first\n\n${line}\n`), [`docs/page.md:3: ${violation}`]);
   });
 }
 
-test("a script in a code block must exist, a path in one need not", (t) => {
+test("requires scripts in code blocks to exist, but not paths", (t) => {
   const text = "```sh\nnpm run gone\ncat `server/gone.ts`\n```\n`server/gone.ts`\n";
   assert.deepEqual(violationsOf(t, text), [
     `docs/page.md:2: package.json has no script "gone"`,
@@ -54,6 +54,6 @@ test("a script in a code block must exist, a path in one need not", (t) => {
   ]);
 });
 
-test("a decision may name what has gone since", (t) => {
+test("a decision may name files that no longer exist", (t) => {
   assert.deepEqual(violationsOf(t, "`server/gone.ts`", "docs/decisions/2026-01-01-x.md"), []);
 });

@@ -1,4 +1,4 @@
-// Keeps the pages true where that can be checked: what they point at exists.
+// Checks the documentation: everything that the pages refer to must exist.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 
@@ -6,9 +6,9 @@ const repositoryPath =
   /^(?:server|docs|test|migrations|bench|scripts|asterisk|console|\.ci)\/[\w./*{},@-]*?(?::\d+)?$/;
 
 /**
- * Returns, as `file:line: violation`, each relative link, each path in inline code and each npm script
- * that the `pages` (markdown files relative to `root`) name and that does not exist. A decision
- * tells of its day, so pages under docs/decisions/ may name what has gone.
+ * Returns, as `file:line: violation`, each relative link, each path in inline code and each npm script that the
+ * `pages` (markdown files relative to `root`) name and that does not exist. Pages under docs/decisions/ describe
+ * their date, and may name files that no longer exist.
  */
 export function checkDocs(root: string, pages: readonly string[]): readonly string[] {
   return pages
@@ -37,7 +37,7 @@ function brokenLinks(root: string, page: string, line: string): string[] {
       const path = decodeURIComponent(target.replace(/[#?].*$/, ""));
       return !existsSync(join(root, posix.dirname(page), path));
     })
-    .map((target) => `the link to ${target} leads nowhere`);
+    .map((target) => `the link to ${target} is broken`);
 }
 
 function deadPaths(root: string, line: string): string[] {

@@ -1,4 +1,4 @@
-// Reads the modules under server/ and what each of them imports.
+// Reads the modules under server/ and their imports.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseSync } from "oxc-parser";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { readFunctions, readRevisions } from "../../server/lib/database/sql-functions.ts";
 
 /**
- * Gives each SQL function that changed its next revision in migrations/functions.json. With `check`
- * it writes nothing. False when the file was out of date and still is.
+ * Gives each changed SQL function its next revision in migrations/functions.json; with `check`, writes nothing.
+ * Returns false if the file was out of date and still is.
  */
 export function recordFunctionRevisions(
   migrations_dir: string,

@@ -1,12 +1,11 @@
-// Ports for processes that are still to start. Whoever only looks for a free one may find the same as
-// another who looks at the same time.
+// Reserves ports for processes that start later. Merely looking for free ports is a race between processes.
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * `count` ports of 127.0.0.1 from `from` to below `to`, free by TCP and by UDP, that nobody else gets from
- * here while this process lives: it listens on the one before them.
+ * Returns `count` ports of 127.0.0.1 between `from` and below `to`, free for TCP and UDP, that no other caller gets
+ * while this process lives: it listens on the port before them.
  */
 export async function reservePorts(options: {
   readonly from: number;
