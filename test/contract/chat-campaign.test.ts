@@ -1,4 +1,4 @@
-// What a created campaign is, and what it leaves behind (contract 1.2, 2.2, 3 and 4.2).
+// The response and stored rows of a created campaign (contract 1.2, 2.2, 3 and 4.2).
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { findCredits } from "../../server/credits/credits.ts";
@@ -49,9 +49,9 @@ test("a campaign that sends now answers 201 with exactly the nine fields, runnin
   assert.ok(Math.abs(Date.parse(created_at) - chat.api.clock.now().getTime()) < 60_000);
 });
 
-test("a campaign is submitted at once: its recipients are queued, and the sender is told", async () => {
-  const heard: string[] = [];
-  chat.api.app.notifications.on("chat_work", (subject) => heard.push(subject));
+test("a campaign is submitted at once: its recipients are queued, and the sender is notified", async () => {
+  const notified: string[] = [];
+  chat.api.app.notifications.on("chat_work", (subject) => notified.push(subject));
   const contacts = [
     { phone_number: "919811100001", variables: { "1": "Ada", city: 'Lon"don\\\t\n🎈' } },
     { phone_number: "+91 98111-00002", variables: {} },
@@ -66,7 +66,7 @@ test("a campaign is submitted at once: its recipients are queued, and the sender
     { phone: "919811100004", variables: null, state: "queued" },
   ]);
   const { account_id } = chat.account;
-  assert.ok(heard.includes(`${account_id}:${chat.number.id}`));
+  assert.ok(notified.includes(`${account_id}:${chat.number.id}`));
   const { app } = chat.api;
   const campaign = await app.db.query
     .selectFrom("chat_campaigns")
@@ -88,7 +88,7 @@ test("a campaign is submitted at once: its recipients are queued, and the sender
   assert.deepEqual(counts, [{ slot: "controls", queued: 4 }]);
 });
 
-test("the news of a campaign and its line in the audit trail are there exactly when it is", async () => {
+test("a campaign's events and audit entry are recorded exactly when the campaign is created", async () => {
   const { body } = await chat.create(chat.body());
   const { account_id } = chat.account;
   const { db } = chat.api.app;
@@ -177,7 +177,7 @@ test("invalid, duplicate and blacklisted numbers are removed and counted, and no
   assert.deepEqual(trimmed, { invalid: 9, duplicate: 3, blacklisted: 3 });
 });
 
-test("a suppression of another account removes nobody", async () => {
+test("a suppression of another account removes no recipient", async () => {
   const other = await makeAccount(chat.api.app);
   const phone_number = uniquePhone();
   await makeSuppression(chat.api.app, other, phone_number);
@@ -187,7 +187,7 @@ test("a suppression of another account removes nobody", async () => {
 
 test("an account may ask for valid numbers only, and the possible ones are invalid then", async () => {
   const own = await startChatApi();
-  // Possible by its length, in a range that nobody has.
+  // Possible by its length, in an unassigned range.
   const contacts = [{ phone_number: "911111111111" }, { phone_number: "919812345678" }];
   assert.equal((await own.create(own.body({ contacts }))).body.total_contacts, 2);
   const patch = { token: own.account.token, json: { chat: { valid_numbers_only: true } } };
@@ -243,7 +243,7 @@ test("of many campaigns at once on credit for some, exactly those are created", 
   await own.api.close();
 });
 
-/** What a request that is refused must leave as it is. */
+/** Returns the state that a refused request must not change. */
 async function footprint() {
   const { rows } = await chat.api.app.db.pool.query(
     `select (select count(*) from chat_campaigns) as campaigns, (select count(*) from chat_recipients) as recipients,

@@ -276,7 +276,7 @@ test("unknown fields are named, with what was probably meant", async () => {
   assert.equal(listed, "unknown field; did you mean contacts?");
 });
 
-test("all failing fields of the shape are told at once, and at most 100", async () => {
+test("reports every invalid field of the shape at once, and at most 100", async () => {
   const contacts = Array.from({ length: 150 }, () => ({ phone_number: 1 }));
   const answer = await chat.create(
     chat.body({ name: 1, mm_lite: "x", scheduled_at: "x", contacts }),
@@ -293,7 +293,7 @@ test("all failing fields of the shape are told at once, and at most 100", async 
   ]);
 });
 
-test("all fields that will not do are told at once", async () => {
+test("reports every invalid field at once", async () => {
   const scheduled_at = "2020-01-01T00:00:00Z";
   await chat.refuse(
     { chat_number_id: 0, template_id: 0, scheduled_at },

@@ -88,7 +88,7 @@ test("a retry is answered the same after the credit, the template and the time h
   await own.api.close();
 });
 
-test("bodies are compared as parsed values: order, spaces, escapes and doubled fields do not matter", async () => {
+test("bodies are compared as parsed values: order, spaces, escapes and repeated fields are ignored", async () => {
   const key = unique("key");
   const send = (raw: string) =>
     chat.api.send("POST", campaigns_path, {

@@ -68,7 +68,7 @@ test("a body of more than 64 MB is 413", async () => {
   assert.ok(answer.headers.has("ratelimit-limit"));
 });
 
-test("violations are told the same of a large body: shape, JSON, UTF-8, credit, and nobody left", async () => {
+test("large bodies get the same errors: shape, JSON, UTF-8, credit, and no recipient left", async () => {
   const good = contactsOf(9_000);
   const at = (i: number, contact: unknown) => good.with(i, contact as never);
   await chat.refuse({ contacts: at(8_999, { phone_number: 1 }) }, "contacts.8999.phone_number");
@@ -80,8 +80,8 @@ test("violations are told the same of a large body: shape, JSON, UTF-8, credit, 
     400,
     "bad-request",
   );
-  const nobody = good.map(() => ({ phone_number: "x".repeat(40) }));
-  assertProblem(await chat.create(chat.body({ contacts: nobody })), 400, "bad-request");
+  const unusable = good.map(() => ({ phone_number: "x".repeat(40) }));
+  assertProblem(await chat.create(chat.body({ contacts: unusable })), 400, "bad-request");
   const poor = await startChatApi({ credit: 8_999 });
   assertProblem(await poor.create(poor.body({ contacts: good })), 409, "insufficient-credit");
   await makeCredits(poor.api.app, poor.account, { chat: 1 });

@@ -1,5 +1,5 @@
-// Which error of a campaign is told when several would do, who may create one, and the figures of the
-// rate limit on every answer (contract 4.2 rule 7, 5.3, 7.1, 8).
+// The precedence of a campaign's errors, the permission to create one, and the rate limit headers of
+// every response (contract 4.2 rule 7, 5.3, 7.1, 8).
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { permissionNames } from "../../server/accounts/permissions.ts";
@@ -30,7 +30,7 @@ function assertRateHeaders({ headers }: Pick<Answer, "headers">): void {
   assert.ok(remaining <= limit && reset >= 1 && reset <= 60);
 }
 
-test("when all fail, each violation mended shows the next: 401, 403, 400 body, key, 422, 400, 422, 400, 409, 201", async () => {
+test("when all checks fail, each corrected violation shows the next: 401, 403, 400 body, key, 422, 400, 422, 400, 409, 201", async () => {
   const powerless = await makeAgentToken(chat.api.app, chat.account, []);
   const key = () => ({ ...json_type, "idempotency-key": unique("key") });
   const contacts = (count: number) =>

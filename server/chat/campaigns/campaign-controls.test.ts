@@ -59,7 +59,7 @@ async function silence({ sent }: { readonly sent: readonly unknown[] }): Promise
   });
 }
 
-async function checkBooks({ app }: ChatFixture): Promise<void> {
+async function checkInvariants({ app }: ChatFixture): Promise<void> {
   await checkCampaigns(app.db.pool);
   await checkLedger(app.db.pool);
 }
@@ -98,7 +98,7 @@ test("a pause stops a campaign, and a resume sends the rest, each message once",
     "chat.campaign.completed",
   ]);
   assert.deepEqual(await fixture.audit(), ["chat_campaign.paused", "chat_campaign.resumed"]);
-  await checkBooks(fixture);
+  await checkInvariants(fixture);
 });
 
 test("a resume wakes a sender that had given its lease back", async (t) => {
@@ -118,7 +118,7 @@ test("a resume wakes a sender that had given its lease back", async (t) => {
   await senders.stop();
 });
 
-test("pausing what is paused and resuming what runs are answered 200 and told to nobody", async (t) => {
+test("pausing a paused campaign or resuming a running one returns 200 and records no event", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const id = await fixture.campaign(1);
   for (const verb of ["resume", "pause", "pause", "resume", "resume"]) {
@@ -183,8 +183,8 @@ test("after a cancel no request begins any more, and what was not sent is given 
   const { provider } = fixture;
   provider.answer = async (outgoing) => {
     // Some come back to be sent later, when the campaign is over already.
-    const turn = provider.sent.length % 3;
-    if (turn === 0) throw new ChatSendError("rejected", "busy", { code: 131_000 });
+    const place = provider.sent.length % 3;
+    if (place === 0) throw new ChatSendError("rejected", "busy", { code: 131_000 });
     return takeMessage(outgoing);
   };
   const id = await fixture.campaign(2_000);
@@ -209,10 +209,10 @@ test("after a cancel no request begins any more, and what was not sent is given 
   assert.equal(credits.released, 2_000 - counts.accepted);
   assert.deepEqual(await fixture.events(), ["chat.campaign.cancelled"]);
   assert.deepEqual(await fixture.audit(), ["chat_campaign.cancelled"]);
-  await checkBooks(fixture);
+  await checkInvariants(fixture);
 });
 
-test("a message that comes back after the wind-down has looked is taken back all the same", async (t) => {
+test("a message that returns to the queue after draining has begun is cancelled as well", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const { provider, app } = fixture;
   const release = Promise.withResolvers<void>();
@@ -263,7 +263,7 @@ test("a scheduled campaign that is cancelled never begins, and its holds go with
     .where("account_id", "=", account.account_id)
     .execute();
   assert.deepEqual(holds, []);
-  await checkBooks(fixture);
+  await checkInvariants(fixture);
 });
 
 test("a campaign that is over is neither paused, resumed nor cancelled, and an unknown one is 404", async (t) => {
@@ -324,7 +324,7 @@ test("controls and lifts of one campaign at the same time all end, whoever is fi
   }
 });
 
-/** A campaign with one message of which nothing was ever heard; returns the ids. */
+/** Creates a campaign with one message of unknown outcome; returns the IDs. */
 async function makeUnknown(fixture: ChatFixture): Promise<{ id: number; recipient: number }> {
   fixture.provider.answer = async () => {
     throw new ChatSendError("unknown", "cut");
@@ -349,13 +349,13 @@ async function backdate({ app, account }: ChatFixture, id: number, by_ms: number
 
 const consent = { may_duplicate: true };
 
-test("a message of unknown outcome is sent again as a new one, when nobody can still be sending it", async (t) => {
+test("a message of unknown outcome is resent as a new one once no process can still be sending it", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const { id, recipient } = await makeUnknown(fixture);
   const path = `/${id}/recipients/${recipient}/resend`;
   const early = await fixture.ask("POST", path, consent);
   assert.equal(early.status, 409, early.text);
-  assert.match(early.body.detail, /can be sent again from 20\d\d-/);
+  assert.match(early.body.detail, /can be resent from 20\d\d-/);
   await backdate(fixture, id, resend_after_ms - 60_000);
   assert.equal((await fixture.ask("POST", path, consent)).status, 409);
   await backdate(fixture, id, resend_after_ms);
@@ -374,7 +374,7 @@ test("a message of unknown outcome is sent again as a new one, when nobody can s
   assert.equal(row.attempts, 2);
   assert.equal(row.error, null);
   assert.deepEqual(await fixture.audit(), ["chat_recipient.resent"]);
-  await checkBooks(fixture);
+  await checkInvariants(fixture);
 });
 
 test("a resend wakes the sender that is past the recipient already", async (t) => {
@@ -400,7 +400,7 @@ test("a resend wakes the sender that is past the recipient already", async (t) =
   await eventually(async () => (await statusOf(fixture, id)) === "completed");
   await senders.stop();
   assert.equal(provider.sent[3]!.outgoing.to, provider.sent[0]!.outgoing.to);
-  await checkBooks(fixture);
+  await checkInvariants(fixture);
 });
 
 test("a resend takes an explicit word for the duplicate, an unknown outcome and a campaign that sends", async (t) => {

@@ -1,4 +1,4 @@
-// The recipients of a campaign in the order of their ids, by state, number or error.
+// Lists the recipients of a campaign by ID, filtered by state, number or error.
 import { sql, type Kysely } from "kysely";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
@@ -8,16 +8,16 @@ import { searches } from "../../lib/database/searches.ts";
 import { storedStates, type RecipientAnswer, type ShownState } from "./campaign-record-schema.ts";
 import { shownState, type RecipientState } from "../recipients/recipient-states.ts";
 
-/** What narrows a list or an export of recipients; each is optional and all must hold. */
+/** The filters of a list or export of recipients; each is optional and all must match. */
 export type RecipientFilter = {
   readonly state?: ShownState | undefined;
   /** E.164 digits without the plus. */
   readonly phone?: string | undefined;
-  /** Our word, as `undeliverable`. */
+  /** The service's error name, such as `undeliverable`. */
   readonly error?: string | undefined;
 };
 
-/** A page of recipients. Refuses: not-found; 422 on a cursor that is not of this list. */
+/** Returns a page of recipients. Errors: not-found; 422 for a cursor of another list. */
 export async function listRecipients(
   db: Kysely<DB>,
   key: CampaignKey,
@@ -31,7 +31,7 @@ export async function listRecipients(
   return { data: rows, next_cursor: next };
 }
 
-/** Refuses: not-found. */
+/** Throws not-found unless the campaign exists. */
 export async function requireCampaign(db: Kysely<DB>, key: CampaignKey): Promise<void> {
   const found = await db
     .selectFrom("chat_campaigns")
@@ -43,8 +43,8 @@ export async function requireCampaign(db: Kysely<DB>, key: CampaignKey): Promise
 }
 
 /**
- * The next recipients after an id that the filter lets through, by the primary key or, for what is
- * still open, by its own index. What is rare among a million is found in 0.2 to 1 s.
+ * Returns the next matching recipients after an ID, by the primary key or, for open states, by
+ * their own index. A rare match among a million takes 0.2 to 1 s.
  */
 export async function recipientsAfter(
   db: Kysely<DB>,
@@ -61,7 +61,7 @@ export async function recipientsAfter(
     .where("campaign_id", "=", key.campaign_id)
     .where("id", ">", after.id);
   if (filter.state !== undefined) {
-    // Spelt out, because of a parameter the planner cannot tell that the index of open ones has it.
+    // Written as literals: with a parameter the planner cannot use the partial index.
     const states = storedStates(filter.state).map((state) => sql.lit(state));
     query = query.where(sql<boolean>`state in (${sql.join(states)})`);
   }

@@ -1,5 +1,5 @@
-// A campaign and its recipients as the API shows them once they are there: the contract's nine fields
-// and all that is known beside them.
+// The API schemas of stored campaigns and recipients: the contract's nine fields and further
+// details.
 import Type, { type Static } from "typebox";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 import { ChatCampaignAnswer, MmLite, Trimmed } from "./chat-campaign-schema.ts";
@@ -20,7 +20,7 @@ export const campaign_statuses = [
 ] as const;
 export type CampaignStatus = (typeof campaign_statuses)[number];
 
-/** The states of recipients as the API names them: `failed` covers three of the stored ones. */
+/** The recipient states of the API: `failed` covers three stored states. */
 export const shown_states = [
   "queued",
   "deferred",
@@ -36,14 +36,14 @@ export const shown_states = [
 ] as const;
 export type ShownState = (typeof shown_states)[number];
 
-/** The stored states that are shown as this one. */
+/** Returns the stored states that the API shows as this state. */
 export function storedStates(shown: ShownState): RecipientState[] {
   return recipientStates.filter((state) => shownState(state) === shown);
 }
 
 const time = (description: string) => nullable(timestamp(description));
 
-/** A campaign in a list: the nine fields, and what a manager looks for first. */
+/** A campaign in a list: the nine fields and a summary. */
 export const CampaignRecord = Type.Object({
   ...ChatCampaignAnswer.properties,
   status: Type.Enum(campaign_statuses, { type: "string" }),
@@ -59,7 +59,9 @@ export const CampaignRecord = Type.Object({
   automation_flow_id: nullable(Type.String({ format: "uuid" })),
   delivered_count: Type.Integer({ description: "Delivered, read ones included" }),
   read_count: Type.Integer(),
-  unknown_count: Type.Integer({ description: "Sent or not: nothing was heard of them" }),
+  unknown_count: Type.Integer({
+    description: "The outcome is unknown: the provider did not confirm whether they were sent",
+  }),
   started_at: time("UTC"),
   finished_at: time("UTC: when nothing was pending any more"),
 });
@@ -70,7 +72,7 @@ const counts = Object.fromEntries(shown_states.map((state) => [state, Type.Integ
   ReturnType<typeof Type.Integer>
 >;
 
-/** One campaign with everything known of it. */
+/** One campaign with all details. */
 export const CampaignDetail = Type.Object({
   ...CampaignRecord.properties,
   holds: Type.Array(HoldAnswer, { description: "Everything that keeps it back, weightiest first" }),
@@ -98,9 +100,9 @@ export const RecipientAnswer = Type.Object({
   phone_number: Type.String({ description: "Digits with country code" }),
   variables: nullable(Type.Record(Type.String(), Type.String())),
   state: Type.Enum(shown_states, { type: "string" }),
-  error_code: nullable(Type.Integer({ description: "The provider's number" })),
-  error: nullable(Type.String({ description: "Our word for what was wrong" })),
-  attempts: Type.Integer({ description: "How often it was tried to send" }),
+  error_code: nullable(Type.Integer({ description: "The provider's error code" })),
+  error: nullable(Type.String({ description: "The reason in Trunkline's terms" })),
+  attempts: Type.Integer({ description: "Number of attempts to send" }),
   provider_message_id: nullable(Type.String()),
   due_at: time("UTC: when a deferred one goes again, or an unknown one is given up"),
   dispatched_at: time("UTC: the last attempt"),

@@ -1,4 +1,4 @@
-// What the API tells of campaigns and their recipients.
+// The records of campaigns and their recipients in the API.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
@@ -147,11 +147,11 @@ test("sent, failed and pending are the total whenever one looks, while the campa
   let another = Promise.withResolvers<void>();
   provider.answer = async (outgoing) => {
     const place = provider.sent.length;
-    // Each moment that was seen lets some more through, however long a look takes.
+    // Each observed state lets more messages through, however long a query takes.
     while (place > 60 * (seen.size + 1)) await another.promise;
-    const turn = place % 10;
-    if (turn === 1) throw new ChatSendError("rejected", "no", { code: 131_026 });
-    if (turn === 2) throw new ChatSendError("unknown", "cut");
+    const remainder = place % 10;
+    if (remainder === 1) throw new ChatSendError("rejected", "no", { code: 131_026 });
+    if (remainder === 2) throw new ChatSendError("unknown", "cut");
     return takeMessage(outgoing);
   };
   const id = await fixture.campaign(1_500);
@@ -180,7 +180,7 @@ test("sent, failed and pending are the total whenever one looks, while the campa
   await checkCampaigns(fixture.app.db.pool);
 });
 
-test("counts are told by state, and credit by what became of it", async (t) => {
+test("counts are reported by state, and credit as reserved, spent and refunded", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const id = await fixture.campaign(13);
   await walk(fixture, id, every_way);

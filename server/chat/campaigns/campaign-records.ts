@@ -1,5 +1,5 @@
-// What there is to know of campaigns. Row, counts and holds come from one statement, so that the
-// three counts are the total and the status fits the holds at whatever instant one reads.
+// Reads campaigns. Row, counts and holds come from one statement, so that at any instant the three
+// counts add up to the total and the status matches the holds.
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { quietUntil } from "../../accounts/accounts/quiet-time.ts";
 import { findReservation } from "../../credits/credits.ts";
@@ -22,14 +22,14 @@ import {
   type RecipientState,
 } from "../recipients/recipient-states.ts";
 
-/** What narrows a list of campaigns; each is optional and all must hold. */
+/** The filters of a list of campaigns; each is optional and all must match. */
 export type CampaignFilter = {
   readonly status?: CampaignStatus | undefined;
   readonly chat_number_id?: number | undefined;
   readonly template_id?: number | undefined;
-  /** A part of the name, whatever the case. */
+  /** A part of the name, case-insensitive. */
   readonly q?: string | undefined;
-  /** Created from this time on, and before that one. */
+  /** Created from this time (inclusive) to that time (exclusive). */
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
 };
@@ -55,13 +55,13 @@ type CampaignRow = Readonly<Record<RecipientState, number>> & {
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
   readonly purged_at: Date | null;
-  /** Replies that are no longer kept. */
+  /** Replies that have been purged. */
   readonly purged_replies: number;
-  /** Of an open campaign, weightiest first. */
+  /** Of an open campaign, highest rank first. */
   readonly holds: readonly HoldAnswer[];
 };
 
-/** A page of campaigns, newest first; 422 on a cursor that is not of this list. */
+/** Returns a page of campaigns, newest first; 422 for a cursor of another list. */
 export async function listCampaigns(
   db: Kysely<DB>,
   accountId: number,
@@ -79,7 +79,7 @@ export async function listCampaigns(
   });
 }
 
-/** One campaign with its detail. Refuses: not-found. */
+/** Returns one campaign with its details. Errors: not-found. */
 export async function findCampaign(
   db: Kysely<DB>,
   accountId: number,
@@ -103,7 +103,10 @@ export async function findCampaign(
   };
 }
 
-/** A quiet time holds what runs, though no hold says so: it comes and goes by the clock. */
+/**
+ * The account's quiet time pauses running campaigns without a stored hold, because it depends on
+ * the clock.
+ */
 async function isQuiet(db: Kysely<DB>, accountId: number, now: Date): Promise<boolean> {
   const account = await db
     .selectFrom("accounts")
@@ -117,7 +120,7 @@ const sums = sql.join(
   recipientStates.map((state) => sql`sum(${sql.ref(state)})::int as ${sql.ref(state)}`),
 );
 
-/** The newest first. A scheduled campaign is held by its own holds; the others count once it runs. */
+/** Newest first. Before it starts, a scheduled campaign is paused only by its own holds. */
 async function findRows(
   db: Kysely<DB>,
   accountId: number,
@@ -149,7 +152,7 @@ async function findRows(
   return rows.map((row) => ({ ...row, holds: row.holds.map(holdOf) }));
 }
 
-/** Within JSON, PostgreSQL writes times with microseconds and an offset. */
+/** In JSON, PostgreSQL writes times with microseconds and an offset. */
 function holdOf(held: HoldAnswer): HoldAnswer {
   return { ...held, set_at: new Date(held.set_at).toISOString() };
 }
@@ -170,7 +173,7 @@ function conditionsOf(filter: CampaignFilter, quiet: boolean): RawBuilder<unknow
   return conditions;
 }
 
-/** As statusOf tells it. */
+/** The SQL equivalent of statusOf. */
 function ofStatus(status: CampaignStatus, quiet: boolean): RawBuilder<unknown> {
   const kept_back = sql`(h.held or ${quiet}::boolean)`;
   switch (status) {

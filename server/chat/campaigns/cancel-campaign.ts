@@ -5,14 +5,14 @@ import type { Tx } from "../../lib/database/database.ts";
 import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
 
 /**
- * Ends a campaign for good: within a second of the commit no request of it begins any more, and what
- * was not sent becomes cancelled, its credit given back, by wind-down-campaign (notification the job and
- * `chat_work` after the commit). Refuses: not-found; conflict when it is over.
+ * Cancels a campaign: within a second of the commit no request of it begins, and drain-campaign
+ * cancels the unsent recipients and releases their credit (notify the job and `chat_work` after the
+ * commit). Errors: not-found; conflict when the campaign has ended.
  */
 export async function cancelCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
   const { name } = await lockOpenCampaign(tx, account_id, id, "cancelled");
-  // Nothing is left for them to hold.
+  // The holds have nothing left to stop.
   await tx
     .deleteFrom("chat_holds")
     .where("account_id", "=", account_id)
@@ -25,7 +25,12 @@ export async function cancelCampaign(tx: Tx, actor: Actor, id: number, now: Date
     .where("account_id", "=", account_id)
     .where("id", "=", id)
     .execute();
-  const job = { account_id, kind: "chat.wind_down", subject: String(id), run_at: now } as const;
+  const job = {
+    account_id,
+    kind: "chat.drain_campaign",
+    subject: String(id),
+    run_at: now,
+  } as const;
   await addJob(tx, job, now);
   await recordEvent(tx, {
     account_id,

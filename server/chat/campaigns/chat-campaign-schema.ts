@@ -1,4 +1,4 @@
-// A chat campaign as it is asked for and as it goes out (contract 2.2 and 4.2).
+// The request and response schemas of a chat campaign (contract 2.2 and 4.2).
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import { recipients_max } from "../../audience/intake/limits.ts";
@@ -37,7 +37,7 @@ const headFields = {
 
 const exactly_one = "exactly one of template_id, flow_id and automation_flow_id";
 
-/** One recipient. Any text is taken for a number; one that is none is trimmed, never refused. */
+/** One recipient. `phone_number` accepts any text; an invalid number is trimmed, never an error. */
 export const Contact = closed({
   phone_number: Type.String({
     description: "Digits with country code",
@@ -51,11 +51,14 @@ export const Contact = closed({
   ),
 });
 
-/** All of a campaign's fields but its recipients: what requests of every form share. */
+/** All fields of a campaign except its recipients, common to requests of every form. */
 export const CampaignHead = closed(headFields);
 export type CampaignHead = Static<typeof CampaignHead>;
 
-/** The body of campaign creation (contract 4.2). Documents; read-contacts.ts validates the recipients. */
+/**
+ * The body of campaign creation (contract 4.2), for documentation; read-contacts.ts validates the
+ * recipients.
+ */
 export const NewChatCampaign = closed(
   {
     ...headFields,
@@ -76,7 +79,7 @@ export const NewChatCampaign = closed(
   },
 );
 
-/** The same with a saved group for its recipients. */
+/** The same, with a saved group as recipients. */
 export const NewGroupCampaign = closed(
   {
     ...headFields,
@@ -130,7 +133,7 @@ export const ChatCampaignAnswer = Type.Object({
 });
 export type ChatCampaignAnswer = Static<typeof ChatCampaignAnswer>;
 
-/** How many were left out at creation, and why. */
+/** How many recipients were omitted at creation, and why. */
 export const Trimmed = Type.Object({
   invalid: Type.Integer({ description: "No possible phone number" }),
   duplicate: Type.Integer({ description: "The number was there before" }),
@@ -138,7 +141,7 @@ export const Trimmed = Type.Object({
 });
 export type Trimmed = Static<typeof Trimmed>;
 
-/** Whether the marketing route was asked for, is taken, and why not. */
+/** Whether the marketing route was requested, whether it is used, and why not. */
 export const MmLite = Type.Object({
   requested: Type.Boolean(),
   used: Type.Boolean(),
@@ -150,7 +153,7 @@ export const MmLite = Type.Object({
 });
 export type MmLite = Static<typeof MmLite>;
 
-/** What a campaign would come to. */
+/** The recipients, cost and estimated finish of a campaign. */
 export const CampaignPreview = Type.Object({
   total_contacts: Type.Integer({ description: "Recipients that would remain after trimming" }),
   trimmed: Trimmed,

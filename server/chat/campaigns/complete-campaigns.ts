@@ -1,4 +1,4 @@
-// A campaign ends when nothing of it is pending: by its counts, never because a batch came back empty.
+// Ends campaigns without pending recipients, by their counts and never because a batch was empty.
 import { sql } from "kysely";
 import { closeReservation } from "../../credits/close-reservation.ts";
 import type { App } from "../../engine/app.ts";
@@ -6,7 +6,7 @@ import { recordEvent } from "../../engine/record-event.ts";
 
 type FinalCounts = Record<"sent_count" | "delivered_count" | "read_count" | "failed_count", number>;
 
-/** As the campaign's record tells them, once nothing is pending. */
+/** The final counts of a campaign. */
 const final_counts = sql<FinalCounts>`(
   select json_build_object('sent_count', sum(n.accepted + n.sent + n.delivered + n.read),
     'delivered_count', sum(n.delivered + n.read), 'read_count', sum(n.read),
@@ -14,8 +14,8 @@ const final_counts = sql<FinalCounts>`(
   from chat_counts n where n.account_id = c.account_id and n.campaign_id = c.id)`;
 
 /**
- * Ends those of the campaigns whose every recipient is in a final state: running becomes completed,
- * cancelled and failed stay so; what is reserved for them must be used up. Returns how many ended.
+ * Ends the given campaigns whose recipients are all in a final state: running becomes completed;
+ * cancelled and failed stay. Throws unless their reservation is used up. Returns how many ended.
  */
 export async function completeCampaigns(
   app: App,

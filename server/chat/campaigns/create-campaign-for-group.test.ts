@@ -108,7 +108,7 @@ test("a group that is unknown, foreign or no id is 422 on group_id, with the oth
   assert.deepEqual(failingFields(shape), ["name", "group_id", "scheduled_at"]);
 });
 
-test("an empty group, or one of nobody to write to, is 400; credit that is short is 409", async () => {
+test("an empty group, or one without valid recipients, is 400; insufficient credit is 409", async () => {
   const suppressed = uniquePhone();
   await makeSuppression(chat.api.app, chat.account, suppressed);
   for (const members of [[], [{ phone: suppressed }]])

@@ -14,8 +14,9 @@ import { variablesText } from "./intake/variables-text.ts";
 import { validateCampaign } from "./validate-campaign.ts";
 
 /**
- * The campaign of a group, each member with their own variables. Refuses as createChatCampaign does;
- * validation-failed on `group_id` when the account has no such group, or it is too large.
+ * Creates a campaign for a group, each member with their own variables. Errors: as
+ * createChatCampaign; validation-failed on `group_id` when the group does not exist or is too
+ * large.
  */
 export async function createCampaignForGroup(
   app: App,
@@ -27,7 +28,8 @@ export async function createCampaignForGroup(
   const { account } = owner;
   const group = await findGroup(app.db.query, account.id, Number(group_id));
   const source_violations: FieldError[] = [];
-  if (!group) source_violations.push({ field: "group_id", reason: "is no group of this account" });
+  if (!group)
+    source_violations.push({ field: "group_id", reason: "is not a group of this account" });
   else if (group.members_count > recipients_max)
     source_violations.push({
       field: "group_id",

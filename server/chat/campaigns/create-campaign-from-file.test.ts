@@ -135,7 +135,7 @@ test("the other fields are those of the JSON body, with empty ones omitted", asy
   assertProblem(await upload(csv, { template_id: null }), 400, "bad-request");
 });
 
-test("what is wrong with the file is told on its fields, with the others", async () => {
+test("violations of the file are reported on its fields, together with the others", async () => {
   const fields = async (csv: string | null, more: Fields = {}) =>
     failingFields(await upload(csv, more));
   assert.deepEqual(await fields(null, { name: null }), ["name", "file"]);
@@ -151,7 +151,7 @@ test("what is wrong with the file is told on its fields, with the others", async
   assert.deepEqual(await fields(`phone,1\n919870000041,"x\n`), ["file"]);
 });
 
-test("a file of nobody is 400, a key is required, and credit that is short is 409 with nothing created", async () => {
+test("a file without recipients is 400, a key is required, and insufficient credit is 409 with nothing created", async () => {
   const count = await chat.campaignCount();
   for (const csv of [lines("phone"), lines("phone", "x", "12")])
     assertProblem(await upload(csv), 400, "bad-request");
@@ -167,7 +167,7 @@ test("a file of nobody is 400, a key is required, and credit that is short is 40
   const key = unique("key");
   const csv = lines("phone", "919870000051", "919870000052");
   assertProblem(await upload(csv, {}, { of: poor, key }), 409, "insufficient-credit");
-  // What is broken further down is told first.
+  // A malformed row further down outranks the missing credit.
   assert.deepEqual(failingFields(await upload(`${csv}"x`, {}, { of: poor, key })), ["file"]);
   assert.equal(await poor.campaignCount(), 0);
   await makeCredits(poor.api.app, poor.account, { chat: 1 });

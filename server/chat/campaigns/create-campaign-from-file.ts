@@ -17,17 +17,17 @@ const file_thread = new URL("./intake/file-thread.ts", import.meta.url);
 
 /** An upload that has arrived in full. */
 export type CampaignFile = ColumnFields & {
-  /** An open file, which lasts until the campaign is created or refused; null when none came. */
+  /** An open file, valid until the campaign is created or refused; null without a file. */
   readonly fd: number | null;
-  /** The campaign's other fields, of a right shape unless there are violations. */
+  /** The campaign's other fields; their shape is valid unless there are violations. */
   readonly head: CampaignHead;
-  /** What is wrong with the shape of the other fields. */
+  /** Violations in the shape of the other fields. */
   readonly violations: readonly FieldError[];
 };
 
 /**
- * The campaign of a file: every other column than the numbers' is a variable. Refuses as
- * createChatCampaign does; what is wrong with the file is on `file`, `phone_column` and `variables`.
+ * Creates a campaign from a file; every column except the phone column is a variable. Errors: as
+ * createChatCampaign; violations of the file are on `file`, `phone_column` and `variables`.
  */
 export async function createCampaignFromFile(
   app: App,

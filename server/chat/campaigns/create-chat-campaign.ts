@@ -27,15 +27,16 @@ import { insertRecipients, removeSuppressed } from "./intake/store-recipients.ts
 import { validateCampaign, type CampaignOrder } from "./validate-campaign.ts";
 import type { PreparedCampaign } from "./prepare-campaign.ts";
 
-/** Whose campaign it is. */
+/** The account and user that create the campaign. */
 export type CampaignOwner = {
   readonly account: Caller["account"];
   readonly actor: UserActor;
 };
 
 /**
- * The campaign of a JSON body. Refuses bad-request, validation-failed and insufficient-credit in the
- * contract's order, with nothing created; unavailable when too many large campaigns wait.
+ * Creates a campaign from a JSON body. Errors, in the contract's order and with nothing created:
+ * bad-request, validation-failed, insufficient-credit; unavailable when too many large campaigns
+ * wait.
  */
 export async function createChatCampaign(
   app: App,
@@ -60,7 +61,7 @@ type Submission = {
   readonly now: Date;
 };
 
-/** Writes a campaign with its recipients. Refuses as createChatCampaign does. */
+/** Stores a campaign with its recipients. Errors: as createChatCampaign. */
 export async function submitCampaign(
   app: App,
   { actor }: CampaignOwner,
@@ -81,7 +82,7 @@ export async function submitCampaign(
   return answer;
 }
 
-/** The refusal of a campaign without any recipient left; says why the others were trimmed. */
+/** Returns the error for a campaign without recipients, with the reasons they were trimmed. */
 export function noValidContacts(trimmed: {
   readonly invalid: number;
   readonly duplicate: number;
@@ -98,8 +99,8 @@ export function noValidContacts(trimmed: {
 }
 
 /**
- * Writes it. The reservation locks the balance, which every campaign of the account waits for, and so
- * comes last. Refuses bad-request without a recipient left, and insufficient-credit.
+ * Stores the campaign. The reservation comes last, because it locks the balance that every campaign
+ * of the account needs. Errors: bad-request without recipients; insufficient-credit.
  */
 async function writeCampaign(
   tx: Tx,
@@ -156,7 +157,7 @@ async function writeCampaign(
   };
 }
 
-/** It was created; unless it is scheduled, it also starts at once. */
+/** Records the creation, and the start unless the campaign is scheduled. */
 function eventsFor(
   { account_id, campaign_id }: CampaignKey,
   { name, scheduled_at }: CampaignOrder,
@@ -180,7 +181,7 @@ function eventsFor(
   return [created, { account_id, type: "chat.campaign.started", occurred_at, data: campaign }];
 }
 
-/** Keeps number and template until the commit: whoever deletes them looks for campaigns. */
+/** Locks number and template until the commit: their deletion checks for campaigns. */
 async function lockNumberAndTemplate(
   tx: Tx,
   accountId: number,
@@ -209,7 +210,10 @@ async function lockNumberAndTemplate(
   if (violations.length > 0) throw invalid(violations);
 }
 
-/** Before the campaign itself: its recipients name it, and its row is written last, complete. */
+/**
+ * Allocates the ID from the sequence before the campaign is written: the recipients refer to it,
+ * and the row of the campaign is inserted last.
+ */
 async function nextCampaignId({ db }: Pick<App, "db">): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     select nextval(pg_get_serial_sequence('chat_campaigns', 'id')) as id`.execute(db.query);

@@ -1,5 +1,5 @@
-// Takes back what a cancelled or failed campaign has not sent, in batches: what a sender has under way
-// ends by itself, or comes back and is taken then.
+// Cancels or skips, in batches, what a cancelled or failed campaign has not sent. Messages in
+// flight finish, or return to the queue and are drained then.
 import { sql } from "kysely";
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
@@ -7,14 +7,16 @@ import { completeCampaigns } from "./complete-campaigns.ts";
 import { moveRecipients } from "../recipients/move-recipients.ts";
 
 const batch_rows = 2_000;
-/** Then others' jobs have their turn: a few campaigns of a million would keep every scheduled start waiting. */
+/**
+ * Then other jobs may run: draining a few campaigns of a million would delay every scheduled start.
+ */
 const run_ms_max = 5_000;
-/** What is under way may still come back to be sent later. */
+/** Messages in flight may still return to the queue. */
 const look_again_ms = 1_000;
 
 /**
- * The job chat.wind_down: every queued and deferred recipient becomes cancelled, or skipped when the
- * campaign failed. Stopped on the way, or after `ms_max`, it goes on with its next run.
+ * Runs the drain job of a campaign: every queued and deferred recipient becomes cancelled, or
+ * skipped when the campaign failed. When stopped, or after `ms_max`, the next run continues.
  */
 export async function drainCampaign(
   app: App,
@@ -35,8 +37,8 @@ export async function drainCampaign(
       ? ({ state: "cancelled" } as const)
       : ({ state: "skipped", error: "campaign_failed" } as const);
   const until_ms = performance.now() + ms_max;
-  // Each state by itself and each batch behind the last: asked for together they were all sorted for
-  // every batch, 0.24 s of half a million.
+  // One state and one batch at a time: a combined query sorts all rows for every batch (0.24 s for
+  // half a million).
   for (const state of ["queued", "deferred"] as const) {
     let left = await openRecipients(app, { account_id, campaign_id, state }, 0);
     while (left.length > 0) {
@@ -63,7 +65,7 @@ async function openRecipients(
       .select(["id", "dispatches"])
       .where("account_id", "=", of.account_id)
       .where("campaign_id", "=", of.campaign_id)
-      // Spelt out, so that every plan may use the index of the open ones.
+      // Written as literals, so that every plan may use the index of open recipients.
       .where(sql<boolean>`state = ${sql.lit(of.state)}`)
       .where("id", ">", after)
       .orderBy("id")
@@ -72,7 +74,7 @@ async function openRecipients(
   );
 }
 
-/** By the counts: the sender may be marking some at this moment, or giving some back. */
+/** Uses the counts, because the sender may be marking or returning recipients at this moment. */
 async function isUnderWay(app: App, accountId: number, campaignId: number): Promise<boolean> {
   const { open } = await app.db.query
     .selectFrom("chat_counts")

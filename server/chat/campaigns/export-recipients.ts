@@ -1,4 +1,4 @@
-// A campaign's recipients as CSV.
+// Exports a campaign's recipients as CSV.
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
@@ -24,7 +24,7 @@ const columns = [
   "variables",
 ] as const satisfies readonly (keyof RecipientAnswer)[];
 
-/** The recipients that the filter lets through, as chunks of CSV with a header line; variables are JSON. */
+/** Yields the matching recipients as chunks of CSV with a header line; variables are JSON. */
 export function exportRecipients(
   app: App,
   key: CampaignKey,

@@ -2,7 +2,10 @@ import { addJob } from "../../engine/add-job.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 
-/** Ends a running campaign that cannot go on; what it has not sent is skipped, uncharged, by wind-down-campaign. */
+/**
+ * Fails a running campaign that cannot continue; drain-campaign skips the unsent recipients,
+ * uncharged.
+ */
 export async function failCampaign(
   tx: Tx,
   accountId: number,
@@ -29,7 +32,7 @@ export async function failCampaign(
     tx,
     {
       account_id: accountId,
-      kind: "chat.wind_down",
+      kind: "chat.drain_campaign",
       subject: String(campaignId),
       run_at: now,
     },

@@ -4,8 +4,8 @@ import { hold } from "../holds/holds.ts";
 import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
 
 /**
- * Holds a campaign back until somebody resumes it; one that is paused by hand already stays so.
- * Refuses: not-found; conflict when it is over.
+ * Pauses a campaign until a person resumes it; has no effect when it is paused by hand already.
+ * Errors: not-found; conflict when the campaign has ended.
  */
 export async function pauseCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;

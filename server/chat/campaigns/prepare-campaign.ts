@@ -1,5 +1,5 @@
-// Reads the body of a campaign before anything else is known of it: validates the shape of its
-// contacts and gathers its recipients, ready to be stored. Large bodies are read in a thread of their own.
+// Reads the body of a campaign: validates the shape of its contacts and gathers its recipients,
+// ready to be stored. A separate thread reads large bodies.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Caller } from "../../accounts/caller.ts";
@@ -8,20 +8,20 @@ import { openSlots } from "../../lib/slots.ts";
 import type { BodyThreadData, BodyThreadMessage } from "./intake/body-thread.ts";
 import { readBody, type BodyReading } from "./intake/read-body.ts";
 
-/** A body that was read. `head` is the body without its contacts, of any shape. */
+/** A parsed body. `head` is the body without its contacts, of any shape. */
 export type PreparedCampaign = BodyReading;
 
-/** A body of so many bytes costs the server's thread a few milliseconds. */
+/** Parsing a body of this size takes the main thread a few milliseconds. */
 const small_bytes_max = 262_144;
-/** Each that waits holds its body. */
+/** Each waiting request holds its body in memory. */
 const threads = openSlots(2, 4);
 const heap_mb_max = 512;
 const seconds_max = 60;
 
 /**
- * Reads a body for an account; its bytes may be gone afterwards. With `listed`, the recipients come
- * as they are; otherwise many come as lines of COPY. Throws what parseJsonBody throws; 503 when too
- * many large bodies are being read. What is wrong with the contacts' shape is in `violations`.
+ * Reads a body for an account; its bytes may be transferred. With `listed`, the recipients are
+ * returned as a list; otherwise many are returned as COPY text. Throws as parseJsonBody; 503 when
+ * too many large bodies are being read. Violations of the contacts' shape are in `violations`.
  */
 export async function prepareCampaign(
   body: Buffer,
@@ -34,7 +34,7 @@ export async function prepareCampaign(
   return threads.use(() => readInThread({ ...options, form, body: ownBytes(body) }));
 }
 
-/** A buffer may be part of a shared one, which cannot be handed over. */
+/** Copies a buffer that is part of a larger ArrayBuffer: only a whole ArrayBuffer is transferable. */
 function ownBytes(body: Buffer): Uint8Array {
   return body.length === body.buffer.byteLength ? body : Uint8Array.from(body);
 }

@@ -66,10 +66,10 @@ test("only credit does not refuse a preview: it says that it is short", async ()
 test("a preview is refused for what the campaign would be refused for", async () => {
   assertProblem(await preview(chat.body({ template_id: null })), 400, "bad-request");
   assertProblem(await preview(chat.body({ contacts: [] })), 400, "bad-request");
-  const nobody = await preview(chat.body({ contacts: [{ phone_number: "9876543210" }] }));
-  assertProblem(nobody, 400, "bad-request");
+  const invalid = await preview(chat.body({ contacts: [{ phone_number: "9876543210" }] }));
+  assertProblem(invalid, 400, "bad-request");
   assert.equal(
-    nobody.body.detail,
+    invalid.body.detail,
     "No valid contacts remain: 1 no possible phone number with its country code",
   );
   const shape = await preview(chat.body({ name: 1, contacts: [{}], scheduled_at: "x" }));

@@ -1,4 +1,4 @@
-// What a campaign would come to, with nothing created: whom it would reach, its cost and its end.
+// Previews a campaign's recipients, cost and estimated finish without creating anything.
 import { sql, type Kysely } from "kysely";
 import type { Caller } from "../../accounts/caller.ts";
 import { availableCredits } from "../../credits/credits.ts";
@@ -12,8 +12,8 @@ import type { PreparedCampaign } from "./prepare-campaign.ts";
 import { renderMessage } from "../messages/render-message.ts";
 
 /**
- * The preview of a body whose recipients were prepared as they are. Refuses as createChatCampaign
- * does, but for credit: whether that is sufficient is told.
+ * Previews a campaign whose recipients were prepared as a list. Errors: as createChatCampaign,
+ * except that insufficient credit is part of the result.
  */
 export async function previewChatCampaign(
   app: App,
@@ -76,7 +76,7 @@ async function suppressedOf(
   return new Set(rows.map(({ phone }) => phone));
 }
 
-/** Messages that a number has still to send. */
+/** Messages that a number still has to send. */
 async function waitingOn(db: Kysely<DB>, accountId: number, numberId: number): Promise<number> {
   const { rows } = await sql<{ waiting: number }>`
     select coalesce(sum(n.queued + n.deferred + n.dispatching), 0)::bigint as waiting

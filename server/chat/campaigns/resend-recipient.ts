@@ -6,15 +6,16 @@ import { moveRecipients } from "../recipients/move-recipients.ts";
 import { shownState, type RecipientState } from "../recipients/recipient-states.ts";
 
 /**
- * So long after its dispatch a message of unknown outcome may be sent again: its sender's lease (10 s),
- * the longest request (30 s) and 60 s, after which nobody can still be about to send it.
+ * How long after its dispatch a message of unknown outcome may be resent: the sender's lease (10
+ * s), the longest request (30 s) and 60 s, after which no process can still be sending it.
  */
 export const resend_after_ms = 100_000;
 
 /**
- * Queues a recipient of unknown outcome again, as a new message with an id of its own: the customer may
- * get both, which the caller has accepted. Returns the number to notification `chat_work` for. Refuses:
- * not-found; conflict when the outcome is known, may still come, or the campaign does not send.
+ * Queues a recipient of unknown outcome again, as a new message with its own ID. The customer may
+ * receive both, which the caller has accepted. Returns the chat number to notify on `chat_work`.
+ * Errors: not-found; conflict when the outcome is known, may still arrive, or the campaign does not
+ * send.
  */
 export async function resendRecipient(
   tx: Tx,
@@ -37,7 +38,8 @@ export async function resendRecipient(
   const { dispatches } = found;
   const moves = [{ campaign_id, id, dispatches, state: "queued" as const }];
   const moved = await moveRecipients(tx, account_id, moves, now);
-  if (moved.length === 0) throw new Refusal("conflict", "News of this message has just come in");
+  if (moved.length === 0)
+    throw new Refusal("conflict", "The outcome of this message has just arrived");
   await tx
     .updateTable("chat_campaigns")
     .set({ work_at: now })
@@ -66,6 +68,6 @@ function refuseTooEarly(
   if (now.getTime() < from_ms)
     throw new Refusal(
       "conflict",
-      `News of this message may still come; it can be sent again from ${new Date(from_ms).toISOString()} on`,
+      `The outcome of this message may still arrive; it can be resent from ${new Date(from_ms).toISOString()} on`,
     );
 }

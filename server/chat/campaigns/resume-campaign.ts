@@ -1,14 +1,14 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { tellResumed } from "../holds/holds.ts";
+import { recordResumed } from "../holds/holds.ts";
 import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
 
-/** What a person's word is enough for; the campaign's number, template and account may still be held. */
+/** The holds that a person may lift; the number, template and account may still be held. */
 const reasons_lifted = ["manual", "error_threshold"] as const;
 
 /**
- * Lets a campaign go on as far as its own holds are concerned, and makes it due at once; one without
- * any is left as it is. Refuses: not-found; conflict when it is over.
+ * Lifts a campaign's own holds and makes it due at once; changes nothing without holds. Errors:
+ * not-found; conflict when the campaign has ended.
  */
 export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
@@ -30,7 +30,7 @@ export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date
       .execute();
   if (lifted.length === 0) return;
   const reasons = lifted.map(({ reason }) => reason).toSorted();
-  await tellResumed(tx, account_id, [id], now);
+  await recordResumed(tx, account_id, [id], now);
   await recordAudit(tx, actor, {
     at: now,
     action: "chat_campaign.resumed",

@@ -1,5 +1,6 @@
-// Gives up on messages of which neither the provider nor a status ever said anything: failed, with
-// the outcome unknown, and charged, because most of them were sent. A later status still corrects it.
+// Ends messages that neither the provider nor a delivery status ever confirmed: failed, with
+// outcome unknown, and charged, because most of them were sent. A later status still corrects the
+// state.
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { completeCampaigns } from "./complete-campaigns.ts";
@@ -7,7 +8,7 @@ import { moveRecipients } from "../recipients/move-recipients.ts";
 
 const batch_rows = 1_000;
 
-/** The job chat.settle_unknown of one campaign; comes again when more become due. */
+/** Runs the job chat.settle_unknown of one campaign; reschedules it while more become due. */
 export async function settleUnknown(
   app: App,
   { account_id, subject }: Pick<Job, "account_id" | "subject">,

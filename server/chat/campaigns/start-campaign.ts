@@ -2,7 +2,7 @@ import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 
-/** The job chat.start_campaign: a scheduled campaign begins, unless it was cancelled meanwhile. */
+/** Runs the job chat.start_campaign: starts a scheduled campaign unless it was cancelled. */
 export async function startCampaign(app: App, { account_id, subject }: Job): Promise<void> {
   const now = app.clock.now();
   const campaign_id = Number(subject);

@@ -1,4 +1,5 @@
-// What a campaign's fields mean for its account: the number it is sent from, what is sent, and when.
+// Validates a campaign's fields against its account: the chat number, the message and the start
+// time.
 import type { Kysely } from "kysely";
 import type { Caller } from "../../accounts/caller.ts";
 import type { DB } from "../../lib/database/database.ts";
@@ -10,12 +11,12 @@ import type { CampaignHead, MmLite } from "./chat-campaign-schema.ts";
 import { findMessage, type CampaignMessage } from "./intake/find-message.ts";
 import type { MessagePlan } from "../messages/message-plan.ts";
 
-/** A campaign whose fields were found good. */
+/** A campaign with valid fields. */
 export type CampaignOrder = {
   readonly name: string;
   readonly chat_number_id: number;
   readonly rate_per_second: number;
-  /** Also of a template that a flow opens with: what holds a template holds the campaign. */
+  /** Also the template that a flow opens with: its holds apply to the campaign. */
   readonly template_id: number | null;
   readonly flow_id: number | null;
   readonly automation_flow_id: string | null;
@@ -25,7 +26,7 @@ export type CampaignOrder = {
   readonly mm_lite: MmLite;
 };
 
-/** A time that is none, which the schema cannot see; `head` may have any shape. */
+/** Reports an invalid time, which the schema does not detect; `head` may have any shape. */
 export function campaignTimeViolations(head: unknown): FieldError[] {
   const { scheduled_at: text } = (head ?? {}) as { scheduled_at?: unknown };
   if (typeof text !== "string" || text === "") return [];
@@ -34,8 +35,8 @@ export function campaignTimeViolations(head: unknown): FieldError[] {
 }
 
 /**
- * Refuses, in the contract's order: bad-request unless exactly one message is named and anybody is to
- * get it; validation-failed for a number, a message or a time that will not do, all at once.
+ * Validates a campaign. Errors, in the contract's order: bad-request unless exactly one message is
+ * named and there are recipients; validation-failed with every invalid number, message and time.
  */
 export async function validateCampaign(
   db: Kysely<DB>,
@@ -47,7 +48,7 @@ export async function validateCampaign(
     now,
   }: {
     readonly has_recipients: boolean;
-    /** What is wrong with where the recipients come from: told with the others. */
+    /** Violations of the recipient source, reported with the others. */
     readonly source_violations?: readonly FieldError[];
     readonly now: Date;
   },
@@ -73,7 +74,7 @@ export async function validateCampaign(
   if (!number)
     violations.push({
       field: "chat_number_id",
-      reason: "is no active chat number of this account",
+      reason: "is not an active chat number of this account",
     });
   if ("reason" in message) violations.push(message);
   if (typeof scheduled_at === "string")
@@ -104,7 +105,10 @@ function findNumber(db: Kysely<DB>, accountId: number, numberId: number) {
     .executeTakeFirst();
 }
 
-/** The notification is re-validated: it is followed only where the provider would take it. */
+/**
+ * Decides the marketing route. It is used if it is requested and the message and number allow it;
+ * `reason` says why a requested route is not used.
+ */
 function routeOf(requested: boolean, { plan }: CampaignMessage, onboarded: boolean): MmLite {
   const reason =
     plan.kind !== "template"

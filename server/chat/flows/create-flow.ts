@@ -8,7 +8,7 @@ import type { FlowAnswer, FlowKind, NewFlow } from "./flow-schema.ts";
 import { flowTable } from "./flows.ts";
 import { openingOf, type OpeningMessage } from "../messages/opening-message.ts";
 
-/** Creates a flow. Refuses: validation-failed for a taken name or a template that is not the account's. */
+/** Creates a flow. Errors: validation-failed for a name in use or an unknown template. */
 export async function createFlow(
   tx: Tx,
   actor: Actor,
@@ -40,14 +40,14 @@ export async function createFlow(
   return flowAnswer(created);
 }
 
-/** 422 unless the template that the flow opens with is the account's. */
+/** Throws 422 unless the template of the opening message belongs to the account. */
 export async function refuseUnknownTemplate(
   tx: Tx,
   accountId: number,
   opening: OpeningMessage,
 ): Promise<void> {
   if (opening.type !== "template") return;
-  // Held, so that it is not deleted before the flow is there.
+  // Locked, so that it cannot be deleted before the flow commits.
   const template = await tx
     .selectFrom("chat_templates")
     .select("id")
@@ -55,10 +55,10 @@ export async function refuseUnknownTemplate(
     .where("id", "=", knownId(opening.template_id))
     .forKeyShare()
     .executeTakeFirst();
-  if (!template) throw invalidField("opening.template_id", "is no template of this account");
+  if (!template) throw invalidField("opening.template_id", "is not a template of this account");
 }
 
-/** Turns the violated constraint into 422 on `name`; throws everything else on. */
+/** Maps a violated unique constraint to 422 on `name`; rethrows any other error. */
 export function refuseTakenFlowName(error: unknown, kind: FlowKind): never {
   if (violatesUnique(error, `${kind}_account_id_name_key`)) {
     throw invalidField("name", "is already the name of a flow");

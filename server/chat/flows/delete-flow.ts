@@ -5,7 +5,7 @@ import { notFound } from "../../lib/errors.ts";
 import type { FlowKind } from "./flow-schema.ts";
 import { flowTable } from "./flows.ts";
 
-/** Deletes a flow; campaigns keep what they send. Refuses: not-found. */
+/** Deletes a flow; campaigns keep their copy of its message. Errors: not-found. */
 export async function deleteFlow(
   tx: Tx,
   actor: Actor,

@@ -1,5 +1,5 @@
-// Chat flows and automation flows as they go in and come out of the API: for campaigns both are a
-// name for a first message. They differ in their ids alone.
+// API schemas of chat flows and automation flows. For campaigns, both are named opening messages; they
+// differ only in the type of their IDs.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import type { FieldError } from "../../lib/errors.ts";
@@ -11,7 +11,7 @@ import {
   type OpeningMessage,
 } from "../messages/opening-message.ts";
 
-/** The two kinds, by their tables. */
+/** A kind of flow, named by its table. */
 export type FlowKind = "chat_flows" | "automation_flows";
 
 const name = shownName("Unique among the account's flows of its kind");
@@ -23,14 +23,14 @@ const example = {
   variable_defaults: { "1": "there" },
 };
 
-/** The body of a flow's creation; validateFlow says what this schema cannot. */
+/** The body of a flow's creation; validateFlow checks the rules that a schema cannot express. */
 export const NewFlow = closed(
   { name, active: optional(active), opening: OpeningInput },
   { examples: [{ name: "Call back", opening: example }] },
 );
 export type NewFlow = Static<typeof NewFlow>;
 
-/** The body of a flow's patch; an opening replaces the whole one before. */
+/** The body of a flow's patch; an opening replaces the previous one as a whole. */
 export const FlowPatch = closed(
   {
     name: Type.Optional(name),
@@ -50,16 +50,16 @@ const answer = {
 };
 export const ChatFlowAnswer = Type.Object({ id: id("Chat flow id"), ...answer });
 export const AutomationFlowAnswer = Type.Object({ id: Type.String({ format: "uuid" }), ...answer });
-/** An id is a number for a chat flow and a UUID for an automation flow. */
+/** The ID is a number for a chat flow and a UUID for an automation flow. */
 export type FlowAnswer = Omit<Static<typeof ChatFlowAnswer>, "id"> & { id: number | string };
 
-/** What a schema alone cannot say of a new flow's or a patch's body, which may have any shape. */
+/** Checks the rules that a schema cannot express; the body of a creation or patch may have any shape. */
 export function validateFlow(body: unknown): FieldError[] {
   if (typeof body !== "object" || body === null) return [];
   return validateOpening((body as Record<string, unknown>)["opening"], "opening");
 }
 
-/** What of a row `flowAnswer` needs. */
+/** The columns that `flowAnswer` needs. */
 export const flow_columns = [
   "id",
   "name",

@@ -57,7 +57,7 @@ function testFlows(base: string, unknown: number | string, subject: string): voi
   const add = (opening: unknown, more: object = {}) =>
     send("POST", "", { name: unique("flow"), opening, ...more });
 
-  test(`${base}: every kind of opening is kept as it was given, nulls left out`, async () => {
+  test(`${base}: stores every kind of opening as given, without nulls`, async () => {
     for (const opening of [...openings, { type: "template", template_id }]) {
       const { status, body, text } = await add({ ...opening, header: null, ...opening });
       assert.equal(status, 201, text);
@@ -66,7 +66,7 @@ function testFlows(base: string, unknown: number | string, subject: string): voi
     }
   });
 
-  test(`${base}: each violation of an opening is told by its path`, async () => {
+  test(`${base}: reports each violation of an opening with its path`, async () => {
     const button = { title: "Yes" };
     const row = { id: "1", title: "One" };
     const list = (rows: object[], more: object = {}) => ({
@@ -129,7 +129,7 @@ function testFlows(base: string, unknown: number | string, subject: string): voi
     assert.deepEqual((await send("GET", `/${id}`)).body.opening, interactive);
   });
 
-  test(`${base}: a name is one flow's, and a repeated key makes one flow`, async () => {
+  test(`${base}: names are unique, and a repeated idempotency key creates one flow`, async () => {
     const name = unique("flow");
     const headers = { "idempotency-key": unique("key") };
     const first = await send("POST", "", { name, opening: interactive }, account, headers);
@@ -144,7 +144,7 @@ function testFlows(base: string, unknown: number | string, subject: string): voi
     assert.equal((await send("POST", "", { name, opening: interactive }, other)).status, 201);
   });
 
-  test(`${base}: a flow is changed, switched off and deleted, with a trace, by its account alone`, async () => {
+  test(`${base}: only the owning account changes, deactivates and deletes a flow, each with an audit entry`, async () => {
     const { id } = (await add(interactive, { active: null })).body;
     const opening = { type: "template", template_id };
     const patched = await send("PATCH", `/${id}`, { name: unique("new"), active: false, opening });
@@ -170,7 +170,7 @@ function testFlows(base: string, unknown: number | string, subject: string): voi
     );
   });
 
-  test(`${base}: the list shows each flow once, page by page`, async () => {
+  test(`${base}: lists each flow exactly once across pages`, async () => {
     const by = await makeAccount(api.app);
     const ids: (number | string)[] = [];
     for (let i = 0; i < 5; i++) {

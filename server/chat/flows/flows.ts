@@ -9,7 +9,7 @@ import {
   type FlowRow,
 } from "./flow-schema.ts";
 
-/** The account's flows of a kind, by id. */
+/** Returns a page of the account's flows of a kind, ordered by ID. */
 export async function listFlows(
   db: Kysely<DB>,
   kind: FlowKind,
@@ -27,7 +27,7 @@ export async function listFlows(
   return { data, next_cursor: more ? encodeId(data.at(-1)!.id) : null };
 }
 
-/** One flow of the account, or not-found. */
+/** Returns one flow of the account. Errors: not-found. */
 export async function findFlow(
   db: Kysely<DB>,
   kind: FlowKind,
@@ -45,7 +45,9 @@ function flowRows(db: Kysely<DB>, kind: FlowKind, accountId: number) {
   return db.selectFrom(flowTable(kind)).select(flow_columns).where("account_id", "=", accountId);
 }
 
-/** Both tables have the same columns, of the same types but for the id: Kysely is told of the one. */
+/**
+ * Both tables have the same columns and types except the ID, so one type serves Kysely for both.
+ */
 export function flowTable(kind: FlowKind): "chat_flows" {
   return kind as "chat_flows";
 }

@@ -9,8 +9,8 @@ import { flowTable } from "./flows.ts";
 import { openingOf } from "../messages/opening-message.ts";
 
 /**
- * Changes a flow for campaigns made from now on. Refuses: not-found; validation-failed for a taken
- * name or a template that is not the account's.
+ * Changes a flow for campaigns created from now on. Errors: not-found; validation-failed for a name
+ * in use or an unknown template.
  */
 export async function updateFlow(
   tx: Tx,

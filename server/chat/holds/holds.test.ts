@@ -49,7 +49,7 @@ const lift = (subject: HoldSubject, reason: HoldReason, at = later) =>
   within((tx) => liftHold(tx, { account_id: account.account_id, ...subject, reason }, at));
 const holdsOn = (subject: HoldSubject) => holdsOf(api.app.db.query, account.account_id, [subject]);
 
-/** A running campaign that nobody is to look at before 2099. */
+/** Creates a running campaign that is not due before 2099. */
 async function makeResting(on = number, template = template_id): Promise<number> {
   const recipients = [{ phone: "919876543210" }];
   const id = await makeChatCampaign(api.app, account, on, template, recipients);
@@ -74,7 +74,7 @@ async function workAt(id: number): Promise<string> {
 
 const resting = "2099-01-01T00:00:00.000Z";
 
-test("a campaign shows the highest-ranked of the holds that concern it", async () => {
+test("a campaign shows the highest-ranked hold that applies to it", async () => {
   const campaign = { id: 7, template_id: 8, chat_number_id: 9 };
   const subjects = holdSubjectsOf(campaign);
   assert.equal(subjects.length, 4);
@@ -97,7 +97,7 @@ test("a campaign shows the highest-ranked of the holds that concern it", async (
   assert.equal(pausedReason([elsewhere], campaign), null);
 });
 
-test("the order in which holds were set changes nothing of their rank", async () => {
+test("the rank of holds does not depend on the order in which they are set", async () => {
   const subject = { scope: "number", subject_id: 4_711 } as const;
   for (const reason of hold_reasons.toReversed()) await set(subject, reason);
   const found = await holdsOn(subject);
@@ -119,7 +119,7 @@ test("a hold that is set again keeps its time and detail", async () => {
   assert.deepEqual(await holdsOf(api.app.db.query, other.account_id, [subject]), []);
 });
 
-test("a lift makes exactly the running campaigns that it concerns due at once", async () => {
+test("lifting a hold makes exactly the affected running campaigns due at once", async () => {
   const number2 = await makeChatNumber(api.app, account);
   const template2 = await makeChatTemplate(api.app, account, number2);
   for (const [subjectOf, reason, wakesBoth] of [
@@ -148,7 +148,7 @@ test("a lift makes exactly the running campaigns that it concerns due at once", 
   );
 });
 
-test("a lift of what is not held, or of a campaign that has ended, wakes nothing", async () => {
+test("lifting a missing hold, or a hold of an ended campaign, makes no campaign due", async () => {
   const id = await makeResting();
   const subject = { scope: "campaign", subject_id: id } as const;
   assert.deepEqual(await lift(subject, "manual"), { lifted: false, number_ids: [] });
@@ -170,7 +170,7 @@ const send = (method: string, path: string, json?: unknown, by = account) =>
     ...(json === undefined ? {} : { json }),
   });
 
-test("holds are listed page by page, of one scope or subject when asked", async () => {
+test("lists holds across pages, filtered by scope or subject", async () => {
   const by = await makeAccount(api.app);
   const expected: string[] = [];
   for (const scope of ["campaign", "number", "template"] as const) {
@@ -207,9 +207,9 @@ test("holds are listed page by page, of one scope or subject when asked", async 
   assert.deepEqual(failingFields(await send("GET", "?cursor=MTA")), ["cursor"]);
 });
 
-test("a person lifts what a person can have seen to, once, and it is in the audit trail", async () => {
-  const heard: string[] = [];
-  api.app.notifications.on("chat_work", (subject) => heard.push(subject));
+test("a hold is lifted by hand once and recorded in the audit trail", async () => {
+  const notified: string[] = [];
+  api.app.notifications.on("chat_work", (subject) => notified.push(subject));
   const id = await makeResting();
   const subject = { scope: "campaign", subject_id: id } as const;
   await set(subject, "error_threshold");
@@ -218,7 +218,7 @@ test("a person lifts what a person can have seen to, once, and it is in the audi
   assert.equal((await send("POST", "/lift", body, other)).status, 404);
   assert.equal((await send("POST", "/lift", body)).status, 204);
   assert.notEqual(await workAt(id), resting);
-  assert.ok(heard.includes(`${account.account_id}:${number.id}`));
+  assert.ok(notified.includes(`${account.account_id}:${number.id}`));
   assert.equal((await send("POST", "/lift", body)).status, 404);
   const audit = await api.app.db.query
     .selectFrom("audit_entries")
@@ -230,7 +230,7 @@ test("a person lifts what a person can have seen to, once, and it is in the audi
   assert.deepEqual(audit, [{ subject_id: String(id), detail }]);
 });
 
-test("holds that end by verbs of their own cannot be lifted by hand", async () => {
+test("holds that end by their own action cannot be lifted by hand", async () => {
   for (const reason of ["manual", "credit", "quiet_time", "boredom"]) {
     const json = { scope: "campaign", subject_id: 1, reason };
     assert.deepEqual(failingFields(await send("POST", "/lift", json)), ["reason"]);

@@ -1,5 +1,5 @@
-// What keeps messages from going out: a set, of which the API shows the highest-ranked. A campaign
-// runs when nothing holds it, its template, its number or its account.
+// Stores holds, which stop messages; the API shows the highest-ranked one. A campaign runs when it, its
+// template, its number and its account have no hold.
 import { sql, type Kysely } from "kysely";
 import Type, { type Static } from "typebox";
 import type { DB, Tx } from "../../lib/database/database.ts";
@@ -8,7 +8,7 @@ import { id, nullable, timestamp } from "../../lib/schemas.ts";
 export const hold_scopes = ["campaign", "template", "number", "account"] as const;
 export type HoldScope = (typeof hold_scopes)[number];
 
-/** Highest rank first: what needs a person most is shown. */
+/** Highest rank first: the reasons that most need a person's attention. */
 export const hold_reasons = [
   "auth",
   "sender_restricted",
@@ -22,11 +22,11 @@ export type HoldReason = (typeof hold_reasons)[number];
 
 export type HoldSubject = {
   readonly scope: HoldScope;
-  /** 0 for the account. */
+  /** 0 when the scope is the account. */
   readonly subject_id: number;
 };
 
-/** A hold as the API shows it. */
+/** A hold in an API response. */
 export const HoldAnswer = Type.Object({
   scope: Type.Enum(hold_scopes, { type: "string" }),
   subject_id: id("Of the campaign, template or number; 0 for the account"),
@@ -36,14 +36,14 @@ export const HoldAnswer = Type.Object({
 });
 export type HoldAnswer = Static<typeof HoldAnswer>;
 
-/** What of a campaign tells which holds concern it. */
+/** The fields of a campaign that determine which holds apply. */
 export type HeldCampaign = {
   readonly id: number;
   readonly template_id: number | null;
   readonly chat_number_id: number;
 };
 
-/** Everything whose holds keep this campaign's messages back. */
+/** Returns every subject whose holds stop this campaign's messages. */
 export function holdSubjectsOf(campaign: HeldCampaign): HoldSubject[] {
   return [
     { scope: "campaign", subject_id: campaign.id },
@@ -55,7 +55,7 @@ export function holdSubjectsOf(campaign: HeldCampaign): HoldSubject[] {
   ];
 }
 
-/** The holds on any of the subjects, highest rank first, oldest first within a rank. */
+/** Returns the holds on any of the subjects, highest rank first, oldest first within a rank. */
 export async function holdsOf(
   db: Kysely<DB>,
   accountId: number,
@@ -74,7 +74,7 @@ export async function holdsOf(
     .map(holdAnswerOf);
 }
 
-/** Why a campaign does not send, of holds in holdsOf's order: the highest-ranked that concerns it, or null. */
+/** Returns the first hold's reason that applies to the campaign, or null; `holds` in holdsOf's order. */
 export function pausedReason(
   holds: readonly HoldAnswer[],
   campaign: HeldCampaign,
@@ -92,8 +92,8 @@ export function holdAnswerOf(row: HoldRow): HoldAnswer {
 }
 
 /**
- * Sets a hold and tells of each campaign that it pauses; false when it was there already, and then its
- * time and detail stay.
+ * Sets a hold and records an event for each campaign that it pauses. Returns false and keeps its time
+ * and detail when it is already set.
  */
 export async function hold(
   tx: Tx,
@@ -105,14 +105,14 @@ export async function hold(
   now: Date,
 ): Promise<boolean> {
   const { account_id, scope, subject_id, reason, detail } = held;
-  // What is scheduled is paused by its own holds alone.
+  // A scheduled campaign is paused only by its own holds.
   const paused = scope === "campaign" ? ["scheduled", "running"] : ["running"];
   const { rows } = await sql<{ subject_id: number }>`
     with held as (
       insert into chat_holds (account_id, scope, subject_id, reason, detail, set_at)
       values (${account_id}, ${scope}, ${subject_id}, ${reason}, ${detail}, ${now})
       on conflict do nothing returning subject_id
-    ), told as (
+    ), recorded as (
       insert into events (account_id, type, occurred_at, data)
       select ${account_id}::bigint, 'chat.campaign.paused', ${now}::timestamptz, json_build_object(
         'campaign_id', c.id, 'name', c.name, 'paused_reason', ${reason}::text)
@@ -125,17 +125,17 @@ export async function hold(
   return rows.length > 0;
 }
 
-/** What a lift changed. */
+/** The result of lifting a hold. */
 export type Lifted = {
-  /** False when there was no such hold; then nothing was changed. */
+  /** False when the hold did not exist and nothing changed. */
   readonly lifted: boolean;
-  /** The numbers whose senders have work again: notification `chat_work` for each, after the commit. */
+  /** The chat numbers to notify on `chat_work` after the commit. */
   readonly number_ids: readonly number[];
 };
 
 /**
- * Takes a hold away and makes the running campaigns it concerned due at once; other holds on them
- * stay. Locks those campaigns first (the order of lockOpenCampaign).
+ * Removes a hold and makes the affected running campaigns due at once; their other holds stay. Locks
+ * those campaigns first (the order of lockOpenCampaign).
  */
 export async function liftHold(
   tx: Tx,
@@ -165,7 +165,7 @@ const concerned: Readonly<
   account: () => sql<boolean>`true`,
 };
 
-/** Locks the running campaigns that a hold concerns, in the order of their ids; none without the hold. */
+/** Locks the running campaigns that a hold affects, ordered by ID; none when the hold does not exist. */
 async function lockCampaigns(
   tx: Tx,
   accountId: number,
@@ -193,15 +193,15 @@ async function wakeCampaigns(
     update chat_campaigns c set work_at = least(c.work_at, ${now}::timestamptz)
     where c.account_id = ${accountId} and c.id = any (${campaignIds}::bigint[])
     returning c.chat_number_id`.execute(tx);
-  await tellResumed(tx, accountId, campaignIds, now);
+  await recordResumed(tx, accountId, campaignIds, now);
   return [...new Set(rows.map(({ chat_number_id }) => chat_number_id))];
 }
 
 /**
- * Tells of those of the campaigns that go on, now that a hold was lifted: others may hold them still. Lock
- * them first, so that of two lifts at once the later sees what the earlier left.
+ * Records an event for each campaign that resumes after a lifted hold; others may still be held.
+ * Lock the campaigns first, so that of two concurrent lifts the later sees the earlier.
  */
-export async function tellResumed(
+export async function recordResumed(
   tx: Tx,
   accountId: number,
   campaignIds: readonly number[],

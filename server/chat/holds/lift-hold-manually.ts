@@ -6,7 +6,7 @@ import { knownId } from "../../lib/ids.ts";
 import { closed, id } from "../../lib/schemas.ts";
 import { hold_scopes, liftHold } from "./holds.ts";
 
-/** Others end by themselves, or by what their own verbs do: a resume, a top-up, the morning. */
+/** Other holds end automatically or by their own action, such as a resume, a top-up or the morning. */
 const reasons_by_hand = [
   "sender_restricted",
   "auth",
@@ -25,8 +25,8 @@ export const HoldToLift = closed(
 export type HoldToLift = Static<typeof HoldToLift>;
 
 /**
- * Lifts a hold that a person has seen to; returns the numbers to notification `chat_work` for. It comes back
- * if its cause is still there. Refuses: not-found when there is no such hold.
+ * Lifts a hold by hand; returns the chat numbers to notify on `chat_work`. It is set again if its
+ * cause remains. Errors: not-found without such a hold.
  */
 export async function liftHoldManually(
   tx: Tx,
@@ -38,7 +38,7 @@ export async function liftHoldManually(
   const held = { account_id, scope, subject_id: knownId(subject_id), reason };
   const { lifted, number_ids } = await liftHold(tx, held, now);
   if (!lifted)
-    throw new Refusal("not-found", "There is no such hold; GET /api/v1/chat/holds lists all");
+    throw new Refusal("not-found", "This hold does not exist; GET /api/v1/chat/holds lists all");
   await recordAudit(tx, actor, {
     at: now,
     action: "chat_hold.lifted",

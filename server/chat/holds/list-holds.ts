@@ -1,10 +1,10 @@
-// All holds of an account, by their subjects.
+// Lists the holds of an account.
 import { sql, type Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { holdAnswerOf, type HoldAnswer, type HoldRow, type HoldScope } from "./holds.ts";
 
-/** A page of the account's holds, of one scope or subject when asked; 422 on a cursor not of this list. */
+/** Returns a page of the account's holds, optionally of one scope or subject; 422 for an invalid cursor. */
 export async function listHolds(
   db: Kysely<DB>,
   accountId: number,

@@ -35,11 +35,11 @@ let template_id: number;
 
 before(async () => {
   api = await startApi({ chatDrivers: { whatsapp: openTestWhatsapp() } });
-  [account, number, template_id] = await makeGround();
+  [account, number, template_id] = await makeFixture();
 });
 after(() => api.close());
 
-async function makeGround() {
+async function makeFixture() {
   const made = await makeAccount(api.app);
   await makeCredits(api.app, made, { chat: 100_000 });
   const from = await makeChatNumber(api.app, made, { driver: "whatsapp" });
@@ -180,8 +180,8 @@ test("statuses in any order, repeated and in any batches, lead to the furthest o
   const statuses = ["sent", "failed", "delivered", "read"] as const;
   const history = fc.record({
     starts: fc.array(fc.constantFrom(...starts), { minLength: 1, maxLength: 5 }),
-    /** Whose, what, how often, and where in the disorder. */
-    reports: fc.array(
+    /** Recipient, status, whether it carries our ID, and its positions among the arrivals. */
+    drawn: fc.array(
       fc.record({
         of: fc.nat(4),
         status: fc.constantFrom(...statuses),
@@ -191,37 +191,37 @@ test("statuses in any order, repeated and in any batches, lead to the furthest o
       { maxLength: 20 },
     ),
     hook_size: fc.integer({ min: 1, max: 4 }),
-    hooks_a_turn: fc.integer({ min: 1, max: 5 }),
+    batch_hooks: fc.integer({ min: 1, max: 5 }),
   });
   await fc.assert(
-    fc.asyncProperty(history, async ({ starts: from, reports, hook_size, hooks_a_turn }) => {
+    fc.asyncProperty(history, async ({ starts: from, drawn, hook_size, batch_hooks }) => {
       const recipients = await makeRecipients(from);
       const { campaign_id } = recipients[0]!;
-      const told = reports.map((report) => ({ ...report, of: report.of % recipients.length }));
-      const arrivals = told
-        .flatMap((report) => report.place.map((place) => ({ place, report })))
+      const events = drawn.map((event) => ({ ...event, of: event.of % recipients.length }));
+      const arrivals = events
+        .flatMap((event) => event.place.map((place) => ({ place, event })))
         .toSorted((a, b) => a.place - b.place)
-        .map(({ report }) =>
-          statusOf(recipients[report.of]!, report.status, {
-            // A recipient's first report says whose it is: its id at the provider is not known yet.
+        .map(({ event }) =>
+          statusOf(recipients[event.of]!, event.status, {
+            // A recipient's first status carries our message ID: the provider's ID is not known yet.
             message_id:
-              report.named || told.find(({ of }) => of === report.of) === report
-                ? messageIdOf(recipients[report.of]!)
-                : `another system's ${report.of}`,
+              event.named || events.find(({ of }) => of === event.of) === event
+                ? messageIdOf(recipients[event.of]!)
+                : `another system's ${event.of}`,
           }),
         );
       for (let i = 0; i < arrivals.length; i += hook_size) {
         await take(statusHook(number, arrivals.slice(i, i + hook_size)));
-        if ((i / hook_size) % hooks_a_turn === 0) await apply();
+        if ((i / hook_size) % batch_hooks === 0) await apply();
       }
       await apply();
-      // Those that came before their message was known are tried again.
+      // Statuses that arrived before their message was known are retried.
       api.clock.advance(5_000);
       await apply();
       const ends = await recipientsOf(campaign_id);
       for (const [i, end] of ends.entries()) {
-        const heard = told.filter(({ of }) => of === i).map(({ status }) => status);
-        const furthest = heard.toSorted((a, b) => rank[b] - rank[a])[0];
+        const received = events.filter(({ of }) => of === i).map(({ status }) => status);
+        const furthest = received.toSorted((a, b) => rank[b] - rank[a])[0];
         assert.equal(end.state, furthest ? reached[furthest] : from[i]);
       }
       assert.deepEqual(await inbox(), []);
@@ -259,11 +259,11 @@ test("each step has the provider's time, and a failure its code and our word", a
 
 test("a message id of another account moves nothing of that account's", async () => {
   const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
-  const [, theirs] = await makeGround();
+  const [, theirs] = await makeFixture();
   await take(statusHook(theirs, [statusOf(recipient, "read")]));
   await apply();
   assert.equal((await recipientOf(recipient)).state, "accepted");
-  // Its wait for a message that nobody sent is over.
+  // The status of an unknown message is dropped after its retention.
   api.clock.advance(1_000_000);
   await apply();
 });
@@ -293,7 +293,7 @@ test("a status without our id that comes before the provider's answer is recorde
   assert.deepEqual(await inbox(), []);
 });
 
-test("a status of a message that nobody here sent is tried for ten minutes, ever more seldom, and given up", async () => {
+test("a status of an unknown message is retried for ten minutes with growing pauses, then dropped", async () => {
   await take(statusHook(number, [{ id: unique("wamid"), status: "read" }]));
   let tries = 0;
   const began = api.clock.now().getTime();
@@ -467,7 +467,7 @@ test("a stop word, in any case and with space around, suppresses the phone once,
 test("a stop in answer to a message also suppresses the number that was written to, where the provider knows another", async () => {
   const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
   await takeAndApply(statusHook(number, [statusOf(recipient, "delivered")]));
-  // As of Brazilian numbers, whose ninth digit WhatsApp leaves out of older accounts.
+  // WhatsApp omits the ninth digit of Brazilian numbers in older accounts.
   const from = String(++phones);
   const answers = statusOf(recipient, "sent").id;
   await takeAndApply(messageHook(number, [{ id: unique("in"), from, text: "STOP", answers }]));
@@ -580,7 +580,7 @@ test("a restriction of the business account holds its numbers, and no others", a
   assert.deepEqual(await inbox(), []);
 });
 
-test("a template's news is kept; paused it holds its campaigns, approved again it lets them go", async () => {
+test("a template event is stored; PAUSED holds the template's campaigns, APPROVED releases them", async () => {
   const provider_template_id = unique("90001");
   const id = await makeChatTemplate(api.app, account, number, {
     driver: "whatsapp",
@@ -601,13 +601,13 @@ test("a template's news is kept; paused it holds its campaigns, approved again i
       .where("scope", "=", "template")
       .where("subject_id", "=", id)
       .execute();
-  const tell = (field: string, value: object) =>
+  const post = (field: string, value: object) =>
     takeAndApply(
       changeHook(number, field, { message_template_id: provider_template_id, ...value }),
     );
-  await tell("message_template_status_update", { event: "PAUSED", reason: "LOW_QUALITY" });
-  await tell("message_template_quality_update", { new_quality_score: "RED" });
-  await tell("template_category_update", { new_category: "MARKETING" });
+  await post("message_template_status_update", { event: "PAUSED", reason: "LOW_QUALITY" });
+  await post("message_template_quality_update", { new_quality_score: "RED" });
+  await post("template_category_update", { new_category: "MARKETING" });
   assert.deepEqual(await templateOf(), {
     status: "PAUSED",
     quality: "RED",
@@ -618,10 +618,10 @@ test("a template's news is kept; paused it holds its campaigns, approved again i
   await makeChatCampaign(api.app, account, number, id, [{ phone: String(++phones) }]);
   const woken: string[] = [];
   api.app.notifications.on("chat_work", (subject) => void woken.push(subject));
-  await tell("message_template_status_update", { event: "APPROVED", reason: "NONE" });
+  await post("message_template_status_update", { event: "APPROVED", reason: "NONE" });
   assert.equal((await templateOf()).status, "APPROVED");
   assert.deepEqual(await holds(), []);
-  // Whoever listens hears its own notification again from the database.
+  // A listener also receives its own notification from the database.
   assert.deepEqual([...new Set(woken)], [`${account.account_id}:${number.id}`]);
   assert.deepEqual(await inbox(), []);
 });

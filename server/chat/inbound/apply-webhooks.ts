@@ -1,19 +1,19 @@
 // Applies the webhooks that providers sent: one leased applier per chat number, in whichever process
-// gets it, in batches. What a batch says is applied in one statement (migrations/functions/apply_delivery_statuses.sql).
+// acquires it, in batches. The statuses and replies of a batch are applied in one statement (migrations/functions/apply_delivery_statuses.sql).
 import type { App } from "../../engine/app.ts";
 import { acquireLease, isLeaseLost, lease_times, type LeaseTimes } from "../../engine/leases.ts";
 import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
 import { applyBatch } from "./apply/apply-batch.ts";
-import { dueNumbers, readInbox, type ReportedNumber } from "./apply/inbox.ts";
+import { dueNumbers, readInbox, type InboxNumber } from "./apply/inbox.ts";
 
-/** Numbers that one process works at once. */
+/** How many numbers one process works on concurrently. */
 const lanes_max = 4;
-/** Of one number in a turn, so that its million statuses do not go before another number's one. */
+/** Batches of one number per iteration, so that a backlog does not delay other numbers. */
 const batches_max = 20;
 
 /**
- * A turn of the loop: some batches of each number that has webhooks waiting and no applier elsewhere.
- * Returns how many webhooks it worked; a number that fails is logged and left to the next turn.
+ * Runs one iteration: applies some batches of each number with due webhooks and no applier elsewhere.
+ * Returns how many webhooks were applied; a failing number is logged and retried in the next iteration.
  */
 export async function applyWebhooks(
   app: App,
@@ -25,16 +25,16 @@ export async function applyWebhooks(
   const lane = async () => {
     for (const number of numbers) {
       if (stopping.aborted) return;
-      worked += await applyOf(app, number, { stopping, times });
+      worked += await applyNumber(app, number, { stopping, times });
     }
   };
   await Promise.all(Array.from({ length: lanes_max }, lane));
   return worked;
 }
 
-async function applyOf(
+async function applyNumber(
   app: App,
-  number: ReportedNumber,
+  number: InboxNumber,
   { stopping, times }: { stopping: AbortSignal; times: LeaseTimes },
 ): Promise<number> {
   const { account_id, chat_number_id } = number;
@@ -42,7 +42,7 @@ async function applyOf(
   if (!lease) return 0;
   let worked = 0;
   try {
-    for (let i = 0; i < batches_max && lease.mayAct() && !stopping.aborted; i++) {
+    for (let i = 0; i < batches_max && lease.mayProceed() && !stopping.aborted; i++) {
       const rows = await readInbox(app, number);
       if (rows.length === 0) break;
       await applyBatch(app, lease, number, rows);
@@ -50,7 +50,7 @@ async function applyOf(
     }
   } catch (err) {
     if (isDatabaseUnavailable(err)) throw err;
-    // Whoever has the lease now goes on.
+    // The process that holds the lease now continues.
     if (!isLeaseLost(err))
       app.log.error({ err, account_id, subject_id: chat_number_id }, "webhooks were not applied");
   } finally {

@@ -1,4 +1,4 @@
-// What customers wrote to the account's numbers.
+// Lists the replies to the account's chat numbers.
 import type { Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
@@ -11,7 +11,7 @@ const csv_page_rows = 1_000;
 
 const columns = Object.keys(ReplyAnswer.properties) as readonly (keyof ReplyAnswer)[];
 
-/** What a list of replies is narrowed to; each is optional and all must hold. */
+/** The filters of a list of replies; each is optional and all must match. */
 export type ReplyFilter = {
   /** E.164 digits without the plus. */
   readonly phone?: string | undefined;
@@ -19,7 +19,7 @@ export type ReplyFilter = {
   readonly opted_out?: boolean | undefined;
 };
 
-/** A page of replies, newest first; 422 on a cursor that is not of this list. */
+/** Returns a page of replies, newest first; 422 for a cursor of another list. */
 export async function listReplies(
   db: Kysely<DB>,
   accountId: number,
@@ -32,7 +32,7 @@ export async function listReplies(
   return { data: rows, next_cursor: next };
 }
 
-/** The replies that the filter lets through, newest first, as chunks of CSV with a header line. */
+/** Yields the matching replies, newest first, as chunks of CSV with a header line. */
 export function exportReplies(
   { db }: Pick<App, "db">,
   accountId: number,

@@ -3,8 +3,8 @@ import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 
 /**
- * Keeps messages from a customer who stopped them at the provider, and tells of it once. `at` is when
- * the customer said so, as far as that is known.
+ * Suppresses a customer who opted out at the provider and records the event once. `at` is the time
+ * of the opt-out, if known.
  */
 export async function optOutAtProvider(
   tx: Tx,

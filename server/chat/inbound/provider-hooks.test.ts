@@ -85,7 +85,7 @@ test("the signature is of the bytes as they came: escapes, spaces and their orde
   assert.equal((await post(unescaped, signatureOf(escaped))).status, 401);
 });
 
-test("a webhook without a signature, or with a wrong one, is 401 and leaves nothing", async () => {
+test("a webhook without a valid signature is 401 and stores nothing", async () => {
   const raw = sentHook();
   const before_rows = await stored();
   const wrong = [
@@ -119,7 +119,7 @@ test("a webhook that comes twice is taken twice: what it says counts once, when 
   assert.equal((await stored()).length, before_count + 3);
 });
 
-test("a signed body that is no JSON, or of no known form, is answered 200, counted and not stored", async () => {
+test("a signed body that is not JSON, or of an unknown form, is answered 200, counted and not stored", async () => {
   const before_rows = await stored();
   const before_count = await counted("ignored");
   const bodies = [

@@ -1,4 +1,4 @@
-// A customer's message to one of our numbers, as the API shows it.
+// The API schema of a customer's message to one of the account's numbers.
 import Type, { type Static } from "typebox";
 import { id, nullable, pageQuery, timestamp } from "../../lib/schemas.ts";
 
@@ -28,7 +28,7 @@ const narrowing = {
 /** Query fields of a campaign's replies. */
 export const campaignReplyQuery = { ...narrowing, ...pageQuery };
 
-/** What all replies are narrowed to. */
+/** The filters of all replies. */
 export const replyFilterQuery = {
   campaign_id: Type.Optional(id("Answers to this campaign's messages")),
   ...narrowing,

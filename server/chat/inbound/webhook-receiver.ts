@@ -1,5 +1,5 @@
-// Where providers' webhooks come in: sorted by number and stored. Nothing is acted on here
-// (apply-reports.ts does, at its own pace), so that the provider is answered quickly.
+// Receives providers' webhooks and stores them by number. apply-webhooks.ts applies them later, so
+// that the provider is answered quickly.
 import type { ChatDriverName } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -9,14 +9,14 @@ import { splitWebhook } from "./receive/split-webhook.ts";
 
 export type WebhookReceiver = {
   /**
-   * Takes a webhook's body, JSON text that is known to be the provider's own. Resolves when all of it
-   * that is ours is committed; what is not ours, or of no known form, is counted and let go, since
-   * the provider would send it again for days. 503 when the database is away or too much waits.
+   * Stores a webhook's body, whose signature is already verified. Resolves when every piece with a
+   * known route is committed; other pieces are counted and dropped, because the provider would
+   * repeat them for days. 503 when the database is unavailable or too many pieces wait.
    */
   take(driver: ChatDriverName, body: string): Promise<void>;
 };
 
-/** Opens a receiver; `metrics` only where a process shows them. */
+/** Opens a receiver; `metrics` is given only in processes that expose metrics. */
 export function openWebhookReceiver(
   app: App,
   metrics?: Pick<Metrics, "chatWebhooks">,

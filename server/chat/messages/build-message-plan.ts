@@ -1,4 +1,4 @@
-// From a template or an opening message to what a campaign keeps of it.
+// Builds a campaign's message plan from a template or an opening message.
 import type {
   Media,
   TemplateCategory,
@@ -9,7 +9,7 @@ import type { ButtonSlot, InteractivePlan, TemplatePlan, TextSlot } from "./mess
 import type { InteractiveOpening } from "./opening-message.ts";
 import { cutText, keysOf } from "./internal/placeholders.ts";
 
-/** What of a template a message is made from. */
+/** The parts of a template that messages are built from. */
 export type PlannedTemplate = {
   readonly name: string;
   readonly language: string;
@@ -21,12 +21,12 @@ export type PlannedTemplate = {
 };
 
 /**
- * The plan of a template's messages. The keys of variables:
+ * Returns the plan of a template's messages. The keys of variables:
  * - `{{1}}` in the body is "1"; a named placeholder, in body or header, is its name;
- * - `{{1}}` in the header is "header_1", or "1" where the body has no `{{1}}` that could be meant;
+ * - `{{1}}` in the header is "header_1", or "1" when the body has no `{{1}}`;
  * - a button's value is "button_<index>", counted from 0 over all buttons: the end of a URL, a code, a
- *   quick reply's payload (its text unless said) or a flow's token (the message's id unless said).
- * The template's defaults go by the same keys.
+ *   quick reply's payload (default: its text) or a flow's token (default: the message ID).
+ * The template's defaults use the same keys.
  */
 export function makeTemplatePlan(template: PlannedTemplate): TemplatePlan {
   const { name, language, category, variable_defaults: defaults } = template;
@@ -52,7 +52,7 @@ export function makeTemplatePlan(template: PlannedTemplate): TemplatePlan {
   };
 }
 
-/** The plan of a flow's own opening message. A button without an id is told by its title. */
+/** Returns the plan of a flow's opening message. A button without an ID is identified by its title. */
 export function makeOpeningPlan(opening: InteractiveOpening): InteractivePlan {
   return {
     kind: "interactive",
@@ -66,7 +66,7 @@ export function makeOpeningPlan(opening: InteractiveOpening): InteractivePlan {
 
 const media_kinds = ["image", "video", "document"] as const;
 
-/** The kind of media that a template's header takes, or null. */
+/** Returns the kind of media in a template's header, or null. */
 export function headerMediaKind(components: readonly TemplateComponent[]): Media["kind"] | null {
   const format = componentOf(components, "HEADER")?.["format"];
   return media_kinds.find((kind) => kind.toUpperCase() === format) ?? null;
@@ -81,7 +81,7 @@ function textOf(component: TemplateComponent | undefined): string {
   return typeof text === "string" ? text : "";
 }
 
-/** Numbered ones are sent by their number, wherever in the text they stand. */
+/** Numbered keys are sent in the order of their numbers, not of their positions in the text. */
 function bodyKeysOf(components: readonly TemplateComponent[], named: boolean): string[] {
   const keys = keysOf(textOf(componentOf(components, "BODY")));
   return named ? keys : keys.toSorted((a, b) => Number(a) - Number(b));
@@ -125,7 +125,7 @@ function buttonSlots(
   });
 }
 
-/** A blank default is none. */
+/** A blank default counts as missing. */
 function valueIn(defaults: Readonly<Record<string, string>>, key: string): string | null {
   const value: unknown = defaults[key];
   return typeof value === "string" && value.trim() !== "" ? value : null;

@@ -11,7 +11,7 @@ const onCode = (code: number, attempt = 1) =>
   );
 const fresh = { error: null, attempts: 0 };
 
-// The rows of the table of error classes (facts: WhatsApp Cloud API).
+// The table of error classes. Source: WhatsApp Cloud API.
 const final: readonly [string, readonly number[]][] = [
   ["undeliverable", [131026, 131062, 137000]],
   ["opted_out", [131050]],
@@ -22,7 +22,7 @@ const final: readonly [string, readonly number[]][] = [
   ["outside_window", [131047]],
 ];
 for (const [word, codes] of final) {
-  test(`${codes.join(", ")} fail their recipient for good: ${word}`, () => {
+  test(`${codes.join(", ")} fail the recipient permanently: ${word}`, () => {
     for (const code of codes) {
       const action = onCode(code);
       assert.deepEqual([action.state, action.error, errorWord(code)], ["refused", word, word]);
@@ -32,7 +32,7 @@ for (const [word, codes] of final) {
   });
 }
 
-test("what the provider asks to try again goes again, later each time, and not for ever", () => {
+test("retryable errors are retried with growing delays and a maximum number of attempts", () => {
   for (const code of [1, 2, 131000, 131016, 135000]) {
     const waits = [1, 2, 3, 4, 5, 6, 7].map((attempt) => onCode(code, attempt));
     assert.ok(waits.every(({ state }) => state === "deferred"));
@@ -42,13 +42,13 @@ test("what the provider asks to try again goes again, later each time, and not f
   }
 });
 
-test("a pair limit delays this recipient alone: at least 6 s, growing", () => {
+test("a pair limit delays only this recipient, by a growing delay of at least 6 s", () => {
   const [first, second] = [onCode(131056, 1), onCode(131056, 2)];
   assert.ok(first.after_ms >= 6_000 && second.after_ms > first.after_ms);
   assert.deepEqual([first.state, first.slow_ms, first.hold], ["deferred", undefined, undefined]);
 });
 
-test("a frequency cap defers a day, and is given up on the third day", () => {
+test("a frequency cap defers by a day and fails on the third day", () => {
   assert.deepEqual([onCode(131049).state, onCode(131049).after_ms], ["deferred", 86_400_000]);
   assert.equal(onCode(131049, 2).state, "deferred");
   assert.deepEqual(
@@ -57,7 +57,7 @@ test("a frequency cap defers a day, and is given up on the third day", () => {
   );
 });
 
-test("what concerns the number, the account or the template holds it, and its recipient waits", () => {
+test("errors of the number, account or template set a hold and defer the recipient", () => {
   const holds: readonly [readonly number[], string, string][] = [
     [[131048, 131064, 131045, 131037, 131057], "number", "sender_restricted"],
     [[190, 0, 3, 10, 200, 250, 299, 131005, 368, 131031, 131042], "account", "auth"],
@@ -71,30 +71,33 @@ test("what concerns the number, the account or the template holds it, and its re
   }
 });
 
-test("a template that is not there or not usable fails the campaign", () => {
+test("a missing or unusable template fails the campaign", () => {
   for (const code of [132001, 132007, 132016]) {
     assert.deepEqual([onCode(code).state, onCode(code).fail_campaign], ["refused", true]);
   }
 });
 
-test("media that failed goes once more, and marketing that must take the other route takes it once", () => {
+test("failed media is retried once, and the marketing route is tried once", () => {
   assert.deepEqual([onCode(131053).state, onCode(131053, 2).state], ["deferred", "refused"]);
   assert.deepEqual([onCode(131063).state, onCode(131063).marketing_route], ["deferred", true]);
   assert.equal(onCode(131063, 2).state, "refused");
 });
 
-test("a throttled number pauses for as long as the provider said, or about a second", () => {
-  const told = decideAction(
+test("a throttled number pauses for the time the provider names, or about a second", () => {
+  const specified = decideAction(
     new ChatSendError("throttled", "", { retry_after_ms: 7_000 }),
     fresh,
     0.5,
   );
-  assert.deepEqual([told.state, told.slow_ms, told.after_ms], ["deferred", 7_000, 7_000]);
-  const untold = decideAction(new ChatSendError("throttled", ""), fresh, 0.5);
-  assert.ok(untold.slow_ms! >= 1_000 && untold.slow_ms! <= 2_000);
+  assert.deepEqual(
+    [specified.state, specified.slow_ms, specified.after_ms],
+    ["deferred", 7_000, 7_000],
+  );
+  const unspecified = decideAction(new ChatSendError("throttled", ""), fresh, 0.5);
+  assert.ok(unspecified.slow_ms! >= 1_000 && unspecified.slow_ms! <= 2_000);
 });
 
-test("an unreachable provider is asked for ever, ever more seldom; an unknown outcome is never repeated", () => {
+test("an unreachable provider is retried without limit with growing delays; an unknown outcome is never retried", () => {
   const unreachable = (attempt: number) =>
     decideAction(
       new ChatSendError("unreachable", ""),
@@ -109,12 +112,12 @@ test("an unreachable provider is asked for ever, ever more seldom; an unknown ou
   assert.equal(decideAction(new ChatSendError("unknown", ""), fresh, 0.5).state, "unknown");
 });
 
-test("a code that is in no table is final, because a repeat could send twice", () => {
+test("an unknown code is final, because a retry could send twice", () => {
   assert.deepEqual([onCode(999_999).state, onCode(999_999).error], ["refused", "provider_error"]);
   assert.equal(errorWord(null), "provider_error");
 });
 
-test("what put a recipient off before uses up nothing of its patience for another error", () => {
+test("attempts are counted separately for each error", () => {
   const throttledOften = { error: "throttled", attempts: 20 };
   for (const code of [131000, 131056, 131049]) {
     const failure = new ChatSendError("rejected", "no", { code });

@@ -1,22 +1,22 @@
-// The one place that decides what follows when a message was not accepted (facts: WhatsApp Cloud
-// API, "Errors"): whether it goes again and when, and what it means for its campaign, number or account.
+// Maps a provider's error to an action: whether and when the message is retried, and the effect on its
+// campaign, number or account. Source: WhatsApp Cloud API, "Errors".
 import type { ChatSendError } from "../../drivers/chat/driver.ts";
 
-/** What becomes of the recipient, and of more than the recipient. */
+/** The effect on the recipient, its campaign, number or account. */
 export type Action = {
   readonly state: "deferred" | "refused" | "unknown";
-  /** Our word for it, as reports show it. */
+  /** Our error name, as the API shows it. */
   readonly error: string;
-  /** Of a deferred recipient: when it may go again. */
+  /** For a deferred recipient: the delay before the retry. */
   readonly after_ms: number;
-  /** The whole number sends nothing for so long. */
+  /** How long the number pauses. */
   readonly slow_ms?: number;
   readonly hold?: {
     readonly scope: "template" | "number" | "account";
     readonly reason: "template_paused" | "sender_restricted" | "auth";
   };
   readonly fail_campaign?: true;
-  /** The customer does not want to hear from us. */
+  /** The customer has opted out. */
   readonly suppress?: true;
   /** This campaign's messages must take the provider's marketing route. */
   readonly marketing_route?: true;
@@ -26,11 +26,11 @@ type Rule = (attempt: number, random: number) => Action;
 
 const second_ms = 1_000;
 const day_ms = 86_400_000;
-/** Of what the provider asks to try again, and of what it asks to try tomorrow. */
+/** Maximum attempts for errors to retry soon and for errors to retry after a day. */
 const transient_attempts_max = 8;
 const daily_attempts_max = 3;
 
-/** Doubles with each attempt, up to the most; the same again at random on top. */
+/** Doubles with each attempt up to `most_ms`, plus random jitter of up to the same length. */
 function backoff(base_ms: number, attempt: number, random: number, most_ms: number): number {
   return Math.min(base_ms * 2 ** (attempt - 1), most_ms) * (1 + random);
 }
@@ -125,18 +125,18 @@ function each(codes: readonly number[], rule: Rule): [number, Rule][] {
   return codes.map((code) => [code, rule]);
 }
 
-/** Our word for a provider's code, as in a failed status. */
+/** Returns our error name for a provider's code, as in a failed status. */
 export function errorWord(code: number | null): string {
   return (code === null ? undefined : rules.get(code)?.(Infinity, 0))?.error ?? "provider_error";
 }
 
-/** What put the recipient off last, and how often in a row. */
+/** The error that last deferred the recipient, and its number of consecutive occurrences. */
 export type Before = { readonly error: string | null; readonly attempts: number };
 
 /**
- * What follows from a failed attempt. Patience is counted by error: being throttled uses up none of
- * what a recipient has for another. `random` is in [0, 1). A code that is in no table is final: to
- * repeat what is not understood could send twice.
+ * Returns the action for a failed attempt. Attempts are counted per error, so throttling does not use up
+ * the retries of another error. An unknown code is final, because a retry could send the message twice.
+ * `random` is in [0, 1).
  */
 export function decideAction(failure: ChatSendError, before: Before, random: number): Action {
   const attempt = (error: string) => 1 + (before.error === error ? before.attempts : 0);
@@ -148,7 +148,7 @@ export function decideAction(failure: ChatSendError, before: Before, random: num
       return { state: "deferred", error: "throttled", after_ms: slow_ms, slow_ms };
     }
     case "unreachable": {
-      // Nothing was asked of the provider, so this may go on for as long as it is away.
+      // No request reached the provider, so retries continue for as long as it is unreachable.
       const tried = Math.min(attempt("unreachable"), 6);
       const slow_ms = backoff(second_ms, tried, random, 30 * second_ms);
       return { state: "deferred", error: "unreachable", after_ms: slow_ms, slow_ms };

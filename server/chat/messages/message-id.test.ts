@@ -5,7 +5,7 @@ import { makeMessageId, readMessageId } from "./message-id.ts";
 
 const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 
-test("a message id says again what it was made of, within what a provider keeps", () => {
+test("a message ID round-trips and fits the provider's length limit", () => {
   fc.assert(
     fc.property(
       fc.record({
@@ -23,7 +23,7 @@ test("a message id says again what it was made of, within what a provider keeps"
   );
 });
 
-test("what is no id of ours reads as null, whatever it is", () => {
+test("an invalid message ID parses as null", () => {
   const strange = [
     "",
     "trk",

@@ -1,4 +1,4 @@
-// What a campaign sends, as it was when the campaign was made: everything but the recipients' own values.
+// The message of a campaign, copied at its creation, without the recipients' values.
 import type {
   ButtonValue,
   InteractiveMessage,
@@ -6,29 +6,29 @@ import type {
   TemplateCategory,
 } from "../../drivers/chat/driver.ts";
 
-/** A text cut at its `{{placeholders}}`: even entries are fixed, odd ones are keys of variables. */
+/** A text split at its `{{placeholders}}`: even entries are fixed text, odd entries are keys. */
 export type TextParts = readonly string[];
 
-/** A placeholder of a template, and what fills it. */
+/** A placeholder of a template and the sources of its value. */
 export type TextSlot = {
-  /** Keys of a recipient's variables: the first that has a value is taken. */
+  /** Keys of a recipient's variables; the first one with a value is used. */
   readonly keys: readonly string[];
-  /** Of a named parameter; null where the order counts. */
+  /** The name of a named parameter; null for a positional one. */
   readonly name: string | null;
-  /** The template's own value; null: the recipient must bring one. */
+  /** The template's default; when null, the recipient must have a value. */
   readonly default: string | null;
 };
 
-/** A button that takes a value: `button_<index>` of the variables, else the default. */
+/** A button with a value: `button_<index>` of the variables, or the default. */
 export type ButtonSlot = {
   readonly type: ButtonValue["type"];
   readonly index: number;
   readonly key: string;
-  /** Null: the recipient must bring one; a flow's token is the message's id then. */
+  /** When null, the recipient must have a value, except that a flow's token is the message ID. */
   readonly default: string | null;
 };
 
-/** A template with its placeholders located, and what fills those that a recipient brings no value for. */
+/** A template with its parsed placeholders and their defaults. */
 export type TemplatePlan = {
   readonly kind: "template";
   readonly name: string;
@@ -36,21 +36,21 @@ export type TemplatePlan = {
   readonly category: TemplateCategory;
   readonly header_text: TextSlot | null;
   readonly header_media: Media | null;
-  /** In the order in which the provider takes them. */
+  /** In the order that the provider expects. */
   readonly body: readonly TextSlot[];
   readonly buttons: readonly ButtonSlot[];
 };
 
-/** A free message; the keys in its texts are filled in. */
+/** An interactive message; the keys in its texts are replaced by variables. */
 export type InteractivePlan = {
   readonly kind: "interactive";
   readonly header: TextParts | null;
   readonly body: TextParts;
   readonly footer: TextParts | null;
-  /** A flow's token is the message's id, whatever stands here. */
+  /** The message ID always overrides a flow's token. */
   readonly action: InteractiveMessage["action"];
   readonly defaults: Readonly<Record<string, string>>;
 };
 
-/** Kept as JSON with the campaign. */
+/** Stored as JSON with the campaign. */
 export type MessagePlan = TemplatePlan | InteractivePlan;

@@ -1,11 +1,10 @@
-// What a flow opens a conversation with: the one thing that campaigns know of chat flows and of
-// automation flows. What a flow does with the answer is no matter of theirs.
+// The opening message of a chat flow or automation flow. Campaigns use nothing else of a flow.
 import Type, { type Static } from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
 import { closed, id, optional } from "../../lib/schemas.ts";
 import { keysOf } from "./internal/placeholders.ts";
 
-/** A message of our own; `{{key}}` in header, body and footer is filled in from a recipient's variables. */
+/** An interactive message; `{{key}}` in header, body and footer is replaced by a recipient's variable. */
 export type InteractiveOpening = {
   readonly type: "interactive";
   readonly header?: string;
@@ -32,10 +31,10 @@ export type InteractiveOpening = {
   readonly variable_defaults?: Readonly<Record<string, string>>;
 };
 
-/** A template of the account, with its own defaults. */
+/** A template of the account, with the flow's own defaults. */
 export type TemplateOpening = { readonly type: "template"; readonly template_id: number };
 
-/** Kept as JSON with a flow. */
+/** Stored as JSON with a flow. */
 export type OpeningMessage = InteractiveOpening | TemplateOpening;
 
 const text = (maxLength: number, description: string) =>
@@ -89,7 +88,7 @@ export const VariableDefaults = Type.Record(Type.String({ maxLength: 64 }), text
   description: "What placeholders become for recipients that bring no value of their own",
 });
 
-/** An opening as a request brings it; validateOpening says what this schema cannot. */
+/** An opening in a request; validateOpening checks the rules that a schema cannot express. */
 export const OpeningInput = closed(
   {
     type: Type.Enum(["interactive", "template"] as const, {
@@ -110,7 +109,7 @@ export const OpeningInput = closed(
 );
 export type OpeningInput = Static<typeof OpeningInput>;
 
-/** An opening as the API shows it. */
+/** An opening in a response. */
 export const OpeningAnswer = Type.Unsafe<OpeningMessage>({
   type: "object",
   additionalProperties: true,
@@ -127,7 +126,7 @@ const interactive_only = [
   "variable_defaults",
 ] as const;
 
-/** What a schema alone cannot say of an opening, which may have any shape; `at` is its path. */
+/** Checks the rules that a schema cannot express; the opening may have any shape. `at` is its path. */
 export function validateOpening(opening: unknown, at: string): FieldError[] {
   if (typeof opening !== "object" || opening === null) return [];
   const fields = opening as Record<string, unknown>;
@@ -160,7 +159,7 @@ export function validateOpening(opening: unknown, at: string): FieldError[] {
   ];
 }
 
-/** What is kept: nulls are as good as omitted. */
+/** Returns the opening to store; null fields count as omitted. */
 export function openingOf(input: OpeningInput): OpeningMessage {
   if (input.type === "template") return { type: "template", template_id: input.template_id! };
   return withoutNulls({ ...input, template_id: null }) as InteractiveOpening;
@@ -182,9 +181,9 @@ function validateDefaults(fields: Record<string, unknown>, at: string): FieldErr
 function validateButtons(buttons: unknown, at: string): FieldError[] {
   const seen = new Set<unknown>();
   return listOf(buttons).flatMap((button, i) => {
-    const told = button["id"] ?? button["title"];
-    const twice = typeof told === "string" && seen.has(told);
-    seen.add(told);
+    const key = button["id"] ?? button["title"];
+    const twice = typeof key === "string" && seen.has(key);
+    seen.add(key);
     return twice ? [{ field: `${at}.buttons.${i}`, reason: "must differ from the others" }] : [];
   });
 }
@@ -198,7 +197,7 @@ function validateList(list: unknown, at: string): FieldError[] {
     listOf(section["rows"]).map((row, r) => ({ id: row["id"], path: `sections.${s}.rows.${r}` })),
   );
   const seen = new Set<unknown>();
-  const twice = rows.filter(({ id: told }) => seen.size === seen.add(told).size);
+  const twice = rows.filter(({ id: key }) => seen.size === seen.add(key).size);
   const violations = twice.map(({ path }) => ({
     field: `${at}.list.${path}.id`,
     reason: "must differ from the others",
@@ -222,7 +221,7 @@ function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== "object" || value === null) return value;
   const kept = Object.entries(value).filter(([, field]) => field !== null);
-  // A flow's data is the sender's own.
+  // A flow's data is passed through unchanged.
   const clean = (key: string, field: unknown) => (key === "data" ? field : withoutNulls(field));
   return Object.fromEntries(kept.map(([key, field]) => [key, clean(key, field)]));
 }

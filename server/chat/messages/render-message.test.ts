@@ -16,7 +16,7 @@ function planOf(components: readonly TemplateComponent[], more: Partial<PlannedT
     header_media: null,
     ...more,
   });
-  // As a campaign keeps it.
+  // As stored with a campaign.
   return JSON.parse(JSON.stringify(plan)) as typeof plan;
 }
 
@@ -37,7 +37,7 @@ function missing(...[plan, variables = {}]: [MessagePlan, Record<string, string>
   return answer.missing;
 }
 
-test("numbered placeholders take the variables of their numbers, in the order of the numbers", () => {
+test("numbered placeholders take the variables with their numbers, in numeric order", () => {
   const plan = planOf([
     body("{{2}} and {{10}} and {{1}}, {{2}} again"),
     { type: "FOOTER", text: "Bye" },
@@ -69,7 +69,7 @@ test("named placeholders are sent with their names, each once", () => {
   assert.deepEqual(missing(plan, {}), ["name", "order_id"]);
 });
 
-test("a numbered header has a key of its own, and takes the body's only where the body has none", () => {
+test("a numbered header has its own key and falls back to the body's key when the body has none", () => {
   const both = planOf([header("Dear {{1}}"), body("Order {{1}}")]);
   assert.deepEqual(missing(both, { 1: "7" }), ["header_1"]);
   const message = rendered(both, { 1: "7", header_1: "Ada" });
@@ -80,7 +80,7 @@ test("a numbered header has a key of its own, and takes the body's only where th
   assert.deepEqual(alone.header, { text: { text: "Ada" } });
 });
 
-test("a value that is absent or blank becomes the template's default, and else the row cannot be sent", () => {
+test("a missing or blank value falls back to the template's default, without which the key is reported", () => {
   const components = [body("Hello {{1}}")];
   const plan = planOf(components, { variable_defaults: { 1: "there" } });
   assert.ok("message" in renderMessage(plan, null, "m-1"));
@@ -95,12 +95,12 @@ test("a value that is absent or blank becomes the template's default, and else t
   }
 });
 
-test("what every object has is no value", () => {
+test("inherited object properties are not values", () => {
   const plan = planOf([body("{{constructor}} {{__proto__}}")], { parameter_format: "NAMED" });
   assert.deepEqual(missing(plan, {}), ["constructor", "__proto__"]);
 });
 
-test("breaks, tabs and long gaps in a template's values become one space", () => {
+test("line breaks, tabs and long runs of spaces in a template's values become one space", () => {
   const plan = planOf([body("{{1}}")]);
   const sent = (value: string) => {
     const message = rendered(plan, { 1: value });
@@ -113,7 +113,7 @@ test("breaks, tabs and long gaps in a template's values become one space", () =>
   assert.equal(sent("\na\n"), "a");
 });
 
-test("buttons that take a value are told by their place among all buttons", () => {
+test("buttons that take a value are identified by their index among all buttons", () => {
   const plan = planOf([
     body("Hello"),
     buttons(
@@ -146,7 +146,7 @@ test("a media header carries the template's file", () => {
   assert.deepEqual(message.header, { media: { kind: "document", ...header_media } });
 });
 
-test("an opening's texts are filled in as they are, and a flow gets the message's id as its token", () => {
+test("an opening's variables are inserted unchanged, and a flow gets the message ID as its token", () => {
   const plan = makeOpeningPlan({
     type: "interactive",
     header: "{{city}}",
@@ -165,7 +165,7 @@ test("an opening's texts are filled in as they are, and a flow gets the message'
   assert.deepEqual(missing(plan, { name: "Ada" }), ["city", "1"]);
 });
 
-test("an opening's buttons are told by their titles unless they have ids", () => {
+test("an opening's buttons are identified by their titles unless they have IDs", () => {
   const opening = { type: "interactive", body: "Well?" } as const;
   const plan = makeOpeningPlan({
     ...opening,

@@ -1,5 +1,5 @@
-// One recipient's message, from the campaign's plan and the recipient's own values. Called for every
-// message that goes out: no I/O, and nothing is parsed.
+// Renders one recipient's message from the campaign's plan and the recipient's variables. Runs for every
+// message, so it does no I/O and no parsing.
 import type { ButtonValue, OutgoingMessage, TextValue } from "../../drivers/chat/driver.ts";
 import type {
   ButtonSlot,
@@ -13,10 +13,10 @@ import type {
 type Variables = Readonly<Record<string, string>> | null;
 
 /**
- * The message, or the keys that have neither a value nor a default. A blank value counts as none:
- * providers refuse it. In a template's header and body, line breaks, tabs and runs of more than four
- * spaces become one space, because there providers take none; a free message keeps them. Keys that
- * nothing asks for are ignored.
+ * Returns the message, or the keys that have neither a value nor a default. A blank value counts as
+ * missing, because providers reject it. In a template's header and body, line breaks, tabs and runs of
+ * more than four spaces become one space, because providers reject them; an interactive message keeps
+ * them. Unknown keys are ignored.
  */
 export function renderMessage(
   plan: MessagePlan,
@@ -66,7 +66,7 @@ function renderInteractive(
   };
 }
 
-/** A property that is not the recipient's own, such as `constructor`, is no string. */
+/** An inherited property, such as `constructor`, does not count as a value. */
 function given(variables: Variables, key: string): string | null {
   const value: unknown = variables?.[key];
   return typeof value === "string" && /\S/.test(value) ? value : null;
@@ -86,7 +86,7 @@ function textValue(slot: TextSlot, variables: Variables, missing: string[]): Tex
   return slot.name === null ? { text: clean } : { name: slot.name, text: clean };
 }
 
-/** Each run of white space on its own, so that a long one costs no more than its length. */
+/** Replaces each run of white space separately, so that the cost is linear in the length. */
 function oneLine(text: string): string {
   if (!/[^\S ]| {5}/.test(text)) return text;
   const shorten = (run: string) => (/^ {1,4}$/.test(run) ? run : " ");

@@ -1,18 +1,18 @@
-// A request to a chat provider on behalf of somebody who waits for the answer.
+// Requests to a chat provider on behalf of a waiting API client.
 import { ChatSendError, type ChatDriver, type ChatDriverName } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { Refusal, invalidField, unavailable } from "../../lib/errors.ts";
 
-/** The driver, or a conflict that says what is not set up here. */
+/** Returns the driver. Errors: conflict when it is not configured. */
 export function driverOf(app: App, name: ChatDriverName): ChatDriver {
   const driver = app.chatDrivers[name];
   if (driver) return driver;
-  throw new Refusal("conflict", `This server is not set up for ${name}; its operator can do that`);
+  throw new Refusal("conflict", `${name} is not configured on this server; contact its operator`);
 }
 
 /**
- * What the provider answers. Its refusal is validation-failed on `field`, with its reason; when it is
- * out of reach, busy, or leaves open what happened, the answer is unavailable (503).
+ * Returns the provider's response. Errors: validation-failed on `field` with the provider's reason when
+ * it rejects the request; unavailable (503) when it is unreachable or busy or the outcome is unknown.
  */
 export async function callProvider<Answer>(
   field: string,
@@ -23,7 +23,7 @@ export async function callProvider<Answer>(
   } catch (error) {
     if (!(error instanceof ChatSendError)) throw error;
     if (error.failure === "rejected") {
-      throw invalidField(field, `is refused by the provider: ${error.message}`);
+      throw invalidField(field, `was rejected by the provider: ${error.message}`);
     }
     throw unavailable(error);
   }

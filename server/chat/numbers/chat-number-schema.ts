@@ -1,4 +1,4 @@
-// Business numbers as they go in and come out of the API.
+// API schemas of chat numbers.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import { chat_driver_names, type ChatDriverName } from "../../drivers/chat/driver.ts";
@@ -7,10 +7,10 @@ import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import { closed, id, optional, timestamp } from "../../lib/schemas.ts";
 import { HoldAnswer } from "../holds/holds.ts";
 
-const name = shownName("What people call it");
+const name = shownName("Display name");
 const driver = Type.Enum(chat_driver_names, {
   type: "string",
-  description: "whatsapp: the WhatsApp Cloud API; sandbox: nothing leaves this service",
+  description: "whatsapp: the WhatsApp Cloud API; sandbox: simulated, sends nothing",
 });
 const providerId = (description: string) =>
   Type.String({
@@ -24,7 +24,7 @@ const rate = Type.Integer({
   description: "Messages a second; 80 unless said, which is WhatsApp's default",
 });
 
-/** The body of a number's creation; validateNewChatNumber says what this schema cannot. */
+/** The body of a number's creation; validateNewChatNumber checks what a schema cannot express. */
 export const NewChatNumber = closed(
   {
     name,
@@ -38,7 +38,7 @@ export const NewChatNumber = closed(
 );
 export type NewChatNumber = Static<typeof NewChatNumber>;
 
-/** The body of a number's patch. Another number at the provider is another number here. */
+/** The body of a number's patch. The provider's phone number ID cannot change. */
 export const ChatNumberPatch = closed(
   {
     name: Type.Optional(name),
@@ -70,12 +70,12 @@ export type ChatNumberAnswer = Static<typeof ChatNumberAnswer>;
 
 const readPhone = openPhoneReader({ valid_only: false });
 
-/** The number's digits with country code, or null when the text is none. */
+/** Returns the number's digits with country code, or null when the text is not a phone number. */
 export function readBusinessPhone(text: string): string | null {
   return readPhone(text);
 }
 
-/** What a schema alone cannot say of a new number's body, which may have any shape. */
+/** Checks the rules that a schema cannot express; the body may have any shape. */
 export function validateNewChatNumber(body: unknown): FieldError[] {
   if (typeof body !== "object" || body === null) return [];
   const fields = body as Record<string, unknown>;
@@ -99,7 +99,7 @@ export function validateNewChatNumber(body: unknown): FieldError[] {
   return violations;
 }
 
-/** What of a row `chatNumberAnswer` needs. */
+/** The columns that `chatNumberAnswer` needs. */
 export const number_columns = [
   "id",
   "name",
@@ -120,7 +120,7 @@ export type ChatNumberRow = Omit<
   "phone_number" | "driver" | "holds" | "created_at" | "updated_at"
 > & { phone: string; driver: string; created_at: Date; updated_at: Date };
 
-/** The number with those of the holds that concern it. */
+/** Returns the API form of a number, with the holds that apply to it. */
 export function chatNumberAnswer(
   { phone, driver: driverName, ...row }: ChatNumberRow,
   holds: readonly HoldAnswer[],

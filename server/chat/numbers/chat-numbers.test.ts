@@ -63,7 +63,7 @@ const routesOf = async (provider_id: string) =>
     .where("provider_id", "=", provider_id)
     .execute();
 
-test("a new number has its fields, its routes for webhooks, and a job that fetches its templates", async () => {
+test("creates a number with its fields, webhook routes and template sync job", async () => {
   const asked = whatsapp({ rate_per_second: 250 });
   const { status, body } = await send("POST", "", asked);
   assert.equal(status, 201);
@@ -99,7 +99,7 @@ test("a new number has its fields, its routes for webhooks, and a job that fetch
   assert.deepEqual(await actions(id), ["chat_number.created"]);
 });
 
-test("numbers of the sandbox have ids of their own and share a business account", async () => {
+test("sandbox numbers have distinct IDs and share a business account", async () => {
   const one = (await send("POST", "", sandbox())).body;
   const two = (await send("POST", "", sandbox({ rate_per_second: null }))).body;
   assert.notEqual(one.provider_phone_number_id, two.provider_phone_number_id);
@@ -109,7 +109,7 @@ test("numbers of the sandbox have ids of their own and share a business account"
   assert.notEqual(theirs.business_account_id, one.business_account_id);
 });
 
-test("each field of a new number that will not do is named", async () => {
+test("reports every invalid field of a new number", async () => {
   const cases: [object, string[]][] = [
     [{}, ["name", "phone_number", "driver"]],
     [whatsapp({ name: " " }), ["name"]],
@@ -136,7 +136,7 @@ test("each field of a new number that will not do is named", async () => {
   }
 });
 
-test("a provider's id belongs to one account, and whose it is is not told", async () => {
+test("a provider's ID belongs to one account, and the owner is not disclosed", async () => {
   const mine = whatsapp();
   assert.equal((await send("POST", "", mine)).status, 201);
   const theirs = await send("POST", "", { ...mine, name: "Mine now" }, other);
@@ -146,14 +146,14 @@ test("a provider's id belongs to one account, and whose it is is not told", asyn
   ]);
   const again = await send("POST", "", mine);
   assert.deepEqual(failingFields(again), ["provider_phone_number_id"]);
-  // A second number of the same business account is no matter.
+  // A second number of the same business account is allowed.
   const sibling = whatsapp({ business_account_id: mine.business_account_id });
   assert.equal((await send("POST", "", sibling)).status, 201);
   const listed = await send("GET", "?limit=200", undefined, other);
   assert.ok(listed.body.data.every(({ name }: { name: string }) => name !== "Mine now"));
 });
 
-test("two accounts that ask for one id at once do not both get it", async () => {
+test("only one of two accounts that claim the same ID concurrently gets it", async () => {
   const asked = whatsapp();
   const answers = await Promise.all(
     [account, other, account, other].map((by) => send("POST", "", asked, by)),
@@ -164,7 +164,7 @@ test("two accounts that ask for one id at once do not both get it", async () => 
   );
 });
 
-test("a number is created once under a repeated key", async () => {
+test("creates a number once under a repeated idempotency key", async () => {
   const headers = { "idempotency-key": unique("key") };
   const asked = whatsapp();
   const first = await send("POST", "", asked, account, headers);
@@ -173,13 +173,13 @@ test("a number is created once under a repeated key", async () => {
   assert.equal(second.headers.get("idempotency-replayed"), "true");
 });
 
-test("a patch changes name and rate and tells the sender", async () => {
+test("a patch changes name and rate and notifies the sender", async () => {
   const { id } = (await send("POST", "", whatsapp())).body;
-  const heard: string[] = [];
-  api.app.notifications.on("chat_work", (subject) => heard.push(subject));
+  const notified: string[] = [];
+  api.app.notifications.on("chat_work", (subject) => notified.push(subject));
   const { status, body } = await send("PATCH", `/${id}`, { name: "New", rate_per_second: 7 });
   assert.deepEqual([status, body.name, body.rate_per_second], [200, "New", 7]);
-  assert.ok(heard.includes(`${account.account_id}:${id}`));
+  assert.ok(notified.includes(`${account.account_id}:${id}`));
   for (const [json, fields] of [
     [{}, ["body"]],
     [{ rate_per_second: 1_001 }, ["rate_per_second"]],
@@ -193,7 +193,7 @@ test("a patch changes name and rate and tells the sender", async () => {
   assert.equal((await send("GET", `/${id}`)).body.name, "New");
 });
 
-test("a number with campaigns under way stays active, and one with any is never deleted", async () => {
+test("a number with unfinished campaigns stays active, and a number with any campaign cannot be deleted", async () => {
   const number = (await send("POST", "", whatsapp())).body;
   const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
   await makeCredits(api.app, account, { chat: 10 });
@@ -213,7 +213,7 @@ test("a number with campaigns under way stays active, and one with any is never 
   assert.equal((await send("DELETE", `/${number.id}`)).status, 409);
 });
 
-test("a deleted number frees its ids for everybody", async () => {
+test("deleting a number releases its IDs for every account", async () => {
   const asked = whatsapp();
   const { id } = (await send("POST", "", asked)).body;
   assert.equal((await send("DELETE", `/${id}`, undefined, other)).status, 404);
@@ -223,7 +223,7 @@ test("a deleted number frees its ids for everybody", async () => {
   assert.deepEqual(await actions(id), ["chat_number.created", "chat_number.deleted"]);
 });
 
-test("a sync keeps what the provider says, and its failures leave the number as it was", async () => {
+test("a sync stores the provider's values, and a failed sync changes nothing", async () => {
   const { id, ...created } = (await send("POST", "", whatsapp())).body;
   const synced = await send("POST", `/${id}/sync`);
   assert.equal(synced.status, 200);
@@ -252,7 +252,7 @@ test("a sync keeps what the provider says, and its failures leave the number as 
   assert.equal((await send("POST", `/${id}/sync`, undefined, other)).status, 404);
 });
 
-test("a driver that this server has not says so", async () => {
+test("reports a driver that is not configured on this server", async () => {
   const { id } = (await send("POST", "", sandbox())).body;
   const answer = await send("POST", `/${id}/sync`);
   assert.equal(answer.status, 409);
@@ -266,7 +266,7 @@ const upload = (id: number, file: Buffer | string | null, name = "a.bin", by = a
   return api.send("POST", `${base}/${id}/media`, { token: by.token, raw: form });
 };
 
-test("a file for a header is known by its content and goes to the provider", async () => {
+test("detects header media by content and uploads it to the provider", async () => {
   const { id } = (await send("POST", "", whatsapp())).body;
   const files: [string, Buffer | string][] = [
     ["image/jpeg", Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2])],
@@ -292,7 +292,7 @@ test("a file for a header is known by its content and goes to the provider", asy
   assert.equal((await actions(id)).filter((action) => action === "chat_media.uploaded").length, 5);
 });
 
-test("numbers are listed by id, page by page, each with its own holds and the account's", async () => {
+test("lists numbers by ID across pages, each with its own holds and the account's", async () => {
   const by = await makeAccount(api.app);
   const ids: number[] = [];
   for (let i = 0; i < 5; i++) ids.push((await send("POST", "", sandbox(), by)).body.id);

@@ -5,7 +5,7 @@ import { notFound } from "../../lib/errors.ts";
 import { chatNumberAnswer, number_columns, type ChatNumberAnswer } from "./chat-number-schema.ts";
 import { holdsOf, type HoldAnswer } from "../holds/holds.ts";
 
-/** The account's numbers, by id. */
+/** Returns a page of the account's numbers, ordered by ID. */
 export async function listChatNumbers(
   db: Kysely<DB>,
   accountId: number,
@@ -26,7 +26,7 @@ export async function listChatNumbers(
   return { data: rows.map((row) => chatNumberAnswer(row, holds)), next_cursor: next };
 }
 
-/** One number of the account, or not-found. */
+/** Returns one number of the account. Errors: not-found. */
 export async function findChatNumber(
   db: Kysely<DB>,
   accountId: number,

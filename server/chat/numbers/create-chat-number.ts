@@ -8,9 +8,9 @@ import type { ChatNumberAnswer, NewChatNumber } from "./chat-number-schema.ts";
 import { scheduleTemplateSync } from "./schedule-template-sync.ts";
 
 /**
- * Adds a number; its business account's templates are fetched soon and daily from then on. A
- * provider's id belongs to one account of the installation: another's is validation-failed, without
- * saying whose. In the sandbox all numbers of an account share one business account.
+ * Adds a number and schedules the sync of its business account's templates, now and then daily. A
+ * provider's ID belongs to one account of the installation; an ID in use is validation-failed and the
+ * owner is not disclosed. In the sandbox, all numbers of an account share one business account.
  */
 export async function createChatNumber(
   tx: Tx,
@@ -56,7 +56,7 @@ type Routes = {
   readonly chat_number_id: number;
 };
 
-/** Webhooks find their account by these rows: whoever has one already keeps it. */
+/** Claims the routes that map webhooks to accounts; a route that exists stays with its account. */
 async function takeRoutes(tx: Tx, account_id: number, routes: Routes): Promise<void> {
   const { driver, chat_number_id } = routes;
   const violations: FieldError[] = [];

@@ -4,8 +4,8 @@ import { Refusal } from "../../lib/errors.ts";
 import { lockChatNumber } from "./internal/lock-chat-number.ts";
 
 /**
- * Deletes a number that no campaign was ever sent from, and frees its provider's ids. Refuses:
- * not-found; conflict for one with campaigns, which can be made inactive.
+ * Deletes a number that has no campaigns and releases its provider IDs. Errors: not-found; conflict
+ * for a number with campaigns, which can only be deactivated.
  */
 export async function deleteChatNumber(
   tx: Tx,
@@ -51,7 +51,7 @@ type Number = Readonly<
   Record<"driver" | "provider_phone_number_id" | "business_account_id", string>
 >;
 
-/** The business account stays ours as long as one of its numbers does. */
+/** Releases the business account's route only with the last of its numbers. */
 async function freeRoutes(tx: Tx, accountId: number, number: Number): Promise<void> {
   const sibling = await tx
     .selectFrom("chat_numbers")

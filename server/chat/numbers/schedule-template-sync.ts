@@ -2,14 +2,14 @@ import { addJob } from "../../engine/add-job.ts";
 import type { ChatDriverName } from "../../drivers/chat/driver.ts";
 import type { Tx } from "../../lib/database/database.ts";
 
-/** A business account at a provider: what templates belong to. */
+/** A business account at a provider, which owns templates. */
 export type BusinessAccount = {
   readonly account_id: number;
   readonly driver: ChatDriverName;
   readonly business_account_id: string;
 };
 
-/** Has the templates of a business account fetched soon; the job goes on daily by itself. */
+/** Schedules the template sync of a business account; the job reschedules itself daily. */
 export async function scheduleTemplateSync(
   tx: Tx,
   { account_id, driver, business_account_id }: BusinessAccount,

@@ -8,8 +8,8 @@ import { findChatNumber } from "./chat-numbers.ts";
 import { lockChatNumber } from "./internal/lock-chat-number.ts";
 
 /**
- * What the provider says of a number now. Refuses: not-found; validation-failed when the provider
- * does not know it or does not let us; unavailable when it is out of reach.
+ * Fetches the number's current state from the provider. Errors: not-found; validation-failed when the
+ * provider does not know the number or denies access; unavailable when it is unreachable.
  */
 export async function askForNumber(
   app: App,
@@ -26,7 +26,7 @@ export async function askForNumber(
   );
 }
 
-/** Keeps what the provider said of a number: its quality and whether it may take the marketing route. */
+/** Stores the number's quality rating and whether it may use the marketing route. */
 export async function recordNumberState(
   tx: Tx,
   actor: Actor,

@@ -5,8 +5,8 @@ import { findChatNumber } from "./chat-numbers.ts";
 import { lockChatNumber, refuseUnfinished } from "./internal/lock-chat-number.ts";
 
 /**
- * Renames a number, changes its rate, takes it out of use or back. Refuses: not-found; conflict when
- * it is to be inactive and has campaigns that are not at their end. Notification `chat_work` after the commit.
+ * Changes a number's name, rate or active flag and notifies `chat_work` after the commit. Errors:
+ * not-found; conflict when deactivating a number with unfinished campaigns.
  */
 export async function updateChatNumber(
   tx: Tx,

@@ -1,4 +1,4 @@
-// Files for the headers of templates: they go to the provider, which gives back an id.
+// Uploads header media of templates to the provider, which returns a media ID.
 import Type, { type Static } from "typebox";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
@@ -8,7 +8,7 @@ import { closed } from "../../lib/schemas.ts";
 import { callProvider, driverOf } from "./call-provider.ts";
 import { findChatNumber } from "./chat-numbers.ts";
 
-/** The largest file taken, in bytes. Providers take less of some types. */
+/** The maximum file size in bytes. Providers have lower limits for some types. */
 export const media_bytes_max = 16 * 1_048_576;
 
 /** The upload's parts. */
@@ -21,7 +21,7 @@ export const ChatMediaUpload = closed({
 
 export const ChatMediaAnswer = Type.Object({
   id: Type.String({
-    description: "Goes into a template's header_media; the provider forgets it after 30 days",
+    description: "For a template's header_media; the provider deletes the file after 30 days",
   }),
   mime_type: Type.String(),
   size_bytes: Type.Integer(),
@@ -29,8 +29,8 @@ export const ChatMediaAnswer = Type.Object({
 export type ChatMediaAnswer = Static<typeof ChatMediaAnswer>;
 
 /**
- * Stores a file with the number's provider and returns its media id. Refuses: not-found;
- * validation-failed for a file of another type, none, or one that the provider refuses; unavailable.
+ * Stores a file with the number's provider and returns its media ID. Errors: not-found;
+ * validation-failed for a missing, unsupported or rejected file; unavailable.
  */
 export async function uploadChatMedia(
   app: App,
@@ -67,14 +67,14 @@ export async function uploadChatMedia(
 const jpeg = Buffer.from([0xff, 0xd8, 0xff]);
 const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** By the first bytes, whatever the file is called; null for what is none of the four. */
+/** Detects the type by the first bytes, regardless of the file name; null for an unsupported type. */
 function sniffType(bytes: Buffer): string | null {
   const begins = (mark: Buffer | string, at = 0) =>
     bytes.subarray(at, at + mark.length).equals(Buffer.from(mark));
   if (begins(jpeg)) return "image/jpeg";
   if (begins(png)) return "image/png";
   if (begins("%PDF-")) return "application/pdf";
-  // QuickTime's own brand is another format in the same box.
+  // The QuickTime brand is another format in the same container.
   if (begins("ftyp", 4) && !begins("qt  ", 8)) return "video/mp4";
   return null;
 }

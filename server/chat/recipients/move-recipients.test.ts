@@ -31,7 +31,7 @@ before(async () => {
     notifications: openNotifications(database.url, log),
     chatDrivers: {},
     voiceDrivers: {},
-    agentDrivers: {},
+    aiAgentDrivers: {},
     speech: toneSpeech,
     outgoing: localOutgoing,
   };
@@ -42,7 +42,7 @@ after(async () => {
   await database.drop();
 });
 
-test("a plan made while there was no recipient still reads only those it moves, when there are many", async () => {
+test("a query plan cached on an empty table still reads only the moved recipients of a large one", async () => {
   const account = await makeAccount(app);
   await makeCredits(app, account, { chat: 5_000 });
   const number = await makeChatNumber(app, account);
@@ -77,6 +77,6 @@ test("a plan made while there was no recipient still reads only those it moves, 
   assert.equal(await move(campaign, first, first + 99), 100);
   const read = (await rowsByPrimaryKey()) - so_far;
   client.release();
-  // Each is looked up twice: to be locked, and to be written.
+  // Each recipient is read twice: to lock it and to update it.
   assert.ok(read >= 100 && read <= 1_000, `${read} rows`);
 });

@@ -1,11 +1,11 @@
 import { statement, type Executor } from "../../lib/database/database.ts";
 import type { RecipientState } from "./recipient-states.ts";
 
-/** A recipient and where it shall go; see chat_move_recipients. */
+/** A recipient and its new state; see chat_move_recipients. */
 export type Move = {
   readonly campaign_id: number;
   readonly id: number;
-  /** The dispatch this is about, as it was read: an older one moves nothing. */
+  /** The dispatch that was read; an outdated one has no effect. */
   readonly dispatches: number;
   readonly state: RecipientState;
   readonly error?: string;
@@ -22,7 +22,7 @@ export type Moved = {
 const move = statement<Moved>(`
   select campaign_id, id, from_state, to_state from chat_move_recipients($1, 'controls', $2, $3)`);
 
-/** Moves recipients on somebody's order, with counts and credit; what is not allowed is left as it is. */
+/** Moves recipients on request and updates counts and credit; transitions not allowed are skipped. */
 export async function moveRecipients(
   executor: Executor,
   accountId: number,

@@ -17,15 +17,15 @@ after(async () => {
   await database.drop();
 });
 
-test("the database moves recipients by the very rows of the pure table", async () => {
+test("chat_transitions equals the table in code", async () => {
   const { rows } = await client.query("select from_state, to_state, ledger from chat_transitions");
   const inOrder = (all: { from_state: string; to_state: string; ledger: string }[]) =>
     all.map(({ from_state, to_state, ledger }) => `${from_state} ${to_state} ${ledger}`).toSorted();
   assert.deepEqual(inOrder(rows), inOrder(transitionRows()));
 });
 
-test("no way through the states takes a credit twice, gives one back twice, or gives back what was not taken", () => {
-  // Every path without a circle; the one circle, a resend, leads back to an untouched reservation.
+test("no path through the states charges or refunds a credit twice, or refunds an uncharged one", () => {
+  // Every acyclic path; the only cycle, a resend, leads back to an untouched reservation.
   type Credit = "reserved" | "captured" | "returned";
   const seen = new Set<string>();
   const walk = (state: (typeof recipientStates)[number], credit: Credit) => {
@@ -60,7 +60,7 @@ test("no way through the states takes a credit twice, gives one back twice, or g
   assert.ok(seen.size > recipientStates.length);
 });
 
-test("good news is never undone by bad news", () => {
+test("a success is never undone by a later failure", () => {
   for (const from of ["delivered", "read"] as const) {
     for (const to of recipientStates) {
       if (transition(from, to)) assert.equal(`${from} ${to}`, "delivered read");

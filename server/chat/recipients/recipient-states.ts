@@ -1,9 +1,9 @@
-// The life of one message to one recipient, as one pure table: which state may follow which, what
-// that means in counts, and what it moves in the ledger. SQL carries the same rows (chat_transitions).
+// The state machine of one recipient as a pure table: allowed transitions, their effect on the counts and
+// on the ledger. The table chat_transitions holds the same rows.
 
 /**
- * The states as stored. `refused`, `unresolved` and `undelivered` are shown as `failed`: the provider
- * said no, never said anything, or said later that it could not.
+ * The states as stored. The API shows `refused`, `unresolved` and `undelivered` as `failed`: the provider
+ * rejected the message, never confirmed or denied it, or failed to deliver it.
  */
 export const recipientStates = [
   "queued",
@@ -23,12 +23,12 @@ export const recipientStates = [
 export type RecipientState = (typeof recipientStates)[number];
 
 /**
- * What a transition moves in the ledger, per recipient one credit. A refund is one only for a
- * recipient that is charged: what a refused one was given back is not given back again.
+ * The ledger entry of a transition, one credit per recipient. A refund applies only to a charged
+ * recipient, so that no credit is refunded twice.
  */
 export type LedgerMove = "" | "capture" | "release" | "refund" | "capture+refund";
 
-/** What a campaign's three counts make of a state (contract 2.2): together they are always the total. */
+/** The campaign count that includes a state (contract 2.2); the three counts always add up to the total. */
 export const countOfState = {
   queued: "pending",
   deferred: "pending",
@@ -45,7 +45,7 @@ export const countOfState = {
   cancelled: "failed",
 } as const satisfies Record<RecipientState, "pending" | "sent" | "failed">;
 
-/** The state as the API shows it. */
+/** Returns the state as the API shows it. */
 export function shownState(state: RecipientState): string {
   return state === "refused" || state === "unresolved" || state === "undelivered"
     ? "failed"
@@ -56,9 +56,9 @@ const capture = "capture";
 const none = "";
 
 /**
- * Every allowed move; what is not here does not happen. Good news beats bad: a message that was given
- * up, refused or cancelled and is delivered all the same counts as delivered, and what was given
- * back for it stays given back. A status may overtake the provider's own answer.
+ * Every allowed transition. Success overrides failure: a message that was unresolved, refused or
+ * cancelled and is delivered nevertheless counts as delivered, and its refund stands. A delivery status
+ * may arrive before the provider's response.
  */
 const table: Readonly<
   Record<RecipientState, Readonly<Partial<Record<RecipientState, LedgerMove>>>>
@@ -67,7 +67,7 @@ const table: Readonly<
     dispatching: none,
     skipped: "release",
     cancelled: "release",
-    // Of an earlier dispatch that an operator had given up.
+    // From an earlier dispatch that a person marked as failed.
     sent: capture,
     delivered: capture,
     read: capture,
@@ -91,7 +91,7 @@ const table: Readonly<
     read: capture,
   },
   unknown: {
-    // An operator sends it again, as a new message.
+    // A person resends it, as a new message.
     queued: none,
     unresolved: capture,
     accepted: capture,
@@ -111,7 +111,7 @@ const table: Readonly<
   cancelled: { sent: none, delivered: none, read: none },
 };
 
-/** What a move means, or null when it is not allowed. */
+/** Returns the effect of a transition, or null when it is not allowed. */
 export function transition(
   from: RecipientState,
   to: RecipientState,
@@ -120,7 +120,7 @@ export function transition(
   return ledger === undefined ? null : { ledger };
 }
 
-/** Every allowed move, as the rows of chat_transitions. */
+/** Returns every allowed transition, as rows of chat_transitions. */
 export function transitionRows(): { from_state: string; to_state: string; ledger: LedgerMove }[] {
   return recipientStates.flatMap((from_state) =>
     recipientStates.flatMap((to_state) => {

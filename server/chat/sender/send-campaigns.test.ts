@@ -123,7 +123,7 @@ test("no second sees more than the number's rate and one portion of 50 ms", asyn
   }
 });
 
-test("campaigns of one number take turns", async (t) => {
+test("campaigns of one number are sent in alternation", async (t) => {
   const { senders, campaign } = await open(t, { rate_per_second: 200 });
   const ids = [await campaign(60), await campaign(60)];
   await senders.startDue();
@@ -325,7 +325,7 @@ test("what a dead sender left as dispatching becomes unknown, is never sent agai
   await checkLedger(api.app.db.pool);
 });
 
-test("an outcome that nobody knows is not tried again", async (t) => {
+test("a message of unknown outcome is not retried", async (t) => {
   const { senders, campaign } = await open(t);
   provider.answer = async () => {
     throw new ChatSendError("unknown", "cut");
@@ -424,7 +424,7 @@ test("a template that the provider does not know fails the campaign; the rest is
   await senders.startDue();
   await eventually(async () => (await stateOf(id)) === "failed");
   await senders.stop();
-  await workJobs(api.app, { "chat.wind_down": drainCampaign }, new AbortController().signal);
+  await workJobs(api.app, { "chat.drain_campaign": drainCampaign }, new AbortController().signal);
   const { refused, skipped } = await statesOf(id);
   assert.equal(refused! + skipped!, 100);
   assert.equal(await available(account), 100_000);
@@ -432,7 +432,7 @@ test("a template that the provider does not know fails the campaign; the rest is
   await checkLedger(api.app.db.pool);
 });
 
-test("a customer whom the provider reports as opted out is suppressed", async (t) => {
+test("a customer reported as opted out by the provider is suppressed", async (t) => {
   const { account, senders, campaign } = await open(t);
   provider.answer = rejected(131050);
   const id = await campaign([{ phone: "919800000000" }]);
@@ -464,12 +464,12 @@ test("a campaign whose messages mostly fail is paused, and says why", async (t) 
   assert.ok(provider.sent.length < 1_000);
   await senders.stop();
   assert.equal(await stateOf(id), "running");
-  const told = await api.app.db.query
+  const recorded = await api.app.db.query
     .selectFrom("events")
     .select(["type", "data"])
     .where("account_id", "=", account.account_id)
     .execute();
-  assert.deepEqual(told, [
+  assert.deepEqual(recorded, [
     {
       type: "chat.campaign.paused",
       data: { campaign_id: id, name: "Test campaign", paused_reason: "error_threshold" },
@@ -480,7 +480,7 @@ test("a campaign whose messages mostly fail is paused, and says why", async (t) 
 test("a message that was marked more than 0.8 s ago is given back instead of sent", async (t) => {
   const { account, senders, campaign } = await open(t);
   const id = await campaign(20);
-  // Somebody holds the counts: the turn that marks takes as long as they do.
+  // Another transaction locks the counts, which delays the marking statement.
   const blocker = new pg.Client({ connectionString: api.database_url });
   await blocker.connect();
   t.after(() => blocker.end());
@@ -508,7 +508,7 @@ test("a message that was marked more than 0.8 s ago is given back instead of sen
   );
 });
 
-test("senders outlive the loss of every database connection, and nobody is sent to twice", async (t) => {
+test("senders survive the loss of every database connection, and no message is sent twice", async (t) => {
   const { senders, campaign, provider: own } = await open(t, { rate_per_second: 500 });
   const id = await campaign(1_500);
   await senders.startDue();
@@ -547,7 +547,7 @@ test("two processes' senders never send for one number at once", async (t) => {
   assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 400);
 });
 
-test("a campaign that failed is not failed twice, and its event is told once", async (t) => {
+test("a failed campaign is not failed twice, and its event is recorded once", async (t) => {
   const { account, campaign } = await open(t);
   const id = await campaign(1);
   const fail = () =>
@@ -566,7 +566,7 @@ test("a campaign that failed is not failed twice, and its event is told once", a
   assert.deepEqual(events, [{ type: "chat.campaign.failed" }]);
 });
 
-test("a process without a provider's access leaves its numbers to one that has it", async (t) => {
+test("a process without credentials for a provider does not take its numbers", async (t) => {
   const { account, number, senders, campaign } = await open(t);
   const other = await startApi({ databaseUrl: api.database_url, chatDrivers: {} });
   const others = openSenders(other.app, default_settings);

@@ -1,4 +1,4 @@
-// Sends what campaigns have to send: one leased sender per chat number, in whichever process gets it.
+// Sends campaigns: one leased sender per chat number, in any one process.
 import { chat_driver_names, type ChatDriverName } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
 import {
@@ -16,10 +16,10 @@ export type { SenderSettings } from "./internal/sender.ts";
 
 export type Senders = LeasedWorkers;
 
-/** Numbers one process sends for at once: the others go to the next process. */
+/** Numbers that one process sends for at once; other processes take the rest. */
 const senders_max = 500;
 
-// Due campaigns whose number nobody sends for, and numbers whose sender died: its leases stand expired.
+// Due campaigns whose number has no sender, and numbers whose sender died (an expired lease).
 const due_numbers = statement<Candidate & { driver: ChatDriverName }>(`
   select distinct c.account_id, c.chat_number_id as id, n.driver
   from chat_campaigns c
@@ -36,12 +36,12 @@ const due_numbers = statement<Candidate & { driver: ChatDriverName }>(`
   where l.name like 'chat\\_sender:%' and l.holder is not null and l.expires_at <= clock_timestamp()
   limit 100`);
 
-/** Between two logs of campaigns that wait for a provider this process has no access to. */
+/** The interval between logs of campaigns whose provider this process has no credentials for. */
 const report_ms = 60_000;
 
-/** Opens the senders of this process; a stop lets what is under way end, and records it. */
+/** Starts the senders of this process; a stop lets requests in flight finish and records them. */
 export function openSenders(app: App, settings: SenderSettings, times?: LeaseTimes): Senders {
-  /** Results that a sender could not record when it lost its lease, by number. */
+  /** Results that a sender could not record after losing its lease, by number. */
   const unrecorded = new Map<string, Result[]>();
   const configured = chat_driver_names.filter((name) => app.chatDrivers[name]);
   const reportUnconfigured = openUnconfiguredReport(app);
@@ -72,7 +72,7 @@ export function openSenders(app: App, settings: SenderSettings, times?: LeaseTim
   return senders;
 }
 
-/** A sender that knows nothing yet but its number. */
+/** Returns a sender that has loaded nothing but its number. */
 async function openSender(
   parts: Pick<Sender, "app" | "lease" | "number_id" | "settings" | "results">,
 ): Promise<Sender> {
@@ -90,8 +90,8 @@ async function openSender(
 }
 
 /**
- * Logs once a minute which numbers have campaigns waiting for a provider that this process has no access to.
- * They are left to a process that has; if none has, nothing else reports them.
+ * Logs once a minute the numbers whose campaigns wait for a provider that this process has no
+ * credentials for. Another process may send them; if none does, nothing else reports them.
  */
 function openUnconfiguredReport(app: App): () => Promise<void> {
   const missing = chat_driver_names.filter((name) => !app.chatDrivers[name]);

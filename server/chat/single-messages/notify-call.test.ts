@@ -42,14 +42,14 @@ async function name(fixture: ChatFixture, { chat_number_id, template_id }: Notic
     .execute();
 }
 
-/** A fixture whose account names its template for calls. */
+/** Creates a fixture whose account has a template for calls. */
 async function noticing(t: Parameters<typeof openChatFixture>[0]): Promise<ChatFixture> {
   const fixture = await openChatFixture(t, shared);
   await name(fixture, { chat_number_id: fixture.number.id, template_id: fixture.template_id });
   return fixture;
 }
 
-/** Runs the job of one campaign, as a worker does; it must end. */
+/** Runs the job of one campaign as a worker does, and asserts that it completes. */
 async function notify({ app, account }: ChatFixture, campaign_id = 7): Promise<void> {
   const now = app.clock.now();
   const { account_id } = account;
@@ -78,7 +78,7 @@ async function assertNothingSent(fixture: ChatFixture): Promise<void> {
   assert.equal(await credits(fixture), 100_000);
 }
 
-test("the customer of a call gets the account's template for one credit, and it is nobody's campaign", async (t) => {
+test("sends the account's template to the customer of a call for one credit, outside of any campaign", async (t) => {
   const fixture = await noticing(t);
   await notify(fixture);
   const [sent] = fixture.provider.sent;
@@ -90,7 +90,7 @@ test("the customer of a call gets the account's template for one credit, and it 
   await checkLedger(fixture.app.db.pool);
 });
 
-test("a job that comes twice sends once; another campaign's sends its own", async (t) => {
+test("a repeated job sends once, and the job of another campaign sends its own message", async (t) => {
   const fixture = await noticing(t);
   await notify(fixture, 7);
   await notify(fixture, 7);
@@ -101,7 +101,7 @@ test("a job that comes twice sends once; another campaign's sends its own", asyn
   assert.equal(await credits(fixture), 99_998);
 });
 
-test("a message that the provider refused costs nothing, one nobody can tell of stays paid; neither is sent again", async (t) => {
+test("a rejected message costs nothing, a message of unknown outcome stays charged, and neither is retried", async (t) => {
   const fixture = await noticing(t);
   fixture.provider.answer = () =>
     Promise.reject(new ChatSendError("rejected", "no", { code: 131026 }));
@@ -117,7 +117,7 @@ test("a message that the provider refused costs nothing, one nobody can tell of 
   await checkLedger(fixture.app.db.pool);
 });
 
-test("without a template, a number, a value for its variable or credit nothing is sent, and the job is done", async (t) => {
+test("sends nothing and completes the job without a template, number, variable value or credit", async (t) => {
   const fixture = await noticing(t);
   const { app, account, number, template_id } = fixture;
   await name(fixture, { chat_number_id: null, template_id: null });
@@ -151,7 +151,7 @@ test("without a template, a number, a value for its variable or credit nothing i
   );
 });
 
-test("a suppressed customer gets nothing, and nobody does while the account is held or quiet", async (t) => {
+test("sends nothing to a suppressed customer, or while the account is held or in quiet time", async (t) => {
   const suppressed = await noticing(t);
   await makeSuppression(suppressed.app, suppressed.account, phone, { channel: "all" });
   await assertNothingSent(suppressed);
@@ -173,7 +173,7 @@ test("a suppressed customer gets nothing, and nobody does while the account is h
   await assertNothingSent(quiet);
 });
 
-test("a customer who is kept from calls alone gets the message, of no other account's template", async (t) => {
+test("a customer suppressed only for voice gets the message, and never another account's template", async (t) => {
   const fixture = await noticing(t);
   await makeSuppression(fixture.app, fixture.account, phone, { channel: "voice" });
   await notify(fixture);

@@ -1,4 +1,4 @@
-// The message that goes to a customer beside a call, where the call asked for it.
+// Sends the chat notification of a call, where the call requested it.
 import { quietUntil } from "../../accounts/accounts/quiet-time.ts";
 import { isSuppressed } from "../../audience/suppressions/suppressions.ts";
 import type { App } from "../../engine/app.ts";
@@ -9,15 +9,15 @@ import { validateCampaign } from "../campaigns/validate-campaign.ts";
 import { renderMessage } from "../messages/render-message.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
 
-/** Nobody asked for this very message at this very time: whatever stops a campaign stops it. */
+/** Every hold that stops a campaign also stops this automatic message. */
 const forbidding: ReadonlySet<HoldReason> = new Set(hold_reasons);
 
 type Notice = { readonly phone: string; readonly campaign_id: number };
 
 /**
- * The job chat.notify_call: sends the account's template for calls, with its variables' defaults, to
- * the customer for one chat credit, at most once. What stands against it is logged, and the message
- * is given up: it belongs beside the call or nowhere.
+ * Runs the job chat.notify_call: sends the account's call template, with its default variables, to
+ * the customer for one chat credit, at most once. A rejection reason is logged and the message is
+ * dropped.
  */
 export const notifyCall: JobHandler = async (app, { account_id, payload }) => {
   const { phone, campaign_id } = payload as Notice;
@@ -28,7 +28,7 @@ export const notifyCall: JobHandler = async (app, { account_id, payload }) => {
   app.log.info({ account_id, campaign_id, outcome: done }, "the message beside a call");
 };
 
-/** What became of it. Refuses as validateCampaign and sendSingleMessage do. */
+/** Returns the outcome. Errors: as validateCampaign and sendSingleMessage. */
 async function sendNotice(
   app: App,
   accountId: Job["account_id"],

@@ -43,7 +43,7 @@ async function credits({
 const all_credit = { available: 100_000, reserved: 0 };
 const one_less = { available: 99_999, reserved: 0 };
 
-test("a test message goes out at once with its variables, costs one credit and is no recipient", async (t) => {
+test("a test message is sent at once with its variables, costs one credit and creates no recipient", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const { app, provider, account } = fixture;
   const json = { ...right(fixture), phone_number: "+91 98111-11111", variables: { "1": "Ada" } };
@@ -74,7 +74,7 @@ test("a test message goes out at once with its variables, costs one credit and i
   await checkLedger(app.db.pool);
 });
 
-test("flows and automation flows are tried by their opening message", async (t) => {
+test("a test of a flow or automation flow sends its opening message", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const { template_id: _, ...rest } = right(fixture);
   const flow_id = await makeChatFlow(fixture.app, fixture.account);
@@ -87,7 +87,7 @@ test("flows and automation flows are tried by their opening message", async (t) 
   assert.deepEqual(kinds, ["interactive", "interactive"]);
 });
 
-test("what the provider refuses is told in our word and its code, and costs nothing; an unknown outcome stays charged", async (t) => {
+test("a provider's rejection is reported with our error name and its code, and costs nothing; an unknown outcome stays charged", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const cases: [SendFailure, number | undefined, string, string, number | null][] = [
     ["rejected", 131_026, "failed", "undeliverable", 131_026],
@@ -109,7 +109,7 @@ test("what the provider refuses is told in our word and its code, and costs noth
   await checkLedger(fixture.app.db.pool);
 });
 
-test("each wrong field is refused before anything is sent or paid", async (t) => {
+test("rejects each invalid field before anything is sent or charged", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const { app, account, number } = fixture;
   await makeSuppression(app, account, "919822222222");
@@ -141,7 +141,7 @@ test("each wrong field is refused before anything is sent or paid", async (t) =>
   assert.deepEqual(await credits(fixture), all_credit);
 });
 
-test("no test is sent while number, template or account are held by the provider's word", async (t) => {
+test("sends no test while the provider restricts the number, template or account", async (t) => {
   const held: [HoldScope, HoldReason][] = [
     ["number", "sender_restricted"],
     ["account", "auth"],
@@ -164,7 +164,7 @@ test("no test is sent while number, template or account are held by the provider
   }
 });
 
-test("without credit it is 409, and without the driver 503, with nothing sent", async (t) => {
+test("returns 409 without credit and 503 without the driver, and sends nothing", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const poor = await makeAccount(fixture.app);
   const number = await makeChatNumber(fixture.app, poor);
@@ -185,7 +185,7 @@ test("without credit it is 409, and without the driver 503, with nothing sent", 
   assert.deepEqual(await credits(fixture), all_credit);
 });
 
-test("a repeated key sends nothing again, also when the first answer was lost", async (t) => {
+test("a repeated idempotency key sends nothing again, even when the first response was lost", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const { provider } = fixture;
   const headers = { "idempotency-key": unique("key") };

@@ -1,5 +1,5 @@
-// One message at once, to see a template or a flow as the customer does. It leaves an audit entry
-// beside what every single message leaves.
+// Sends a test message at once, to show a template or a flow as the customer sees it, and records an
+// audit entry.
 import { createHash, randomUUID } from "node:crypto";
 import type { Caller } from "../../accounts/caller.ts";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
@@ -13,7 +13,7 @@ import { renderMessage } from "../messages/render-message.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
 import type { TestMessage, TestMessageAnswer } from "./test-message-schema.ts";
 
-/** Holds that the provider would answer with an error: a pause by hand or a quiet time stops no test. */
+/** Holds under which the provider would reject the message; a manual pause or quiet time stops no test. */
 const forbidding: ReadonlySet<HoldReason> = new Set([
   "auth",
   "sender_restricted",
@@ -22,7 +22,7 @@ const forbidding: ReadonlySet<HoldReason> = new Set([
 
 const readPhone = openPhoneReader({ valid_only: false });
 
-/** Who sends it; under a `key` of theirs it is sent at most once. */
+/** The sender; under one `key` of an account the message is sent at most once. */
 export type Tester = {
   readonly account: Caller["account"];
   readonly actor: Actor;
@@ -30,9 +30,9 @@ export type Tester = {
 };
 
 /**
- * Sends it for one chat credit, which is given back when it was certainly not taken. Refuses:
+ * Sends it for one chat credit, which is refunded when the provider definitely rejected it. Errors:
  * bad-request and validation-failed as campaign creation does; validation-failed (suppressed, variables);
- * conflict (held, or begun under the same key); insufficient-credit; unavailable (no driver).
+ * conflict (held, or already started under the same key); insufficient-credit; unavailable (no driver).
  */
 export async function sendTestMessage(
   app: App,
@@ -74,13 +74,16 @@ async function validateTest(
   const head = { ...named, name: "Test" };
   const order = await validateCampaign(app.db.query, account, head, { has_recipients: true, now });
   const to = readPhone(phone_number);
-  if (to === null) throw invalidField("phone_number", "is no phone number with its country code");
+  if (to === null)
+    throw invalidField("phone_number", "must be a phone number with its country code");
   if (await isSuppressed(app.db.query, account.id, "chat", to, now))
     throw invalidField("phone_number", "is suppressed");
   return { order, to };
 }
 
-/** Without a value for a placeholder the provider would refuse it: told before it costs anything. */
+/**
+ * Rejects a missing value for a placeholder before credit is reserved, because the provider would.
+ */
 function renderTest({ plan }: CampaignOrder, input: TestMessage, messageId: string) {
   const rendered = renderMessage(plan, input.variables ?? null, messageId);
   if ("message" in rendered) return rendered.message;
@@ -89,7 +92,7 @@ function renderTest({ plan }: CampaignOrder, input: TestMessage, messageId: stri
   );
 }
 
-/** A name-based UUID (version 8) of an account's key. */
+/** Returns a name-based UUID (version 8) of an account's key. */
 function uuidOf(accountId: number, key: string): string {
   const hex = createHash("sha256").update(`${accountId}:${key}`).digest("hex");
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`];

@@ -4,9 +4,9 @@ import type { FieldError } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 
 /**
- * Whether the message that is to go with calls can be sent at all: its number is the account's, its
- * template the number's. Whether the template is approved is validated at each call. The body is that
- * of an account's change and may have any shape.
+ * Validates the chat notification of calls: the number belongs to the account and the template to the
+ * number. Template approval is checked at each call. The body is the patch of an account and may have
+ * any shape.
  */
 export async function validateCallNotice(
   db: Kysely<DB>,
@@ -15,7 +15,7 @@ export async function validateCallNotice(
 ): Promise<FieldError[]> {
   const notice = under(under(body, "calls"), "notice");
   const { chat_number_id, template_id } = (notice ?? {}) as Record<string, unknown>;
-  // The schema tells of what is no number.
+  // The schema reports invalid numbers.
   if (typeof chat_number_id !== "number" || typeof template_id !== "number") return [];
   const number = await db
     .selectFrom("chat_numbers")
@@ -31,12 +31,17 @@ export async function validateCallNotice(
     .executeTakeFirst();
   const at = "calls.notice";
   const violations: FieldError[] = [];
-  if (!number) violations.push({ field: `${at}.chat_number_id`, reason: "matches no chat number" });
-  if (!template) violations.push({ field: `${at}.template_id`, reason: "matches no template" });
+  if (!number)
+    violations.push({
+      field: `${at}.chat_number_id`,
+      reason: "is not a chat number of this account",
+    });
+  if (!template)
+    violations.push({ field: `${at}.template_id`, reason: "is not a template of this account" });
   if (number && template && !isOf(template, number))
     violations.push({
       field: `${at}.template_id`,
-      reason: "is not a template of the chat number's",
+      reason: "does not belong to the chat number",
     });
   return violations;
 }

@@ -1,5 +1,5 @@
-// A template is recorded, submitted to the provider outside of any transaction, and recorded again
-// with what the provider made of it.
+// Creates a template: stores a draft, submits it to the provider outside of any transaction, and stores
+// the provider's response.
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { ChatDriverName, ProviderTemplate, TemplateDraft } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
@@ -15,7 +15,7 @@ import {
   type TemplateAnswer,
 } from "./template-schema.ts";
 
-/** A template that the provider has taken. */
+/** A template that the provider has accepted for review. */
 export type SubmittedTemplate = {
   readonly place: Place;
   readonly input: NewTemplate;
@@ -29,10 +29,10 @@ type Place = {
 };
 
 /**
- * Submits a new template. Refuses: validation-failed for an unknown number, a name that is taken in
- * that language, or what the provider refuses (with its reason); unavailable when the provider is out
- * of reach. Nothing stays of a refused one. One whose process died on the way stays a draft, which a
- * repetition submits again; if the provider has it after all, a sync brings it in.
+ * Submits a new template. A rejected template is not stored. After a crash it stays a draft, which a
+ * repetition submits again; if the provider has already accepted it, a sync imports it. Errors:
+ * validation-failed for an unknown number, a name in use in that language, or a rejection by the
+ * provider (with its reason); unavailable when the provider is unreachable.
  */
 export async function submitTemplate(
   app: App,
@@ -61,7 +61,7 @@ export async function submitTemplate(
   }
 }
 
-/** Keeps a submitted template with what the provider said of it. */
+/** Stores a submitted template with the provider's response. */
 export async function keepTemplate(
   tx: Tx,
   actor: Actor,
@@ -100,7 +100,7 @@ async function placeOf(app: App, account_id: number, numberId: number): Promise<
     .where("account_id", "=", account_id)
     .where("id", "=", knownId(numberId))
     .executeTakeFirst();
-  if (!number) throw invalidField("chat_number_id", "is no chat number of this account");
+  if (!number) throw invalidField("chat_number_id", "is not a chat number of this account");
   const { business_account_id } = number;
   return { account_id, driver: number.driver as ChatDriverName, business_account_id };
 }
@@ -142,7 +142,7 @@ async function recordDraft(app: App, place: Place, input: NewTemplate): Promise<
   }
 }
 
-/** Unless a twin of the request has had more luck. */
+/** Deletes the draft, unless a concurrent request has submitted the template. */
 async function dropDraft(app: App, place: Place, { name, language }: NewTemplate): Promise<void> {
   await app.db.query
     .deleteFrom("chat_templates")

@@ -6,7 +6,7 @@ import type { DB, Tx } from "../../lib/database/database.ts";
 import { Refusal, notFound } from "../../lib/errors.ts";
 import { callProvider, driverOf } from "../numbers/call-provider.ts";
 
-/** The templates of one name, in every language: the provider deletes by name. */
+/** The templates of one name in every language, because the provider deletes by name. */
 export type TemplateName = {
   readonly driver: ChatDriverName;
   readonly business_account_id: string;
@@ -14,9 +14,9 @@ export type TemplateName = {
 };
 
 /**
- * Deletes a template with its other languages at the provider; what the provider does not know is
- * as good as deleted. Refuses: not-found; conflict while a campaign that is not at its end, or a
- * flow, uses one of them; unavailable when the provider is out of reach.
+ * Deletes a template in all its languages at the provider; a template that the provider does not know
+ * counts as deleted. Errors: not-found; conflict while an unfinished campaign or a flow uses one of
+ * them; unavailable when the provider is unreachable.
  */
 export async function deleteAtProvider(
   app: App,
@@ -42,7 +42,7 @@ export async function deleteAtProvider(
   return named;
 }
 
-/** Deletes the templates of that name here. Refuses: conflict when one has come to be used meanwhile. */
+/** Deletes the stored templates of that name. Errors: conflict when one of them is in use by now. */
 export async function deleteTemplates(
   tx: Tx,
   actor: Actor,
@@ -115,7 +115,7 @@ async function refuseUsed(
   }
 }
 
-/** Of an object that is not there, providers say that a parameter is wrong. */
+/** Providers report a missing object as an invalid parameter. */
 function ignoreUnknown(error: unknown): void {
   if (error instanceof ChatSendError && error.failure === "rejected" && error.code === 100) return;
   throw error;

@@ -7,24 +7,24 @@ import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { hold, liftHold, type Lifted } from "../holds/holds.ts";
 
-/** What is news of a template; what is left out stays. */
-export type TemplateNews = {
+/** A change of a template; omitted fields are unchanged. */
+export type TemplateChange = {
   readonly status?: TemplateStatus;
-  /** Why it has that status, in the provider's words; goes when the next status has none. */
+  /** The provider's reason for the status; cleared by the next status without one. */
   readonly reason?: string | null;
   readonly quality?: TemplateQuality;
   readonly category?: TemplateCategory;
 };
 
 /**
- * Keeps what a provider says of a template, with an event when that changes anything. A template that
- * may not be sent holds its campaigns, once it is approved again they go on. Returns the numbers to
- * notification `chat_work` for after the commit. An unknown template is no matter.
+ * Stores the provider's values of a template and records an event when they change. A template that
+ * may not be sent holds its campaigns; approval releases them. Returns the numbers to notify on
+ * `chat_work` after the commit. Ignores an unknown template.
  */
 export async function setTemplateStatus(
   tx: Tx,
   { account_id, template_id }: { readonly account_id: number; readonly template_id: number },
-  news: TemplateNews,
+  change: TemplateChange,
   now: Date,
 ): Promise<{ readonly changed: boolean; readonly number_ids: readonly number[] }> {
   const template = await tx
@@ -37,10 +37,10 @@ export async function setTemplateStatus(
   if (!template) return { changed: false, number_ids: [] };
   const { name, language, ...before } = template;
   const after = {
-    status: news.status ?? before.status,
-    quality: news.quality ?? before.quality,
-    category: news.category ?? before.category,
-    rejection_reason: reasonAfter(before.rejection_reason, news),
+    status: change.status ?? before.status,
+    quality: change.quality ?? before.quality,
+    category: change.category ?? before.category,
+    rejection_reason: reasonAfter(before.rejection_reason, change),
   };
   const changed = Object.entries(after).some(
     ([key, value]) => value !== before[key as keyof typeof before],
@@ -59,20 +59,23 @@ export async function setTemplateStatus(
       data: { template_id, name, language, ...after },
     });
   }
-  const { number_ids } = await settleHold(tx, { account_id, template_id }, news, now);
+  const { number_ids } = await settleHold(tx, { account_id, template_id }, change, now);
   return { changed, number_ids };
 }
 
-function reasonAfter(before: string | null, { status, reason }: TemplateNews): string | null {
+function reasonAfter(before: string | null, { status, reason }: TemplateChange): string | null {
   if (status === undefined) return reason ?? before;
   return status === "APPROVED" ? null : (reason ?? null);
 }
 
-/** Also when the status is no news: a hold may have been lifted by hand while its cause was there. */
+/**
+ * Sets or lifts the template's hold, also when the status is unchanged, because a hold may have been
+ * lifted by hand while its cause remains.
+ */
 async function settleHold(
   tx: Tx,
   { account_id, template_id }: { readonly account_id: number; readonly template_id: number },
-  { status, reason }: TemplateNews,
+  { status, reason }: TemplateChange,
   now: Date,
 ): Promise<Pick<Lifted, "number_ids">> {
   const held = {

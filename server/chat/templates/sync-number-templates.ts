@@ -21,8 +21,8 @@ export const TemplateSyncAnswer = Type.Object({
 });
 
 /**
- * Fetches the templates of a number's business account now. Refuses: validation-failed for an unknown
- * number, or when the provider refuses; unavailable when it is out of reach.
+ * Fetches the templates of a number's business account now. Errors: validation-failed for an unknown
+ * number or a rejection by the provider; unavailable when the provider is unreachable.
  */
 export async function syncNumberTemplates(
   app: App,
@@ -35,7 +35,7 @@ export async function syncNumberTemplates(
     .where("account_id", "=", accountId)
     .where("id", "=", knownId(chat_number_id))
     .executeTakeFirst();
-  if (!number) throw invalidField("chat_number_id", "is no chat number of this account");
+  if (!number) throw invalidField("chat_number_id", "is not a chat number of this account");
   const business = {
     account_id: accountId,
     driver: number.driver as ChatDriverName,

@@ -18,7 +18,7 @@ import { sandboxStub } from "../../../test/support/sandbox-stub.ts";
 import { openScriptedProvider } from "../../../test/support/scripted-provider.ts";
 import { ChatSendError, type ProviderTemplate } from "../../drivers/chat/driver.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
-import { setTemplateStatus, type TemplateNews } from "./set-template-status.ts";
+import { setTemplateStatus, type TemplateChange } from "./set-template-status.ts";
 import { syncTemplatesDaily } from "./sync-templates.ts";
 
 const provider = openScriptedProvider();
@@ -73,19 +73,19 @@ const events = () =>
     .where("type", "=", "chat.template.updated")
     .orderBy("id")
     .execute();
-const tell = (template_id: number, news: TemplateNews) =>
+const setStatus = (template_id: number, change: TemplateChange) =>
   api.app.db.query
     .transaction()
     .execute((tx) =>
       setTemplateStatus(
         tx,
         { account_id: account.account_id, template_id },
-        news,
+        change,
         api.app.clock.now(),
       ),
     );
 
-/** A running campaign that nobody is to look at before 2099. */
+/** Creates a running campaign that is not due before 2099. */
 async function makeResting(template_id: number): Promise<() => Promise<number>> {
   const recipients = [{ phone: "919876543210" }];
   const id = await makeChatCampaign(api.app, account, number, template_id, recipients);
@@ -108,11 +108,11 @@ test("a template that may not be sent holds its campaigns until it is approved a
   const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
   for (const status of ["PAUSED", "DISABLED", "REJECTED"] as const) {
     const year = await makeResting(template_id);
-    const news = { status, reason: `because ${status}` };
-    assert.deepEqual(await tell(template_id, news), { changed: true, number_ids: [] });
+    const change = { status, reason: `because ${status}` };
+    assert.deepEqual(await setStatus(template_id, change), { changed: true, number_ids: [] });
     assert.deepEqual(await holds(), [`template ${template_id} template_paused because ${status}`]);
     assert.equal(await year(), 2099);
-    const approved = await tell(template_id, { status: "APPROVED" });
+    const approved = await setStatus(template_id, { status: "APPROVED" });
     assert.deepEqual(approved, { changed: true, number_ids: [number.id] });
     assert.deepEqual(await holds(), []);
     assert.notEqual(await year(), 2099);
@@ -122,24 +122,27 @@ test("a template that may not be sent holds its campaigns until it is approved a
   assert.equal((await events()).length, 6);
 });
 
-test("news that is none records no event, and sets a hold again that a person has lifted", async () => {
+test("an unchanged status records no event, and restores a hold that a person has lifted", async () => {
   const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
-  assert.equal((await tell(template_id, { status: "APPROVED" })).changed, false);
-  await tell(template_id, { status: "PAUSED", reason: "quality" });
+  assert.equal((await setStatus(template_id, { status: "APPROVED" })).changed, false);
+  await setStatus(template_id, { status: "PAUSED", reason: "quality" });
   await api.send("POST", "/api/v1/chat/holds/lift", {
     token: account.token,
     json: { scope: "template", subject_id: template_id, reason: "template_paused" },
   });
   assert.deepEqual(await holds(), []);
-  assert.equal((await tell(template_id, { status: "PAUSED", reason: "quality" })).changed, false);
+  assert.equal(
+    (await setStatus(template_id, { status: "PAUSED", reason: "quality" })).changed,
+    false,
+  );
   assert.equal((await holds()).length, 1);
   assert.equal((await events()).length, 1);
 });
 
 test("quality and category change without touching status, reason or holds", async () => {
   const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
-  await tell(template_id, { status: "PAUSED", reason: "low quality" });
-  await tell(template_id, { quality: "RED", category: "MARKETING" });
+  await setStatus(template_id, { status: "PAUSED", reason: "low quality" });
+  await setStatus(template_id, { quality: "RED", category: "MARKETING" });
   const all = await events();
   assert.deepEqual(all.at(-1)?.data, {
     template_id,
@@ -151,11 +154,11 @@ test("quality and category change without touching status, reason or holds", asy
     rejection_reason: "low quality",
   });
   assert.equal((await holds()).length, 1);
-  const unknown = await tell(8_000_000_000_000_001, { status: "PAUSED" });
+  const unknown = await setStatus(8_000_000_000_000_001, { status: "PAUSED" });
   assert.deepEqual(unknown, { changed: false, number_ids: [] });
 });
 
-test("a sync brings in new templates and changes, and a second one finds nothing to do", async () => {
+test("a sync imports new templates and changes, and a second sync changes nothing", async () => {
   const kept = await makeChatTemplate(api.app, account, number, {
     driver: "whatsapp",
     status: "PENDING",
@@ -180,24 +183,24 @@ test("a sync brings in new templates and changes, and a second one finds nothing
   assert.deepEqual((await sync()).body, { total: 3, added: 0, updated: 0, gone: 0 });
 });
 
-test("a sync lets campaigns go on whose template is approved again, and tells their sender", async () => {
+test("a sync resumes campaigns whose template is approved again, and notifies their sender", async () => {
   const mine = atProvider({ status: "PAUSED" });
   provider.templates = [mine];
   await sync();
   const { id } = (await stored())[0]!;
-  // As a refused send says it: the template's own status is not news.
-  await tell(id, { status: "PAUSED" });
+  // As after a rejected send: the template's own status does not change.
+  await setStatus(id, { status: "PAUSED" });
   const year = await makeResting(id);
-  const heard: string[] = [];
-  api.app.notifications.on("chat_work", (subject) => heard.push(subject));
+  const notified: string[] = [];
+  api.app.notifications.on("chat_work", (subject) => notified.push(subject));
   provider.templates = [{ ...mine, status: "APPROVED" }];
   await sync();
   assert.deepEqual(await holds(), []);
   assert.notEqual(await year(), 2099);
-  assert.deepEqual(new Set(heard), new Set([`${account.account_id}:${number.id}`]));
+  assert.deepEqual(new Set(notified), new Set([`${account.account_id}:${number.id}`]));
 });
 
-test("a hold on a template that was approved all along ends with the next sync", async () => {
+test("a sync lifts a hold on an approved template", async () => {
   provider.templates = [atProvider()];
   await sync();
   const { id } = (await stored())[0]!;
@@ -216,7 +219,7 @@ test("a hold on a template that was approved all along ends with the next sync",
   assert.deepEqual(await holds(), []);
 });
 
-test("a template that is gone at the provider is disabled, one made meanwhile is not", async () => {
+test("a sync disables templates deleted at the provider, but none created meanwhile", async () => {
   const gone = atProvider();
   provider.templates = [gone];
   await sync();
@@ -235,7 +238,7 @@ test("a template that is gone at the provider is disabled, one made meanwhile is
   assert.equal(templates.find(({ id }) => id === made)?.status, "APPROVED");
 });
 
-test("the sandbox forgets its templates, and ours stay", async () => {
+test("the sandbox loses its templates on restart, and the stored ones stay", async () => {
   const sandbox = await makeChatNumber(api.app, account);
   await makeChatTemplate(api.app, account, sandbox);
   assert.deepEqual((await sync(sandbox.id)).body, { total: 0, added: 0, updated: 0, gone: 0 });
@@ -243,7 +246,7 @@ test("the sandbox forgets its templates, and ours stay", async () => {
   assert.equal(template?.status, "APPROVED");
 });
 
-test("templates of another business account or another account are left alone", async () => {
+test("a sync does not touch templates of another business account or account", async () => {
   const second = await makeChatNumber(api.app, account, { driver: "whatsapp" });
   const id = await makeChatTemplate(api.app, account, second, { driver: "whatsapp" });
   provider.templates = [atProvider()];
@@ -255,7 +258,7 @@ test("templates of another business account or another account are left alone", 
   assert.deepEqual(failingFields(await sync(8_000_000_000_000_001)), ["chat_number_id"]);
 });
 
-test("a provider that does not answer changes nothing", async () => {
+test("a sync changes nothing when the provider does not respond", async () => {
   provider.templates = [atProvider()];
   await sync();
   for (const [failure, status] of [
@@ -286,7 +289,7 @@ const runAt = async (business: string) => {
   return job?.run_at.toISOString();
 };
 
-test("the templates of a new number are fetched at once and then daily, until its last number goes", async () => {
+test("templates sync on creation of a number and then daily until the last number is deleted", async () => {
   api.clock.set("2026-05-01T00:00:00Z");
   const business_account_id = unique("ba");
   const created = await api.send("POST", "/api/v1/chat/numbers", {

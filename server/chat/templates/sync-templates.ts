@@ -1,5 +1,5 @@
-// The templates of a business account, as the provider has them: fetched daily, and when asked for.
-// Webhooks tell of most changes; this finds what was made or changed while none could be heard.
+// Synchronizes the templates of a business account with the provider, daily and on request.
+// Webhooks report most changes; this finds changes that no webhook reported.
 import { isDeepStrictEqual } from "node:util";
 import {
   ChatSendError,
@@ -14,26 +14,26 @@ import { wakeSenders } from "../numbers/wake-senders.ts";
 import type { BusinessAccount } from "../numbers/schedule-template-sync.ts";
 import { setTemplateStatus } from "./set-template-status.ts";
 
-/** How many templates a sync found, and what was new about them. */
+/** How many templates a sync found, created, changed and disabled. */
 export type SyncResult = {
   readonly total: number;
   readonly added: number;
   readonly updated: number;
-  /** No longer at the provider: they are DISABLED here. */
+  /** Templates that the provider no longer has; they become DISABLED. */
   readonly gone: number;
 };
 
 /**
- * Fetches all templates: new ones appear, and status, quality, category, content and reason of the
- * others follow the provider, whose campaigns are held or go on by that. Throws ChatSendError and
- * changes nothing when the provider does not answer. It is safe at any time and may be repeated.
+ * Fetches all templates: creates new ones, updates status, quality, category, content and reason of the
+ * others, and holds or releases their campaigns accordingly. Idempotent. Throws ChatSendError and
+ * changes nothing when the provider does not respond.
  */
 export async function syncTemplates(
   app: App,
   driver: ChatDriver,
   business: BusinessAccount,
 ): Promise<SyncResult> {
-  // Before the provider is asked: what is created in between is not gone.
+  // Read before the provider is queried, so that a template created meanwhile does not count as missing.
   const known = await readKnown(app, business);
   const byName = new Map(known.map((row) => [nameOf(row), row]));
   const held = await readHeld(app, business.account_id);
@@ -51,11 +51,11 @@ export async function syncTemplates(
     for (const id of done.number_ids) numberIds.add(id);
   }
   for (const row of missing(known, fetched, business)) {
-    const news = { status: "DISABLED", reason: "no longer exists at the provider" } as const;
+    const change = { status: "DISABLED", reason: "no longer exists at the provider" } as const;
     const subject = { account_id: business.account_id, template_id: row.id };
     const { changed } = await app.db.query
       .transaction()
-      .execute((tx) => setTemplateStatus(tx, subject, news, app.clock.now()));
+      .execute((tx) => setTemplateStatus(tx, subject, change, app.clock.now()));
     gone += Number(changed);
   }
   wakeSenders(app, business.account_id, [...numberIds]);
@@ -65,7 +65,7 @@ export async function syncTemplates(
 const again_ms = 86_400_000;
 const after_refusal_ms = 3_600_000;
 
-/** The daily job of a business account; it ends with the account's last number there. */
+/** Runs the daily job of a business account, which ends with the account's last number there. */
 export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload }) => {
   const { driver: driverName, business_account_id } = payload as BusinessAccount;
   const name = chat_driver_names.find((one) => one === driverName)!;
@@ -130,7 +130,7 @@ async function readHeld(app: App, accountId: number): Promise<Set<number>> {
   return new Set(rows.map(({ subject_id }) => subject_id));
 }
 
-/** What tells a template from the others of its business account. */
+/** Returns the key of a template within its business account. */
 function nameOf({ name, language }: Pick<ProviderTemplate, "name" | "language">): string {
   return `${name} ${language}`;
 }
@@ -147,7 +147,7 @@ function isUpToDate(row: Known, template: ProviderTemplate): boolean {
   );
 }
 
-/** The sandbox forgets its templates with its process: those are not gone. */
+/** The sandbox loses its templates on restart, so none of them counts as missing. */
 function missing(
   known: readonly Known[],
   fetched: readonly ProviderTemplate[],
@@ -206,7 +206,7 @@ async function applyTemplate(
     .where("language", "=", language)
     .returning("id")
     .executeTakeFirstOrThrow();
-  const news = { status, reason, quality, category };
-  const done = await setTemplateStatus(tx, { account_id, template_id }, news, now);
+  const change = { status, reason, quality, category };
+  const done = await setTemplateStatus(tx, { account_id, template_id }, change, now);
   return { added: false, changed: true, number_ids: done.number_ids };
 }

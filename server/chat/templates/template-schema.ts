@@ -1,4 +1,4 @@
-// Message templates as they go in and come out of the API.
+// API schemas of message templates.
 import Type, { type Static } from "typebox";
 import type {
   TemplateCategory,
@@ -84,7 +84,7 @@ const HeaderMedia = closed(
 );
 export type HeaderMedia = Static<typeof HeaderMedia>;
 
-/** The body of a template's creation; validateNewTemplate says what this schema cannot. */
+/** The body of a template's creation; validateNewTemplate checks what a schema cannot express. */
 export const NewTemplate = closed(
   {
     chat_number_id: id("Whose business account it is for"),
@@ -126,7 +126,7 @@ export const NewTemplate = closed(
 );
 export type NewTemplate = Static<typeof NewTemplate>;
 
-/** The body of a template's patch. Other content is another template. */
+/** The body of a template's patch. The content cannot change. */
 export const TemplatePatch = closed(
   {
     variable_defaults: Type.Optional(VariableDefaults),
@@ -163,7 +163,7 @@ export const TemplateAnswer = Type.Object({
 });
 export type TemplateAnswer = Static<typeof TemplateAnswer>;
 
-/** What of a row `templateAnswer` needs. */
+/** The columns that `templateAnswer` needs. */
 export const template_columns = [
   "id",
   "driver",
@@ -202,7 +202,7 @@ export type TemplateRow = {
   updated_at: Date;
 };
 
-/** A row as what a message is made from. */
+/** Returns the parts of a row that messages are built from. */
 export function plannedTemplateOf(row: TemplateRow): PlannedTemplate {
   return {
     name: row.name,
@@ -230,7 +230,7 @@ export function templateAnswer(row: TemplateRow): TemplateAnswer {
   };
 }
 
-/** The keys that a recipient's variables may have for this template, each once. */
+/** Returns the distinct keys that a recipient's variables may have for this template. */
 export function variablesOf(template: PlannedTemplate): TemplateAnswer["variables"] {
   const plan = makeTemplatePlan(template);
   const texts_taken = [...(plan.header_text ? [plan.header_text] : []), ...plan.body].map(

@@ -24,16 +24,16 @@ const provider = openScriptedProvider();
 let api: TestApi;
 let account: TestAccount;
 let other: TestAccount;
-/** Of the sandbox, and of the provider that does as it is told. */
+/** Numbers of the sandbox and of the fake provider. */
 let sandbox: TestChatNumber;
-let told: TestChatNumber;
+let number: TestChatNumber;
 
 before(async () => {
   api = await startApi({ chatDrivers: { sandbox: sandboxStub, whatsapp: provider.driver } });
   account = await makeAccount(api.app);
   other = await makeAccount(api.app);
   sandbox = await makeChatNumber(api.app, account);
-  told = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  number = await makeChatNumber(api.app, account, { driver: "whatsapp" });
 });
 after(() => api.close());
 
@@ -69,7 +69,7 @@ const rowsOf = (name: string) =>
     .where("name", "=", name)
     .execute();
 
-test("a template is submitted, kept with what the provider says, and shows the variables it takes", async () => {
+test("a template is submitted, stored with the provider's response, and lists its variables", async () => {
   const asked = greeting();
   const { status, body, text } = await send("POST", "", asked);
   assert.equal(status, 201, text);
@@ -107,7 +107,7 @@ test("a template is submitted, kept with what the provider says, and shows the v
   );
 });
 
-test("each field of a new template that will not do is named", async () => {
+test("reports every invalid field of a new template", async () => {
   const theirs = await makeChatNumber(api.app, other);
   const cases: [object, string[]][] = [
     [{ name: "Greeting" }, ["name"]],
@@ -143,37 +143,37 @@ test("each field of a new template that will not do is named", async () => {
   ]);
 });
 
-test("a name is taken once in a language of a business account", async () => {
+test("a name is unique per language and business account", async () => {
   const name = newName();
   assert.equal((await add({ name })).status, 201);
   assert.deepEqual(failingFields(await add({ name })), ["name"]);
   assert.equal((await add({ name, language: "de" })).status, 201);
-  assert.equal((await add({ name, chat_number_id: told.id })).status, 201);
+  assert.equal((await add({ name, chat_number_id: number.id })).status, 201);
   assert.equal((await rowsOf(name)).length, 3);
 });
 
-test("what the provider refuses is told with its reason, and nothing stays", async () => {
+test("a provider's rejection is reported with its reason, and nothing is stored", async () => {
   const name = newName();
   provider.failure = new ChatSendError("rejected", "a word is not allowed (2388073)", {
     code: 2_388_073,
   });
-  const refused = await add({ name, chat_number_id: told.id });
+  const refused = await add({ name, chat_number_id: number.id });
   assert.deepEqual(refused.body.errors, [
     {
       field: "components",
-      reason: "is refused by the provider: a word is not allowed (2388073)",
+      reason: "was rejected by the provider: a word is not allowed (2388073)",
     },
   ]);
   for (const failure of ["unreachable", "throttled", "unknown"] as const) {
     provider.failure = new ChatSendError(failure, "not now");
-    assert.equal((await add({ name, chat_number_id: told.id })).status, 503);
+    assert.equal((await add({ name, chat_number_id: number.id })).status, 503);
     assert.deepEqual(await rowsOf(name), []);
   }
   provider.failure = null;
-  assert.equal((await add({ name, chat_number_id: told.id })).status, 201);
+  assert.equal((await add({ name, chat_number_id: number.id })).status, 201);
 });
 
-test("a template is recorded before the provider is asked, and no transaction is open meanwhile", async () => {
+test("stores a draft before it calls the provider, and holds no transaction open during the call", async () => {
   const name = newName();
   let seen: unknown[] = [];
   provider.meanwhile = async () => {
@@ -186,13 +186,13 @@ test("a template is recorded before the provider is asked, and no transaction is
     );
     assert.deepEqual(rows, []);
   };
-  const { status, body } = await add({ name, chat_number_id: told.id });
+  const { status, body } = await add({ name, chat_number_id: number.id });
   provider.meanwhile = async () => {};
   assert.deepEqual([status, body.status], [201, "PENDING"]);
   assert.deepEqual(seen, [["PENDING", null]]);
 });
 
-test("a draft that a crash has left is submitted again with what is asked for now", async () => {
+test("a draft left by a crash is submitted again with the content of the new request", async () => {
   const name = newName();
   const now = new Date();
   const { account_id } = account;
@@ -217,7 +217,7 @@ test("a draft that a crash has left is submitted again with what is asked for no
   assert.deepEqual([more.length, row?.category, row?.status], [0, "UTILITY", "APPROVED"]);
 });
 
-test("two requests for one template at once make one", async () => {
+test("two concurrent requests for one template create one template", async () => {
   const name = newName();
   const answers = await Promise.all([1, 2, 3, 4].map(() => add({ name })));
   const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
@@ -226,16 +226,16 @@ test("two requests for one template at once make one", async () => {
   assert.deepEqual([more.length, row?.status], [0, "APPROVED"]);
 });
 
-test("a repeated key gets the first answer and submits nothing", async () => {
+test("a repeated idempotency key returns the first response and submits nothing", async () => {
   const headers = { "idempotency-key": unique("key") };
-  const asked = greeting({ chat_number_id: told.id });
+  const asked = greeting({ chat_number_id: number.id });
   const first = await send("POST", "", asked, account, headers);
-  const askedBefore = provider.asked.length;
+  const askedBefore = provider.requested.length;
   const again = await send("POST", "", asked, account, headers);
-  assert.deepEqual([again.text, provider.asked.length], [first.text, askedBefore]);
+  assert.deepEqual([again.text, provider.requested.length], [first.text, askedBefore]);
 });
 
-test("defaults and media are changed, and nothing else is", async () => {
+test("a patch changes only defaults and media", async () => {
   const { id } = (await add()).body;
   const media = { id: "media-1" };
   const patched = await send("PATCH", `/${id}`, {
@@ -268,10 +268,10 @@ test("defaults and media are changed, and nothing else is", async () => {
   assert.equal((await send("PATCH", `/${id}`, { header_media: null }, other)).status, 404);
 });
 
-test("a deleted template goes in all its languages, here and at the provider", async () => {
+test("deletes a template in all its languages, here and at the provider", async () => {
   const name = newName();
-  const { id } = (await add({ name, chat_number_id: told.id })).body;
-  await add({ name, chat_number_id: told.id, language: "de" });
+  const { id } = (await add({ name, chat_number_id: number.id })).body;
+  await add({ name, chat_number_id: number.id, language: "de" });
   assert.equal((await send("DELETE", `/${id}`, undefined, other)).status, 404);
   provider.failure = new ChatSendError("unreachable", "away");
   assert.equal((await send("DELETE", `/${id}`)).status, 503);
@@ -282,22 +282,22 @@ test("a deleted template goes in all its languages, here and at the provider", a
   assert.ok(!provider.templates.some((one) => one.name === name));
 });
 
-test("a template that the provider does not know is deleted here", async () => {
+test("deletes a template that the provider does not know", async () => {
   const id = await makeChatTemplate(api.app, account, sandbox);
   assert.equal((await send("DELETE", `/${id}`)).status, 204);
-  const id2 = await makeChatTemplate(api.app, account, told, { driver: "whatsapp" });
+  const id2 = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
   provider.failure = new ChatSendError("rejected", "no permission (200)", { code: 200 });
   assert.equal((await send("DELETE", `/${id2}`)).status, 422);
   provider.failure = null;
   assert.equal((await send("GET", `/${id2}`)).status, 200);
 });
 
-test("a template that a campaign under way or a flow uses is not deleted", async () => {
-  const asked = provider.asked.length;
-  const id = await makeChatTemplate(api.app, account, told, { driver: "whatsapp" });
+test("does not delete a template that an unfinished campaign or a flow uses", async () => {
+  const asked = provider.requested.length;
+  const id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
   await makeCredits(api.app, account, { chat: 1 });
   const recipients = [{ phone: "919876543210" }];
-  const campaign = await makeChatCampaign(api.app, account, told, id, recipients);
+  const campaign = await makeChatCampaign(api.app, account, number, id, recipients);
   assert.equal((await send("DELETE", `/${id}`)).status, 409);
   await api.app.db.query
     .updateTable("chat_campaigns")
@@ -312,15 +312,15 @@ test("a template that a campaign under way or a flow uses is not deleted", async
   const automation = await makeAutomationFlow(api.app, account, { opening });
   assert.equal((await send("DELETE", `/${id}`)).status, 409);
   await api.send("DELETE", `/api/v1/automation-flows/${automation}`, { token: account.token });
-  assert.equal(provider.asked.length, asked);
+  assert.equal(provider.requested.length, asked);
   assert.equal((await send("DELETE", `/${id}`)).status, 204);
 });
 
-test("templates are listed by id, page by page, by status, category, language and name", async () => {
+test("lists templates by ID across pages, filtered by status, category, language and name", async () => {
   const by = await makeAccount(api.app);
-  const number = await makeChatNumber(api.app, by);
+  const by_number = await makeChatNumber(api.app, by);
   const make = async (more: object) =>
-    (await add({ chat_number_id: number.id, ...more }, by)).body.id as number;
+    (await add({ chat_number_id: by_number.id, ...more }, by)).body.id as number;
   const ids = [
     await make({ name: "order_shipped" }),
     await make({ name: "pending_order", category: "MARKETING" }),
@@ -346,7 +346,7 @@ test("templates are listed by id, page by page, by status, category, language an
   assert.deepEqual(failingFields(await send("GET", "?status=DONE&cursor=x")), ["status"]);
 });
 
-test("a campaign is not made from a template that lacks the file of its header", async () => {
+test("rejects a campaign whose template has no header media", async () => {
   await makeCredits(api.app, account, { chat: 10 });
   const { id } = (await add({ header_media: null, variable_defaults: { "1": "a", "2": "b" } }))
     .body;
@@ -368,7 +368,7 @@ test("a campaign is not made from a template that lacks the file of its header",
   assert.equal((await campaign()).status, 201);
 });
 
-test("null is as good as omitted for what a new template need not say", async () => {
+test("treats null as omitted for optional fields of a new template", async () => {
   const nulls = { parameter_format: null, variable_defaults: null, header_media: null };
   const { status, body, text } = await add(nulls);
   assert.equal(status, 201, text);

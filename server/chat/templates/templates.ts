@@ -9,11 +9,11 @@ export type TemplateFilter = {
   readonly status?: TemplateStatus;
   readonly category?: TemplateCategory;
   readonly language?: string;
-  /** Part of the name. */
+  /** Substring of the name. */
   readonly q?: string;
 };
 
-/** The account's templates, by id; 422 on a cursor that is not of this list. */
+/** Returns a page of the account's templates, ordered by ID; 422 for an invalid cursor. */
 export async function listTemplates(
   db: Kysely<DB>,
   accountId: number,
@@ -36,7 +36,7 @@ export async function listTemplates(
   return { data: rows.map(templateAnswer), next_cursor: next };
 }
 
-/** One template of the account, or not-found. */
+/** Returns one template of the account. Errors: not-found. */
 export async function findTemplate(
   db: Kysely<DB>,
   accountId: number,

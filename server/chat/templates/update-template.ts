@@ -8,8 +8,8 @@ import { plannedTemplateOf, template_columns } from "./template-schema.ts";
 import type { TemplateAnswer, TemplatePatch } from "./template-schema.ts";
 
 /**
- * Changes what fills a template's placeholders and its media header, for campaigns made from now on.
- * Refuses: not-found; validation-failed for keys that it has not and media that do not fit.
+ * Changes a template's default values and header media for campaigns created from now on. Errors:
+ * not-found; validation-failed for unknown keys and media that do not match the header.
  */
 export async function updateTemplate(
   tx: Tx,

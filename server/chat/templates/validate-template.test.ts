@@ -17,7 +17,7 @@ const withBody = (text: string, example?: object) => [
 const withButtons = (...buttons: unknown[]) => [body, { type: "BUTTONS", buttons }];
 const named = { parameter_format: "NAMED" };
 
-test("templates as providers take them have no violation", () => {
+test("accepts templates that providers accept", () => {
   const good: [unknown, object?][] = [
     [[body]],
     [
@@ -198,7 +198,7 @@ const violations: [string, unknown, string[], object?][] = [
 ];
 
 for (const [what, components, fields, more] of violations) {
-  test(`a template with ${what} is refused on ${fields[0]}`, () => {
+  test(`rejects a template with ${what} on ${fields[0]}`, () => {
     assert.deepEqual(fieldsOf(template(components, more)), fields);
   });
 }

@@ -1,16 +1,16 @@
-// What a provider would refuse of a new template, told before it is asked: each violation by its path.
+// Validates a new template against the provider's rules before it is submitted.
 import type { FieldError } from "../../lib/errors.ts";
 import { validateButtons } from "./internal/validate-template-buttons.ts";
 import { validateTemplateValues } from "./internal/validate-template-values.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The texts' limits, as WhatsApp has them. */
+/** WhatsApp's length limits. */
 const header_characters_max = 60;
 const body_characters_max = 1_024;
 const footer_characters_max = 60;
 
-/** What fields a component may have beside `type`. */
+/** The fields that a component may have besides `type`. */
 const fields_of: Readonly<Record<string, readonly string[]>> = {
   HEADER: ["format", "text", "example"],
   BODY: ["text", "example"],
@@ -18,7 +18,7 @@ const fields_of: Readonly<Record<string, readonly string[]>> = {
   BUTTONS: ["buttons"],
 };
 
-/** What a schema alone cannot say of a new template's body, which may have any shape. */
+/** Checks the rules that a schema cannot express; the body may have any shape. */
 export function validateNewTemplate(body: unknown): FieldError[] {
   const fields = asFields(body);
   const components = fields?.["components"];
@@ -29,12 +29,12 @@ export function validateNewTemplate(body: unknown): FieldError[] {
     ...validateTypes(list),
     ...list.flatMap((component, i) => validateComponent(component, `components.${i}`, named)),
   ];
-  // What its keys are is only known of a template that is one.
+  // The keys are known only when the components are valid.
   if (violations.length > 0) return violations;
   return validateTemplateValues({ ...fields, components: list.map(withButtons) });
 }
 
-/** The shape is validated elsewhere, at the same time: here it may still be any. */
+/** The schema validates the shape separately, so the shape may still be invalid here. */
 function withButtons(component: Fields): Fields {
   const { buttons } = component;
   return {
@@ -47,7 +47,7 @@ function validateTypes(components: readonly Fields[]): FieldError[] {
   const types = components.map((component) => component["type"]);
   const twice = types.flatMap((type, i) =>
     typeof type === "string" && types.indexOf(type) < i
-      ? [{ field: `components.${i}.type`, reason: `is the second ${type}` }]
+      ? [{ field: `components.${i}.type`, reason: `duplicates the ${type} component` }]
       : [],
   );
   return types.includes("BODY")
@@ -91,9 +91,9 @@ function validateHeader(component: Fields, at: string, named: boolean): FieldErr
 
 type TextRules = {
   readonly named: boolean;
-  /** How many placeholders there may be. */
+  /** The maximum number of placeholders. */
   readonly most: number;
-  /** Where their examples stand. */
+  /** The field that holds their examples. */
   readonly example: string | null;
 };
 
@@ -110,13 +110,13 @@ function validateText(component: Fields, at: string, most: number, rules: TextRu
   if (Array.from(text).length > most)
     return [{ field, reason: `must have at most ${most} characters` }];
   const keys = readPlaceholders(text);
-  if (keys === null) return [{ field, reason: "has a {{ or }} that is no placeholder" }];
+  if (keys === null) return [{ field, reason: "has a {{ or }} outside of a placeholder" }];
   const reason = validateKeys(keys, rules);
   if (reason !== null) return [{ field, reason }];
   return validateExample(component["example"], `${at}.example`, keys, rules);
 }
 
-/** The distinct placeholders as written, or null when the braces do not pair up. */
+/** Returns the distinct placeholders as written, or null when the braces are unbalanced. */
 function readPlaceholders(text: string): string[] | null {
   const pieces = text.split(/\{\{([^{}]*)\}\}/);
   const fixed = pieces.filter((_, i) => i % 2 === 0).join(" ");
@@ -152,10 +152,10 @@ function validateExample(
     return [{ field, reason: "is required: an example of each placeholder" }];
   const list: unknown = place === "body_text" && Array.isArray(given) ? given[0] : given;
   if (!Array.isArray(list)) return [];
-  const told = named ? list.map((entry) => asFields(entry)?.["param_name"]) : list;
+  const names = named ? list.map((entry) => asFields(entry)?.["param_name"]) : list;
   const complete = named
-    ? keys.every((key) => told.includes(key)) && told.length === keys.length
-    : told.length === keys.length;
+    ? keys.every((key) => names.includes(key)) && names.length === keys.length
+    : names.length === keys.length;
   return complete ? [] : [{ field, reason: "must have one example of each placeholder" }];
 }
 

@@ -7,12 +7,12 @@ import { knownId } from "../../../lib/ids.ts";
 import { closed, id, pageOf, pageQuery } from "../../../lib/schemas.ts";
 import { route, type Access } from "../../route.ts";
 
-/** Who may read numbers, templates, flows and holds. */
+/** The access that reading numbers, templates, flows and holds requires. */
 export const seeChat: Access = {
   features: ["bulk_chat"],
   anyOf: ["chat.read", "chat.campaigns.create", "chat.manage"],
 };
-/** Who may change them. */
+/** The access that changing them requires. */
 export const manageChat: Access = { features: ["bulk_chat"], anyOf: ["chat.manage"] };
 
 export const chatHoldRoutes = [

@@ -5,8 +5,8 @@ import type { DB } from "../../../lib/database/database.ts";
 import { Refusal } from "../../../lib/errors.ts";
 
 /**
- * Returns how many recipients the account could pay for, however many of them its suppressions take
- * out, counted up to `most`. Locks nothing: it only spares the writing of what would be undone.
+ * Returns how many recipients the account could pay for even if its suppressions remove as many as
+ * possible, counted up to `most`. Takes no lock: it only avoids writing what would be rolled back.
  */
 export async function affordableRecipients(
   db: Kysely<DB>,
@@ -19,7 +19,7 @@ export async function affordableRecipients(
   return available + (await suppressedCount(db, accountId, most - available, now));
 }
 
-/** The refusal of a campaign that cannot be paid for. */
+/** Returns the error for insufficient credit. */
 export function insufficientCredit(): Refusal {
   return new Refusal(
     "insufficient-credit",
@@ -28,8 +28,8 @@ export function insufficientCredit(): Refusal {
 }
 
 /**
- * Refuses insufficient-credit as soon as more recipients have come than the account could pay for. A
- * file is read to its end first, without its other lines: that it is not CSV is reported before credit.
+ * Throws insufficient-credit as soon as there are more recipients than the account could pay for. A
+ * file is read to its end first, because malformed CSV is reported before credit.
  */
 export function withinCredit<R>(
   source: RecipientSource<R>,
@@ -57,7 +57,7 @@ export function withinCredit<R>(
   };
 }
 
-/** How many numbers the account must not write to, counted up to `most`. */
+/** Returns the number of suppressed phone numbers, counted up to `most`. */
 export async function suppressedCount(
   db: Kysely<DB>,
   accountId: number,

@@ -1,14 +1,14 @@
-// The thread that reads one large body and ends: what it needed is freed with it. It loads little, so
-// that it starts soon.
+// The thread that reads one large body and ends, which frees its memory. It loads few modules, so
+// that it starts fast.
 import { parentPort, workerData } from "node:worker_threads";
 import { Refusal, type FieldError, type RefusalType } from "../../../lib/errors.ts";
 import { readBody, type BodyReading } from "./read-body.ts";
 import type { ContactsOptions } from "./read-contacts.ts";
 
-/** What the thread is started with. */
+/** The thread's input. */
 export type BodyThreadData = ContactsOptions & { readonly body: Uint8Array };
 
-/** Its only message. */
+/** The thread's only message. */
 export type BodyThreadMessage =
   | { kind: "read"; reading: BodyReading }
   | {

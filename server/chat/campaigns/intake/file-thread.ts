@@ -8,7 +8,7 @@ import {
 import { openPhoneReader } from "../../../lib/chat-phone-numbers.ts";
 import { chat_format, recipientOf } from "./recipient-format.ts";
 
-/** How the rows of a file are read. */
+/** How the rows of a file are parsed. */
 export type ChatFileTerms = FileTerms & {
   readonly valid_only: boolean;
   readonly variables: readonly VariableColumn[];

@@ -11,20 +11,23 @@ import type { MessagePlan } from "../../messages/message-plan.ts";
 import type { OpeningMessage } from "../../messages/opening-message.ts";
 import { plannedTemplateOf } from "../../templates/template-schema.ts";
 
-/** What a campaign sends; `template_id` also of a flow that opens with a template. */
+/** The message of a campaign; `template_id` is also set for a flow that opens with a template. */
 export type CampaignMessage = { readonly plan: MessagePlan; readonly template_id: number | null };
 
-/** Of which exactly one is given. */
+/** Exactly one is set. */
 type Named = {
   readonly template_id: number | null;
   readonly flow_id: number | null;
   readonly automation_flow_id: string | null;
 };
 
-/** Whose templates a number may send. */
+/** The business account whose templates a number may send. */
 type Sender = { readonly driver: string; readonly business_account_id: string };
 
-/** The message that was named, or why it cannot be sent. A template is validated by its number, where there is one. */
+/**
+ * Returns the named message, or the reason it cannot be sent. A template must belong to the business
+ * account of `sender`; this is not checked when `sender` is undefined.
+ */
 export async function findMessage(
   db: Kysely<DB>,
   accountId: number,
@@ -33,7 +36,7 @@ export async function findMessage(
 ): Promise<CampaignMessage | FieldError> {
   const templateMessage = async (templateId: number): Promise<CampaignMessage | string> => {
     const template = await findTemplate(db, accountId, templateId);
-    if (!template) return "is no template of this account";
+    if (!template) return "is not a template of this account";
     if (template.status !== "APPROVED") return "is a template that is not approved";
     if (sender && !belongsTo(template, sender))
       return "is a template of another business account than the number's";
@@ -48,7 +51,7 @@ export async function findMessage(
       flow_id === null
         ? await findOpening(db, "automation_flows", accountId, automation_flow_id!)
         : await findOpening(db, "chat_flows", accountId, knownId(flow_id));
-    if (!opening) return "is no active flow of this account";
+    if (!opening) return "is not an active flow of this account";
     if (opening.type === "interactive")
       return { plan: makeOpeningPlan(opening), template_id: null };
     const message = await templateMessage(opening.template_id);

@@ -10,7 +10,7 @@ import type {
 } from "../../../audience/recipients/recipient-source.ts";
 import { chat_format, placeholderPrefix, stampLines } from "./recipient-format.ts";
 
-/** The recipients of a body; many are lines of COPY with a placeholder for their campaign. */
+/** The recipients of a body; many are COPY lines with a placeholder for their campaign. */
 export type Recipients = IntakeSummary &
   (
     | { readonly form: "lines"; readonly chunks: readonly Uint8Array[] }
@@ -44,7 +44,7 @@ export function gatherRecipients(
   };
 }
 
-/** Opens the source of recipients that were gathered. */
+/** Opens the recipient source of gathered recipients. */
 export function openBodySource(gathered: Recipients): RecipientSource<Recipient> {
   return {
     readFew:

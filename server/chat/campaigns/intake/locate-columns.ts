@@ -4,7 +4,7 @@ import type { FieldError } from "../../../lib/errors.ts";
 import { unstorable } from "../../../lib/json-body.ts";
 import { variables_max } from "./limits.ts";
 
-/** What the form says of the file's columns, as it came. */
+/** The form's fields about the file's columns, unvalidated. */
 export type ColumnFields = {
   readonly phone_column: string | undefined;
   readonly variables: string | undefined;
@@ -14,8 +14,8 @@ export type ColumnFields = {
 const phone_columns = ["phone_number", "phone"];
 
 /**
- * Finds the column of the numbers and those of the variables: the ones that `variables` names, a JSON
- * object {variable: column}, or else every other column that has a header. Reports every violation.
+ * Finds the phone column and the columns of the variables: those that `variables` names, a JSON
+ * object {variable: column}, or every other column with a header. Reports every violation.
  */
 export function locateColumns(
   header: readonly string[],
@@ -55,7 +55,7 @@ export function locateColumns(
   return { phone_at, variables: columns, violations };
 }
 
-/** The entries of the JSON object, or what is wrong with it. */
+/** The entries of the JSON object, or its violation. */
 function readVariables(text: string): [string, string][] | string {
   const wrong = "must be a JSON object {variable: column}";
   try {

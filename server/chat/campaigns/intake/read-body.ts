@@ -1,21 +1,21 @@
-// Reads the JSON body of a campaign. Runs in the server's thread for small bodies, and in one of its
-// own for large ones.
+// Reads the JSON body of a campaign: in the main thread for small bodies, in a separate thread for
+// large ones.
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../../lib/canonical-json.ts";
 import { parseListBody, place_of_list } from "../../../lib/json-list-body.ts";
 import { openContactsReader, type ContactsOptions, type ContactsReading } from "./read-contacts.ts";
 
-/** A body that was read. */
+/** A parsed body. */
 export type BodyReading = ContactsReading & {
   /** The body without its contacts, of any shape. */
   readonly head: unknown;
-  /** Equal for bodies that are equal as parsed values, and only for those. */
+  /** The fingerprint: equal exactly for bodies that are equal as parsed values. */
   readonly sha256: Uint8Array;
 };
 
 /**
- * Reads a body. Of several lists of contacts the last one counts. Throws what parseJsonBody throws;
- * what is wrong with contacts is in the reading.
+ * Reads a body. Of several lists of contacts the last one counts. Throws as parseJsonBody;
+ * violations of the contacts are in the result.
  */
 export function readBody(body: Buffer, options: ContactsOptions): BodyReading {
   let reader = openContactsReader(options);
@@ -25,7 +25,7 @@ export function readBody(body: Buffer, options: ContactsOptions): BodyReading {
   });
   const { head, contacts } = takeContacts(rest);
   if (contacts !== place_of_list) reader = openContactsReader(options);
-  // A list under an escaped name.
+  // The list's name contains an escape.
   if (Array.isArray(contacts))
     for (const [index, row] of (contacts as readonly unknown[]).entries()) reader.row(row, index);
   const { sha256, ...reading } = reader.end();
@@ -33,7 +33,7 @@ export function readBody(body: Buffer, options: ContactsOptions): BodyReading {
   const isNone = contacts === undefined || contacts === null;
   const violations = [...reading.violations];
   if (!isList && !isNone) violations.unshift({ field: "contacts", reason: "must be an array" });
-  // Not as a string: an object may have a toString of its own.
+  // Not String(): an object may have its own toString.
   const kind = isList ? "list" : canonicalJson(contacts ?? null);
   const whole = createHash("sha256")
     .update(canonicalJson([head, kind]))

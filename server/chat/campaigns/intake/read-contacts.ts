@@ -14,24 +14,24 @@ export type ContactsOptions = {
   readonly form: Recipients["form"];
 };
 
-/** What a list of contacts comes to. */
+/** The result of reading a list of contacts. */
 export type ContactsReading = {
-  /** What is wrong with their shape; if anything is, the recipients are not to be used. */
+  /** Violations of their shape; with any, the recipients must not be used. */
   readonly violations: readonly FieldError[];
   readonly sent: number;
   readonly recipients: Recipients;
 };
 
 export type ContactsReader = {
-  /** One entry as JSON; `malformed-body` when it is none. */
+  /** Adds one entry as JSON; throws `malformed-body` when it is not valid JSON. */
   entry(json: Buffer, index: number): void;
-  /** One entry, parsed. */
+  /** Adds one parsed entry. */
   row(row: unknown, index: number): void;
-  /** No more will come. */
+  /** Ends the list. */
   end(): ContactsReading & { readonly sha256: Buffer };
 };
 
-/** More are not gathered; an answer tells fewer anyway. */
+/** The most violations that are collected; a response contains fewer. */
 const violations_max = 1_000;
 const contact_bytes_max = 262_144;
 const hashed_characters = 65_536;
@@ -43,7 +43,7 @@ export function openContactsReader(options: ContactsOptions): ContactsReader {
   const hash = createHash("sha256");
   const violations: FieldError[] = [];
   let sent = 0;
-  let told = "";
+  let hash_input = "";
 
   const refuse = (found: readonly FieldError[]) =>
     void violations.push(...found.slice(0, violations_max - violations.length));
@@ -57,11 +57,11 @@ export function openContactsReader(options: ContactsOptions): ContactsReader {
     }
     const { phone_number, variables } = value;
     const text = variables ? variablesText(variables) : null;
-    // Beside the text, which is sorted, what is not stored: how the number was written.
-    told += `${JSON.stringify(phone_number)} ${text ?? (variables === null ? "null" : "")}\n`;
-    if (told.length > hashed_characters) {
-      hash.update(told);
-      told = "";
+    // The fingerprint also covers how the number was written, which is not stored.
+    hash_input += `${JSON.stringify(phone_number)} ${text ?? (variables === null ? "null" : "")}\n`;
+    if (hash_input.length > hashed_characters) {
+      hash.update(hash_input);
+      hash_input = "";
     }
     const recipient = recipientOf(readPhone, phone_number, text);
     recipients.take({ row: index + 1, value: phone_number, recipient });
@@ -88,7 +88,7 @@ export function openContactsReader(options: ContactsOptions): ContactsReader {
           field: "contacts",
           reason: `must have at most ${contacts_max} entries`,
         });
-      const sha256 = hash.update(told).digest();
+      const sha256 = hash.update(hash_input).digest();
       return { violations, sent, recipients: recipients.end(), sha256 };
     },
   };

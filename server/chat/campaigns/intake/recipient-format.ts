@@ -3,10 +3,10 @@ import type { CampaignKey } from "../../../audience/recipients/campaign-key.ts";
 import type { PhoneReader } from "../../../lib/chat-phone-numbers.ts";
 import { copyText } from "../../../lib/csv/copy-line.ts";
 
-/** How many trimmed numbers are shown. */
+/** How many examples of trimmed numbers are shown. */
 export const samples_max = 20;
 
-/** How recipients of chat are stored, after the prefix of their campaign. */
+/** The columns of a chat recipient, after the prefix of its campaign. */
 export const chat_format: RecipientFormat<Recipient> = {
   copy_sql: "copy chat_recipients (campaign_id, account_id, phone, variables) from stdin",
   columnsOf: ({ phone, variables }) => `${phone}\t${copyText(variables)}`,
@@ -14,7 +14,9 @@ export const chat_format: RecipientFormat<Recipient> = {
   duplicate_reason: "duplicate",
 };
 
-/** Validates a number: the recipient, or a rejection when it is not possible. No variables are null. */
+/**
+ * Validates a number: returns the recipient, or a rejection. Empty variables are stored as null.
+ */
 export function recipientOf(
   readPhone: PhoneReader,
   text: string,
@@ -25,7 +27,7 @@ export function recipientOf(
   return { phone, variables: variables === "{}" ? null : variables };
 }
 
-/** The first columns of a campaign's lines. */
+/** The first columns of a campaign's COPY lines. */
 export function prefixOf({ account_id, campaign_id }: CampaignKey): string {
   return `${campaign_id}\t${account_id}\t`;
 }
@@ -34,7 +36,7 @@ const id_digits = 16;
 const newline = 10;
 
 /**
- * The prefix of lines that are made before their campaign has an id, often in another thread: a
+ * The prefix of lines that are built before their campaign has an ID, often in another thread: a
  * placeholder of fixed width that stampLines overwrites.
  */
 export function placeholderPrefix(account_id: number): string {

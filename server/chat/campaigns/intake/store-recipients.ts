@@ -4,7 +4,7 @@ import type { Recipient } from "../../../audience/intake/open-intake.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { suppressedCount } from "./affordable-recipients.ts";
 
-/** Stores a few recipients, in their order, in one statement. */
+/** Stores a few recipients, in order, in one statement. */
 export async function insertRecipients(
   tx: Tx,
   { account_id, campaign_id }: CampaignKey,
@@ -21,10 +21,10 @@ export async function insertRecipients(
 }
 
 /**
- * Deletes suppressed recipients and returns how many of the `stored` ones that were. The planner has
- * no statistics of rows just written: left to itself it compared each suppression with each
- * recipient, 24 s for 1,000 and 100,000. So the join is prescribed: a look-up for each recipient
- * where there are more suppressions, one pass over both otherwise.
+ * Deletes suppressed recipients and returns how many of the `stored` ones were deleted. The planner
+ * has no statistics of new rows and would choose a nested loop (24 s for 1,000 suppressions and
+ * 100,000 recipients), so the join is fixed: a lookup per recipient where
+ * the suppressions outnumber the recipients four times, otherwise one hash join.
  */
 export async function removeSuppressed(
   tx: Tx,
@@ -40,7 +40,7 @@ export async function removeSuppressed(
     and (s.expires_at is null or s.expires_at > ${now})`;
   const isOurs = sql`r.account_id = ${account_id} and r.campaign_id = ${campaign_id}`;
   if (suppressions > pass_max) {
-    // A subquery for a value is never made into a join.
+    // PostgreSQL never converts a scalar subquery into a join.
     const removed = await sql`
       delete from chat_recipients r
       where ${isOurs} and (select true from suppressions s where ${isSuppressed} limit 1)`.execute(
@@ -56,10 +56,10 @@ export async function removeSuppressed(
   return Number(removed.numAffectedRows ?? 0);
 }
 
-/** To pass over so many costs what one look-up does. */
+/** Scanning this many rows costs as much as one lookup. */
 const suppressions_a_recipient = 4;
 
-/** All ways to join but by hashing. */
+/** Enables or disables all join methods except the hash join, for this transaction. */
 async function setJoins(tx: Tx, state: "on" | "off"): Promise<void> {
   await sql`select set_config('enable_nestloop', ${state}, true),
     set_config('enable_mergejoin', ${state}, true)`.execute(tx);

@@ -1,5 +1,5 @@
-// The shape of one recipient, as the schema Contact says it: written out, because a schema's validator
-// takes four times as long to load as a thread, and collects every violation of a hostile body.
+// Validates one recipient as the schema Contact does, without a schema validator, which takes four
+// times as long to load in a thread and collects every violation of a hostile body.
 import { closestName } from "../../../lib/closest-name.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { unstorable } from "../../../lib/json-body.ts";
@@ -11,10 +11,10 @@ export type Contact = {
 };
 
 const fields = ["phone_number", "variables"];
-/** A misspelt name is searched for only in a row that people could have written. */
+/** Misspelt names are searched for only in rows of a plausible size. */
 const suggest_max = 20;
 
-/** Whether nothing is wrong with a recipient's shape. */
+/** Returns whether a recipient's shape is valid. */
 export function isContact(row: unknown): row is Contact {
   if (typeof row !== "object" || row === null || Array.isArray(row)) return false;
   for (const name of Object.keys(row))
@@ -27,7 +27,7 @@ export function isContact(row: unknown): row is Contact {
   return values.length <= variables_max && values.every((value) => typeof value === "string");
 }
 
-/** What is wrong with the shape of the recipient at `path`, at most `violations_max` violations. */
+/** Returns the violations of the recipient at `path`, at most `violations_max`. */
 export function contactViolations(
   row: unknown,
   path: string,
@@ -69,20 +69,20 @@ function variablesViolations(
     .map((name) => ({ field: `${path}.${name}`, reason: "must be a string" }));
 }
 
-/** Why the database could not hold a recipient's texts; only asked where a body shows a sign of it. */
+/** Returns why PostgreSQL cannot store a recipient's texts; called only for suspicious bodies. */
 export function storageViolations(
   { phone_number, variables }: Contact,
   path: string,
 ): FieldError[] {
   const violations: FieldError[] = [];
-  const validate = (field: string, text: string, is: (reason: string) => string) => {
+  const check = (field: string, text: string, is: (reason: string) => string) => {
     const reason = unstorable(text);
     if (reason) violations.push({ field, reason: is(reason) });
   };
-  validate(`${path}.phone_number`, phone_number, (reason) => reason);
+  check(`${path}.phone_number`, phone_number, (reason) => reason);
   for (const [name, value] of Object.entries(variables ?? {})) {
-    validate(`${path}.variables`, name, (reason) => `has a key that ${reason}`);
-    validate(`${path}.variables.${name}`, value, (reason) => reason);
+    check(`${path}.variables`, name, (reason) => `has a key that ${reason}`);
+    check(`${path}.variables.${name}`, value, (reason) => reason);
   }
   return violations;
 }

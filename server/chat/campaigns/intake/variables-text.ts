@@ -1,6 +1,6 @@
 /**
- * A recipient's variables as JSON text with sorted keys: equal maps have equal texts, so that it serves
- * to tell bodies apart as well as to be stored.
+ * Returns a recipient's variables as JSON text with sorted keys: equal maps have equal texts, so
+ * that the text serves both fingerprints and storage.
  */
 export function variablesText(variables: Readonly<Record<string, string>>): string {
   const names = Object.keys(variables);

@@ -1,7 +1,7 @@
 import { lockCampaign } from "../../../audience/recipients/lock-campaign.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 
-/** Locks a campaign that is not over yet, so that it stays as it is until the commit. Before its holds. */
+/** Locks a campaign that has not ended until the commit. Call it before locking its holds. */
 export function lockOpenCampaign(tx: Tx, account_id: number, campaign_id: number, done: string) {
   return lockCampaign<{ readonly name: string; readonly chat_number_id: number }>(
     tx,

@@ -1,4 +1,4 @@
-// One batch of a number's webhooks, applied.
+// Applies one batch of a number's webhooks.
 import type { App } from "../../../engine/app.ts";
 import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
 import { statement } from "../../../lib/database/database.ts";
@@ -7,27 +7,31 @@ import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 import { stopWordTest } from "../internal/stop-words.ts";
 import type { Dispatch } from "./furthest-moves.ts";
-import type { ReportedNumber, StoredWebhooks } from "./inbox.ts";
+import type { InboxNumber, StoredWebhooks } from "./inbox.ts";
 import { readWebhooks } from "./read-webhooks.ts";
 import { replyRows } from "./reply-rows.ts";
 import { applySideEffects } from "./apply-side-effects.ts";
 import { namedDispatch, nextTry, sortWebhooks, type ReadWebhooks } from "./sort-webhooks.ts";
 
-/** A webhook that cannot be applied is a fault of ours, and kept until it may have been mended. */
+/**
+ * A webhook that cannot be applied indicates a bug; it is kept so that a fix can still apply it.
+ */
 const failing_kept_ms = 86_400_000;
 
-/** Applies the rows; when that fails, each by itself, so that a bad one holds up no other. */
+/**
+ * Applies the rows; when that fails, applies each separately, so that a bad row delays no other.
+ */
 export async function applyBatch(
   app: App,
   lease: Lease,
-  number: ReportedNumber,
+  number: InboxNumber,
   rows: readonly StoredWebhooks[],
 ): Promise<void> {
   try {
     await applyTogether(app, lease, number, rows);
   } catch (error) {
     if (isLeaseLost(error) || isDatabaseUnavailable(error)) throw error;
-    if (rows.length === 1) return putOff(app, number, rows[0]!, error);
+    if (rows.length === 1) return postpone(app, number, rows[0]!, error);
     for (const one of rows) await applyBatch(app, lease, number, [one]);
   }
 }
@@ -35,11 +39,11 @@ export async function applyBatch(
 async function applyTogether(
   app: App,
   lease: Lease,
-  number: ReportedNumber,
+  number: InboxNumber,
   rows: readonly StoredWebhooks[],
 ): Promise<void> {
   const { account_id, chat_number_id } = number;
-  const batch = rows.map((row) => ({ row, reports: readWebhooks(app, row) }));
+  const batch = rows.map((row) => ({ row, events: readWebhooks(app, row) }));
   const now = app.clock.now();
   const sorted = sortWebhooks(batch, {
     account_id,
@@ -60,7 +64,7 @@ async function applyTogether(
   if (sorted.dropped > 0)
     app.log.warn(
       { account_id, subject_id: chat_number_id, count: sorted.dropped },
-      "statuses of messages that nobody here sent are given up",
+      "dropped delivery statuses of unknown messages",
     );
   for (const side_effects of sorted.side_effects) await applySideEffects(app, number, side_effects);
   const campaigns = moved.filter(({ from_state }) => open_states.has(from_state));
@@ -72,7 +76,7 @@ async function applyTogether(
     );
 }
 
-/** Whoever leaves one of these may have been the last that its campaign waited for. */
+/** A recipient in one of these states may have been the last pending one of its campaign. */
 const open_states: ReadonlySet<RecipientState> = new Set([
   "queued",
   "deferred",
@@ -84,18 +88,18 @@ const applyWebhooks = statement<{ campaign_id: number; from_state: RecipientStat
   "select campaign_id, from_state from apply_delivery_statuses($1, $2, $3, $4, $5, $6, $7, $8)",
 );
 
-/** The dispatches of statuses that bring no id of ours. */
+/** Returns the dispatches of statuses without our message ID. */
 async function findDispatches(
   app: App,
   accountId: number,
   batch: readonly ReadWebhooks[],
 ): Promise<ReadonlyMap<string, Dispatch>> {
-  const ids = batch.flatMap(({ reports }) =>
-    reports
+  const ids = batch.flatMap(({ events }) =>
+    events
       .flat()
-      .flatMap((report) =>
-        report.kind === "status" && !namedDispatch(accountId, report)
-          ? report.provider_message_id
+      .flatMap((event) =>
+        event.kind === "status" && !namedDispatch(accountId, event)
+          ? event.provider_message_id
           : [],
       ),
   );
@@ -108,14 +112,14 @@ const findByProviderId = statement<Dispatch & { provider_message_id: string }>(`
   select provider_message_id, campaign_id, id as recipient_id, dispatches from chat_recipients
   where account_id = $1 and provider_message_id = any ($2)`);
 
-/** Read only when there is a text to compare. */
+/** Reads the stop words only when there is a text to compare. */
 async function readStopWords(
   app: App,
   accountId: number,
   batch: readonly ReadWebhooks[],
 ): Promise<(text: string) => boolean> {
-  const isAsked = batch.some(({ reports }) => reports.flat().some(({ kind }) => kind === "reply"));
-  if (!isAsked) return () => false;
+  const hasReplies = batch.some(({ events }) => events.flat().some(({ kind }) => kind === "reply"));
+  if (!hasReplies) return () => false;
   const account = await app.db.query
     .selectFrom("accounts")
     .select("chat_stop_words")
@@ -124,24 +128,26 @@ async function readStopWords(
   return stopWordTest(account?.chat_stop_words ?? []);
 }
 
-/** Webhooks that came together are taken apart; one alone comes later, and after a day never again. */
-async function putOff(
+/** Splits webhooks that share a row; postpones a single one, and drops it after a day. */
+async function postpone(
   app: App,
-  { account_id, chat_number_id }: ReportedNumber,
+  { account_id, chat_number_id }: InboxNumber,
   { id, body, received_at }: StoredWebhooks,
   err: unknown,
 ): Promise<void> {
-  if (body.length > 1) return void (await takeApart(app.db.pool, [account_id, id]));
+  if (body.length > 1) return void (await splitRow(app.db.pool, [account_id, id]));
   const due_at = nextTry(received_at, app.clock.now(), failing_kept_ms);
   app.log.error(
     { err, account_id, subject_id: chat_number_id },
-    due_at ? "a webhook cannot be applied; trying again later" : "a webhook is given up",
+    due_at
+      ? "a webhook cannot be applied; trying again later"
+      : "dropped a webhook that could not be applied for a day",
   );
   if (due_at) await delay(app.db.pool, [account_id, id, due_at]);
   else await giveUp(app.db.pool, [account_id, id]);
 }
 
-const takeApart = statement(`
+const splitRow = statement(`
   with gone as (delete from chat_inbox where account_id = $1 and id = $2 returning *)
   insert into chat_inbox (account_id, chat_number_id, driver, body, received_at, due_at)
   select g.account_id, g.chat_number_id, g.driver, json_build_array(b.value), g.received_at, g.due_at

@@ -1,6 +1,6 @@
-// What webhooks say beyond statuses and plain replies: opt-outs, templates, the account's standing.
-// Each row in a short transaction that first claims it. No lease is needed: the row goes
-// with the effect, and a row that another process has is left to it.
+// Applies opt-outs, template events and account events, each row in a short transaction that claims
+// it first. No lease is needed: the row is deleted with its effect, and a row that another process
+// has claimed is skipped.
 import type { Selectable } from "kysely";
 import { suppress } from "../../../audience/suppressions/suppress.ts";
 import type { App } from "../../../engine/app.ts";
@@ -10,22 +10,22 @@ import { wakeSenders } from "../../numbers/wake-senders.ts";
 import { hold } from "../../holds/holds.ts";
 import { optOutAtProvider } from "../opt-out-at-provider.ts";
 import { setTemplateStatus } from "../../templates/set-template-status.ts";
-import type { ReportedNumber } from "./inbox.ts";
+import type { InboxNumber } from "./inbox.ts";
 import { replyRows } from "./reply-rows.ts";
-import type { SideEffect, ReplyReport } from "./sort-webhooks.ts";
+import type { ReplyEvent, SideEffect } from "./sort-webhooks.ts";
 
-type Place = ReportedNumber & {
+type Place = InboxNumber & {
   readonly app: App;
   readonly tx: Tx;
   readonly now: Date;
-  /** Numbers whose senders have work again. */
+  /** Numbers whose senders must be notified. */
   readonly woken: number[];
 };
 
-/** Settles what one row brought; the row goes with it. */
+/** Applies the side effects of one row and deletes it. */
 export async function applySideEffects(
   app: App,
-  number: ReportedNumber,
+  number: InboxNumber,
   { id, side_effects }: { readonly id: number; readonly side_effects: readonly SideEffect[] },
 ): Promise<void> {
   const now = app.clock.now();
@@ -34,7 +34,7 @@ export async function applySideEffects(
     const row = { account_id: number.account_id, id };
     if (!(await claim(tx, row))) return;
     const place = { ...number, app, tx, now, woken };
-    // Suppressions are locked in the order of their phones; the others wait for nobody.
+    // Suppressions are locked in the order of their phones; the other effects wait for no lock.
     for (const side_effect of side_effects.toSorted((a, b) => (phoneOf(a) < phoneOf(b) ? -1 : 1)))
       await settle(place, side_effect);
     await tx
@@ -76,7 +76,7 @@ async function settle(place: Place, side_effect: SideEffect): Promise<void> {
       return phone === null ? undefined : stopAtProvider(place, phone, side_effect.at);
     }
     case "template":
-      return keepTemplateNews(place, side_effect);
+      return applyTemplateChange(place, side_effect);
     case "account":
       return noteStanding(place, side_effect);
   }
@@ -86,8 +86,8 @@ const recordReplies = statement<Selectable<DB["chat_replies"]>>(
   "select * from record_chat_replies($1, $2, $3)",
 );
 
-/** A reply that came before changes nothing: who wants messages again may have been lifted since. */
-async function optOutByReply(place: Place, reply: ReplyReport): Promise<void> {
+/** A reply that was stored before has no effect: its suppression may have been lifted since. */
+async function optOutByReply(place: Place, reply: ReplyEvent): Promise<void> {
   const { tx, account_id, chat_number_id, now } = place;
   const rows = JSON.stringify(replyRows([reply], true));
   const [recorded] = await recordReplies(tx, [account_id, chat_number_id, rows]);
@@ -97,7 +97,8 @@ async function optOutByReply(place: Place, reply: ReplyReport): Promise<void> {
     campaign_id === null || recipient_id === null
       ? null
       : await phoneOfRecipient(place, { campaign_id, recipient_id });
-  // The provider may know a customer by another number than was written to (Brazil's ninth digit).
+  // The provider may know a customer by another number than the one addressed (Brazil's ninth
+  // digit).
   for (const phone of new Set([reply.from, written ?? reply.from].toSorted()))
     await suppress(
       tx,
@@ -127,14 +128,16 @@ async function optOutByReply(place: Place, reply: ReplyReport): Promise<void> {
   });
 }
 
-/** A resume that is older lifts nothing. */
 async function stopAtProvider(place: Place, phone: string, at: Date): Promise<void> {
   const { tx, account_id, chat_number_id } = place;
   const reason = "The customer stopped messages at the provider";
   await optOutAtProvider(tx, { account_id, phone, chat_number_id }, reason, at);
 }
 
-/** Lifts only what the provider told us: a STOP, or a person's entry, is not the provider's to take back. */
+/**
+ * Lifts only suppressions from the provider: it cannot revoke a stop word or a manual entry. A resume
+ * older than the suppression lifts nothing.
+ */
 async function resumeAtProvider({ tx, account_id }: Place, phone: string, at: Date): Promise<void> {
   await tx
     .deleteFrom("suppressions")
@@ -160,9 +163,9 @@ async function phoneOfRecipient(
   return recipient?.phone ?? null;
 }
 
-async function keepTemplateNews(
+async function applyTemplateChange(
   { tx, account_id, now, woken }: Place,
-  { provider_template_id, ...news }: Extract<SideEffect, { kind: "template" }>,
+  { provider_template_id, ...change }: Extract<SideEffect, { kind: "template" }>,
 ): Promise<void> {
   const templates = await tx
     .selectFrom("chat_templates")
@@ -173,11 +176,11 @@ async function keepTemplateNews(
     .execute();
   for (const { id } of templates) {
     const place = { account_id, template_id: id };
-    woken.push(...(await setTemplateStatus(tx, place, news, now)).number_ids);
+    woken.push(...(await setTemplateStatus(tx, place, change, now)).number_ids);
   }
 }
 
-/** Events after which the provider takes no messages of the business account until a person acts. */
+/** Events after which the provider rejects the business account's messages until a person intervenes. */
 const restrictions = /"event":"(?:ACCOUNT_RESTRICTION|ACCOUNT_DELETED|DISABLED_UPDATE)"/;
 
 async function noteStanding(

@@ -1,19 +1,19 @@
-// What a heap of statuses, in any order and any number of copies, amounts to: one move a recipient.
-import type { Report } from "../../../drivers/chat/driver.ts";
+// Reduces statuses, in any order and with duplicates, to one move per recipient.
+import type { WebhookEvent } from "../../../drivers/chat/driver.ts";
 import { errorWord } from "../../messages/error-actions.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 
-export type StatusReport = Extract<Report, { kind: "status" }>;
+export type DeliveryStatus = Extract<WebhookEvent, { kind: "status" }>;
 
-/** The dispatch that a status is about. */
+/** The dispatch that a status refers to. */
 export type Dispatch = {
   readonly campaign_id: number;
   readonly recipient_id: number;
   readonly dispatches: number;
 };
 
-/** As chat_move_recipients takes it. */
-export type ReportMove = {
+/** A row of chat_move_recipients. */
+export type StatusMove = {
   readonly campaign_id: number;
   readonly id: number;
   readonly dispatches: number;
@@ -24,17 +24,17 @@ export type ReportMove = {
   readonly at: Date;
 };
 
-/** How far each status is, in the order of the recipients' states. */
+/** The rank of each status, in the order of the recipients' states. */
 const ranks = { sent: 1, failed: 2, delivered: 3, read: 4 } as const satisfies Record<
-  StatusReport["status"],
+  DeliveryStatus["status"],
   number
 >;
 
-/** A status, and which dispatch it is about. */
-export type Status = { readonly dispatch: Dispatch; readonly report: StatusReport };
+/** A status and its dispatch. */
+export type Status = { readonly dispatch: Dispatch; readonly event: DeliveryStatus };
 
-/** For each recipient the move that goes furthest. A failure counts only for the latest dispatch. */
-export function furthestMoves(statuses: readonly Status[]): ReportMove[] {
+/** Returns the furthest move of each recipient. A failure counts only for the latest dispatch. */
+export function furthestMoves(statuses: readonly Status[]): StatusMove[] {
   const furthest = new Map<string, Status>();
   for (const status of statuses) {
     const { campaign_id, recipient_id } = status.dispatch;
@@ -47,29 +47,30 @@ export function furthestMoves(statuses: readonly Status[]): ReportMove[] {
 
 function goesFurther(status: Status, known: Status): boolean {
   const isSame = status.dispatch.dispatches === known.dispatch.dispatches;
-  if (isSame) return ranks[status.report.status] > ranks[known.report.status];
+  if (isSame) return ranks[status.event.status] > ranks[known.event.status];
   const [bad, knownBad] = [isFailure(status), isFailure(known)];
-  // Of an earlier dispatch only good news counts, and any good news beats another's failure.
+  // A failure of an earlier dispatch does not count, and a success of any dispatch outranks a
+  // failure.
   if (bad !== knownBad) return knownBad;
   return bad
     ? status.dispatch.dispatches > known.dispatch.dispatches
-    : ranks[status.report.status] > ranks[known.report.status];
+    : ranks[status.event.status] > ranks[known.event.status];
 }
 
-function isFailure({ report }: Status): boolean {
-  return report.status === "failed";
+function isFailure({ event }: Status): boolean {
+  return event.status === "failed";
 }
 
-function moveOf({ dispatch, report }: Status): ReportMove {
-  const failed = report.status === "failed";
+function moveOf({ dispatch, event }: Status): StatusMove {
+  const failed = event.status === "failed";
   return {
     campaign_id: dispatch.campaign_id,
     id: dispatch.recipient_id,
     dispatches: dispatch.dispatches,
-    state: report.status === "failed" ? "undelivered" : report.status,
-    provider_message_id: report.provider_message_id,
-    error_code: failed ? report.code : null,
-    error: failed ? errorWord(report.code) : null,
-    at: report.at,
+    state: event.status === "failed" ? "undelivered" : event.status,
+    provider_message_id: event.provider_message_id,
+    error_code: failed ? event.code : null,
+    error: failed ? errorWord(event.code) : null,
+    at: event.at,
   };
 }

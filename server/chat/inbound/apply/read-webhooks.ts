@@ -1,55 +1,55 @@
-// The reports in stored webhooks, as text that PostgreSQL can hold.
-import type { Report } from "../../../drivers/chat/driver.ts";
+// Reads the events of stored webhooks, as text that PostgreSQL can store.
+import type { WebhookEvent } from "../../../drivers/chat/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import type { StoredWebhooks } from "./inbox.ts";
 
-/** A provider's ids are below 100 characters, its texts below 5,000. */
+/** A provider's IDs are below 100 characters, its texts below 5,000. */
 const id_characters_max = 255;
 const text_characters_max = 10_000;
 
-/** A report; of an account's standing also whose it is. */
-export type ReadReport =
-  | Exclude<Report, { kind: "account" }>
-  | (Extract<Report, { kind: "account" }> & { readonly business_account_id: string | null });
+/** A webhook event; an account event also carries the business account. */
+export type StorableEvent =
+  | Exclude<WebhookEvent, { kind: "account" }>
+  | (Extract<WebhookEvent, { kind: "account" }> & { readonly business_account_id: string | null });
 
-/** Everything that each of a row's webhooks reports. Throws when their driver is not configured here. */
-export function readWebhooks(app: App, { driver, body }: StoredWebhooks): ReadReport[][] {
+/** Returns all events of each webhook of a row. Throws when the driver is not configured here. */
+export function readWebhooks(app: App, { driver, body }: StoredWebhooks): StorableEvent[][] {
   const reader = app.chatDrivers[driver];
   if (!reader) throw new Error(`${driver} is not configured in this process`);
   return body.map((webhook) =>
     reader
       .readWebhook(webhook)
-      .flatMap(({ reports, business_account_id }) =>
-        reports.map((report) => storable(report, business_account_id)),
+      .flatMap(({ events, business_account_id }) =>
+        events.map((event) => storable(event, business_account_id)),
       ),
   );
 }
 
-function storable(report: Report, business_account_id: string | null): ReadReport {
-  switch (report.kind) {
+function storable(event: WebhookEvent, business_account_id: string | null): StorableEvent {
+  switch (event.kind) {
     case "status":
-      return { ...report, provider_message_id: idOf(report.provider_message_id) };
+      return { ...event, provider_message_id: idOf(event.provider_message_id) };
     case "reply":
       return {
-        ...report,
-        provider_message_id: idOf(report.provider_message_id),
-        answers: report.answers === null ? null : idOf(report.answers),
-        type: idOf(report.type),
-        text: report.text === null ? null : textOf(report.text),
-        payload: report.payload === null ? null : textOf(report.payload),
+        ...event,
+        provider_message_id: idOf(event.provider_message_id),
+        answers: event.answers === null ? null : idOf(event.answers),
+        type: idOf(event.type),
+        text: event.text === null ? null : textOf(event.text),
+        payload: event.payload === null ? null : textOf(event.payload),
       };
     case "account":
-      return { ...report, event: textOf(report.event), business_account_id };
+      return { ...event, event: textOf(event.event), business_account_id };
     case "preference":
     case "template":
-      return report;
+      return event;
   }
 }
 
-const idOf = (text: string) => held(text, id_characters_max);
-const textOf = (text: string) => held(text, text_characters_max);
+const idOf = (text: string) => storableText(text, id_characters_max);
+const textOf = (text: string) => storableText(text, text_characters_max);
 
-/** Without NUL and halves of surrogate pairs, which no text of PostgreSQL's can hold. */
-function held(text: string, characters_max: number): string {
+/** Removes NUL and lone surrogates, which PostgreSQL cannot store as text. */
+function storableText(text: string, characters_max: number): string {
   return text.replaceAll("\0", "").slice(0, characters_max).toWellFormed();
 }

@@ -1,7 +1,7 @@
-import type { ReplyReport } from "./sort-webhooks.ts";
+import type { ReplyEvent } from "./sort-webhooks.ts";
 
-/** Replies as record_chat_replies takes them. */
-export function replyRows(replies: readonly ReplyReport[], opted_out: boolean) {
+/** Returns replies as record_chat_replies takes them. */
+export function replyRows(replies: readonly ReplyEvent[], opted_out: boolean) {
   return replies.map(({ provider_message_id, from, at, type, text, payload, answers }) => ({
     provider_message_id,
     phone: from,

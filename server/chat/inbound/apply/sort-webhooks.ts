@@ -1,82 +1,85 @@
-// What is to be done with a batch of webhooks, worked out before anything is changed.
-import type { Report } from "../../../drivers/chat/driver.ts";
+// Decides how to apply a batch of webhooks, before anything is changed.
+import type { WebhookEvent } from "../../../drivers/chat/driver.ts";
 import { readMessageId } from "../../messages/message-id.ts";
 import {
   furthestMoves,
   type Dispatch,
-  type ReportMove,
+  type StatusMove,
   type Status,
-  type StatusReport,
+  type DeliveryStatus,
 } from "./furthest-moves.ts";
 import type { StoredWebhooks } from "./inbox.ts";
-import type { ReadReport } from "./read-webhooks.ts";
+import type { StorableEvent } from "./read-webhooks.ts";
 
-/** The provider's code for a customer who does not want to hear from us. */
+/** The provider's error code for a customer who has opted out. */
 const opted_out_code = 131050;
-/** How long a status may be ahead of the sender's record of its message. */
+/** How long a status may arrive before the sender has recorded its message. */
 const unknown_kept_ms = 600_000;
 const retry_first_ms = 1_000;
 
-export type ReplyReport = Extract<Report, { kind: "reply" }>;
+export type ReplyEvent = Extract<WebhookEvent, { kind: "reply" }>;
 
-/** A row with what each of its webhooks reports. */
+/** A row with the events of each of its webhooks. */
 export type ReadWebhooks = {
   readonly row: StoredWebhooks;
-  readonly reports: readonly (readonly ReadReport[])[];
+  readonly events: readonly (readonly StorableEvent[])[];
 };
 
-/** What needs verbs of its own, in a transaction of its own. */
+/** An event that is applied in its own transaction. */
 export type SideEffect =
-  | { readonly kind: "opt_out"; readonly reply: ReplyReport }
+  | { readonly kind: "opt_out"; readonly reply: ReplyEvent }
   | { readonly kind: "refused_by_customer"; readonly dispatch: Dispatch; readonly at: Date }
-  | Extract<ReadReport, { kind: "preference" | "template" | "account" }>;
+  | Extract<StorableEvent, { kind: "preference" | "template" | "account" }>;
 
-export type SortedReports = {
-  readonly moves: readonly ReportMove[];
-  /** Replies that are only kept. */
-  readonly replies: readonly ReplyReport[];
-  /** Rows that are done with once moves and replies are applied. */
+export type SortedWebhooks = {
+  readonly moves: readonly StatusMove[];
+  /** Replies that are only stored. */
+  readonly replies: readonly ReplyEvent[];
+  /** Rows that are complete once moves and replies are applied. */
   readonly done: readonly number[];
-  /** Webhooks with statuses of messages that are not known yet: looked at again. */
+  /** Webhooks with statuses of unknown messages, which are retried. */
   readonly later: readonly {
     readonly driver: string;
     readonly body: readonly unknown[];
     readonly received_at: Date;
     readonly due_at: Date;
   }[];
-  /** By row, which goes with them. */
+  /** By row, which is deleted with them. */
   readonly side_effects: readonly {
     readonly id: number;
     readonly side_effects: readonly SideEffect[];
   }[];
-  /** Statuses given up: nobody here sent their messages. */
+  /** Dropped statuses: no message of this installation matches. */
   readonly dropped: number;
 };
 
 export type Known = {
   readonly account_id: number;
-  /** Dispatches by the provider's message id, for statuses without an id of ours. */
+  /** Dispatches by the provider's message ID, for statuses without our message ID. */
   readonly byProviderId: ReadonlyMap<string, Dispatch>;
   readonly isStopWord: (text: string) => boolean;
   readonly now: Date;
 };
 
-/** The dispatch that our own id in a status names, or null: another's id, another account's, or none. */
-export function namedDispatch(accountId: number, { message_id }: StatusReport): Dispatch | null {
+/**
+ * Returns the dispatch that our message ID in a status names; null when it is absent, invalid or
+ * another account's.
+ */
+export function namedDispatch(accountId: number, { message_id }: DeliveryStatus): Dispatch | null {
   const named = message_id === null ? null : readMessageId(message_id);
   return named?.account_id === accountId ? named : null;
 }
 
-/** Sorts a batch. Pure: the same batch and the same knowledge give the same work. */
-export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): SortedReports {
+/** Sorts a batch. Pure: equal inputs give equal results. */
+export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): SortedWebhooks {
   const statuses: Status[] = [];
-  const replies: ReplyReport[] = [];
+  const replies: ReplyEvent[] = [];
   const done: number[] = [];
-  const later: SortedReports["later"][number][] = [];
+  const later: SortedWebhooks["later"][number][] = [];
   const side_effects: { id: number; side_effects: SideEffect[] }[] = [];
   let dropped = 0;
-  for (const { row, reports } of batch) {
-    const sorted = reports.map((of) => sortOne(of, known));
+  for (const { row, events } of batch) {
+    const sorted = events.map((of) => sortOne(of, known));
     statuses.push(...sorted.flatMap((one) => one.statuses));
     replies.push(...sorted.flatMap((one) => one.replies));
     const body = row.body.filter((_, i) => sorted[i]!.unknown > 0);
@@ -91,33 +94,35 @@ export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): Sort
   return { moves: furthestMoves(statuses), replies, done, later, side_effects, dropped };
 }
 
-function sortOne(reports: readonly ReadReport[], known: Known) {
+function sortOne(events: readonly StorableEvent[], known: Known) {
   const statuses: Status[] = [];
-  const replies: ReplyReport[] = [];
+  const replies: ReplyEvent[] = [];
   const side_effects: SideEffect[] = [];
   let unknown = 0;
-  for (const report of reports) {
-    if (report.kind === "status") {
+  for (const event of events) {
+    if (event.kind === "status") {
       const dispatch =
-        namedDispatch(known.account_id, report) ??
-        known.byProviderId.get(report.provider_message_id);
+        namedDispatch(known.account_id, event) ?? known.byProviderId.get(event.provider_message_id);
       if (!dispatch) {
         unknown++;
         continue;
       }
-      statuses.push({ dispatch, report });
-      if (report.status === "failed" && report.code === opted_out_code)
-        side_effects.push({ kind: "refused_by_customer", dispatch, at: report.at });
-    } else if (report.kind === "reply") {
-      if (report.text !== null && known.isStopWord(report.text))
-        side_effects.push({ kind: "opt_out", reply: report });
-      else replies.push(report);
-    } else side_effects.push(report);
+      statuses.push({ dispatch, event });
+      if (event.status === "failed" && event.code === opted_out_code)
+        side_effects.push({ kind: "refused_by_customer", dispatch, at: event.at });
+    } else if (event.kind === "reply") {
+      if (event.text !== null && known.isStopWord(event.text))
+        side_effects.push({ kind: "opt_out", reply: event });
+      else replies.push(event);
+    } else side_effects.push(event);
   }
   return { statuses, replies, side_effects, unknown };
 }
 
-/** After as long as it has waited already, at least a second; null when it waited for `kept_ms`. */
+/**
+ * Returns the next attempt, after as long as the webhook has waited, at least 1 s; null after
+ * `kept_ms`.
+ */
 export function nextTry(received_at: Date, now: Date, kept_ms: number): Date | null {
   const waited_ms = now.getTime() - received_at.getTime();
   if (waited_ms >= kept_ms) return null;

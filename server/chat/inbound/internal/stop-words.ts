@@ -1,12 +1,12 @@
-// The words by which a customer asks us to write no more.
+// Matches the replies by which a customer opts out.
 
-/** Compares as people write: without case, and without space around. */
+/** Returns a test that ignores case and surrounding white space. */
 export function stopWordTest(words: readonly string[]): (text: string) => boolean {
   const folded = new Set(words.map(fold));
   return (text) => folded.has(fold(text));
 }
 
 function fold(text: string): string {
-  // Upper case first: it tells apart less than lower case does ("ß" and "SS").
+  // Upper case first, because it merges more spellings than lower case ("ß" and "SS").
   return text.normalize("NFC").trim().toUpperCase().toLowerCase();
 }

@@ -8,7 +8,7 @@ import type { WebhookPiece } from "./split-webhook.ts";
 export type InboxWriter = {
   /**
    * Resolves true when the piece is committed, false when PostgreSQL cannot hold it; 503 when the
-   * database is away or too much waits.
+   * database is unavailable or too many pieces wait.
    */
   store(driver: string, route: ChatRoute, piece: WebhookPiece): Promise<boolean>;
 };
@@ -59,7 +59,7 @@ export function openInboxWriter(app: App): InboxWriter {
   };
 }
 
-/** Stores pieces of one number, and notifies who applies them. */
+/** Stores pieces of one number and notifies its applier. */
 async function insertPieces(app: App, items: readonly Item[]): Promise<void> {
   const { driver, route } = items[0]!;
   const { account_id, chat_number_id } = route;
@@ -76,13 +76,13 @@ async function insertPieces(app: App, items: readonly Item[]): Promise<void> {
   app.notifications.send("chat_report", `${account_id}:${chat_number_id}`);
 }
 
-/** What PostgreSQL says of text that is no JSON to it, or is nested too deeply. */
+/** Returns whether PostgreSQL rejects the text as invalid or too deeply nested JSON. */
 function isUnstorable(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return typeof code === "string" && (code.startsWith("22") || code.startsWith("54"));
 }
 
-// Statuses that came together are one row: 8 us of PostgreSQL's time a webhook, 15 with a row each.
+// Statuses that arrive together share a row: 8 us of PostgreSQL's time per webhook, not 15.
 const insertRows = statement(`
   insert into chat_inbox (account_id, chat_number_id, driver, body, received_at, due_at)
   select $1::bigint, $2::bigint, $3::text, $5::text::json, $4::timestamptz, $4::timestamptz

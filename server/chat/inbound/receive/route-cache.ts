@@ -1,4 +1,4 @@
-// Whose a provider's ids are, remembered for a few seconds: also that an id is nobody's.
+// Caches webhook routes for a few seconds, including provider IDs without a route.
 import type { ChatDriverName } from "../../../drivers/chat/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
@@ -8,7 +8,7 @@ import type { WebhookPiece } from "./split-webhook.ts";
 export type ChatRoute = { readonly account_id: number; readonly chat_number_id: number };
 
 export type ChatRoutes = {
-  /** Whom a piece is for, or null when its number is not ours. */
+  /** Returns the route of a piece; null when its provider ID is unknown. */
   find(driver: ChatDriverName, piece: WebhookPiece): Promise<ChatRoute | null>;
 };
 
@@ -23,7 +23,7 @@ export function openChatRoutes(app: App): ChatRoutes {
   const look = async (driver: ChatDriverName, { kind, provider_id }: WebhookPiece) => {
     const [route] = await findRoute(app.db.pool, [driver, kind, provider_id]);
     if (!route)
-      // Once per copy that is refreshed, not once per webhook.
+      // Logged once per cache refresh, not once per webhook.
       app.log.warn(
         `webhooks come for a ${kind} of ${driver} that is not ours: ${provider_id.slice(0, 64)}`,
       );

@@ -1,20 +1,20 @@
-// A webhook cut into what is about one number, or about one business account.
-import type { ChatDriver, ReportBatch } from "../../../drivers/chat/driver.ts";
+// Splits a webhook into pieces that concern one number or one business account.
+import type { ChatDriver, WebhookEventBatch } from "../../../drivers/chat/driver.ts";
 
-/** A change as it came, with what it is sorted by. */
+/** One change of a webhook, with the fields that route it. */
 export type WebhookPiece = {
   readonly kind: "phone_number" | "business_account";
-  /** The number's or the business account's id with the provider. */
+  /** The provider's ID of the number or business account. */
   readonly provider_id: string;
   /** JSON text that the driver's readWebhook reads. */
   readonly body: string;
-  /** Holds more than statuses: an opt-out must not wait behind a million of them. */
+  /** Contains more than statuses: an opt-out must not wait behind a backlog of statuses. */
   readonly urgent: boolean;
 };
 
 /**
- * The pieces of a body, and how many changes in it have no known form. A body without `entry`
- * is one piece; what is no JSON has none.
+ * Returns the pieces of a body and the number of changes of unknown form. A body without `entry`
+ * is one piece; a body that is not JSON has none.
  */
 export function splitWebhook(
   driver: ChatDriver,
@@ -24,7 +24,7 @@ export function splitWebhook(
   const changes = changesOf(parsed);
   const pieces: WebhookPiece[] = [];
   for (const change of changes) {
-    // Nearly every webhook is one change, which is kept as the very text that came.
+    // Nearly every webhook has one change; its text is kept unchanged.
     const text = changes.length === 1 ? body : JSON.stringify(change);
     const piece = sort(driver, change, text);
     if (piece) pieces.push(piece);
@@ -40,7 +40,7 @@ function parse(body: string): unknown {
   }
 }
 
-/** The body once per change of each entry. */
+/** Returns the body once per change of each entry. */
 function changesOf(parsed: unknown): readonly unknown[] {
   if (typeof parsed !== "object" || parsed === null) return [];
   const { entry } = parsed as { entry?: unknown };
@@ -57,17 +57,17 @@ function sort(driver: ChatDriver, change: unknown, body: string): WebhookPiece |
   const batches = driver.readWebhook(change);
   const [first] = batches;
   const provider_id = first ? subjectOf(first) : null;
-  // A change is about one number or account; what is about several would be another's news to each.
+  // A change that concerns several numbers or accounts would expose one's events to another.
   if (!first || provider_id === null || batches.some((batch) => subjectOf(batch) !== provider_id))
     return null;
   return {
     kind: first.phone_number_id === null ? "business_account" : "phone_number",
     provider_id,
     body,
-    urgent: batches.some(({ reports }) => reports.some(({ kind }) => kind !== "status")),
+    urgent: batches.some(({ events }) => events.some(({ kind }) => kind !== "status")),
   };
 }
 
-function subjectOf({ phone_number_id, business_account_id }: ReportBatch): string | null {
+function subjectOf({ phone_number_id, business_account_id }: WebhookEventBatch): string | null {
   return phone_number_id ?? business_account_id;
 }

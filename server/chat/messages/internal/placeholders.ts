@@ -3,13 +3,13 @@ import type { TextParts } from "../message-plan.ts";
 
 const placeholder = /\{\{\s*([A-Za-z0-9_]+)\s*\}\}/;
 
-/** Cuts a text at its placeholders: even entries are fixed, odd ones are the keys. */
+/** Splits a text at its placeholders: even entries are fixed text, odd entries are keys. */
 export function cutText(text: string): TextParts {
-  // One group in the pattern, so that what it matches comes between the rest.
+  // The capturing group makes split() keep the keys.
   return text.split(placeholder);
 }
 
-/** The keys of a text's placeholders, each once, in the order in which they come. */
+/** Returns the distinct keys of a text's placeholders, in order of appearance. */
 export function keysOf(text: string): string[] {
   return [...new Set(cutText(text).filter((_, i) => i % 2 === 1))];
 }

@@ -3,8 +3,8 @@ import { Refusal, notFound } from "../../../lib/errors.ts";
 import { number_columns, type ChatNumberRow } from "../chat-number-schema.ts";
 
 /**
- * The number, with changes of it waiting for each other; not-found when it is not the account's.
- * Whoever creates a campaign holds the row for key share, so that against "campaigns" none appears.
+ * Locks and returns the number. Campaign creation locks the row for key share, so no campaign appears
+ * while this lock is held. Errors: not-found.
  */
 export async function lockChatNumber(
   tx: Tx,
@@ -23,7 +23,7 @@ export async function lockChatNumber(
   return row;
 }
 
-/** Refuses (conflict) while campaigns of the number are not at their end. */
+/** Throws a conflict while the number has unfinished campaigns. */
 export async function refuseUnfinished(tx: Tx, accountId: number, numberId: number): Promise<void> {
   const campaign = await tx
     .selectFrom("chat_campaigns")

@@ -1,4 +1,4 @@
-// What an outcome means beyond its recipient: holds, a campaign that fails, a customer who opted out.
+// Applies the effects of an outcome beyond its recipient: holds, failed campaigns, opt-outs.
 import type { Tx } from "../../../lib/database/database.ts";
 import type { Action } from "../../messages/error-actions.ts";
 import { failCampaign } from "../../campaigns/fail-campaign.ts";
@@ -8,7 +8,7 @@ import { setTemplateStatus } from "../../templates/set-template-status.ts";
 import type { Effect, Sender } from "./sender.ts";
 import type { Marked } from "./sender-statements.ts";
 
-/** What a failed attempt's action asks for beyond its recipient. */
+/** Returns the effects of a failed attempt beyond its recipient. */
 export function effectsOf(sender: Sender, marked: Marked, action: Action): Effect[] {
   const { campaign_id, phone } = marked;
   const effects: Effect[] = [];
@@ -25,7 +25,10 @@ export function effectsOf(sender: Sender, marked: Marked, action: Action): Effec
   return effects;
 }
 
-/** Does them, each kind once however many messages asked for it; true when there were any. They stay until they are done. */
+/**
+ * Applies each distinct effect once; returns whether there were any. An effect is kept until it is
+ * applied.
+ */
 export async function applyEffects(sender: Sender): Promise<boolean> {
   const { effects } = sender;
   if (effects.length === 0) return false;
@@ -59,7 +62,7 @@ async function applyEffect(sender: Sender, effect: Effect): Promise<void> {
   });
 }
 
-/** A template is held as if the provider's report had come first: it is shown as paused. */
+/** Holds a template as if the provider's webhook had arrived first: it is shown as paused. */
 async function holdBack(
   tx: Tx,
   account_id: number,

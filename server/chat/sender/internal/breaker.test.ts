@@ -4,20 +4,20 @@ import { openBreaker } from "./breaker.ts";
 
 test("too few attempts are never validated", () => {
   const breaker = openBreaker(20);
-  assert.equal(breaker.validate({ ended: 0, failed: 0 }), null);
-  assert.equal(breaker.validate({ ended: 49, failed: 49 }), null);
+  assert.equal(breaker.checkFailureRate({ ended: 0, failed: 0 }), null);
+  assert.equal(breaker.checkFailureRate({ ended: 49, failed: 49 }), null);
 });
 
 test("the share of failures among the last attempts trips it, not what happened before them", () => {
   const breaker = openBreaker(20);
   for (let ended = 0; ended <= 10_000; ended += 100)
-    assert.equal(breaker.validate({ ended, failed: 0 }), null);
-  assert.equal(breaker.validate({ ended: 10_100, failed: 30 }), null);
-  assert.equal(breaker.validate({ ended: 10_200, failed: 60 }), 30);
+    assert.equal(breaker.checkFailureRate({ ended, failed: 0 }), null);
+  assert.equal(breaker.checkFailureRate({ ended: 10_100, failed: 30 }), null);
+  assert.equal(breaker.checkFailureRate({ ended: 10_200, failed: 60 }), 30);
 });
 
-test("a breaker that starts anew forgives what failed before", () => {
+test("a new breaker ignores earlier failures", () => {
   const breaker = openBreaker(50);
-  assert.equal(breaker.validate({ ended: 1_000, failed: 1_000 }), null);
-  assert.equal(breaker.validate({ ended: 1_100, failed: 1_010 }), null);
+  assert.equal(breaker.checkFailureRate({ ended: 1_000, failed: 1_000 }), null);
+  assert.equal(breaker.checkFailureRate({ ended: 1_100, failed: 1_010 }), null);
 });

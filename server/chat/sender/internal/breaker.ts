@@ -1,25 +1,28 @@
-// The error-rate breaker: a campaign whose last messages mostly fail is paused before it burns the
-// number's standing and the audience's patience.
+// The circuit breaker: pauses a campaign whose last messages mostly fail, before it harms the
+// number's quality rating.
 
-/** How many attempts are looked back at, and how few are too few to validate by. */
+/** The window of attempts, and the fewest attempts that can trip the breaker. */
 const window_attempts = 200;
 const attempts_min = 50;
 
-/** What a campaign's counts say at one moment, since its beginning. */
+/** A campaign's counts since its start. */
 export type Tally = { readonly ended: number; readonly failed: number };
 
 export type Breaker = {
-  /** Takes the next tally; the share of failures (percent) among the last attempts when it is too high, else null. */
-  validate(tally: Tally): number | null;
+  /**
+   * Takes the next counts; returns the failure rate (percent) in the window when it is too high,
+   * else null.
+   */
+  checkFailureRate(tally: Tally): number | null;
 };
 
-/** Starts from the first tally it is given: what happened before a resume does not count again. */
+/** Starts from the first counts: failures before a resume do not count. */
 export function openBreaker(error_percent: number): Breaker {
   const tallies: Tally[] = [];
   return {
-    validate(tally) {
+    checkFailureRate(tally) {
       tallies.push(tally);
-      // The oldest kept is the youngest that lies a full window back.
+      // The oldest entry kept is the newest that is a full window back.
       while (tallies.length > 2 && tally.ended - tallies[1]!.ended >= window_attempts)
         tallies.shift();
       const attempts = tally.ended - tallies[0]!.ended;

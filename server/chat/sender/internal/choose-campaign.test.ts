@@ -16,12 +16,12 @@ const senderOf = (...works: CampaignWork[]) =>
     campaigns: new Map(works.map((work) => [work.id, work])),
   }) as unknown as Sender;
 
-/** Turns of these sizes, one after the other. */
+/** Serves batches of these sizes in sequence. */
 function serve(sender: Sender, sizes: readonly number[]): void {
   for (const size of sizes) nextCampaign(sender)!.served += size;
 }
 
-test("campaigns of one number are served as many messages, whatever the sizes of their turns", () => {
+test("campaigns of one number are served equally many messages, whatever their batch sizes", () => {
   for (const sizes of [
     [10, 0],
     [10, 1],

@@ -1,16 +1,19 @@
-// Which campaign is served next, and whether there is anything to stay for.
+// Chooses the campaign to serve next, and whether the sender should keep its lease.
 import { quietUntil } from "../../../accounts/accounts/quiet-time.ts";
 import type { CampaignWork, Sender } from "./sender.ts";
 import { setWorkAt } from "./sender-statements.ts";
 
-/** A deferred recipient that is due sooner is waited for; for a later one the lease is given back. */
+/**
+ * The sender waits for a deferred recipient that is due sooner; for a later one it releases the
+ * lease.
+ */
 const linger_ms = 5_000;
 const held_look_ms = 60_000;
 const unknown_look_ms = 3_600_000;
 
 /**
- * Of the campaigns with something to send the one that was served the fewest messages, so that none
- * waits for another to end. By messages: turns are of any size, down to none.
+ * Returns the campaign with work that was served the fewest messages, so that no campaign waits for
+ * another to end. Counts messages, because batches vary in size.
  */
 export function nextCampaign(sender: Sender): CampaignWork | null {
   if (!maySend(sender)) return null;
@@ -18,18 +21,21 @@ export function nextCampaign(sender: Sender): CampaignWork | null {
   for (const work of sender.campaigns.values()) {
     if (isWorkable(sender, work) && (next === null || work.served < next.served)) next = work;
   }
-  // Who has nothing to send at the moment does not make up for it later.
+  // A campaign that was idle does not catch up later.
   for (const work of sender.campaigns.values())
     if (next && !isWorkable(sender, work)) work.served = Math.max(work.served, next.served);
   return next;
 }
 
-/** Whether any campaign has something to send, as far as is known. */
+/** Returns whether any campaign has something to send, as of the last poll. */
 export function hasWork(sender: Sender): boolean {
   return [...sender.campaigns.values()].some((work) => isWorkable(sender, work));
 }
 
-/** Whether something is due soon; if not, each campaign is told when to be looked at again, and the lease can go. */
+/**
+ * Returns whether something is due soon; if not, schedules the next poll of each campaign, and the
+ * lease can be released.
+ */
 export async function isWorthWaiting(sender: Sender): Promise<boolean> {
   const now = sender.app.clock.now();
   const lookAts = [...sender.campaigns.values()].map(
@@ -41,7 +47,10 @@ export async function isWorthWaiting(sender: Sender): Promise<boolean> {
   return false;
 }
 
-/** The number itself may send now: it is active, its driver is there, and the account is not quiet. */
+/**
+ * Returns whether the number may send now: it is active, its driver is available, and it is not
+ * quiet time.
+ */
 function maySend({ app, number, driver }: Sender): boolean {
   return number.active && driver !== undefined && quietUntil(number, app.clock.now()) === null;
 }

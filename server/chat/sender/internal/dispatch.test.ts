@@ -5,7 +5,7 @@ import { default_settings } from "../../../worker.ts";
 import { openDispatch } from "./dispatch.ts";
 import type { Sender } from "./sender.ts";
 
-test("a message must begin within 0.8 s of the turn that marked it, also while it waits for a connection", async () => {
+test("a message must begin within 0.8 s of the iteration that marked it, also while it waits for a connection", async () => {
   const sent: Outgoing[] = [];
   const driver = {
     send: async (_from: unknown, outgoing: Outgoing) => {
@@ -17,7 +17,7 @@ test("a message must begin within 0.8 s of the turn that marked it, also while i
   const plan = { kind: "template", name: "offer", language: "en", body: [], buttons: [] };
   const sender = {
     app: { clock: { now: () => new Date() }, random: () => 0.5 },
-    lease: { account_id: 1, mayAct: () => true },
+    lease: { account_id: 1, mayProceed: () => true },
     number: { provider_phone_number_id: "1", business_account_id: "2" },
     settings: default_settings,
     results: [],

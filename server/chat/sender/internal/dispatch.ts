@@ -1,4 +1,4 @@
-// The requests of one sender: starts each marked message, and turns what came of it into a result.
+// Executes the requests of one sender: sends each marked message and produces its result.
 import { ChatSendError } from "../../../drivers/chat/driver.ts";
 import { decideAction } from "../../messages/error-actions.ts";
 import { makeMessageId } from "../../messages/message-id.ts";
@@ -8,33 +8,38 @@ import type { Sender } from "./sender.ts";
 import type { Marked, Result } from "./sender-statements.ts";
 
 /**
- * A message that was marked longer ago is given back instead: within a second of an opt-out or a
- * cancel no request begins any more.
+ * A message that was marked longer ago is returned to the queue: within a second of an opt-out or a
+ * cancellation no request begins.
  */
 const marked_ms_max = 800;
-/** At a stop, requests may take so long to end by themselves; then their outcome is unknown. */
+/**
+ * How long requests in flight may take to finish at a stop; after that their outcome is unknown.
+ */
 const drain_ms = 6_000;
 
 export type Dispatch = {
-  /** Sends them as slots become free. `asked_at`: when the turn that marked them began, monotonic. */
+  /**
+   * Sends them as slots become free. `asked_at`: start of the iteration that marked them (monotonic
+   * ms).
+   */
   start(marked: readonly Marked[], asked_at: number): void;
-  /** Under way or waiting for a slot. */
+  /** In flight or waiting for a slot. */
   busy(): number;
   has(row: { campaign_id: number; id: number }): boolean;
-  /** Gives back what has not begun, and bounds how long the rest may take. */
+  /** Returns waiting messages to the queue, and limits how long requests in flight may take. */
   drain(): void;
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is in flight. */
   ended(): Promise<void>;
 };
 
-/** `pause` is told for how long the provider wants nothing from this number. */
+/** Calls `pause` with the time for which the provider throttles this number. */
 export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispatch {
   const known = new Map<string, Marked>();
   const waiting: { marked: Marked; asked_at: number }[] = [];
   const giveUp = new AbortController();
   let under_way = 0;
   let limit: NodeJS.Timeout | null = null;
-  let tellEnd = () => {};
+  let resolveEnded = () => {};
 
   const finish = (marked: Marked, outcome: Outcome) => {
     const { campaign_id, id, dispatches } = marked;
@@ -48,13 +53,13 @@ export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispa
     under_way--;
     finish(marked, outcome);
     fill();
-    if (under_way === 0) tellEnd();
+    if (under_way === 0) resolveEnded();
   };
   const fill = () => {
     while (under_way < sender.settings.in_flight_max && waiting.length > 0) {
       const { marked, asked_at } = waiting.shift()!;
       const begin_by_ms = asked_at + marked_ms_max;
-      const isFresh = performance.now() < begin_by_ms && sender.lease.mayAct();
+      const isFresh = performance.now() < begin_by_ms && sender.lease.mayProceed();
       if (isFresh) void request(marked, begin_by_ms);
       else finish(marked, notBegun(sender));
     }
@@ -76,7 +81,7 @@ export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispa
     },
     async ended() {
       const { promise, resolve } = Promise.withResolvers<void>();
-      tellEnd = resolve;
+      resolveEnded = resolve;
       if (under_way > 0) await promise;
       if (limit) clearTimeout(limit);
     },
@@ -89,12 +94,12 @@ function keyOf({ campaign_id, id }: { campaign_id: number; id: number }): string
   return `${campaign_id}:${id}`;
 }
 
-/** Marked and not sent: it goes back as if nothing had been, but for its number. */
+/** Returns a marked, unsent message to the queue unchanged except for its dispatch number. */
 function notBegun({ app }: Sender): Outcome {
   return { state: "deferred", due_at: app.clock.now() };
 }
 
-/** One request, and what it came to. Never throws. */
+/** Sends one message and returns its result. Never throws. */
 async function send(
   sender: Sender,
   marked: Marked,
@@ -126,7 +131,7 @@ async function send(
         to: marked.phone,
         message: rendered.message,
         route: campaign.marketing ? "marketing" : "standard",
-        // Also while it waits for a connection.
+        // Also aborts while the request waits for a connection.
         begin_by_ms: within.begin_by_ms,
       },
       within.giveUp,
@@ -145,7 +150,8 @@ function failureOf(
 ): Outcome {
   const { app, campaigns, number, settings } = sender;
   const isKnown = error instanceof ChatSendError;
-  if (!isKnown) app.log.error({ err: error }, "a chat driver threw what is no ChatSendError");
+  if (!isKnown)
+    app.log.error({ err: error }, "a chat driver threw an error that is not a ChatSendError");
   const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
   const action = decideAction(failure, marked, app.random());
   const campaign = campaigns.get(marked.campaign_id);

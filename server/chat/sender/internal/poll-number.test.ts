@@ -1,5 +1,5 @@
-// A survey asks the database while messages come to their end: what it gives back must never be one
-// that was sent.
+// A poll queries the database while messages finish: it must never return a sent message to the
+// queue.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Pool } from "pg";
@@ -16,7 +16,7 @@ import { acquireLease } from "../../../engine/leases.ts";
 import { default_settings } from "../../../worker.ts";
 import { openDispatch } from "./dispatch.ts";
 import type { Sender } from "./sender.ts";
-import { findSenderNumber, senderTurn } from "./sender-statements.ts";
+import { findSenderNumber, recordAndMark } from "./sender-statements.ts";
 import { openSenders } from "../send-campaigns.ts";
 import { recoverDispatching, pollNumber } from "./poll-number.ts";
 
@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => api.close());
 
-test("a message that is accepted while the survey asks what is under way is not given back, nor is any once the lease is past", async () => {
+test("a message accepted during a poll is not returned to the queue, nor is any after the lease has expired", async () => {
   const { app } = api;
   const account = await makeAccount(app);
   await makeCredits(app, account, { chat: 10 });
@@ -62,8 +62,8 @@ test("a message that is accepted while the survey asks what is under way is not 
   const dispatch = openDispatch(sender, () => {});
   await pollNumber(sender, dispatch);
   const holder = { account_id: account.account_id, number_id: number.id, fence: lease!.fence };
-  const { marked } = await senderTurn(app, holder, [], { campaign_id, take: 2, after: 0 });
-  // The first is under way; of the second the turn's answer was lost.
+  const { marked } = await recordAndMark(app, holder, [], { campaign_id, take: 2, after: 0 });
+  // The first is in flight; for the second, the response of the marking statement was lost.
   const [first, second] = marked;
   dispatch.start([first!], performance.now());
   await pollNumber(sender, dispatch);
@@ -73,7 +73,7 @@ test("a message that is accepted while the survey asks what is under way is not 
     { id: second!.id, state: "deferred" },
   ]);
 
-  const late = { ...sender, lease: { ...lease!, mayAct: () => false }, results: [] };
+  const late = { ...sender, lease: { ...lease!, mayProceed: () => false }, results: [] };
   await pollNumber(
     late,
     openDispatch(late, () => {}),
@@ -83,7 +83,7 @@ test("a message that is accepted while the survey asks what is under way is not 
   await lease!.release();
 });
 
-test("a campaign whose books are not in order keeps no other campaign of its number from sending", async (t) => {
+test("a campaign that violates an invariant stops no other campaign of its number", async (t) => {
   const { app } = api;
   const account = await makeAccount(app);
   await makeCredits(app, account, { chat: 10 });

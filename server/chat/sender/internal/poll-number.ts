@@ -1,5 +1,5 @@
-// The sender's look at its number and campaigns, once a second and whenever something changed: what
-// may be sent, what is finished, what fails too much, and what was marked without our knowing.
+// Polls the sender's number and campaigns, once a second and after a wake-up: what may be sent,
+// what has finished, what fails too often, and what is marked but not known here.
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
 import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
 import { openBreaker } from "./breaker.ts";
@@ -10,32 +10,34 @@ import {
   findPlan,
   findSenderNumber,
   setWorkAt,
-  surveyCampaigns,
-  type Survey,
+  findOpenCampaigns,
+  type CampaignState,
 } from "./sender-statements.ts";
 
-/** Brings the sender's knowledge up to date, and ends the campaigns that are finished. */
+/** Refreshes the sender's state and ends finished campaigns. */
 export async function pollNumber(sender: Sender, dispatch: Dispatch): Promise<void> {
   const { app, lease, number_id, campaigns } = sender;
   const { account_id } = lease;
   sender.number = await findSenderNumber(app, account_id, number_id);
   sender.driver = app.chatDrivers[sender.number.driver];
-  const surveys = await surveyCampaigns(app, account_id, number_id);
-  const finished = surveys.filter((found) => pendingOf(found) === 0);
+  const states = await findOpenCampaigns(app, account_id, number_id);
+  const finished = states.filter((found) => pendingOf(found) === 0);
   for (const found of finished) await endCampaign(sender, found);
-  const open = surveys.filter((found) => !finished.includes(found));
+  const open = states.filter((found) => !finished.includes(found));
   const known = new Set(open.map(({ campaign_id }) => campaign_id));
   for (const id of campaigns.keys()) if (!known.has(id)) campaigns.delete(id);
-  for (const found of open) await takeSurvey(sender, found);
+  for (const found of open) await updateCampaign(sender, found);
   const standing = open.reduce((sum, { dispatching }) => sum + dispatching, 0);
   if (standing !== dispatch.busy() + sender.results.length) await giveBackUnknown(sender, dispatch);
 }
 
-/** What a holder before us left as being sent may have been sent: its outcome is unknown. */
+/**
+ * Marks recipients that a previous holder left as dispatching as unknown: they may have been sent.
+ */
 export async function recoverDispatching(sender: Sender): Promise<void> {
   const { app, lease, number_id, results, settings } = sender;
-  const surveys = await surveyCampaigns(app, lease.account_id, number_id);
-  const ids = surveys.filter((found) => found.dispatching > 0).map((found) => found.campaign_id);
+  const states = await findOpenCampaigns(app, lease.account_id, number_id);
+  const ids = states.filter((found) => found.dispatching > 0).map((found) => found.campaign_id);
   const due_at = new Date(app.clock.now().getTime() + settings.settle_ms);
   for (const row of await findOurs(sender, ids))
     results.push({ ...row, state: "unknown", error: "outcome_unknown", due_at });
@@ -43,8 +45,8 @@ export async function recoverDispatching(sender: Sender): Promise<void> {
 
 const mismatch_look_ms = 60_000;
 
-/** One whose books are not in order stays open, and keeps no other campaign of the number from sending. */
-async function endCampaign({ app, lease }: Sender, found: Survey): Promise<void> {
+/** A campaign that violates an invariant stays open and stops no other campaign of the number. */
+async function endCampaign({ app, lease }: Sender, found: CampaignState): Promise<void> {
   const { account_id } = lease;
   const { campaign_id } = found;
   try {
@@ -57,7 +59,7 @@ async function endCampaign({ app, lease }: Sender, found: Survey): Promise<void>
   }
 }
 
-async function takeSurvey(sender: Sender, found: Survey): Promise<void> {
+async function updateCampaign(sender: Sender, found: CampaignState): Promise<void> {
   const { app, lease, campaigns, number } = sender;
   let work = campaigns.get(found.campaign_id);
   if (!work) {
@@ -68,23 +70,23 @@ async function takeSurvey(sender: Sender, found: Survey): Promise<void> {
       marketing: found.marketing,
       latest: found,
       after: 0,
-      // Level with those that are there.
+      // Starts level with the other campaigns.
       served:
         campaigns.size === 0 ? 0 : Math.min(...[...campaigns.values()].map((of) => of.served)),
       dry: false,
     };
     campaigns.set(work.id, work);
   }
-  // Counts say that some are queued behind the cursor: sent again by an operator, or passed over while locked.
+  // The counts show recipients queued behind the cursor: resent, or skipped while locked.
   if (work.dry && found.queued > 0) work.after = 0;
   work.dry = false;
   work.latest = found;
-  validateFailures(sender, work);
+  checkFailureRate(sender, work);
 }
 
-function validateFailures(sender: Sender, work: CampaignWork): void {
+function checkFailureRate(sender: Sender, work: CampaignWork): void {
   const { chat_error_percent } = sender.number;
-  const percent = work.latest.held ? null : work.breaker.validate(work.latest);
+  const percent = work.latest.held ? null : work.breaker.checkFailureRate(work.latest);
   if (percent !== null) {
     sender.effects.push({
       kind: "hold",
@@ -95,19 +97,22 @@ function validateFailures(sender: Sender, work: CampaignWork): void {
     });
     work.latest = { ...work.latest, held: true };
   }
-  // A resumed campaign is validated by what comes after.
+  // A resumed campaign is measured by later attempts only.
   if (work.latest.held) work.breaker = openBreaker(chat_error_percent);
 }
 
-function pendingOf(found: Survey): number {
+function pendingOf(found: CampaignState): number {
   return found.queued + found.deferred + found.dispatching + found.unknown;
 }
 
-/** Marked by a turn whose answer never came: under one lease nobody but us could have begun them. */
+/**
+ * Returns to the queue what was marked by a statement whose answer was lost: under one lease no
+ * other process can have sent it.
+ */
 async function giveBackUnknown(sender: Sender, dispatch: Dispatch): Promise<void> {
   const { app, results } = sender;
   const rows = await findOurs(sender, [...sender.campaigns.keys()]);
-  // Only now: what came to its end while the database was asked is no longer under way, but known.
+  // Computed after the query, because requests may have finished during it.
   const isRecorded = new Set(results.map(({ campaign_id, id }) => `${campaign_id}:${id}`));
   for (const row of rows) {
     if (dispatch.has(row) || isRecorded.has(`${row.campaign_id}:${row.id}`)) continue;
@@ -115,8 +120,11 @@ async function giveBackUnknown(sender: Sender, dispatch: Dispatch): Promise<void
   }
 }
 
-/** What is marked as being sent. Past our time it may be another's, who sends it; and results outlive a lease. */
+/**
+ * Returns the dispatching recipients. After the lease's time they may be another holder's, and are
+ * ignored.
+ */
 async function findOurs({ app, lease }: Sender, campaignIds: readonly number[]) {
   const rows = await findDispatching(app, lease.account_id, campaignIds);
-  return lease.mayAct() ? rows : [];
+  return lease.mayProceed() ? rows : [];
 }

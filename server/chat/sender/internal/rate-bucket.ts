@@ -1,18 +1,21 @@
-// The exact rate of one number: tokens flow in steadily and at most 50 ms of them are kept, so no
-// second ever sees more than the rate and one such portion.
+// The token bucket of one number: it holds at most 50 ms of tokens, so that no second exceeds the
+// rate by more than one such portion.
 
-/** How long a portion takes to gather: the most that one turn marks. */
+/** How long a full portion takes to fill: the largest batch. */
 const portion_ms = 50;
 
 export type RateBucket = {
-  /** Whole messages that may go now; empty at the start, because the holder before may just have sent. */
+  /**
+   * Whole messages that may be sent now; empty at the start, because the previous holder may just
+   * have sent.
+   */
   available(): number;
   spend(messages: number): void;
-  /** Milliseconds until a full portion is there, never more than until the stop of a slow-down. */
+  /** Milliseconds until the bucket is full, at most until the end of a pause. */
   fullInMs(): number;
-  /** Another rate from now on; what has gathered stays. */
+  /** Changes the rate and keeps the tokens. */
   setRate(per_second: number): void;
-  /** Nothing goes for so long, as the provider asked. */
+  /** Stops sending for this long, as the provider requested. */
   pause(ms: number): void;
 };
 

@@ -1,5 +1,5 @@
-// The sender of one number, under its lease: surveys its campaigns, marks the next messages, sends
-// them at the number's rate, and records what became of them, one statement at a time.
+// Runs the sender of one number under its lease: polls its campaigns, marks the next messages,
+// sends them at the number's rate and records the results, one statement at a time.
 import type { WorkerContext } from "../../../engine/leased-workers.ts";
 import { isLeaseLost } from "../../../engine/leases.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
@@ -8,49 +8,49 @@ import { hasWork, isWorthWaiting, nextCampaign } from "./choose-campaign.ts";
 import { openDispatch } from "./dispatch.ts";
 import { openRateBucket } from "./rate-bucket.ts";
 import type { CampaignWork, Sender } from "./sender.ts";
-import { senderTurn, type Marked } from "./sender-statements.ts";
+import { recordAndMark, type Marked } from "./sender-statements.ts";
 import { recoverDispatching, pollNumber } from "./poll-number.ts";
 
-const survey_ms = 1_000;
+const poll_ms = 1_000;
 const retry_ms = 200;
 
 /**
- * Sends until nothing is left to do, the lease is lost or a stop is asked for; then nothing is under
- * way any more, and `sender.results` holds what could not be recorded. A wake-up makes it look at
- * its campaigns anew.
+ * Sends until there is no work left, the lease is lost or a stop is requested; then nothing is in
+ * flight, and `sender.results` holds unrecorded results. A wake-up makes it poll its campaigns at
+ * once.
  */
 export async function runSender(sender: Sender, worker: WorkerContext): Promise<void> {
   const { app, lease, settings, results } = sender;
   const bucket = openRateBucket(sender.number.rate_per_second, () => performance.now());
   const dispatch = openDispatch(sender, (ms) => bucket.pause(ms));
-  let surveyed_at = -Infinity;
-  /** Whether anything was sent or recorded since the last survey. */
+  let polled_at = -Infinity;
+  /** Whether anything was sent or recorded since the last poll. */
   let moved = false;
   let resting = Promise.withResolvers<void>();
   sender.wake = () => resting.resolve();
   worker.onOpen({
     wake() {
-      surveyed_at = -Infinity;
+      polled_at = -Infinity;
       sender.wake();
     },
   });
 
   const rest = (ms: number) => settledWithin(resting.promise, ms);
-  const survey = async () => {
+  const poll = async () => {
     await pollNumber(sender, dispatch);
-    surveyed_at = performance.now();
+    polled_at = performance.now();
     moved = false;
     bucket.setRate(sender.number.rate_per_second);
   };
-  /** One round; false when the work is done. */
-  const round = async (): Promise<boolean> => {
+  /** Runs one iteration; false when there is no work left. */
+  const iterate = async (): Promise<boolean> => {
     resting = Promise.withResolvers<void>();
     const draining = worker.stopping.aborted;
     if (draining) dispatch.drain();
-    if (await applyEffects(sender)) surveyed_at = -Infinity;
+    if (await applyEffects(sender)) polled_at = -Infinity;
     const settled = moved && dispatch.busy() === 0 && results.length === 0 && !hasWork(sender);
-    if (performance.now() - surveyed_at >= survey_ms || settled) await survey();
-    // Or a sender with nothing left to send would end and forget what the survey asks for.
+    if (performance.now() - polled_at >= poll_ms || settled) await poll();
+    // Otherwise an idle sender would end without applying the effects of the poll.
     if (sender.effects.length > 0) return true;
     const campaign = draining ? null : nextCampaign(sender);
     const slots = settings.in_flight_max + ahead(settings.in_flight_max, results.length);
@@ -59,15 +59,15 @@ export async function runSender(sender: Sender, worker: WorkerContext): Promise<
     if (results.length > 0 || take > 0) {
       const asked_at = performance.now();
       const recording = results.length > 0;
-      const marked = await turn(sender, campaign, take);
+      const marked = await runBatch(sender, campaign, take);
       moved ||= recording || marked.length > 0;
       bucket.spend(marked.length);
       dispatch.start(marked, asked_at);
       return true;
     }
     if (dispatch.busy() === 0 && (draining || !(await isWorthWaiting(sender)))) return false;
-    const survey_in_ms = survey_ms - (performance.now() - surveyed_at);
-    await rest(campaign && room > 0 ? Math.min(survey_in_ms, bucket.fullInMs()) : survey_in_ms);
+    const poll_in_ms = poll_ms - (performance.now() - polled_at);
+    await rest(campaign && room > 0 ? Math.min(poll_in_ms, bucket.fullInMs()) : poll_in_ms);
     return true;
   };
 
@@ -77,36 +77,40 @@ export async function runSender(sender: Sender, worker: WorkerContext): Promise<
     try {
       if (!recovered) await recover(sender);
       recovered = true;
-      going = await round();
+      going = await iterate();
     } catch (err) {
       if (isLeaseLost(err)) break;
-      app.log.warn({ err, account_id: lease.account_id }, "a sender's turn failed; trying again");
-      surveyed_at = -Infinity;
+      app.log.warn({ err, account_id: lease.account_id }, "sender iteration failed; retrying");
+      polled_at = -Infinity;
       await rest(retry_ms);
     }
   }
-  // What is under way ends in what the provider says, or unknown: the results are kept.
+  // Requests in flight end with the provider's answer or as unknown; the results are kept.
   dispatch.drain();
   await dispatch.ended();
 }
 
 /**
- * How many are marked beyond the slots, so that none waits for the database: as many as `ended` during
- * the turn before, from a tenth of the slots to a half. A kill leaves them unknown, so no more.
+ * Returns how many messages are marked beyond the slots, so that no slot waits for the database: as
+ * many as `ended` during the last iteration, from a tenth of the slots to a half. Not more, because
+ * their outcome is unknown after a process is killed.
  */
 function ahead(in_flight_max: number, ended: number): number {
   return Math.ceil(Math.min(in_flight_max / 2, Math.max(in_flight_max / 10, ended)));
 }
 
-/** First what this process itself still knows of the messages it sent, then what nobody knows. */
+/**
+ * Records this process's own results first, then marks the remaining dispatching recipients as
+ * unknown.
+ */
 async function recover(sender: Sender): Promise<void> {
-  await turn(sender, null, 0);
+  await runBatch(sender, null, 0);
   await recoverDispatching(sender);
-  await turn(sender, null, 0);
+  await runBatch(sender, null, 0);
 }
 
-/** Records the results and marks the next messages; results that could not be recorded stay. */
-async function turn(
+/** Records the results and marks the next messages; unrecorded results are kept. */
+async function runBatch(
   sender: Sender,
   campaign: CampaignWork | null,
   take: number,
@@ -115,7 +119,7 @@ async function turn(
   const batch = results.splice(0);
   const holder = { account_id: lease.account_id, number_id, fence: lease.fence };
   try {
-    const { marked, seen, last_id } = await senderTurn(app, holder, batch, {
+    const { marked, seen, last_id } = await recordAndMark(app, holder, batch, {
       campaign_id: campaign?.id ?? 0,
       take,
       after: campaign?.after ?? 0,

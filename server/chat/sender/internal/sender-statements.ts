@@ -1,10 +1,10 @@
-// What a sender asks of the database.
+// The SQL statements of a sender.
 import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
 import type { MessagePlan } from "../../messages/message-plan.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 
-/** What became of a dispatch: a row of chat_move_recipients. */
+/** The result of a dispatch: a row of chat_move_recipients. */
 export type Result = {
   readonly campaign_id: number;
   readonly id: number;
@@ -17,35 +17,36 @@ export type Result = {
   readonly at?: Date;
 };
 
-/** A recipient that is marked as dispatching: it is sent at once, or given back. */
+/** A recipient marked as dispatching: it is sent at once, or returned to the queue. */
 export type Marked = {
   readonly campaign_id: number;
   readonly id: number;
   readonly dispatches: number;
   readonly phone: string;
   readonly variables: Readonly<Record<string, string>> | null;
-  /** What put it off last, and how often in a row. */
+  /** The error that deferred it last, and how often in a row. */
   readonly error: string | null;
   readonly attempts: number;
 };
 
 type Holder = { readonly account_id: number; readonly number_id: number; readonly fence: number };
 
-const turn_statement = statement<Marked & { to_state: RecipientState }>(`
+const batch_statement = statement<Marked & { to_state: RecipientState }>(`
   select campaign_id, id, to_state, dispatches, phone, variables, error, attempts
   from record_and_claim_messages($1, $2, $3, $4, $5, $6, $7, $8)`);
 
 /**
- * Records the results and marks the next of a campaign (none when `take` is 0). Throws the loss of the
- * lease (isLeaseLost) with nothing written. `seen` also counts those that were skipped as suppressed.
+ * Records the results and marks the next recipients of a campaign (none when `take` is 0). Throws
+ * when the lease is lost (isLeaseLost), with nothing written. `seen` includes recipients skipped as
+ * suppressed.
  */
-export async function senderTurn(
+export async function recordAndMark(
   app: App,
   holder: Holder,
   results: readonly Result[],
   next: { campaign_id: number; take: number; after: number },
 ): Promise<{ marked: Marked[]; seen: number; last_id: number }> {
-  const rows = await turn_statement(app.db.pool, [
+  const rows = await batch_statement(app.db.pool, [
     holder.account_id,
     holder.number_id,
     holder.fence,
@@ -63,8 +64,8 @@ export async function senderTurn(
   };
 }
 
-/** A running campaign of the number, as it stands. */
-export type Survey = {
+/** The current state of a running campaign of the number. */
+export type CampaignState = {
   readonly campaign_id: number;
   readonly template_id: number | null;
   readonly work_at: Date;
@@ -74,14 +75,14 @@ export type Survey = {
   readonly deferred: number;
   readonly dispatching: number;
   readonly unknown: number;
-  /** Ended by an attempt, well or badly; and of these badly. */
+  /** Attempts that ended, and those of them that failed. */
   readonly ended: number;
   readonly failed: number;
   /** Of the deferred. */
   readonly next_due_at: Date | null;
 };
 
-const survey_statement = statement<Survey>(`
+const open_campaigns_statement = statement<CampaignState>(`
   select c.id as campaign_id, c.template_id, c.work_at, (c.mm_lite->>'used')::boolean as marketing,
     exists (
       select from chat_holds h where h.account_id = c.account_id and (
@@ -101,20 +102,20 @@ const survey_statement = statement<Survey>(`
   where c.account_id = $1 and c.chat_number_id = $2 and c.finished_at is null
     and (c.state = 'running' or n.dispatching > 0)`);
 
-/** The number's running campaigns, and those stopped ones with messages still under way. */
-export async function surveyCampaigns(
+/** Returns the number's running campaigns, and ended ones with messages in flight. */
+export async function findOpenCampaigns(
   app: App,
   accountId: number,
   numberId: number,
-): Promise<Survey[]> {
-  return survey_statement(app.db.pool, [accountId, numberId]);
+): Promise<CampaignState[]> {
+  return open_campaigns_statement(app.db.pool, [accountId, numberId]);
 }
 
 const dispatching_statement = statement<{ campaign_id: number; id: number; dispatches: number }>(`
   select campaign_id, id, dispatches from chat_recipients
   where account_id = $1 and campaign_id = any ($2) and state = 'dispatching'`);
 
-/** Everything of these campaigns that stands as being sent. */
+/** Returns all dispatching recipients of these campaigns. */
 export async function findDispatching(
   app: App,
   accountId: number,
@@ -140,11 +141,11 @@ export async function findPlan(
 const work_at_statement = statement(`
   update chat_campaigns set work_at = $3 where account_id = $1 and id = $2 and work_at = $4`);
 
-/** Sets when a campaign is looked at again, unless somebody woke it since it was surveyed. */
+/** Sets when a campaign is next polled, unless it was woken since the poll. */
 export async function setWorkAt(
   app: App,
   accountId: number,
-  { campaign_id, work_at }: Survey,
+  { campaign_id, work_at }: CampaignState,
   next: Date,
 ): Promise<void> {
   await work_at_statement(app.db.pool, [accountId, campaign_id, next, work_at]);

@@ -4,32 +4,32 @@ import type { Lease } from "../../../engine/leases.ts";
 import type { HoldReason, HoldScope } from "../../holds/holds.ts";
 import type { MessagePlan } from "../../messages/message-plan.ts";
 import type { Breaker } from "./breaker.ts";
-import type { Result, SenderNumber, Survey } from "./sender-statements.ts";
+import type { Result, SenderNumber, CampaignState } from "./sender-statements.ts";
 
 export type SenderSettings = {
-  /** Requests of one number under way at once. */
+  /** Most requests of one number in flight. */
   readonly in_flight_max: number;
-  /** How long an unknown outcome is waited for before it is given up. */
+  /** How long to wait for an unknown outcome. */
   readonly settle_ms: number;
 };
 
-/** One running campaign, as its number's sender knows it. */
+/** A running campaign in the sender's memory. */
 export type CampaignWork = {
   readonly id: number;
   readonly plan: MessagePlan;
   breaker: Breaker;
   /** Messages take the provider's marketing route. */
   marketing: boolean;
-  latest: Survey;
-  /** Queued recipients up to this id are gone. */
+  latest: CampaignState;
+  /** Queued recipients up to this ID have been taken. */
   after: number;
-  /** Messages marked for it, as it compares with the number's other campaigns. */
+  /** Messages marked for this campaign, for fair sharing among the number's campaigns. */
   served: number;
-  /** A turn found less than it asked for: nothing more until the next survey. */
+  /** The last batch was smaller than requested: take nothing more until the next poll. */
   dry: boolean;
 };
 
-/** What an outcome asks for beyond its recipient. */
+/** An effect of an outcome beyond its recipient. */
 export type Effect =
   | {
       readonly kind: "hold";
@@ -41,19 +41,19 @@ export type Effect =
   | { readonly kind: "fail_campaign"; readonly campaign_id: number; readonly failure: string }
   | { readonly kind: "suppress"; readonly phone: string };
 
-/** The sender of one number, as long as it has the lease. */
+/** The sender of one number while it holds the lease. */
 export type Sender = {
   readonly app: App;
   readonly lease: Lease;
   readonly number_id: number;
   readonly settings: SenderSettings;
-  /** Outlives this sender: what a lost lease kept from being recorded is recorded by the next one. */
+  /** Shared with the next sender, which records what a lost lease left unrecorded. */
   readonly results: Result[];
   readonly effects: Effect[];
   readonly campaigns: Map<number, CampaignWork>;
   number: SenderNumber;
-  /** Absent where this process has no credentials for it. */
+  /** Undefined when this process has no credentials for it. */
   driver: ChatDriver | undefined;
-  /** Something is to be looked at: a result, a notification, a stop. */
+  /** Ends the wait: a result, a notification or a stop has arrived. */
   wake(): void;
 };

@@ -1,5 +1,5 @@
-// One message at once, outside of every campaign: nothing but its credit is kept, and the provider's
-// reports on it are let go.
+// Sends one message at once, outside of any campaign: only its credit is recorded, and its delivery
+// statuses are dropped.
 import { refundCredit, spendCredit } from "../../../credits/spend-credit.ts";
 import {
   ChatSendError,
@@ -16,29 +16,29 @@ import { holdsOf, type HoldReason } from "../../holds/holds.ts";
 import type { CampaignOrder } from "../../campaigns/validate-campaign.ts";
 import type { TestMessageAnswer } from "../test-message-schema.ts";
 
-/** A person may wait for the answer. */
+/** Short, because a person may be waiting for the response. */
 const send_ms_max = 20_000;
 
 export type SingleMessage = {
   readonly account_id: number;
-  /** What validateCampaign found good. */
+  /** The result of validateCampaign. */
   readonly order: CampaignOrder;
   /** E.164 digits. */
   readonly to: string;
   readonly message_id: string;
   readonly message: OutgoingMessage;
-  /** Of its credit: under one subject a message is sent at most once. */
+  /** The subject of its credit reservation; under one subject a message is sent at most once. */
   readonly subject: string;
   /** Holds that stop it. */
   readonly forbidding: ReadonlySet<HoldReason>;
-  /** Commits with the credit, before the message goes out. */
+  /** Runs in the transaction that reserves the credit, before the message is sent. */
   readonly note?: (tx: Tx) => Promise<void>;
 };
 
 /**
- * Sends it for one chat credit, which is given back when it was certainly not taken. Refuses, with
- * nothing sent: unavailable (no driver); conflict (held, or begun under the same subject);
- * insufficient-credit.
+ * Sends the message for one chat credit, which is refunded when the provider definitely rejected it.
+ * Errors, with nothing sent: unavailable (no driver); conflict (held, or already started under the same
+ * subject); insufficient-credit.
  */
 export async function sendSingleMessage(
   app: App,
@@ -77,7 +77,7 @@ async function openSender(
     .executeTakeFirstOrThrow();
   const { driver: name, ...from } = number;
   const driver = app.chatDrivers[name as keyof App["chatDrivers"]];
-  if (!driver) throw new Refusal("unavailable", `This server is not set up to send by ${name}`);
+  if (!driver) throw new Refusal("unavailable", `${name} is not configured on this server`);
   return { driver, from };
 }
 
@@ -95,7 +95,7 @@ async function refuseHeld(
   if (held) throw new Refusal("conflict", `The ${held.scope} is held: ${held.reason}`);
 }
 
-/** A subject has one reservation. */
+/** Maps a second reservation of a subject to a conflict. */
 function refuseTwin(error: unknown): never {
   if (violatesUnique(error, "credit_reservations_account_id_subject_key"))
     throw new Refusal(
@@ -119,7 +119,8 @@ async function send(
     return { ...nothing, message_id, outcome: "accepted", provider_message_id };
   } catch (error) {
     const isKnown = error instanceof ChatSendError;
-    if (!isKnown) app.log.error({ err: error }, "a chat driver threw what is no ChatSendError");
+    if (!isKnown)
+      app.log.error({ err: error }, "a chat driver threw an error that is not a ChatSendError");
     const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
     const { error: word, state } = decideAction(failure, { error: null, attempts: 0 }, 0);
     const outcome = state === "unknown" ? "unknown" : "failed";

@@ -1,6 +1,6 @@
 import type { HeaderMedia } from "../template-schema.ts";
 
-/** What is kept of a media header's file: nulls are as good as omitted. */
+/** Returns the header media to store; null fields count as omitted. */
 export function headerMediaOf(
   media: HeaderMedia | null | undefined,
 ): { id?: string; link?: string; filename?: string } | null {

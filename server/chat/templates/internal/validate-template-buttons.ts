@@ -7,7 +7,7 @@ const url_characters_max = 2_000;
 const phone_characters_max = 20;
 const code_characters_max = 15;
 
-/** What each kind must have, may have beside it, and how many of it there may be. */
+/** Required fields, optional fields and the maximum number of each kind of button. */
 const kinds: Readonly<
   Record<
     string,
@@ -21,7 +21,7 @@ const kinds: Readonly<
   FLOW: { must: ["text", "flow_id"], may: ["flow_action", "navigate_screen"], most: 1 },
 };
 
-/** The violations of a template's buttons; `at` is the path of their component. */
+/** Returns the violations of a template's buttons; `at` is the path of their component. */
 export function validateButtons(buttons: unknown, at: string): FieldError[] {
   if (buttons === undefined) return [{ field: `${at}.buttons`, reason: "is required" }];
   if (!Array.isArray(buttons)) return [];
@@ -37,7 +37,7 @@ export function validateButtons(buttons: unknown, at: string): FieldError[] {
     seen.set(type, count);
     const tooMany =
       count > kind.most
-        ? [{ field: `${here}.type`, reason: `there may be at most ${kind.most} ${type}` }]
+        ? [{ field: `${here}.type`, reason: `exceeds the maximum of ${kind.most} ${type}` }]
         : [];
     return [...tooMany, ...validateFields(button, here), ...validateValues(button, here)];
   });
@@ -84,7 +84,7 @@ function validateValues(button: Fields, at: string): FieldError[] {
   return violations;
 }
 
-/** A placeholder stands at the end only: what is before it says where the button leads. */
+/** A placeholder is allowed only at the end, so that the start of the URL is fixed. */
 function validateUrl(url: string): string | null {
   const fixed = url.replace(/\{\{1\}\}$/, "");
   if (url.length > url_characters_max) return `must have at most ${url_characters_max} characters`;

@@ -3,8 +3,8 @@ import { headerMediaKind, type PlannedTemplate } from "../../messages/build-mess
 import { variablesOf, type HeaderMedia } from "../template-schema.ts";
 
 /**
- * The violations of a template's own values: defaults of keys that it has not, and media that do not fit
- * its header. Values of a wrong shape are passed over.
+ * Returns the violations of a template's values: defaults for unknown keys and media that do not match
+ * its header. Values of an invalid shape are skipped.
  */
 export function validateTemplateValues(template: unknown): FieldError[] {
   const { variable_defaults, header_media, ...content } = template as Record<string, unknown>;
@@ -22,7 +22,8 @@ function validateDefaults(defaults: unknown, template: PlannedTemplate): FieldEr
     .filter((key) => !keys.includes(key))
     .map((key) => ({
       field: `variable_defaults.${key}`,
-      reason: keys.length > 0 ? `is none of ${keys.join(", ")}` : "the template takes no values",
+      reason:
+        keys.length > 0 ? `must be one of ${keys.join(", ")}` : "the template takes no values",
     }));
 }
 
