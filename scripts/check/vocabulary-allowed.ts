@@ -29,6 +29,7 @@ export const allowedUses: readonly AllowedUse[] = [
     why: "a field of PostgreSQL's errors",
   },
   { word: "hint", where: /--treat-config-hints-as-errors/, why: "an option of knip" },
+  { word: "book", where: /"Book"/, why: "a button's label" },
   { word: "is no", where: /[Tt]here is no\b/, why: "says that something is missing" },
   { word: "is no", where: /\bis no longer\b/, why: "says that a state has ended" },
   {

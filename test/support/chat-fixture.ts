@@ -120,7 +120,10 @@ export async function openChatFixture(
       return { stop };
     },
     async workJobs() {
-      const handlers = { "chat.drain_campaign": drainCampaign, "chat.start_campaign": startCampaign };
+      const handlers = {
+        "chat.drain_campaign": drainCampaign,
+        "chat.start_campaign": startCampaign,
+      };
       while ((await workJobs(app, handlers, new AbortController().signal)) > 0);
     },
     async events() {

@@ -233,12 +233,12 @@ test("reports every invalid call setting by field and changes nothing", async ()
     [
       { notice: { chat_number_id: theirs.id, template_id } },
       `${notices}.chat_number_id`,
-      "matches no chat number",
+      "is not a chat number of this account",
     ],
     [
       { notice: { chat_number_id: mine.id, template_id: 2 ** 62 } },
       `${notices}.template_id`,
-      "matches no template",
+      "is not a template of this account",
     ],
   ] as const) {
     const { status, body } = await patch({ calls, name: "Must not be stored" });
@@ -269,7 +269,7 @@ test("the template of a chat notification must belong to its number", async () =
   const { status, body } = await patch({ calls: { notice: { chat_number_id, template_id } } });
   assert.equal(status, 422);
   assert.deepEqual(body.errors, [
-    { field: "calls.notice.template_id", reason: "is not a template of the chat number's" },
+    { field: "calls.notice.template_id", reason: "does not belong to the chat number" },
   ]);
 });
 

@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
 import { closed } from "../../lib/schemas.ts";
-import { validateTypes, may_listen, typesOf } from "../../live/event-audience.ts";
+import { validateTypes, stream_permissions, typesOf } from "../../live/event-audience.ts";
 import { bearerToken } from "../checks/authenticate.ts";
 import { route } from "../route.ts";
 
@@ -44,7 +44,7 @@ export const eventRoutes = [
     id: "streamEvents",
     summary: "Stream events as they occur",
     tag: "Live events",
-    access: { anyOf: may_listen },
+    access: { anyOf: stream_permissions },
     query,
     endless: true,
     success: { 200: { contentType: "text/event-stream" } },
@@ -67,10 +67,10 @@ export const eventRoutes = [
       const from = lastEventId(request) ?? last_event_id;
       const stream = await app.live.open({
         caller,
-        again: () => app.tokens.find(token),
+        reauthenticate: () => app.tokens.find(token),
         types: typesOf(types),
         from: from === undefined ? null : Number(from),
-        cut: () => void (reply.raw.writableFinished || reply.raw.destroy()),
+        disconnect: () => void (reply.raw.writableFinished || reply.raw.destroy()),
       });
       begin();
       return stream;

@@ -1,9 +1,17 @@
 // Reports: counts of messages and calls.
 import Type, { type Static } from "typebox";
-import { exportCallReport, readCallReport, type CallsAsked } from "../../reports/call-report.ts";
-import { exportChatReport, readChatReport, type ChatAsked } from "../../reports/chat-report.ts";
+import {
+  exportCallReport,
+  readCallReport,
+  type CallReportQuery,
+} from "../../reports/call-report.ts";
+import {
+  exportChatReport,
+  readChatReport,
+  type ChatReportQuery,
+} from "../../reports/chat-report.ts";
 import { call_groups, CallReport, chat_groups, ChatReport } from "../../reports/report-schema.ts";
-import { readSpan } from "../../reports/report-span.ts";
+import { readReportRange } from "../../reports/report-range.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id, pageQuery } from "../../lib/schemas.ts";
 import { callFilterQuery, readCallFilter } from "./shared/call-filter.ts";
@@ -24,7 +32,7 @@ const page = {
 };
 
 const time = (description: string) => Type.Optional(Type.String({ maxLength: 64, description }));
-const span = {
+const range = {
   from: time(
     "Inclusive: a time, or the beginning of a day such as 2026-01-31; without an offset, in the account's " +
       "time zone. Defaults to the last 30 days, today included",
@@ -34,14 +42,14 @@ const span = {
 
 const chatQuery = closed({
   group_by: Type.Enum(chat_groups, { type: "string", description: "One row for each" }),
-  ...span,
+  ...range,
   campaign_id: Type.Optional(id("Only this campaign")),
   chat_number_id: Type.Optional(id("Only messages sent from this number")),
 });
 
 const callQuery = closed({
   group_by: Type.Enum(call_groups, { type: "string", description: "One row for each" }),
-  ...span,
+  ...range,
   type: Type.Optional(
     Type.Enum(["click_to_call", "voice_campaign"], {
       type: "string",
@@ -61,12 +69,12 @@ function readChatFilter({
   app,
   caller,
   query,
-}: ReportRequest<Static<typeof chatQuery>>): ChatAsked {
+}: ReportRequest<Static<typeof chatQuery>>): ChatReportQuery {
   const { account } = caller;
   const { group_by, campaign_id, chat_number_id } = query;
   const now = app.clock.now();
   return {
-    ...readSpan(query, account.time_zone, now),
+    ...readReportRange(query, account.time_zone, now),
     account_id: account.id,
     time_zone: account.time_zone,
     now,
@@ -80,12 +88,12 @@ function readCallsFilter({
   app,
   caller,
   query,
-}: ReportRequest<Static<typeof callQuery>>): CallsAsked {
+}: ReportRequest<Static<typeof callQuery>>): CallReportQuery {
   const { account } = caller;
   const { group_by, type, from: _from, to: _to, ...filter } = query;
   const { campaign_id, number } = readCallFilter(filter, account);
   return {
-    ...readSpan(query, account.time_zone, app.clock.now()),
+    ...readReportRange(query, account.time_zone, app.clock.now()),
     account_id: account.id,
     time_zone: account.time_zone,
     country_code: account.country_code,

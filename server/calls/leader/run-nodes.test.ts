@@ -141,7 +141,9 @@ test("an agent's * and digit transfer the customer to the extension of that digi
   await eventually(async () =>
     types((await fixture.callRecords(campaign))[0]).includes("call.transferred"),
   );
-  await eventually(async () => (await fixture.callRecords(campaign))[0].legs[0].status === "completed");
+  await eventually(
+    async () => (await fixture.callRecords(campaign))[0].legs[0].status === "completed",
+  );
   const record = await hangUp(campaign);
   assert.equal(record.legs[2].role, "transfer");
   assert.equal(record.legs[2].number, "401");

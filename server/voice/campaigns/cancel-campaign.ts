@@ -25,7 +25,12 @@ export async function cancelCampaign(
     .where("account_id", "=", account_id)
     .where("id", "=", id)
     .execute();
-  const job = { account_id, kind: "voice.drain_campaign", subject: String(id), run_at: now } as const;
+  const job = {
+    account_id,
+    kind: "voice.drain_campaign",
+    subject: String(id),
+    run_at: now,
+  } as const;
   await addJob(tx, job, now);
   await recordCampaignEvents(
     tx,

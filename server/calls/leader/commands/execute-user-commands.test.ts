@@ -61,7 +61,9 @@ test("reserves no further credit when a transfer is requested while one rings", 
   const path = `/api/v1/calls/${call_id}/transfer`;
   // Rings until the ring time has passed.
   await fixture.ask("POST", path, { extension: "480" });
-  await eventually(async () => (await fixture.callRecords(campaign))[0].legs[2]?.status === "ringing");
+  await eventually(
+    async () => (await fixture.callRecords(campaign))[0].legs[2]?.status === "ringing",
+  );
   for (let i = 0; i < 3; i++) await fixture.ask("POST", path, { extension: "480" });
   await noCommandLeft();
   assert.equal(await reserved(), reserved_before + 1);
